@@ -1,0 +1,27 @@
+import { parseArgs } from "node:util";
+import { type Benchmark, formatTable } from "./benchmark.ts";
+
+/** Every benchmark by name; loaded only when run. */
+const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>> = {
+  http: () => import("./http.ts"),
+};
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { seconds: { type: "string", default: "2" }, rounds: { type: "string", default: "5" } },
+  });
+  const load = benchmarks[positionals[0] ?? ""];
+  if (load === undefined) {
+    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n]\n\n");
+    for (const [name, find] of Object.entries(benchmarks)) process.stdout.write(`${name}  ${(await find()).benchmark.about}\n`);
+    process.exitCode = positionals.length === 0 ? 0 : 64;
+    return;
+  }
+  const { benchmark } = await load();
+  const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+  const table = await benchmark.run({ seconds: Number(values.seconds), rounds: Number(values.rounds), progress });
+  process.stdout.write(`${formatTable(table)}\n`);
+}
+
+await main();

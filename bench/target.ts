@@ -1,0 +1,24 @@
+/** A server to measure: how to start it and what to ask it. */
+export interface Target {
+  /** @returns the port it listens on, on 127.0.0.1 */
+  start(): Promise<number>;
+  request: { path: string; headers: Readonly<Record<string, string>> };
+}
+
+/** What every target answers: the same bytes, serialised for each request. */
+export const payload = {
+  id: "80351110224678912",
+  is_staff: true,
+  level: "moderator",
+  rank: 40,
+  roles: ["moderator", "trainer"],
+  permissions: ["cases.open", "cases.read", "blacklist.read", "staff.read", "workflows.punishment.create"],
+  reasons: [{ code: "role_mapping", source: "role_allow", ref: "moderator" }],
+  as_of: "2026-11-20T10:00:00.000Z",
+  stale: false,
+};
+
+/** The envelope of a single record around it. */
+export const envelope = { success: true, data: payload };
+
+export const benchKey = "prv_live_Bench0000000_0123456789012345678901234567890123456789012_aaaaaa";

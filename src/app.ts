@@ -1,0 +1,198 @@
+import { defaultRateLimits } from "./config/values.ts";
+import { acquireDataLock } from "./database/data-lock.ts";
+import { createDiscord } from "./discord/client.ts";
+import { auditRoutes } from "./features/audit/audit.routes.ts";
+import { authorizationPages } from "./features/authorization/authorization.pages.ts";
+import { authorizationRoutes } from "./features/authorization/authorization.routes.ts";
+import { createConsentNames } from "./features/authorization/consent-names.ts";
+import { blacklistCommands } from "./features/blacklist/blacklist.commands.ts";
+import { blacklistRoutes } from "./features/blacklist/blacklist.routes.ts";
+import { callsignsRoutes } from "./features/callsigns/callsigns.routes.ts";
+import { healthRoutes } from "./features/health/health.routes.ts";
+import { createHealthService } from "./features/health/health.service.ts";
+import { intelligenceRoutes } from "./features/intelligence/intelligence.routes.ts";
+import { createAuthenticate } from "./features/keys/keys.authenticate.ts";
+import { createKeyStore } from "./features/keys/keys.store.ts";
+import { knownPermissions } from "./features/permissions/catalog.ts";
+import { permissionsRoutes } from "./features/permissions/permissions.routes.ts";
+import { rosterRoutes } from "./features/roster/roster.routes.ts";
+import { staffCommands } from "./features/staff/staff.commands.ts";
+import { staffRoutes } from "./features/staff/staff.routes.ts";
+import { workflowsCommands } from "./features/workflows/workflows.commands.ts";
+import { workflowsRoutes } from "./features/workflows/workflows.routes.ts";
+import { createHttpApp } from "./http/app.ts";
+import type { HealthService } from "./features/health/health.service.ts";
+import type { Route } from "./http/route.ts";
+import { systemClock } from "./kernel/clock.ts";
+import { ProblemError } from "./kernel/errors.ts";
+import { startJobs } from "./jobs.ts";
+import type { Jobs } from "./jobs.ts";
+import { workflowKinds } from "./kernel/workflow-kinds.ts";
+import { createLogger } from "./logger.ts";
+import { createChecks, readInstanceId } from "./checks.ts";
+import { openServices } from "./services.ts";
+import type { Ground, Services } from "./services.ts";
+import { version } from "./version.ts";
+import type { DestinationStream } from "pino";
+
+export { openServices };
+
+export type App = Awaited<ReturnType<typeof createApp>>;
+
+/** What the document and the boot check are made from. */
+function documented(routes: Route[]) {
+  return {
+    routes,
+    info: documentInfo,
+    known: { permissions: knownPermissions, expansions: { type: workflowKinds } },
+    switchedOff: (capability: string) => switchedOff.get(capability),
+  };
+}
+
+/** The OpenAPI document. Its doors lead nowhere, so it needs no environment and no database. */
+export function openApiDocument(): object {
+  const nowhere: Services & HealthService = new Proxy({} as Services & HealthService, { get: () => nowhere });
+  const routes = [...healthRoutes(nowhere), ...routesOf(nowhere)];
+  const closed = {
+    pages: [],
+    authenticate: () => {
+      throw new ProblemError("invalid_credentials");
+    },
+    limits: defaultRateLimits,
+    logger: createLogger("silent", process.stderr),
+    clock: systemClock,
+    unsupportedStatus: 501,
+    isShuttingDown: () => true,
+    requireIfMatch: false,
+  } as const;
+  return createHttpApp({ ...documented(routes), ...closed }).document();
+}
+
+/** The doors of every room. */
+function routesOf(services: Services) {
+  return [
+    ...authorizationRoutes(services.authorization),
+    ...intelligenceRoutes(services),
+    ...staffRoutes(services.staff),
+    ...permissionsRoutes(services.permissions),
+    ...blacklistRoutes(services.blacklist),
+    ...workflowsRoutes(services.workflows),
+    ...auditRoutes(services.audit),
+    ...callsignsRoutes(),
+    ...rosterRoutes(),
+  ];
+}
+
+interface AppOptions extends Omit<Ground, "logger"> {
+  /** For tests: every answer is checked against its schema. */
+  validateAnswers?: boolean;
+  /** Where log lines go. */
+  logTo: DestinationStream;
+}
+
+const documentInfo = {
+  title: "Provost",
+  version,
+  description: "Moderation backend for Discord communities: authorization, server intelligence, staff, permissions, blacklist, workflow requests and audit.",
+};
+
+/** Optional routes that answer `unsupported_operation`, each with the reason. */
+const switchedOff: ReadonlyMap<string, string> = new Map(
+  ["callsigns.next", "callsigns.lookup", "callsigns.repair", "roster.history", "roster.sync_member", "roster.audit"].map((capability) => [
+    capability,
+    "This version does not offer it yet.",
+  ]),
+);
+
+const isOn = (capability: string): boolean => !switchedOff.has(capability);
+
+/** The whole service. Nothing listens and nothing connects before `start`. */
+export async function createApp({ config, secrets, validateAnswers = false, logTo }: AppOptions) {
+  const logger = createLogger(config.logLevel, logTo);
+  const lock = await acquireDataLock(config.dataDir);
+  const services = await openServices({ config, secrets, logger }).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
+  const { clock, database, guildState, standing } = services;
+  await guildState.load();
+  await standing.load();
+  await services.matches.load();
+
+  const discord = createDiscord({
+    ...config.discord,
+    token: secrets.discordToken,
+    logger,
+    clock,
+    commands: [...staffCommands(services.staff), ...blacklistCommands(services.blacklist), ...workflowsCommands(services.workflows)],
+    actorOf: standing.actorOf,
+    guildState,
+  });
+  const keyStore = createKeyStore({ ...services, logger });
+  let isStopping = false;
+  const health = createHealthService({
+    clock,
+    service: { name: "provost", version, instanceId: await readInstanceId(database) },
+    checks: createChecks({ database, discord, guildState }),
+    capabilities: () => ({
+      callsigns: { next: isOn("callsigns.next"), lookup: isOn("callsigns.lookup"), repair: isOn("callsigns.repair") },
+      roster: { history: isOn("roster.history"), sync_member: isOn("roster.sync_member"), audit: isOn("roster.audit") },
+      workflows: [...workflowKinds],
+      webhooks: false,
+      events: false,
+    }),
+    routes: () => http.registry(),
+    isShuttingDown: () => isStopping,
+  });
+  const http = createHttpApp({
+    ...documented([...healthRoutes(health), ...routesOf(services)]),
+    pages: authorizationPages({
+      authorization: services.authorization,
+      names: createConsentNames({ read: database.read, guildState }),
+      publicUrl: () => services.publicUrl.current,
+      discordOrigin: services.oauth.origin,
+    }),
+    authenticate: createAuthenticate({ store: keyStore, standing, clock }),
+    limits: config.http.limits,
+    logger,
+    ...(logger.isLevelEnabled("info") && { accessLog: logTo }),
+    clock,
+    unsupportedStatus: config.http.unsupportedStatus,
+    isShuttingDown: () => isStopping,
+    requireIfMatch: config.http.requireIfMatch,
+    publicUrl: config.http.publicUrl,
+    validateAnswers,
+  });
+  let server: Awaited<ReturnType<typeof http.listen>> | undefined;
+  let stopJobs: (() => Promise<void>) | undefined;
+
+  return {
+    ...services,
+    http,
+    discord,
+    /** Listen first, then connect: the service answers before and without Discord. */
+    async start(): Promise<void> {
+      server = await http.listen(config.http);
+      if (config.http.port === 0) services.publicUrl.current = `http://127.0.0.1:${server.port.toString()}`;
+      discord.start();
+      stopJobs = startJobs(jobsOf(services), logger);
+    },
+    /** The address the server listens at. */
+    address: (): string => `http://${config.http.host}:${(server?.port ?? config.http.port).toString()}`,
+    /** Stop accepting, finish what runs, leave Discord, close the database. */
+    async stop(): Promise<void> {
+      isStopping = true;
+      await server?.close();
+      await stopJobs?.();
+      await discord.stop();
+      await keyStore.close();
+      await services.close();
+      lock.release();
+    },
+  };
+}
+
+
+function jobsOf({ authorization, blacklist, workflows, database }: Services): Jobs {
+  return { authorization: authorization.sweep, blacklist: blacklist.expireDue, workflows: workflows.expireDue, database: database.sweep };
+}

@@ -1,0 +1,52 @@
+import type { Database } from "./database/database.ts";
+import type { Discord } from "./discord/client.ts";
+import type { GuildState } from "./discord/guild-state.ts";
+import { ProblemError } from "./kernel/errors.ts";
+import { systemCall } from "./kernel/call.ts";
+import { randomToken } from "./kernel/secrets.ts";
+import { uuid7 } from "./kernel/ids.ts";
+
+interface Check {
+  status: "pass" | "warn" | "fail";
+  reason?: string;
+  age_seconds?: number;
+}
+
+/** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live. */
+export function createChecks({ database, discord, guildState }: { database: Database; discord: Discord; guildState: GuildState }) {
+  return {
+    async storage(): Promise<Check> {
+      try {
+        await database.check();
+        return { status: "pass" };
+      } catch (error) {
+        return { status: "fail", reason: error instanceof ProblemError ? error.message : "The storage does not answer." };
+      }
+    },
+    discord_gateway(): Check {
+      const { state, reason, since } = discord.status();
+      const age_seconds = Math.max(0, Math.round((Date.now() - since.getTime()) / 1000));
+      if (state === "ready") return { status: "pass", age_seconds };
+      return { status: state === "fatal" || state === "down" ? "fail" : "warn", reason: reason ?? `The gateway link is ${state}.`, age_seconds };
+    },
+    guild_state(): Check {
+      const { stale, ageSeconds } = guildState.freshness();
+      const age = ageSeconds === null ? {} : { age_seconds: Math.round(ageSeconds) };
+      if (!stale) return { status: "pass", ...age };
+      const reason = ageSeconds === null ? "The guild state has not been read yet." : "The last known guild state answers.";
+      return { status: guildState.isTooOld() ? "fail" : "warn", reason, ...age };
+    },
+  };
+}
+
+/** The id of this installation, made at its first start and kept in its database. */
+export async function readInstanceId(database: Database): Promise<string> {
+  const key = "instance_id";
+  const known = await database.read.setting.findUnique({ where: { key } });
+  if (known !== null) return String(known.value);
+  return await database.write(systemCall("job", uuid7()), async (tx) => {
+    await tx.lock("settings");
+    const made = await tx.db.setting.upsert({ where: { key }, create: { key, value: randomToken().slice(0, 22) }, update: {} });
+    return String(made.value);
+  });
+}

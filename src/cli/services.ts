@@ -1,0 +1,53 @@
+import { loadConfigOrExit } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { Secrets } from "../config/secrets.ts";
+import type { AuditService } from "../features/audit/audit.service.ts";
+import type { KeyView } from "../features/keys/keys.schema.ts";
+import type { KeysService } from "../features/keys/keys.service.ts";
+import { systemCall } from "../kernel/call.ts";
+import type { Call } from "../kernel/call.ts";
+import { uuid7 } from "../kernel/ids.ts";
+
+/** What the command line uses of the services. */
+export interface Services {
+  keys: Pick<KeysService, "bootstrap" | "create" | "list" | "revoke">;
+  audit: Pick<AuditService, "verify">;
+  close(): Promise<void>;
+}
+
+/** What the command line uses of the composition root. */
+interface Composition {
+  /** The services on the configured database, without Discord and HTTP. */
+  openServices(options: { config: Config; secrets: Secrets }): Promise<Services>;
+  /** The OpenAPI document; needs no environment. */
+  openApiDocument(): object | Promise<object>;
+}
+
+/** The composition root, loaded only by the verbs that need it. */
+export async function loadComposition(): Promise<Composition> {
+  return await import("../app.ts");
+}
+
+/** Run `work` with the services of this installation and close them, whatever happens. */
+export async function withServices<T>(work: (services: Services, call: Call) => Promise<T>): Promise<T> {
+  const { config, secrets } = loadConfigOrExit();
+  const { openServices } = await loadComposition();
+  const services = await openServices({ config, secrets });
+  try {
+    return await work(services, systemCall("cli", uuid7()));
+  } finally {
+    await services.close();
+  }
+}
+
+/** Every key of the installation, revoked ones too. */
+export async function listKeys(services: Services, call: Call): Promise<KeyView[]> {
+  const rows: KeyView[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const page = await services.keys.list(call, { limit: 200, ...(typeof cursor === "string" && { cursor }) });
+    rows.push(...page.data);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return rows;
+}

@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { processEnvironment, readEnv } from "./env.ts";
+import type { Variables } from "./env.ts";
+import { toSecrets, unprintable } from "./secrets.ts";
+import type { Secrets } from "./secrets.ts";
+import type { RateLimits } from "./values.ts";
+import type { Env } from "./variables.ts";
+
+/** The settings of one installation, with every default filled in. It can be printed: a database password shows as `***`. */
+export interface Config {
+  discord: {
+    /** Without version and trailing slash; the bot token is sent there. */
+    apiBase: string;
+    clientId: string;
+    /** Empty: every guild the bot is in. */
+    guildIds: string[];
+    ownerIds: string[];
+  };
+  http: {
+    host: string;
+    /** 0 lets the system choose a free port. */
+    port: number;
+    /** How browsers reach the service, without trailing slash. */
+    publicUrl: string;
+    limits: RateLimits;
+    requireIfMatch: boolean;
+    unsupportedStatus: 501 | 404;
+  };
+  database: { url: string; synchronous: "full" | "normal" };
+  dataDir: string;
+  refreshCooldownSeconds: number;
+  /** One prefix for the references of every kind of request, or null for one prefix per kind. */
+  referencePrefix: string | null;
+  logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+  /** How old the guild state may be for privileged writes. */
+  rosterStaleSeconds: number;
+}
+
+export type ConfigReading = { ok: true; config: Config; secrets: Secrets } | { ok: false; lines: string[] };
+
+/** The exit code of a refused configuration (EX_CONFIG of sysexits.h). */
+export const configExitCode = 78;
+
+/**
+ * Check an environment and turn it into settings and secrets.
+ * @param options.files reads the file a `<NAME>_FILE` variable names
+ */
+export function readConfig(env: Variables, options: { files?: (path: string) => string } = {}): ConfigReading {
+  const reading = readEnv(env, options.files ?? readTextFile);
+  return reading.ok ? { ok: true, config: toConfig(reading.values), secrets: toSecrets(reading.values) } : reading;
+}
+
+/** Read the process's environment and `.env`; a refused configuration prints one line per wrong variable and ends the process with 78. */
+export function loadConfigOrExit(): { config: Config; secrets: Secrets } {
+  const reading = readProcessConfig();
+  if (reading.ok) return reading;
+  process.stderr.write(`${reading.lines.join("\n")}\n`);
+  process.exit(configExitCode);
+}
+
+function readProcessConfig(): ConfigReading {
+  let env: Variables;
+  try {
+    env = processEnvironment();
+  } catch {
+    return { ok: false, lines: [".env: is there but cannot be read"] };
+  }
+  return readConfig(env);
+}
+
+function toConfig(env: Env): Config {
+  const database = { url: env.DATABASE_URL ?? `file:${env.DATA_DIR.replace(/\/+$/, "")}/provost.db`, synchronous: env.SQLITE_SYNCHRONOUS };
+  return {
+    discord: { apiBase: env.DISCORD_API_BASE, clientId: env.DISCORD_CLIENT_ID, guildIds: env.GUILD_IDS, ownerIds: env.OWNER_IDS },
+    http: {
+      host: env.HOST,
+      port: env.PORT,
+      publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT.toString()}`,
+      limits: env.RATE_LIMITS,
+      requireIfMatch: env.REQUIRE_IF_MATCH,
+      unsupportedStatus: env.UNSUPPORTED_STATUS,
+    },
+    database: unprintable(database, { ...database, url: withoutPassword(database.url) }),
+    dataDir: env.DATA_DIR,
+    refreshCooldownSeconds: env.REFRESH_COOLDOWN_SECONDS,
+    referencePrefix: env.REFERENCE_PREFIX ?? null,
+    logLevel: env.LOG_LEVEL,
+    rosterStaleSeconds: env.ROSTER_STALE_SECONDS,
+  };
+}
+
+function withoutPassword(url: string): string {
+  if (url.startsWith("file:")) return url;
+  const shown = new URL(url);
+  if (shown.password !== "") shown.password = "***";
+  if (shown.searchParams.has("password")) shown.searchParams.set("password", "***");
+  return shown.href;
+}
+
+function readTextFile(path: string): string {
+  return readFileSync(path, "utf8");
+}

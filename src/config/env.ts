@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { isLoopback } from "./values.ts";
+import { Env, fileVariables, variableNames, whereToFind } from "./variables.ts";
+import type { VariableName } from "./variables.ts";
+
+/** An environment: what `process.env` holds, or a test's own. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+const placeholder =
+  /change[-_ ]?me|your[-_ ]|[<>]|^[x*.]{3,}$|^(example|placeholder|replace[-_ ].*|secret|todo|token|password|null|undefined)$/i;
+
+/** What Discord's own secrets look like; other implementations have forms of their own. */
+const discordShapes = {
+  DISCORD_TOKEN: /^[\w-]{16,}\.[\w-]{4,}\.[\w-]{20,}$/,
+  DISCORD_CLIENT_SECRET: /^[\w-]{8,128}$/,
+} as const;
+
+/** One reading of the environment: the checked values, or one plain line per wrong variable. No line repeats a value. */
+export type EnvReading = { ok: true; values: Env } | { ok: false; lines: string[] };
+
+/**
+ * Check every variable at once.
+ * @param files reads the file a `<NAME>_FILE` variable names; what it throws makes that variable's line
+ */
+export function readEnv(env: Variables, files: (path: string) => string): EnvReading {
+  const given: Partial<Record<VariableName, string>> = {};
+  const lines = new Map<VariableName, string>();
+  for (const name of variableNames) {
+    const found = findValue(env, name, files);
+    if ("refusal" in found) lines.set(name, `${found.name}: ${found.refusal}`);
+    else if (found.value === undefined && whereToFind[name] !== undefined) lines.set(name, `${name}: is missing; ${whereToFind[name]}`);
+    else if (found.value !== undefined && placeholder.test(found.value))
+      lines.set(name, `${name}: still holds a placeholder; ${whereToFind[name] ?? "set a value or remove it"}`);
+    else if (found.value !== undefined) given[name] = found.value;
+  }
+  const result = Env.safeParse(given);
+  for (const issue of result.error?.issues ?? []) {
+    const name = issue.path[0] as VariableName;
+    if (!lines.has(name)) lines.set(name, `${name}: ${issue.message}`);
+  }
+  for (const [name, line] of contradictions(given)) if (!lines.has(name)) lines.set(name, `${name}: ${line}`);
+  if (result.success && lines.size === 0) return { ok: true, values: result.data };
+  return { ok: false, lines: variableNames.flatMap((name) => lines.get(name) ?? []) };
+}
+
+type Found = { value: string | undefined } | { name: string; refusal: string };
+
+function findValue(env: Variables, name: VariableName, files: (path: string) => string): Found {
+  const direct = present(env[name]);
+  const path = fileVariables.includes(name) ? present(env[`${name}_FILE`]) : undefined;
+  if (path === undefined) return { value: direct };
+  if (direct !== undefined) return { name, refusal: `is given twice; remove ${name} or ${name}_FILE` };
+  try {
+    const value = present(files(path));
+    return value === undefined ? { name: `${name}_FILE`, refusal: "names an empty file" } : { value };
+  } catch {
+    return { name: `${name}_FILE`, refusal: "names a file that cannot be read" };
+  }
+}
+
+function present(text: string | undefined): string | undefined {
+  const trimmed = text?.replace(/^\uFEFF/, "").trim();
+  return trimmed === "" ? undefined : trimmed;
+}
+
+/** The bot token goes to DISCORD_API_BASE, so that address is either Discord, this machine, or one the operator named twice. */
+function contradictions(given: Partial<Record<VariableName, string>>): Array<[VariableName, string]> {
+  const base = Env.shape.DISCORD_API_BASE.safeParse(given.DISCORD_API_BASE);
+  if (!base.success) return [];
+  const isLocal = isLoopback(new URL(base.data).hostname);
+  const isCustom = !isLocal && base.data !== "https://discord.com/api";
+  const wrong: Array<[VariableName, string]> = [];
+  if (isCustom && given.ALLOW_CUSTOM_DISCORD_API !== "true")
+    wrong.push([
+      "DISCORD_API_BASE",
+      "names neither Discord nor this machine; the bot token would go there. Set ALLOW_CUSTOM_DISCORD_API=true if that is meant",
+    ]);
+  if (!isLocal && given.DISCORD_TOKEN?.startsWith("sandbox.") === true)
+    wrong.push(["DISCORD_TOKEN", "belongs to the local sandbox and is not sent to another machine"]);
+  if (isLocal || isCustom) return wrong;
+  for (const name of ["DISCORD_TOKEN", "DISCORD_CLIENT_SECRET"] as const) {
+    const value = given[name];
+    if (value !== undefined && !discordShapes[name].test(value)) wrong.push([name, `is not one of Discord's; ${whereToFind[name] ?? ""}`]);
+  }
+  return wrong;
+}
+
+/**
+ * The process's environment over the `.env` file of the working directory: what the real environment sets wins,
+ * also where one of them gives a value and the other names its file.
+ * @throws Error when there is a `.env` that cannot be read
+ */
+export function processEnvironment(): Variables {
+  const text = readDotEnv();
+  const fromFile: Record<string, string | undefined> = parseEnv(text);
+  for (const name of fileVariables) {
+    if (process.env[name] !== undefined) delete fromFile[`${name}_FILE`];
+    if (process.env[`${name}_FILE`] !== undefined) delete fromFile[name];
+  }
+  return { ...fromFile, ...process.env };
+}
+
+function readDotEnv(): string {
+  try {
+    return readFileSync(".env", "utf8").replace(/^\uFEFF/, "");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw error;
+  }
+}

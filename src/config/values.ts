@@ -1,0 +1,130 @@
+import { isIP } from "node:net";
+import { z } from "zod";
+import { Snowflake } from "../kernel/fields.ts";
+
+/** How many calls are allowed in how many seconds. */
+export interface RateLimit {
+  count: number;
+  seconds: number;
+}
+
+export type RateClass = "read" | "write" | "authorize" | "export" | "failed_auth";
+export type RateLimits = Record<RateClass, RateLimit>;
+
+export const defaultRateLimits: Readonly<RateLimits> = {
+  read: { count: 600, seconds: 60 },
+  write: { count: 120, seconds: 60 },
+  authorize: { count: 10, seconds: 60 },
+  export: { count: 5, seconds: 3600 },
+  failed_auth: { count: 20, seconds: 60 },
+};
+
+/** A schema for one variable; `parse` answers undefined for what it does not accept. The message never repeats the value. */
+export function parsed<T>(message: string, parse: (text: string) => T | undefined) {
+  return z.string({ error: message }).transform((text, context) => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+}
+
+export function wholeNumber(min: number, max: number) {
+  return parsed(`must be a whole number from ${min.toString()} to ${max.toString()}`, (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? value : undefined;
+  });
+}
+
+export function oneOf<const T extends string>(...choices: readonly T[]) {
+  return parsed(`must be one of ${choices.join(", ")}`, (text) => choices.find((choice) => choice === text));
+}
+
+export const flag = parsed("must be true or false", (text) => (text === "true" ? true : text === "false" ? false : undefined));
+
+/** Whether the text is a Discord id; the shape is looked at first, so that hostile text goes no further. */
+export function isSnowflake(text: string): boolean {
+  return /^\d{17,20}$/.test(text) && Snowflake.safeParse(text).success;
+}
+
+export const snowflakeList = parsed("must be a comma-separated list of ids of 17–20 digits", (text) => {
+  const ids = text.split(",").map((id) => id.trim());
+  return ids.every(isSnowflake) ? [...new Set(ids)] : undefined;
+});
+
+export const listenHost = parsed("must be an IP address or a host name", (text) => {
+  if (isIP(text) !== 0) return text;
+  return /^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/i.test(text) && !/^[\d.]+$/.test(text) ? text : undefined;
+});
+
+/** True for the machine's own addresses: what is sent there stays on the machine. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** A plain http(s) address without credentials, query, fragment and trailing slash, in its normal spelling. */
+function plainUrl(text: string): URL | undefined {
+  if (!/^https?:\/\/[^\s?#\\@]+$/i.test(text) || text.endsWith("/") || !URL.canParse(text)) return undefined;
+  return new URL(text);
+}
+
+function spelled(url: URL): string {
+  return url.pathname === "/" ? url.origin : url.origin + url.pathname;
+}
+
+export const discordApiBase = parsed(
+  "must be an address ending in /api, without trailing slash, credentials or query, such as https://discord.com/api; https unless the host is this machine or a permitted custom one",
+  (text) => {
+    const url = plainUrl(text);
+    if (url === undefined || !url.pathname.endsWith("/api")) return undefined;
+    if (url.hostname === "discord.com" && spelled(url) !== "https://discord.com/api") return undefined;
+    return spelled(url);
+  },
+);
+
+export const publicUrl = parsed(
+  "must be an https address without trailing slash, credentials or query, such as https://mod.example.org; http only for this machine",
+  (text) => {
+    const url = plainUrl(text);
+    return url !== undefined && (url.protocol === "https:" || isLoopback(url.hostname)) ? spelled(url) : undefined;
+  },
+);
+
+export const databaseUrl = parsed("must be file:<path> or postgresql://<user>:<password>@<host>:<port>/<database>", (text) => {
+  if (text.startsWith("file:")) return /^file:[^?#]+$/.test(text) && !text.includes(":memory:") ? text : undefined;
+  if (!/^postgres(ql)?:\/\/\S+$/.test(text) || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  return url.pathname.length > 1 && (url.hostname !== "" || url.searchParams.has("host")) ? text : undefined;
+});
+
+/** 32 bytes of base64. A key of nothing but zeros comes from an example, not from a random source. */
+export function parseKey(text: string): Buffer | undefined {
+  if (!/^[A-Za-z\d+/_-]{43}=?$/.test(text)) return undefined;
+  const key = Buffer.from(text, "base64");
+  return key.length === 32 && key.some((byte) => byte !== 0) ? key : undefined;
+}
+
+/** `kid:base64[,kid:base64]`, the encrypting key first. */
+export function parseKeys(text: string): ReadonlyMap<string, Buffer> | undefined {
+  const keys = new Map<string, Buffer>();
+  for (const entry of text.split(",")) {
+    const [, id = "", encoded = ""] = /^([\w-]{1,16}):(.*)$/.exec(entry.trim()) ?? [];
+    const key = parseKey(encoded);
+    if (key === undefined || keys.has(id)) return undefined;
+    keys.set(id, key);
+  }
+  return keys;
+}
+
+/** `class=count/seconds[,…]`; classes left out keep their default. */
+export function parseRateLimits(text: string): RateLimits | undefined {
+  const limits: RateLimits = { ...defaultRateLimits };
+  const seen = new Set<string>();
+  for (const entry of text.split(",")) {
+    const [, name = "", count = "", seconds = ""] = /^([a-z_]+)=(\d{1,7})\/(\d{1,5})$/.exec(entry.trim()) ?? [];
+    if (!Object.hasOwn(limits, name) || seen.has(name) || Number(count) < 1 || Number(seconds) < 1) return undefined;
+    seen.add(name);
+    limits[name as RateClass] = { count: Number(count), seconds: Number(seconds) };
+  }
+  return limits;
+}

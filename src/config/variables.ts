@@ -1,0 +1,78 @@
+import { z } from "zod";
+import {
+  databaseUrl,
+  defaultRateLimits,
+  discordApiBase,
+  flag,
+  isSnowflake,
+  listenHost,
+  oneOf,
+  parsed,
+  parseKey,
+  parseKeys,
+  parseRateLimits,
+  publicUrl,
+  snowflakeList,
+  wholeNumber,
+} from "./values.ts";
+
+/** Every variable the service knows. An empty variable counts as not set. */
+export const Env = z.object({
+  DISCORD_TOKEN: parsed("is not a bot token; copy it from the Bot page of the Discord developer portal", (text) =>
+    /^[\x21-\x7e]{8,200}$/.test(text) ? text : undefined,
+  ),
+  DISCORD_CLIENT_ID: parsed(
+    "must be the application id, 17–20 digits; copy it from the General Information page of the Discord developer portal",
+    (text) => (isSnowflake(text) ? text : undefined),
+  ),
+  DISCORD_CLIENT_SECRET: parsed("is not a client secret; copy it from the OAuth2 page of the Discord developer portal", (text) =>
+    /^[\x21-\x7e]{6,200}$/.test(text) ? text : undefined,
+  ),
+  DISCORD_API_BASE: discordApiBase.default("https://discord.com/api"),
+  ALLOW_CUSTOM_DISCORD_API: flag.default(false),
+  GUILD_IDS: snowflakeList.default([]),
+  OWNER_IDS: snowflakeList.default([]),
+  DATABASE_URL: databaseUrl.optional(),
+  DATA_DIR: z.string().default("./data"),
+  HOST: listenHost.default("127.0.0.1"),
+  PORT: wholeNumber(0, 65_535).default(8080),
+  PUBLIC_URL: publicUrl.optional(),
+  SECRET_KEY: parsed("must be 32 random bytes in base64; make one with: npx provost secrets", parseKey),
+  ENCRYPTION_KEYS: parsed(
+    "must be <id>:<32 random bytes in base64>, comma-separated with distinct ids; make one with: npx provost secrets",
+    parseKeys,
+  ),
+  RATE_LIMITS: parsed(
+    "must be a list such as read=600/60,write=120/60 of read, write, authorize, export, failed_auth with count/seconds",
+    parseRateLimits,
+  ).default(defaultRateLimits),
+  REFRESH_COOLDOWN_SECONDS: wholeNumber(0, 604_800).default(600),
+  ROSTER_STALE_SECONDS: wholeNumber(10, 86_400).default(900),
+  REFERENCE_PREFIX: parsed("must be 2 to 8 capital letters", (text) => (/^[A-Z]{2,8}$/.test(text) ? text : undefined)).optional(),
+  REQUIRE_IF_MATCH: flag.default(false),
+  UNSUPPORTED_STATUS: parsed("must be 501 or 404", (text) => (text === "501" ? 501 : text === "404" ? 404 : undefined)).default(501),
+  SQLITE_SYNCHRONOUS: oneOf("full", "normal").default("full"),
+  LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info"),
+});
+export type Env = z.output<typeof Env>;
+
+export type VariableName = keyof Env;
+export const variableNames = Object.keys(Env.shape) as VariableName[];
+
+/** Variables that can be given as `<NAME>_FILE`, the path of a file that holds the value. */
+export const fileVariables: readonly VariableName[] = [
+  "DISCORD_TOKEN",
+  "DISCORD_CLIENT_SECRET",
+  "SECRET_KEY",
+  "ENCRYPTION_KEYS",
+  "DATABASE_URL",
+];
+
+/** Where an operator finds the value of a required variable. */
+export const whereToFind: Partial<Record<VariableName, string>> = {
+  DISCORD_TOKEN: "copy it from the Bot page of the Discord developer portal",
+  DISCORD_CLIENT_ID: "copy the application id from the General Information page of the Discord developer portal",
+  DISCORD_CLIENT_SECRET: "copy it from the OAuth2 page of the Discord developer portal",
+  SECRET_KEY: "make one with: npx provost secrets",
+  ENCRYPTION_KEYS: "make one with: npx provost secrets",
+};

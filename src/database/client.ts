@@ -1,0 +1,34 @@
+import { PrismaClient as PostgresClient } from "../generated/postgres/client.ts";
+import type { Prisma } from "../generated/sqlite/client.ts";
+import { PrismaClient } from "../generated/sqlite/client.ts";
+import { dialectOf, sqliteFile } from "./dialect.ts";
+import { createPostgresAdapter } from "./postgres-adapter.ts";
+import { createSqliteAdapter } from "./sqlite-adapter.ts";
+
+/** Both databases are spoken to through the types of the SQLite client: the models are the same. */
+export type { PrismaClient };
+export type TransactionClient = Prisma.TransactionClient;
+
+type ReadMethod = "findUnique" | "findUniqueOrThrow" | "findFirst" | "findFirstOrThrow" | "findMany" | "count" | "aggregate" | "groupBy";
+type ModelKey = Uncapitalize<Prisma.ModelName>;
+
+/** A client without the methods that change anything. */
+export type ReadClient = Pick<PrismaClient, "$queryRaw"> & {
+  readonly [Model in ModelKey]: Pick<PrismaClient[Model], Extract<keyof PrismaClient[Model], ReadMethod>>;
+};
+
+/** How long a transaction may take and, longer than the queue in front of SQLite, how long it may wait for its start. */
+const transactionOptions = { timeout: 30_000, maxWait: 20_000 };
+
+/** A client of the database the address names; nothing is opened yet. */
+export function createClient(url: string, synchronous: "full" | "normal"): PrismaClient {
+  if (dialectOf(url) === "sqlite") {
+    return new PrismaClient({
+      adapter: createSqliteAdapter({ file: sqliteFile(url), synchronous }),
+      transactionOptions,
+      errorFormat: "minimal",
+    });
+  }
+  const client = new PostgresClient({ adapter: createPostgresAdapter(url), transactionOptions, errorFormat: "minimal" });
+  return client as unknown as PrismaClient;
+}

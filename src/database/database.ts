@@ -1,0 +1,110 @@
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Call } from "../kernel/call.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { systemClock } from "../kernel/clock.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { PrismaClient, ReadClient } from "./client.ts";
+import { createClient } from "./client.ts";
+import type { Dialect } from "./dialect.ts";
+import { dialectOf, sqliteFile } from "./dialect.ts";
+import type { Replay } from "./idempotency.ts";
+import { createClaims, findStored } from "./idempotency.ts";
+import { migrate } from "./migrate.ts";
+import type { Logger, Tx, Write } from "./write.ts";
+import { createWrite } from "./write.ts";
+
+export type { PrismaClient, ReadClient, TransactionClient } from "./client.ts";
+export type { Logger, Tx } from "./write.ts";
+
+export interface Database {
+  dialect: Dialect;
+  /** Reads outside transactions: they see what is committed and never wait for a writer. */
+  read: ReadClient;
+  /**
+   * Do work in one transaction, the only way to write. With an idempotency key in the call the result is kept and an earlier
+   * one is returned instead of doing the work again; dates in it come back as text. On PostgreSQL the work may run more than once.
+   * @throws ProblemError storage_busy, storage_full, storage_readonly, idempotency_key_reused, shutting_down, and what the work throws
+   */
+  write<T>(call: Call, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * The kept answer of this call's idempotency key, for verbs that do something outside before they write.
+   * @throws ProblemError idempotency_key_reused
+   */
+  findReplay(call: Call): Promise<Replay | undefined>;
+  /** Delete kept answers past their time; answers how many. A job calls it. */
+  sweep(call: Call): Promise<number>;
+  /** Commit a transaction that changes nothing. @throws ProblemError when the storage does not take it */
+  check(): Promise<void>;
+  /** Refuse new writes, wait for the running ones, and disconnect. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** `file:…` or `postgresql://…` */
+  url: string;
+  clock?: Clock;
+  /** How long answers to idempotency keys are kept; a day unless told. */
+  idempotencySeconds?: number;
+  /** SQLite: whether a commit survives a power loss (`full`, the default). */
+  synchronous?: "full" | "normal";
+  logger?: Logger;
+}
+
+/**
+ * Open a database and bring it to the newest schema.
+ * @throws DatabaseError when the database is not one this version may touch; ProblemError when it cannot be reached
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, clock = systemClock, idempotencySeconds = 86_400, synchronous = "full", logger } = options;
+  const dialect = dialectOf(url);
+  if (dialect === "sqlite") await mkdir(dirname(sqliteFile(url)), { recursive: true });
+  for (const name of await migrate(url)) logger?.info({ migration: name }, "applied a migration");
+  const client = createClient(url, synchronous);
+  await client.$connect();
+  const claims = createClaims();
+  const write = createWrite({ client, dialect, clock, idempotencySeconds, claims, logger });
+  const ending = createEnding(client, write);
+  return { dialect, read: client, ...ending, findReplay, sweep, check };
+
+  function sweep(call: Call): Promise<number> {
+    return ending.write(call, async ({ db, now }) => (await db.idempotencyRecord.deleteMany({ where: { expiresAt: { lte: now } } })).count);
+  }
+
+  async function findReplay(call: Call): Promise<Replay | undefined> {
+    if (call.idempotency === null || claims.isTaken(call)) return undefined;
+    const replay = await findStored(client, call.idempotency, clock.now());
+    if (replay !== undefined) call.replayed = true;
+    return replay;
+  }
+
+  /** Both statements make the database write and flush a commit without changing a row. */
+  async function check(): Promise<void> {
+    await (dialect === "sqlite" ? client.$executeRaw`PRAGMA user_version = 1` : client.$executeRaw`SELECT pg_current_xact_id()`);
+  }
+}
+
+/** Writes are counted so that closing can wait for them. */
+function createEnding(client: PrismaClient, write: Write): Pick<Database, "write" | "close"> {
+  const writes = new Set<Promise<unknown>>();
+  let closing: Promise<void> | undefined;
+
+  async function end(): Promise<void> {
+    await Promise.allSettled(writes);
+    await client.$disconnect();
+  }
+
+  return {
+    async write(call, work) {
+      if (closing !== undefined) throw new ProblemError("shutting_down", { retryAfter: 5 });
+      const running = write(call, work);
+      writes.add(running);
+      try {
+        return await running;
+      } finally {
+        writes.delete(running);
+      }
+    },
+    close: () => (closing ??= end()),
+  };
+}

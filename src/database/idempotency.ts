@@ -1,0 +1,65 @@
+import type { Call, IdempotencyClaim } from "../kernel/call.ts";
+import { addSeconds } from "../kernel/clock.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { ReadClient, TransactionClient } from "./client.ts";
+import { Prisma } from "../generated/sqlite/client.ts";
+
+/** An answer that an earlier request with the same key has been given. */
+export interface Replay {
+  found: true;
+  value: unknown;
+}
+
+/**
+ * The stored answer of a claim that has not expired.
+ * @throws ProblemError idempotency_key_reused when the key belongs to another body
+ */
+export async function findStored(
+  db: Pick<ReadClient, "idempotencyRecord">,
+  claim: IdempotencyClaim,
+  now: Date,
+): Promise<Replay | undefined> {
+  const row = await db.idempotencyRecord.findUnique({
+    where: { scope: claim.scope },
+    select: { fingerprint: true, body: true, expiresAt: true },
+  });
+  if (row === null || row.expiresAt <= now) return undefined;
+  if (row.fingerprint !== claim.fingerprint) throw new ProblemError("idempotency_key_reused");
+  return { found: true, value: row.body };
+}
+
+/** Keep the answer in the transaction of its effect. A record of the same scope can only be an expired one. */
+export async function store(db: TransactionClient, claim: IdempotencyClaim, result: unknown, now: Date, seconds: number): Promise<void> {
+  const row = {
+    fingerprint: claim.fingerprint,
+    status: claim.status,
+    body: toJson(result),
+    createdAt: now,
+    expiresAt: addSeconds(now, seconds),
+  };
+  await db.idempotencyRecord.upsert({ where: { scope: claim.scope }, create: { scope: claim.scope, ...row }, update: row });
+}
+
+function toJson(result: unknown): Prisma.InputJsonValue | typeof Prisma.JsonNull {
+  const text = JSON.stringify(result) as string | undefined;
+  const value = text === undefined ? null : (JSON.parse(text) as Prisma.InputJsonValue | null);
+  return value ?? Prisma.JsonNull;
+}
+
+/** Only one write of a call speaks for its key; a further one must not take the first one's record for a replay. */
+export function createClaims() {
+  const claimed = new WeakSet<Call>();
+  return {
+    /** The claim this write is to keep, if it is the one. */
+    take(call: Call): IdempotencyClaim | null {
+      if (call.idempotency === null || claimed.has(call)) return null;
+      claimed.add(call);
+      return call.idempotency;
+    },
+    /** The write came to nothing: another one of the same call may keep the claim. */
+    giveBack(call: Call): void {
+      claimed.delete(call);
+    },
+    isTaken: (call: Call): boolean => claimed.has(call),
+  };
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import { rename, rm } from "node:fs/promises";
+import BetterSqlite3 from "better-sqlite3";
+import type { AppliedMigration, Migration } from "./migrations.ts";
+import { DatabaseError } from "./errors.ts";
+import { foreignDatabase, pendingMigrations } from "./migrations.ts";
+
+const migrationTable = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+    "id"                    TEXT PRIMARY KEY NOT NULL,
+    "checksum"              TEXT NOT NULL,
+    "finished_at"           DATETIME,
+    "migration_name"        TEXT NOT NULL,
+    "logs"                  TEXT,
+    "rolled_back_at"        DATETIME,
+    "started_at"            DATETIME NOT NULL DEFAULT current_timestamp,
+    "applied_steps_count"   INTEGER UNSIGNED NOT NULL DEFAULT 0
+)`;
+
+/** A boot waits this long for another process that is migrating the same file. */
+const bootTimeoutMs = 10_000;
+
+/**
+ * Bring a SQLite file to the newest schema, each migration in a transaction of its own. A file that already holds data is
+ * copied to `<file>.before-<first pending migration>` first.
+ * @returns the names of the applied migrations
+ * @throws DatabaseError when the file is corrupt, foreign, or of a newer version
+ */
+export async function migrateSqlite(file: string, migrations: readonly Migration[]): Promise<string[]> {
+  const db = new BetterSqlite3(file, { timeout: bootTimeoutMs });
+  try {
+    assertIntact(db, file);
+    const pending = pendingMigrations(migrations, readApplied(db));
+    const [first] = pending;
+    if (first === undefined) return [];
+    if (pending.length < migrations.length) await backUp(db, `${file}.before-${first.name}`);
+    // A table is changed by building it anew, and dropping the old one must not delete the rows that refer to it.
+    db.pragma("foreign_keys = OFF");
+    return pending.filter((migration) => apply(db, migrations, migration)).map(({ name }) => name);
+  } finally {
+    db.close();
+  }
+}
+
+function assertIntact(db: BetterSqlite3.Database, file: string): void {
+  let verdict: unknown;
+  try {
+    verdict = db.pragma("quick_check(1)", { simple: true });
+  } catch (cause) {
+    const { code } = cause as { code?: string };
+    if (code !== "SQLITE_NOTADB" && code?.startsWith("SQLITE_CORRUPT") !== true) throw cause;
+    verdict = (cause as Error).message;
+  }
+  if (verdict !== "ok") throw new DatabaseError("corrupt", `The database ${file} is damaged (${String(verdict)}). Restore a backup.`);
+}
+
+function readApplied(db: BetterSqlite3.Database): AppliedMigration[] {
+  const tables = db.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").pluck().all();
+  const [table] = tables;
+  if (table === undefined) return [];
+  if (!tables.includes("_prisma_migrations")) throw foreignDatabase(table);
+  const rows = db
+    .prepare<[], { name: string; checksum: string; finished: number }>(
+      `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`,
+    )
+    .all();
+  return rows.map(({ name, checksum, finished }) => ({ name, checksum, isFinished: finished === 1 }));
+}
+
+/** The copy gets its name only when it is complete. */
+async function backUp(db: BetterSqlite3.Database, target: string): Promise<void> {
+  const partial = `${target}.partial`;
+  await rm(partial, { force: true });
+  await db.backup(partial);
+  await rename(partial, target);
+}
+
+/** @returns false when another process has applied it in the meantime */
+function apply(db: BetterSqlite3.Database, migrations: readonly Migration[], migration: Migration): boolean {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const isPending = pendingMigrations(migrations, readApplied(db)).some(({ name }) => name === migration.name);
+    if (isPending) {
+      const startedAt = Date.now();
+      db.exec(migrationTable);
+      db.exec(migration.sql);
+      const broken = db.pragma("foreign_key_check") as unknown[];
+      if (broken.length > 0)
+        throw new DatabaseError(
+          "failed_migration",
+          `The migration ${migration.name} would leave ${broken.length.toString()} broken references.`,
+        );
+      db.prepare(
+        `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count) VALUES (?, ?, ?, ?, ?, 1)`,
+      ).run(randomUUID(), migration.checksum, Date.now(), migration.name, startedAt);
+    }
+    db.exec("COMMIT");
+    return isPending;
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}

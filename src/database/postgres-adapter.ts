@@ -1,0 +1,73 @@
+import { PrismaPg } from "@prisma/adapter-pg";
+import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery, Transaction } from "@prisma/driver-adapter-utils";
+import { DriverAdapterError } from "@prisma/driver-adapter-utils";
+import { withProblems } from "./problems.ts";
+
+/** The stock PostgreSQL adapter; failures of the storage are ProblemErrors, and a commit that did not commit is an error. */
+export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
+  const stock = new PrismaPg({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    lock_timeout: 15_000,
+    idle_in_transaction_session_timeout: 60_000,
+  });
+  return {
+    provider: stock.provider,
+    adapterName: stock.adapterName,
+    connect: () => withProblems(async () => guardAdapter(await stock.connect())),
+  };
+}
+
+function guardAdapter(stock: SqlDriverAdapter): SqlDriverAdapter {
+  return {
+    provider: stock.provider,
+    adapterName: stock.adapterName,
+    queryRaw: (query) => withProblems(() => stock.queryRaw(query)),
+    executeRaw: (query) => withProblems(() => stock.executeRaw(query)),
+    executeScript: (script) => withProblems(() => stock.executeScript(script)),
+    startTransaction: (level) => withProblems(async () => guardTransaction(await stock.startTransaction(level))),
+    getConnectionInfo: () => stock.getConnectionInfo?.() ?? { supportsRelationJoins: true },
+    dispose: () => stock.dispose(),
+  };
+}
+
+/**
+ * After a failed statement PostgreSQL answers COMMIT with a rollback and no error. Work that has swallowed the failure would
+ * then be acknowledged and gone.
+ */
+function guardTransaction(stock: Transaction): Transaction {
+  let failure: unknown;
+
+  async function run<T>(statement: () => Promise<T>): Promise<T> {
+    try {
+      return await withProblems(statement);
+    } catch (error) {
+      failure ??= error;
+      throw error;
+    }
+  }
+
+  async function refuseCommit(query: SqlQuery): Promise<never> {
+    await stock.executeRaw({ ...query, sql: "ROLLBACK" });
+    throw new DriverAdapterError({ kind: "TransactionAlreadyClosed", cause: `a statement had failed: ${String(failure)}` });
+  }
+
+  return {
+    provider: stock.provider,
+    adapterName: stock.adapterName,
+    options: stock.options,
+    queryRaw: (query) => run(() => stock.queryRaw(query)),
+    executeRaw: (query) => (query.sql === "COMMIT" && failure !== undefined ? refuseCommit(query) : run(() => stock.executeRaw(query))),
+    createSavepoint: (name) => run(async () => stock.createSavepoint?.(name)),
+    async rollbackToSavepoint(name) {
+      await withProblems(async () => stock.rollbackToSavepoint?.(name));
+      failure = undefined;
+    },
+    releaseSavepoint: (name) => run(async () => stock.releaseSavepoint?.(name)),
+    commit: () => stock.commit(),
+    rollback: () => stock.rollback(),
+  };
+}

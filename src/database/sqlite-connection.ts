@@ -1,0 +1,114 @@
+import { PrismaBetterSqlite3 } from "@prisma/adapter-better-sqlite3";
+import type { SqlQuery, SqlQueryable, SqlResultSet } from "@prisma/driver-adapter-utils";
+import BetterSqlite3 from "better-sqlite3";
+import { LRUCache } from "lru-cache";
+import { DatabaseError } from "./errors.ts";
+
+export interface SqliteOptions {
+  file: string;
+  /** `full` survives a power loss; `normal` may lose the last commits then, never their consistency. */
+  synchronous: "full" | "normal";
+}
+
+/** One connection with kept statements. All of it works synchronously; errors are DriverAdapterErrors, as Prisma expects them. */
+export interface SqliteConnection {
+  queryRaw(query: SqlQuery): Promise<SqlResultSet>;
+  executeRaw(query: SqlQuery): Promise<number>;
+  /** Whether SQLite itself says that the statement changes nothing. `INSERT … RETURNING` does change something. */
+  isReadOnly(sql: string): boolean;
+  exec(sql: string): void;
+  checkpoint(): void;
+  isInTransaction(): boolean;
+  isOpen(): boolean;
+  close(): void;
+}
+
+interface Prepared {
+  statement: BetterSqlite3.Statement<unknown[]>;
+  columns: BetterSqlite3.ColumnDefinition[];
+}
+
+/** A foreign process that holds the lock stops the event loop for this long at most, for each try. */
+const busyTimeoutMs = 5;
+const keptStatements = 500;
+const walLimitBytes = 64 * 1024 * 1024;
+
+/**
+ * Open the file in WAL mode, which the isolation of readers rests on.
+ * @throws DatabaseError no_wal when the file system does not offer it
+ */
+export async function openSqliteConnection(options: SqliteOptions, mode: "writer" | "reader"): Promise<SqliteConnection> {
+  const isReader = mode === "reader";
+  const stock = await new PrismaBetterSqlite3({
+    url: options.file,
+    timeout: busyTimeoutMs,
+    readonly: isReader,
+    fileMustExist: isReader,
+  }).connect();
+  const converter = stock as SqlQueryable & { client?: unknown };
+  const db = converter.client;
+  if (!(db instanceof BetterSqlite3)) throw new Error("this version of @prisma/adapter-better-sqlite3 keeps its connection elsewhere");
+  try {
+    configure(db, options, isReader);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  const prepare = createStatements(db);
+  // The stock adapter prepares and describes a statement anew for each query; it is handed kept ones instead.
+  converter.client = { prepare: (sql: string) => ({ bind: (args: unknown[]) => bound(prepare(sql), args) }) };
+  return {
+    queryRaw: (query) => converter.queryRaw(query),
+    executeRaw: (query) => converter.executeRaw(query),
+    isReadOnly: (sql) => prepare(sql).statement.readonly,
+    exec: (sql) => void db.exec(sql),
+    checkpoint: () => void db.pragma("wal_checkpoint(TRUNCATE)"),
+    isInTransaction: () => db.open && db.inTransaction,
+    isOpen: () => db.open,
+    close: () => void db.close(),
+  };
+}
+
+function configure(db: BetterSqlite3.Database, { file, synchronous }: SqliteOptions, isReader: boolean): void {
+  if (!isReader) {
+    db.pragma("journal_mode = WAL");
+    db.pragma(`synchronous = ${synchronous.toUpperCase()}`);
+    db.pragma("foreign_keys = ON");
+    db.pragma(`journal_size_limit = ${walLimitBytes.toString()}`);
+  }
+  const journal = db.pragma("journal_mode", { simple: true });
+  if (journal !== "wal")
+    throw new DatabaseError(
+      "no_wal",
+      `The database ${file} cannot be put into WAL mode (it is in ${String(journal)} mode). Keep it on a local disk.`,
+    );
+}
+
+/** Kept statements, thrown away when the schema has changed, by whomever: their columns are described only once. */
+function createStatements(db: BetterSqlite3.Database): (sql: string) => Prepared {
+  const kept = new LRUCache<string, Prepared>({ max: keptStatements });
+  const schemaVersion = db.prepare<[], bigint>("PRAGMA schema_version").pluck();
+  // Reading the number does not make SQLite read a changed schema; touching the schema's table does.
+  const readSchema = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1");
+  let version: bigint | undefined;
+  return (sql) => {
+    const present = schemaVersion.get();
+    if (present !== version) {
+      readSchema.get();
+      kept.clear();
+      version = present;
+    }
+    const found = kept.get(sql);
+    if (found !== undefined) return found;
+    const statement = db.prepare<unknown[]>(sql);
+    const prepared = { statement, columns: statement.reader ? statement.raw().columns() : [] };
+    kept.set(sql, prepared);
+    return prepared;
+  };
+}
+
+/** What the stock adapter does with a bound statement, without binding: a bound statement could not be used again. */
+function bound({ statement, columns }: Prepared, args: unknown[]) {
+  const rows = { all: () => statement.all(...args) };
+  return { reader: statement.reader, columns: () => columns, run: () => statement.run(...args), raw: () => rows };
+}

@@ -1,0 +1,118 @@
+import type { Transaction } from "@prisma/driver-adapter-utils";
+import { ProblemError } from "../kernel/errors.ts";
+import type { createPace } from "./pace.ts";
+import { retryWhileBusy, withProblems } from "./problems.ts";
+import { createQueue } from "./queue.ts";
+import type { SqliteConnection, SqliteOptions } from "./sqlite-connection.ts";
+import { openSqliteConnection } from "./sqlite-connection.ts";
+
+type Pace = ReturnType<typeof createPace>;
+
+export const sqliteIdentity = { provider: "sqlite", adapterName: "@prisma/adapter-better-sqlite3" } as const;
+
+/** The connection that may write, and the queue in front of it. */
+export async function createWriter(options: SqliteOptions, pace: Pace) {
+  const queue = createQueue({ size: 2000, timeoutMs: 15_000 });
+  let connection = await openSqliteConnection(options, "writer");
+
+  /** Leave no transaction behind: a connection that cannot roll back is closed, which rolls back, and is opened anew at its next use. */
+  function clean(): void {
+    if (!connection.isInTransaction()) return;
+    try {
+      connection.exec("ROLLBACK");
+    } catch {
+      connection.close();
+    }
+  }
+
+  async function usable(): Promise<SqliteConnection> {
+    if (connection.isInTransaction()) clean();
+    if (!connection.isOpen()) connection = await openSqliteConnection(options, "writer");
+    return connection;
+  }
+
+  return {
+    /** Run one statement outside a transaction, in its turn. */
+    async alone<T>(since: number, run: (connection: SqliteConnection) => Promise<T>): Promise<T> {
+      const release = await queue.acquire();
+      try {
+        await pace();
+        return await retryWhileBusy(since, async () => run(await usable()));
+      } finally {
+        clean();
+        release();
+      }
+    },
+
+    async begin(): Promise<Transaction> {
+      const since = performance.now();
+      const release = await queue.acquire();
+      try {
+        await pace();
+        await retryWhileBusy(since, async () => (await usable()).exec("BEGIN IMMEDIATE"));
+      } catch (error) {
+        clean();
+        release();
+        throw error;
+      }
+      return transaction(connection, pace, () => {
+        clean();
+        release();
+      });
+    },
+
+    async close(): Promise<void> {
+      const release = await queue.acquire();
+      try {
+        if (connection.isOpen()) connection.checkpoint();
+      } catch {
+        // Another process is reading; what is in the write-ahead log is just as safe there.
+      } finally {
+        connection.close();
+        release();
+      }
+    },
+  };
+}
+
+/** @param end rolls back what is still open and lets the next one in */
+function transaction(connection: SqliteConnection, pace: Pace, end: () => void): Transaction {
+  let isEnded = false;
+
+  /** SQLite ends a transaction by itself after a full disk or an I/O error; without this, what follows would be committed alone. */
+  async function inside<T>(run: () => Promise<T>): Promise<T> {
+    await pace();
+    if (isEnded || !connection.isInTransaction()) {
+      throw new ProblemError("storage_busy", { retryAfter: 1, cause: new Error("SQLite has rolled the transaction back") });
+    }
+    return withProblems(run);
+  }
+  const exec = (sql: string) => inside(async () => connection.exec(sql));
+
+  /** Once only: afterwards the connection belongs to the next one. */
+  function endOnce(): void {
+    if (isEnded) return;
+    isEnded = true;
+    end();
+  }
+
+  return {
+    ...sqliteIdentity,
+    options: { usePhantomQuery: true },
+    queryRaw: (query) => inside(() => connection.queryRaw(query)),
+    executeRaw: (query) => inside(() => connection.executeRaw(query)),
+    createSavepoint: (name) => exec(`SAVEPOINT ${name}`),
+    rollbackToSavepoint: (name) => exec(`ROLLBACK TO ${name}`),
+    releaseSavepoint: (name) => exec(`RELEASE ${name}`),
+    async commit() {
+      try {
+        await exec("COMMIT");
+      } finally {
+        endOnce();
+      }
+    },
+    async rollback() {
+      endOnce();
+    },
+  };
+}

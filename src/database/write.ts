@@ -1,0 +1,138 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Call, IdempotencyClaim } from "../kernel/call.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { PrismaClient, TransactionClient } from "./client.ts";
+import type { Dialect } from "./dialect.ts";
+import type { createClaims } from "./idempotency.ts";
+import { findStored, store } from "./idempotency.ts";
+import { WriteConflictError } from "./problems.ts";
+
+/** What work inside a transaction is given. */
+export interface Tx {
+  db: TransactionClient;
+  call: Call;
+  /** One point in time for everything the transaction writes. */
+  now: Date;
+  /** Run when the work is done, in order; it may still write. */
+  beforeCommit(hook: () => Promise<void>): void;
+  /** Run after the commit is acknowledged; never when the transaction came to nothing. */
+  afterCommit(hook: () => void): void;
+  /** Wait for other transactions that hold the same name, and hold it until the end. */
+  lock(name: string): Promise<void>;
+}
+
+export interface Logger {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+}
+
+export interface WriteOptions {
+  client: PrismaClient;
+  dialect: Dialect;
+  clock: Clock;
+  idempotencySeconds: number;
+  claims: ReturnType<typeof createClaims>;
+  logger: Logger | undefined;
+}
+
+export type Write = <T>(call: Call, work: (tx: Tx) => Promise<T>) => Promise<T>;
+
+interface Outcome<T> {
+  value: T;
+  isReplay: boolean;
+  afterCommit: (() => void)[];
+}
+
+const maxAttempts = 8;
+const running = new AsyncLocalStorage<{ isOpen: boolean }>();
+
+/** The one way to change the database. */
+export function createWrite(options: WriteOptions): Write {
+  return async (call, work) => {
+    if (running.getStore()?.isOpen === true) throw new Error("a write inside a write would wait for itself: pass the transaction on");
+    const claim = options.claims.take(call);
+    try {
+      const outcome = await attempt(options, call, claim, work);
+      if (outcome.isReplay) call.replayed = true;
+      for (const hook of outcome.afterCommit) runHook(hook, options.logger);
+      return outcome.value;
+    } catch (error) {
+      if (claim !== null) options.claims.giveBack(call);
+      throw isExpired(error) ? new ProblemError("storage_busy", { retryAfter: 1, cause: error }) : error;
+    }
+  };
+}
+
+/** Try until the database does not take the transaction back in favour of another one. */
+async function attempt<T>(
+  options: WriteOptions,
+  call: Call,
+  claim: IdempotencyClaim | null,
+  work: (tx: Tx) => Promise<T>,
+): Promise<Outcome<T>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await inTransaction(options, call, claim, work);
+    } catch (error) {
+      if (!(error instanceof WriteConflictError)) throw error;
+      if (tries === maxAttempts) throw new ProblemError("storage_busy", { retryAfter: 1, cause: error });
+      await delay(Math.random() * Math.min(200, 5 * 2 ** tries));
+    }
+  }
+}
+
+function inTransaction<T>(
+  options: WriteOptions,
+  call: Call,
+  claim: IdempotencyClaim | null,
+  work: (tx: Tx) => Promise<T>,
+): Promise<Outcome<T>> {
+  const state = { isOpen: true };
+  const transaction = options.client.$transaction((db) =>
+    running.run(state, async () => {
+      const beforeCommit: (() => Promise<void>)[] = [];
+      const afterCommit: (() => void)[] = [];
+      const tx: Tx = {
+        db,
+        call,
+        now: options.clock.now(),
+        beforeCommit: (hook) => void beforeCommit.push(hook),
+        afterCommit: (hook) => void afterCommit.push(hook),
+        lock: (name) => lock(db, options.dialect, name),
+      };
+      if (claim !== null) {
+        await tx.lock(`idem:${claim.scope}`);
+        const stored = await findStored(db, claim, tx.now);
+        if (stored !== undefined) return { value: stored.value as T, isReplay: true, afterCommit: [] };
+      }
+      const value = await work(tx);
+      for (const hook of beforeCommit) await hook();
+      if (claim !== null) await store(db, claim, value, tx.now, options.idempotencySeconds);
+      return { value, isReplay: false, afterCommit };
+    }),
+  );
+  return transaction.finally(() => {
+    state.isOpen = false;
+  });
+}
+
+/** On SQLite every write transaction is alone already. */
+async function lock(db: TransactionClient, dialect: Dialect, name: string): Promise<void> {
+  if (dialect === "postgres") await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`;
+}
+
+/** What is written is written: a hook that fails cannot make the write fail. */
+function runHook(hook: () => void, logger: Logger | undefined): void {
+  try {
+    hook();
+  } catch (error) {
+    logger?.warn({ err: error }, "a hook failed after its transaction was committed");
+  }
+}
+
+/** Prisma's transaction manager gave up: the transaction did not start or did not end in time. */
+function isExpired(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "P2028";
+}

@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { createApp } from "../app.ts";
+import { readConfig } from "../config/config.ts";
+import { systemCall } from "../kernel/call.ts";
+import { uuid7 } from "../kernel/ids.ts";
+import { createSandbox } from "../sandbox/index.ts";
+import type { Sandbox } from "../sandbox/index.ts";
+
+/** What an answer looked like. */
+export interface Answer {
+  status: number;
+  // The demo walks through answers of many shapes; each step checks the fields it reads.
+  body: any;
+}
+
+interface AskOptions {
+  /** The Discord user the key acts for. */
+  actor?: string;
+  body?: unknown;
+  /** The status that must come; another one fails the demo. */
+  expect?: number;
+}
+
+/** The sandbox, the service and a key, with a transcript of everything asked. */
+export interface Stage {
+  sandbox: Sandbox;
+  key: string;
+  url: string;
+  ask(method: string, path: string, options?: AskOptions): Promise<Answer>;
+  /** Print a finding and fail the demo when it is not true. */
+  check(finding: string, isTrue: boolean): void;
+  say(line: string): void;
+  /** Ask until `isReady`, at most `ms`; answers how long it took. */
+  until(isReady: () => Promise<boolean>, ms: number, what: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** @param members how many further members the first guild gets */
+export async function createStage(say: (line: string) => void, members: number): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), "provost-demo-"));
+  const sandbox = await createSandbox({ seed: "small" });
+  if (members > 0) sandbox.seeded.guilds["harbour"]?.addMembers(members);
+  const app = await createApp({ ...demoConfig(sandbox, folder), logTo: { write: () => undefined } });
+  await app.start();
+  const url = app.address();
+  sandbox.allowRedirect(`${url}/authorize/callback`);
+  const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "demo" });
+  const ask = createAsk(url, key, say);
+  return {
+    sandbox,
+    key,
+    url,
+    ask,
+    say,
+    check: (finding, isTrue) => check(say, finding, isTrue),
+    until,
+    async close() {
+      await app.stop();
+      await sandbox.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function demoConfig(sandbox: Sandbox, folder: string) {
+  const owner = sandbox.seeded.users["olivia"]?.id ?? "";
+  const reading = readConfig({
+    ...sandbox.env(),
+    OWNER_IDS: owner,
+    DATA_DIR: folder,
+    PORT: "0",
+    LOG_LEVEL: "silent",
+    SECRET_KEY: randomBytes(32).toString("base64"),
+    ENCRYPTION_KEYS: `demo:${randomBytes(32).toString("base64")}`,
+  });
+  if (!reading.ok) throw new Error(reading.lines.join("\n"));
+  return reading;
+}
+
+function createAsk(url: string, key: string, say: (line: string) => void): Stage["ask"] {
+  return async (method, path, { actor, body, expect = 200 } = {}) => {
+    const started = performance.now();
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(actor !== undefined && { "x-acting-user": actor }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const took = (performance.now() - started).toFixed(1);
+    say(`   > ${method} ${path}${body === undefined ? "" : ` ${short(JSON.stringify(body))}`}`);
+    say(`   < ${response.status.toString()} in ${took} ms  ${short(text)}`);
+    if (response.status !== expect) throw new Error(`${method} ${path} answered ${response.status.toString()} instead of ${expect.toString()}: ${text}`);
+    return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+  };
+}
+
+function check(say: (line: string) => void, finding: string, isTrue: boolean): void {
+  say(`   ${isTrue ? "ok" : "NOT TRUE"}: ${finding}`);
+  if (!isTrue) throw new Error(`not true: ${finding}`);
+}
+
+async function until(isReady: () => Promise<boolean>, ms: number, what: string): Promise<number> {
+  const started = performance.now();
+  while (!(await isReady())) {
+    if (performance.now() - started > ms) throw new Error(`waited ${ms.toString()} ms in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  return performance.now() - started;
+}
+
+function short(text: string): string {
+  return text.length > 220 ? `${text.slice(0, 200)}… (${text.length.toString()} characters)` : text;
+}

@@ -1,0 +1,126 @@
+import type { GatewayDispatchEvents } from "discord.js";
+import type { Logger } from "pino";
+import type { Actor } from "../kernel/call.ts";
+import { systemClock, type Clock } from "../kernel/clock.ts";
+import type { Command } from "./command.ts";
+import { createStatus, type DiscordStatus } from "./connection-status.ts";
+import type { GuildFeed } from "./guild-feed.ts";
+import { createDispatcher } from "./dispatcher.ts";
+import { tokenInstruction } from "./gateway-fatal.ts";
+import { createGatewaySession, type GatewaySession, type SessionListener } from "./gateway-session.ts";
+import { guildDispatches, type GuildDispatch } from "./guild-events.ts";
+import { createIdentifyBudget } from "./identify-budget.ts";
+import { createMemberSource } from "./member-source.ts";
+import { pause } from "./pause.ts";
+import { createRegistration } from "./registration.ts";
+import { createDiscordRest, type DiscordRest } from "./rest.ts";
+
+export interface DiscordOptions {
+  /** As `normalizeApiBase` returns it. */
+  apiBase: string;
+  token: string;
+  clientId: string;
+  /** The guilds whose commands are answered; empty: every guild the bot is in. */
+  guildIds: readonly string[];
+  logger: Logger;
+  clock?: Clock;
+  /** Time for one login to become ready; default 60,000. */
+  loginDeadlineMs?: number;
+  /** First pause after a failed login; doubles up to 60 s; default 1,000. */
+  retryMs?: number;
+  commands: readonly Command[];
+  /** The person behind an interaction, with their standing. */
+  actorOf(userId: string): Promise<Actor> | Actor;
+  guildState: { feed: GuildFeed };
+}
+
+export interface Discord {
+  /** Begins to connect and returns at once; never throws, and tries again until `stop` or a refusal for good. */
+  start(): void;
+  /** Ends the link; afterwards nothing keeps the process alive or writes. */
+  stop(): Promise<void>;
+  status(): DiscordStatus;
+  /** Calls with the bot's token, with deadlines and refusals of the closed registry. */
+  rest: DiscordRest;
+}
+
+/** How long running commands may still answer when the service stops. */
+const answerMs = 3000;
+
+/** The link to Discord: gateway, calls, slash commands. Whatever happens to it, the process goes on. */
+export function createDiscord(options: DiscordOptions): Discord {
+  const { apiBase, token, clientId, logger, clock = systemClock, loginDeadlineMs = 60_000, retryMs = 1000 } = options;
+  const { feed } = options.guildState;
+  const rest = createDiscordRest({ apiBase, token, logger });
+  const registration = createRegistration({ rest, clientId, commands: options.commands, logger });
+  const dispatcher = createDispatcher(options);
+  const stopping = new AbortController();
+  const status = createStatus(clock);
+  const budget = createIdentifyBudget();
+  let session: GatewaySession | undefined;
+  let loop: Promise<void> | undefined;
+
+  feed.attach(createMemberSource(rest, (guildId, nonce) => session?.requestMembers(guildId, nonce)));
+
+  const listener: SessionListener = {
+    onReady() {
+      status.set("ready");
+      registration.start();
+    },
+    onReconnecting(failures) {
+      feed.lost();
+      status.lost(failures);
+    },
+    onHeartbeat: (at) => feed.alive(at),
+    onDispatch: (name: GatewayDispatchEvents, data) => feed.handle({ t: name, d: data } as GuildDispatch),
+    onInteraction: (interaction) => void dispatcher.handle(interaction),
+  };
+
+  const connect = async (): Promise<void> => {
+    for (let failures = 0; !stopping.signal.aborted;) {
+      const readyBefore = status.readyCount();
+      session = createGatewaySession({ apiBase, token, logger, loginDeadlineMs, budget, dispatches: guildDispatches, listener });
+      const end = await Promise.race([session.run(), aborted(stopping.signal)]);
+      feed.lost();
+      await session.stop();
+      if (end === undefined) return;
+      status.set(end.isFatal ? "fatal" : "down", end.reason);
+      logger.error({ reason: end.reason }, end.isFatal ? "Discord: refused for good" : "Discord: not connected; trying again");
+      if (end.isFatal) return;
+      failures = status.readyCount() > readyBefore ? 1 : failures + 1;
+      await pause(Math.min(60_000, retryMs * 2 ** (failures - 1)) * (0.75 + Math.random() / 2), stopping.signal);
+    }
+  };
+
+  return {
+    rest,
+    start() {
+      loop ??= connect().catch((error: unknown) => {
+        status.set("fatal", "The link to Discord failed unexpectedly; see the log, then restart.");
+        logger.error({ err: error }, "Discord: the connection loop failed");
+      });
+    },
+    async stop() {
+      stopping.abort();
+      registration.stop();
+      const answered = new AbortController();
+      await Promise.race([dispatcher.idle(), pause(answerMs, answered.signal)]);
+      answered.abort();
+      await loop;
+      await feed.stop();
+      rest.stop();
+    },
+    status() {
+      const pingMs = session?.pingMs();
+      const now: DiscordStatus = { ...status.now(), ...(pingMs !== undefined && { pingMs }) };
+      return rest.isTokenRefused() && now.state !== "fatal" ? { ...now, state: "down", reason: tokenInstruction } : now;
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}

@@ -1,0 +1,75 @@
+import { createGuildEngine, type GuildEngine } from "./guild-engine.ts";
+import type { GuildFeed, GuildStateOptions } from "./guild-feed.ts";
+import type { GuildState } from "./guild-state.ts";
+import { safeError } from "./rest-errors.ts";
+
+const stopMs = 5000;
+
+/** The state of the guilds, usable (as last stored) without any link to Discord; `feed` is the gateway's side of it. */
+export function createGuildState(options: GuildStateOptions): GuildState & { feed: GuildFeed } {
+  const { staleLimitSeconds = 900, noteMs = 60_000 } = options;
+  const engine = createGuildEngine(options);
+  const { record, link, tracking, changes } = engine;
+  const note = setInterval(() => engine.note(), noteMs).unref();
+
+  return {
+    async load() {
+      await record.load(engine.isOurs);
+      link.startFrom(oldest(record.guilds().flatMap((guild) => (guild.present ? [guild.syncedAt] : []))));
+    },
+    guilds: () => [...record.mirror.guilds.values()],
+    role: (guildId, roleId) => record.mirror.roles.get(guildId)?.get(roleId),
+    roles: (guildId) => [...(record.mirror.roles.get(guildId)?.values() ?? [])],
+    members: (userId) => record.mirror.memberships(userId),
+    async lookUp(userId) {
+      const stored = record.mirror.memberships(userId);
+      if (stored.some((state) => state.present) || engine.presentGuilds().length === stored.length) return stored;
+      const { states } = await engine.lookUps.ask(userId);
+      const now = record.mirror.memberships(userId);
+      return [...now, ...states.filter((state) => !now.some((known) => known.guildId === state.guildId))];
+    },
+    trackedUsers: () => record.mirror.users(),
+    freshness: () => link.freshness(),
+    isTooOld: () => !link.isLive() && link.ageSeconds() > staleLimitSeconds,
+    track: (what) => tracking.track(what),
+    onChange: changes.listen,
+    feed: createFeed(engine, options.logger, () => clearInterval(note)),
+  };
+}
+
+function createFeed(engine: GuildEngine, logger: GuildStateOptions["logger"], onStop: () => void): GuildFeed {
+  let isStopped = false;
+  return {
+    attach: (source) => engine.attach(source),
+    handle(dispatch) {
+      if (isStopped) return;
+      try {
+        engine.handle(dispatch);
+        engine.link.sign();
+      } catch (error) {
+        logger.error(
+          { err: safeError(error), event: dispatch.t },
+          "guild state: a dispatch was not understood; the servers are read again",
+        );
+        engine.readLater(engine.presentGuilds());
+      }
+    },
+    alive: (at) => engine.link.sign(at),
+    lost: () => engine.lost(),
+    async stop() {
+      isStopped = true;
+      onStop();
+      engine.note();
+      engine.lost();
+      engine.attach(undefined);
+      await engine.record.stop(stopMs);
+    },
+  };
+}
+
+/** Null when any is: a guild that was never read makes the whole state unknown. */
+function oldest(times: readonly (Date | null)[]): Date | null {
+  const known = times.filter((at) => at !== null);
+  if (known.length < times.length || known.length === 0) return null;
+  return new Date(Math.min(...known.map((at) => at.getTime())));
+}

@@ -1,0 +1,36 @@
+import { Client, GatewayIntentBits, Options, type WebSocketOptions } from "discord.js";
+
+/** The database is the truth about members, so the library keeps next to nothing. */
+export function createClient(apiBase: string, ws: WebSocketOptions): Client {
+  const self = (thing: { id: string; client: Client }): boolean => thing.id === thing.client.user?.id;
+  return new Client({
+    intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers],
+    rest: { api: apiBase, version: "10", timeout: 10_000 },
+    ws,
+    allowedMentions: { parse: [] },
+    makeCache: Options.cacheWithLimits({
+      ...noCaches,
+      GuildMemberManager: { maxSize: 200, keepOverLimit: self },
+      UserManager: { maxSize: 500, keepOverLimit: self },
+    }),
+  });
+}
+
+const noCaches = {
+  ApplicationCommandManager: 0,
+  AutoModerationRuleManager: 0,
+  BaseGuildEmojiManager: 0,
+  GuildBanManager: 0,
+  GuildEmojiManager: 0,
+  GuildInviteManager: 0,
+  GuildScheduledEventManager: 0,
+  GuildStickerManager: 0,
+  MessageManager: 0,
+  PresenceManager: 0,
+  ReactionManager: 0,
+  ReactionUserManager: 0,
+  StageInstanceManager: 0,
+  ThreadManager: 0,
+  ThreadMemberManager: 0,
+  VoiceStateManager: 0,
+} as const;

@@ -1,0 +1,33 @@
+import type { Logger } from "pino";
+import type { Database } from "../database/database.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { GuildDispatch } from "./guild-events.ts";
+import type { MemberSource } from "./member-source.ts";
+import type { SyncLimits } from "./member-sync.ts";
+
+/** How the gateway feeds the state. */
+export interface GuildFeed {
+  attach(source: MemberSource): void;
+  handle(dispatch: GuildDispatch): void;
+  /** The gateway answered a heartbeat sent at this time. */
+  alive(at: Date): void;
+  /** The link to the gateway broke; until it is back the last state answers, marked stale. */
+  lost(): void;
+  /** Write what is pending (at most 5 s) and nothing afterwards. */
+  stop(): Promise<void>;
+}
+
+export interface GuildStateOptions {
+  database: Database;
+  logger: Logger;
+  /** The guilds that count; empty: every guild the bot is in. */
+  guildIds: readonly string[];
+  clock?: Clock;
+  /** Age from which the state is too old for privileged writes; default 900. */
+  staleLimitSeconds?: number;
+  /** How often a live state notes its time, so that a restart knows its age; default 60,000. */
+  noteMs?: number;
+  sync?: SyncLimits;
+  /** How long an on-demand look-up is remembered; default 60,000. */
+  lookUpLifeMs?: number;
+}

@@ -1,0 +1,91 @@
+import type { APIGuildMember, APIRole } from "discord-api-types/v10";
+import type { Tx } from "../database/database.ts";
+import type { GuildRows } from "./guild-mirror.ts";
+import type { GuildInfo, MemberState, RoleInfo } from "./guild-state.ts";
+
+/** Rows of one statement, below the bound-parameter limits of both databases. */
+const statementRows = 400;
+
+type MemberPayload = Pick<APIGuildMember, "roles" | "user"> & { nick?: string | null; joined_at?: string | null };
+
+/** A member as Discord tells it, in our words; role ids sorted so that states can be compared. */
+export function memberState(guildId: string, member: MemberPayload): MemberState {
+  return {
+    guildId,
+    userId: member.user.id,
+    username: member.user.username,
+    globalName: member.user.global_name ?? null,
+    nick: member.nick ?? null,
+    avatar: member.user.avatar ?? null,
+    roleIds: member.roles.toSorted(),
+    present: true,
+    joinedAt: typeof member.joined_at === "string" ? new Date(member.joined_at) : null,
+  };
+}
+
+type MemberRow = Omit<MemberState, "roleIds"> & { roleIds: unknown };
+
+/** A row of the database in our words. */
+export function storedMember(row: MemberRow): MemberState {
+  const { guildId, userId, username, globalName, nick, avatar, present, joinedAt } = row;
+  return { guildId, userId, username, globalName, nick, avatar, roleIds: row.roleIds as string[], present, joinedAt };
+}
+
+export function roleInfo(role: Pick<APIRole, "id" | "name" | "position" | "color">): RoleInfo {
+  return { id: role.id, name: role.name, position: role.position, color: role.color };
+}
+
+export function sameMember(a: MemberState, b: MemberState): boolean {
+  return (
+    a.present === b.present &&
+    a.username === b.username &&
+    a.globalName === b.globalName &&
+    a.nick === b.nick &&
+    a.avatar === b.avatar &&
+    a.joinedAt?.getTime() === b.joinedAt?.getTime() &&
+    a.roleIds.length === b.roleIds.length &&
+    a.roleIds.every((id, index) => id === b.roleIds[index])
+  );
+}
+
+/** Whether a guild looks the same to readers; how fresh it is does not matter. */
+export function sameGuild(a: GuildInfo, b: GuildInfo): boolean {
+  return a.name === b.name && a.icon === b.icon && a.ownerId === b.ownerId && a.present === b.present;
+}
+
+export function sameRoles(a: ReadonlyMap<string, RoleInfo>, b: ReadonlyMap<string, RoleInfo>): boolean {
+  if (a.size !== b.size) return false;
+  return [...a.values()].every((role) => {
+    const other = b.get(role.id);
+    return other !== undefined && other.name === role.name && other.position === role.position && other.color === role.color;
+  });
+}
+
+/** Replace the given rows; two statements per few hundred members. */
+export async function writeRows({ db, now }: Tx, { guilds, roles, members }: GuildRows): Promise<void> {
+  const updatedAt = now;
+  for (const { id, ...data } of guilds.values()) {
+    await db.guild.upsert({ where: { id }, create: { id, ...data, updatedAt }, update: { ...data, updatedAt } });
+  }
+  for (const [guildId, list] of roles) {
+    await db.guildRole.deleteMany({ where: { guildId } });
+    await db.guildRole.createMany({ data: [...list.values()].map((role) => ({ guildId, ...role, updatedAt })) });
+  }
+  for (const [guildId, states] of byGuild(members.values())) {
+    for (let start = 0; start < states.length; start += statementRows) {
+      const part = states.slice(start, start + statementRows);
+      await db.guildMember.deleteMany({ where: { guildId, userId: { in: part.map((state) => state.userId) } } });
+      await db.guildMember.createMany({ data: part.map((state) => ({ ...state, roleIds: [...state.roleIds], updatedAt })) });
+    }
+  }
+}
+
+function byGuild(states: Iterable<MemberState>): Map<string, MemberState[]> {
+  const groups = new Map<string, MemberState[]>();
+  for (const state of states) {
+    const group = groups.get(state.guildId);
+    if (group === undefined) groups.set(state.guildId, [state]);
+    else group.push(state);
+  }
+  return groups;
+}

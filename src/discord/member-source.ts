@@ -1,0 +1,41 @@
+import { Routes, type APIGuildMember } from "discord-api-types/v10";
+import { refusalStatus } from "./rest-errors.ts";
+import type { DiscordRest } from "./rest.ts";
+
+/** What the guild state asks of Discord. Every call may fail while Discord cannot be reached. */
+export interface MemberSource {
+  /** Null when Discord says that the person is not a member. `lookup` gives up quickly, `sync` waits for rate limits. */
+  member(guildId: string, userId: string, purpose: "lookup" | "sync"): Promise<APIGuildMember | null>;
+  /** Up to 1,000 members with ids above `after`, in order of id. */
+  page(guildId: string, after: string): Promise<readonly APIGuildMember[]>;
+  /** Ask the gateway for the whole member list; the answer arrives as chunks with this nonce. */
+  requestAll(guildId: string, nonce: string): void;
+}
+
+/** The longest page Discord gives. */
+export const memberPageSize = 1000;
+
+export function createMemberSource(rest: DiscordRest, requestAll: MemberSource["requestAll"]): MemberSource {
+  return {
+    async member(guildId, userId, purpose) {
+      const request = { method: "GET", route: Routes.guildMember(guildId, userId), purpose } as const;
+      try {
+        return await rest.call<APIGuildMember>({ ...request, deadlineMs: purpose === "lookup" ? 2500 : 30_000 });
+      } catch (error) {
+        if (refusalStatus(error) === 404) return null;
+        throw error;
+      }
+    },
+    page(guildId, after) {
+      const query = new URLSearchParams({ limit: memberPageSize.toString(), after });
+      return rest.call<APIGuildMember[]>({
+        method: "GET",
+        route: Routes.guildMembers(guildId),
+        query,
+        purpose: "sync",
+        deadlineMs: 60_000,
+      });
+    },
+    requestAll,
+  };
+}

@@ -1,0 +1,141 @@
+import type { APIGuildMember, GatewayGuildMembersChunkDispatchData } from "discord-api-types/v10";
+import type { Logger } from "pino";
+import type { Clock } from "../kernel/clock.ts";
+import { createMemberRead, type MemberRead } from "./member-read.ts";
+import type { MemberSource } from "./member-source.ts";
+import { safeError } from "./rest-errors.ts";
+
+/** Time limits in milliseconds; the defaults are Discord's. */
+export interface SyncLimits {
+  /** The gateway answers one whole-list request per guild in this time; the next goes over REST. Default 31,000. */
+  windowMs?: number;
+  /** Longest silence between two chunks; default 10,000. */
+  chunkTimeoutMs?: number;
+  /** Pause before a failed read is repeated; default 30,000. */
+  retryMs?: number;
+}
+
+interface MemberSyncOptions extends SyncLimits {
+  source(): MemberSource | undefined;
+  isLinked(): boolean;
+  /** Whether the bot is (still) in the guild. */
+  isWanted(guildId: string): boolean;
+  presentIds(guildId: string): Iterable<string>;
+  accept(guildId: string, member: APIGuildMember): void;
+  /** A stored member whom a complete read did not show. */
+  absent(guildId: string, userId: string): void;
+  /** Settles when everything read is written; the list is complete as of `startedAt`. */
+  write(guildId: string, startedAt: Date): Promise<void>;
+  onDone(guildId: string): void;
+  onFailed(guildId: string): void;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Reads whole member lists, one guild at a time; requests for a guild that waits are merged. */
+export interface MemberSync {
+  /** Settles when the read has ended, well or badly, or at once while there is no link; never rejects. */
+  request(guildId: string): Promise<void>;
+  /** Read after a pause, for what must not become a storm. */
+  requestLater(guildId: string): void;
+  chunk(data: GatewayGuildMembersChunkDispatchData): void;
+  rateLimited(guildId: string): void;
+  touched(guildId: string, userId: string): void;
+  /** The link broke, or (with a guild) the bot was removed there. */
+  lost(guildId?: string): void;
+}
+
+export function createMemberSync(options: MemberSyncOptions): MemberSync {
+  const { source, isLinked, isWanted, logger, clock, windowMs = 31_000, chunkTimeoutMs = 10_000, retryMs = 30_000 } = options;
+  const waiting = new Map<string, { ended: Promise<void>; end: () => void }>();
+  const lastRequest = new Map<string, number>();
+  const timers = new Map<string, NodeJS.Timeout>();
+  let read: MemberRead | undefined;
+  let isRunning = false;
+
+  const isWindowOpen = (guildId: string): boolean => {
+    const now = performance.now();
+    if (now - (lastRequest.get(guildId) ?? -Infinity) < windowMs) return false;
+    lastRequest.set(guildId, now);
+    return true;
+  };
+
+  const readAll = async (guildId: string, discord: MemberSource): Promise<boolean> => {
+    const startedAt = clock.now();
+    const current = createMemberRead({ guildId, discord, presentIds: options.presentIds(guildId), accept: options.accept, chunkTimeoutMs });
+    read = current;
+    try {
+      const isComplete = isWindowOpen(guildId) && (await current.byGateway());
+      if (!isComplete) await current.byPages();
+      if (current.isLost()) return false;
+      for (const userId of current.unseen()) options.absent(guildId, userId);
+      await options.write(guildId, startedAt);
+      if (current.isLost()) return false;
+      options.onDone(guildId);
+      return true;
+    } catch (error) {
+      logger.warn({ err: safeError(error), guild_id: guildId }, "guild state: reading the member list failed; it is repeated");
+      return false;
+    } finally {
+      read = undefined;
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    isRunning = true;
+    for (;;) {
+      const next = waiting.entries().next().value;
+      const discord = source();
+      if (next === undefined || discord === undefined || !isLinked()) break;
+      const [guildId, { end }] = next;
+      waiting.delete(guildId);
+      if (isWanted(guildId) && !(await readAll(guildId, discord))) {
+        options.onFailed(guildId);
+        requestLater(guildId);
+      }
+      end();
+    }
+    isRunning = false;
+    // Without a link nobody waits: the next session reads every guild anyway.
+    for (const { end } of waiting.values()) end();
+    waiting.clear();
+  };
+
+  const request = (guildId: string): Promise<void> => {
+    cancel(guildId);
+    if (!isLinked()) return Promise.resolve();
+    const known = waiting.get(guildId);
+    if (known !== undefined) return known.ended;
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    waiting.set(guildId, { ended, end });
+    if (!isRunning) void run();
+    return ended;
+  };
+
+  const requestLater = (guildId: string): void => {
+    if (!isLinked() || !isWanted(guildId) || waiting.has(guildId) || timers.has(guildId)) return;
+    timers.set(guildId, setTimeout(() => void request(guildId), retryMs).unref());
+  };
+
+  const cancel = (guildId: string): void => {
+    clearTimeout(timers.get(guildId));
+    timers.delete(guildId);
+  };
+
+  return {
+    request,
+    requestLater,
+    chunk: (data) => read?.chunk(data),
+    rateLimited(guildId) {
+      if (read?.guildId === guildId) read.refuse();
+    },
+    touched(guildId, userId) {
+      if (read?.guildId === guildId) read.touched(userId);
+    },
+    lost(guildId) {
+      if (read !== undefined && (guildId === undefined || guildId === read.guildId)) read.lose();
+      for (const id of guildId === undefined ? [...timers.keys()] : [guildId]) cancel(id);
+    },
+  };
+}

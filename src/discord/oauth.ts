@@ -1,0 +1,149 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  ClientSecretPost,
+  processAuthorizationCodeResponse,
+  processRefreshTokenResponse,
+  refreshTokenGrantRequest,
+  revocationRequest,
+  validateAuthResponse,
+  type AuthorizationServer,
+  type TokenEndpointResponse,
+} from "oauth4webapi";
+import { z } from "zod";
+import { systemClock, addSeconds, type Clock } from "../kernel/clock.ts";
+import { isLoopback } from "./api-base.ts";
+import { deadline, fetchAnswer, fetchIssuer, readAs, toRefusal } from "./oauth-answers.ts";
+import { OAuthRefusal } from "./oauth-refusal.ts";
+import { DiscordUser, PartialGuild } from "./oauth-schema.ts";
+
+export { OAuthRefusal };
+
+export interface UserTokens {
+  accessToken: string;
+  refreshToken: string;
+  expiresAt: Date;
+  /** What was granted, which may be less than what was asked for. */
+  scopes: readonly string[];
+}
+
+/** The authorization-code grant for one application. Without a usable answer of Discord every call is ProblemError discord_unavailable. */
+export interface DiscordOAuth {
+  /** Origin of the authorization page, for a page's `form-action`. */
+  origin: string;
+  authorizeUrl(p: { state: string; codeChallenge: string; scopes: readonly string[]; redirectUri: string }): string;
+  /** @throws OAuthRefusal access_denied, state_invalid, invalid_grant, scope_missing, discord_error */
+  exchange(p: { callbackUrl: URL; expectedState: string; codeVerifier: string; redirectUri: string }): Promise<UserTokens>;
+  /** The given refresh token is spent afterwards. @throws OAuthRefusal invalid_grant, discord_error */
+  refresh(refreshToken: string): Promise<UserTokens>;
+  /** Ends the whole grant; a token that has ended already is no error. */
+  revoke(token: string): Promise<void>;
+  /** @throws OAuthRefusal token_rejected, scope_missing, discord_error */
+  me(accessToken: string): Promise<DiscordUser>;
+  /** At most 200 guilds. @throws OAuthRefusal token_rejected, scope_missing, discord_error */
+  guilds(accessToken: string): Promise<PartialGuild[]>;
+}
+
+export interface OAuthOptions {
+  /** As `normalizeApiBase` returns it. */
+  apiBase: string;
+  clientId: string;
+  clientSecret: string;
+  clock?: Clock;
+}
+
+/** Plain requests: a 401 to a user's token must not touch the bot's. */
+export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = systemClock }: OAuthOptions): DiscordOAuth {
+  const { origin } = new URL(apiBase);
+  const client = { client_id: clientId };
+  const authentication = ClientSecretPost(clientSecret);
+  const insecure = { [allowInsecureRequests]: apiBase.startsWith("http:") && isLoopback(new URL(apiBase)) };
+  let issuer: string | undefined;
+
+  const server = async (): Promise<AuthorizationServer> => ({
+    issuer: (issuer ??= await fetchIssuer(origin)),
+    token_endpoint: `${apiBase}/oauth2/token`,
+    revocation_endpoint: `${apiBase}/oauth2/token/revoke`,
+  });
+
+  const tokensOf = async (answer: Promise<TokenEndpointResponse>): Promise<UserTokens> => {
+    const now = clock.now();
+    const { access_token, refresh_token, expires_in, scope = "" } = await answer;
+    if (refresh_token === undefined || expires_in === undefined)
+      throw new OAuthRefusal("discord_error", "Discord's answer was not understood.");
+    return {
+      accessToken: access_token,
+      refreshToken: refresh_token,
+      expiresAt: addSeconds(now, expires_in),
+      scopes: scope.split(" ").filter((name) => name !== ""),
+    };
+  };
+
+  const validated = (as: AuthorizationServer, callbackUrl: URL, expectedState: string): URLSearchParams => {
+    try {
+      return validateAuthResponse(as, client, callbackUrl, expectedState);
+    } catch (error) {
+      const refusal = toRefusal(error);
+      if (refusal instanceof OAuthRefusal && refusal.code !== "discord_error") throw refusal;
+      if (callbackUrl.searchParams.get("state") === expectedState && callbackUrl.searchParams.has("error")) throw refusal;
+      throw new OAuthRefusal("state_invalid", "The answer does not belong to this authorization.");
+    }
+  };
+
+  const get = async <T>(path: string, accessToken: string, schema: z.ZodType<T>): Promise<T> => {
+    const headers = { authorization: `Bearer ${accessToken}` };
+    return readAs(schema, await fetchAnswer(() => fetch(`${apiBase}/v10${path}`, { headers, signal: deadline(), redirect: "manual" })));
+  };
+
+  return {
+    origin,
+    authorizeUrl({ state, codeChallenge, scopes, redirectUri }) {
+      const query = new URLSearchParams({
+        response_type: "code",
+        client_id: clientId,
+        scope: scopes.join(" "),
+        redirect_uri: redirectUri,
+        state,
+        code_challenge: codeChallenge,
+        code_challenge_method: "S256",
+        prompt: "consent",
+      });
+      return `${apiBase}/oauth2/authorize?${query.toString()}`;
+    },
+    exchange: ({ callbackUrl, expectedState, codeVerifier, redirectUri }) =>
+      refusing(async () => {
+        const as = await server();
+        const parameters = validated(as, callbackUrl, expectedState);
+        const options = { ...insecure, signal: deadline() };
+        const response = await fetchAnswer(() =>
+          authorizationCodeGrantRequest(as, client, authentication, parameters, redirectUri, codeVerifier, options),
+        );
+        return tokensOf(processAuthorizationCodeResponse(as, client, response));
+      }),
+    refresh: (refreshToken) =>
+      refusing(async () => {
+        const as = await server();
+        const options = { ...insecure, signal: deadline() };
+        const response = await fetchAnswer(() => refreshTokenGrantRequest(as, client, authentication, refreshToken, options));
+        return tokensOf(processRefreshTokenResponse(as, client, response));
+      }),
+    revoke: (token) =>
+      refusing(async () => {
+        const options = { ...insecure, signal: deadline() };
+        const as = await server();
+        const response = await fetchAnswer(() => revocationRequest(as, client, authentication, token, options));
+        await response.body?.cancel();
+        if (response.status === 401) throw new OAuthRefusal("discord_error", "Discord refused the application's id or secret.");
+      }),
+    me: (accessToken) => get("/users/@me", accessToken, DiscordUser),
+    guilds: (accessToken) => get("/users/@me/guilds?limit=200", accessToken, z.array(PartialGuild)),
+  };
+}
+
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toRefusal(error);
+  }
+}

@@ -1,0 +1,43 @@
+import { createHash, createHmac } from "node:crypto";
+import type { AuditEntry } from "../../generated/sqlite/client.ts";
+
+/** Where the chain starts. */
+export const genesis = "0".repeat(64);
+
+/** JSON with sorted keys (in the manner of RFC 8785), so that equal values have equal text on every database. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonicalJson(entry)}`).join(",")}}`;
+}
+
+/** `value` as every database gives it back: dates as text, no undefined, no characters PostgreSQL refuses. */
+export function storable(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  return text === undefined ? null : cleaned(JSON.parse(text));
+}
+
+function cleaned(value: unknown): unknown {
+  if (typeof value === "string") return cleanText(value);
+  if (Array.isArray(value)) return value.map(cleaned);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [cleanText(key), cleaned(entry)]));
+}
+
+/** NUL and broken surrogate pairs become the replacement character. */
+export function cleanText(text: string): string {
+  return text.replaceAll("\0", "\uFFFD").replaceAll(/\p{Surrogate}/gu, "\uFFFD");
+}
+
+/** The hash of an entry: SHA-256 over the previous hash and the canonical JSON of its visible columns. */
+export function entryHash(entry: Omit<AuditEntry, "hash">): string {
+  const { prevHash, ...columns } = entry;
+  const visible = { ...columns, at: columns.at.toISOString() };
+  return createHash("sha256").update(prevHash).update(canonicalJson(visible)).digest("hex");
+}
+
+/** What an entry says about its details without holding them. */
+export function commitment(salt: string, payload: unknown): string {
+  return createHmac("sha256", Buffer.from(salt, "base64url")).update(canonicalJson(payload)).digest("hex");
+}

@@ -1,0 +1,124 @@
+import { z } from "zod";
+import { Snowflake, Timestamp } from "../../kernel/fields.ts";
+
+export const purposes = ["verification", "recruitment", "investigation", "recheck", "appeal"] as const;
+export type Purpose = (typeof purposes)[number];
+
+export const scopes = ["identify", "guilds", "guilds.members.read"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Why a session failed. */
+export type SessionFailure = "wrong_account" | "scope_missing" | "discord_error" | "state_invalid";
+
+const isFull = (detail: string): boolean => detail === "full";
+const isOffered = (): boolean => false;
+
+export const CreateSessionInput = z
+  .strictObject({
+    discord_user_id: Snowflake.meta({ description: "Who is asked for access" }),
+    purpose: z.enum(purposes).default("verification").meta({ description: "Shown to the user as the reason" }),
+    scopes: z
+      .array(z.enum(scopes))
+      .max(scopes.length)
+      .default(["identify", "guilds"])
+      .meta({ description: "What Discord is asked for; `identify` is always included" }),
+    detail: z
+      .enum(["full", "listed"])
+      .default("full")
+      .refine(isFull, {
+        message: "Only `full` is offered at present: names and ids of all servers are kept, encrypted.",
+        params: { code: "not_offered" },
+      })
+      .meta({ description: "How much of the server list stays readable; only `full` at present" }),
+    request_reference: z
+      .string()
+      .regex(/^[a-z]{2,8}-REQ-\d{6,12}$/i, "Write a reference such as REC-REQ-000001.")
+      .transform((reference) => reference.toUpperCase())
+      .optional()
+      .meta({ description: "The workflow request this is for", example: "REC-REQ-000001" }),
+    locale: z
+      .string()
+      .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/, "Write a locale such as en or pt-BR.")
+      .optional()
+      .meta({ description: "The user's language", example: "en" }),
+    return_to: z
+      .string()
+      .max(64)
+      .refine(isOffered, { message: "No return addresses are configured here.", params: { code: "unknown_return_to" } })
+      .optional()
+      .meta({ description: "Name of a return address of the operator's list; never an address itself" }),
+    ttl_minutes: z.int().min(5).max(60).default(15).meta({ description: "How long the address works" }),
+  })
+  .meta({ id: "CreateSessionInput", description: "Whom to ask for access, for what and how much" });
+export type CreateSessionInput = z.input<typeof CreateSessionInput>;
+
+export const SessionCreatedView = z
+  .object({
+    success: z.literal(true),
+    id: z.uuid(),
+    url: z.url().meta({ description: "Send this address to the user; it works once" }),
+    status: z.literal("pending"),
+    expires_at: Timestamp,
+  })
+  .meta({ id: "AuthorizationSessionCreated", description: "The new session" });
+export type SessionCreatedView = z.infer<typeof SessionCreatedView>;
+
+export const UserIdParams = z.object({ discord_user_id: Snowflake });
+
+export const authorizationStatuses = [
+  "none",
+  "pending",
+  "active",
+  "stale",
+  "expired",
+  "revoked",
+  "declined",
+  "reauthorization_required",
+] as const;
+export type AuthorizationStatus = (typeof authorizationStatuses)[number];
+
+export const AuthorizationView = z
+  .object({
+    discord_user_id: Snowflake,
+    status: z.enum(authorizationStatuses).meta({ description: "`stale`: in force, but last refreshed more than seven days ago" }),
+    scopes: z.array(z.string()),
+    granted_at: Timestamp.nullable(),
+    expires_at: Timestamp.nullable().meta({ description: "When the grant ends unless it is refreshed before" }),
+    last_refreshed_at: Timestamp.nullable(),
+    next_refresh_at: Timestamp.nullable().meta({ description: "From when a refresh is accepted; null without a grant in force" }),
+    consent_version: z.string().nullable(),
+    purposes: z.array(z.string()),
+    servers_seen_count: z.int().nonnegative(),
+    session: z
+      .object({
+        id: z.uuid(),
+        status: z.enum(["pending", "opened"]),
+        purpose: z.enum(purposes),
+        created_at: Timestamp,
+        expires_at: Timestamp,
+      })
+      .optional()
+      .meta({ description: "The latest open session" }),
+    revision: z.int().nonnegative().meta({ description: "Of the grant; 0 when there never was one" }),
+  })
+  .meta({ id: "AuthorizationStatus", description: "What a user has granted, and what is being asked" });
+export type AuthorizationView = z.infer<typeof AuthorizationView>;
+
+export const RefreshInput = z
+  .strictObject({
+    reason: z.string().trim().min(1).max(1000).optional().meta({ description: "Kept in the audit" }),
+    force: z.boolean().default(false).meta({ description: "Ignore the cool-down; needs users.refresh.force" }),
+  })
+  .meta({ id: "RefreshInput" });
+export type RefreshInput = z.input<typeof RefreshInput>;
+
+export const RefreshView = z
+  .object({
+    status: z.enum(authorizationStatuses),
+    refreshed_at: Timestamp,
+    servers: z.object({ added: z.int(), removed: z.int(), total: z.int() }),
+    matches: z.object({ opened: z.int(), closed: z.int() }),
+    next_refresh_at: Timestamp,
+  })
+  .meta({ id: "Refresh", description: "What a refresh found" });
+export type RefreshView = z.infer<typeof RefreshView>;

@@ -1,0 +1,102 @@
+import type { Database } from "../../database/database.ts";
+import type { DiscordOAuth } from "../../discord/oauth.ts";
+import { OAuthRefusal } from "../../discord/oauth.ts";
+import type { Authorization } from "../../generated/sqlite/client.ts";
+import type { Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { SeenServer, UserServersService } from "../intelligence/user-servers.service.ts";
+import { textsOf } from "./authorization.policy.ts";
+import { readAccount, readServers } from "./discord-answers.ts";
+import { authorizationRequired } from "./grants.service.ts";
+import type { GrantsStore } from "./grants.store.ts";
+
+export interface RefreshDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  oauth: DiscordOAuth;
+  store: GrantsStore;
+  servers: Pick<UserServersService, "store">;
+  matches: Pick<MatchesService, "recomputeUser">;
+  clock: Clock;
+  cooldownSeconds: number;
+}
+
+/** A token this close to its end is rotated before it is used. */
+const tokenMarginSeconds = 60;
+
+/** The usable token of a grant that was just checked. */
+interface Usable {
+  grant: Authorization;
+  accessToken: string;
+}
+
+/**
+ * Ask Discord for a person's servers, rotating the tokens first where they are about to end.
+ * @throws ProblemError authorization_required when the grant is over, discord_error, discord_unavailable, storage_busy
+ */
+export async function readAgain(
+  deps: RefreshDeps,
+  call: Call,
+  grant: Authorization,
+): Promise<{ grant: Authorization; seen: SeenServer[] }> {
+  let usable: Usable = { grant, accessToken: "" };
+  try {
+    usable = await usableToken(deps, call, grant);
+    const scopes = textsOf(usable.grant.scopes);
+    if (!scopes.includes("guilds")) await readAccount(deps.oauth, usable.accessToken);
+    return { grant: usable.grant, seen: await readServers(deps.oauth, { accessToken: usable.accessToken, scopes }) };
+  } catch (error) {
+    if (!(error instanceof OAuthRefusal)) throw error;
+    if (error.code !== "invalid_grant" && error.code !== "token_rejected") throw new ProblemError("discord_error", { cause: error });
+    throw (await loseGrant(deps, call, usable.grant)) ? authorizationRequired(grant.userId) : changedMeanwhile();
+  }
+}
+
+async function usableToken(deps: RefreshDeps, call: Call, grant: Authorization): Promise<Usable> {
+  const tokens = deps.store.open(grant);
+  if (tokens === null) throw authorizationRequired(grant.userId);
+  const isFresh = grant.tokenExpiresAt !== null && grant.tokenExpiresAt > addSeconds(deps.clock.now(), tokenMarginSeconds);
+  if (isFresh) return { grant, accessToken: tokens.accessToken };
+  // A refresh token works once, so nothing is spent while the storage could not keep what comes back.
+  await deps.database.check();
+  const rotated = await deps.oauth.refresh(tokens.refreshToken);
+  // Committed before anything else can fail, and without the caller's idempotency key: this is not the answer to keep for it.
+  const isCurrent = await deps.database.write({ ...call, idempotency: null }, (tx) => deps.store.rotate(tx, grant, rotated));
+  const stored = await deps.database.read.authorization.findUnique({ where: { userId: grant.userId } });
+  if (!isCurrent || stored === null) throw changedMeanwhile();
+  return { grant: stored, accessToken: rotated.accessToken };
+}
+
+function changedMeanwhile(): ProblemError {
+  return new ProblemError("storage_busy", { retryAfter: 1, detail: "The grant changed meanwhile." });
+}
+
+/** The grant is over at Discord. A pair stored meanwhile is not the one that was refused: it stays, and the answer is false. */
+async function loseGrant({ database, audit }: RefreshDeps, call: Call, grant: Authorization): Promise<boolean> {
+  return database.write({ ...call, idempotency: null }, async (tx) => {
+    const { count } = await tx.db.authorization.updateMany({
+      where: { userId: grant.userId, status: "active", refreshToken: grant.refreshToken },
+      data: {
+        status: "reauthorization_required",
+        accessToken: null,
+        refreshToken: null,
+        tokenExpiresAt: null,
+        endedAt: tx.now,
+        revision: { increment: 1 },
+      },
+    });
+    if (count === 0) return false;
+    audit.record(tx, {
+      action: "authorization.lose",
+      target: { kind: "authorization", id: grant.userId },
+      subjectUserId: grant.userId,
+      before: { status: "active" },
+      after: { status: "reauthorization_required" },
+    });
+    return true;
+  });
+}

@@ -1,0 +1,104 @@
+import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
+import type { Call } from "../../kernel/call.ts";
+import { can } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { isoOrNull } from "../../kernel/fields.ts";
+import type { MatchRecord } from "../intelligence/matches.service.ts";
+import type { BlacklistView, CheckedRecord, Severity } from "./blacklist.schema.ts";
+
+/** How staff stand towards each other, known without I/O. */
+export interface Ranks {
+  of(userId: string): { isStaff: boolean; rank: number };
+}
+
+/** `BL-000123`; beyond 999999 the number simply grows wider. */
+export function referenceOf(record: { number: number }): string {
+  return `BL-${record.number.toString().padStart(6, "0")}`;
+}
+
+/** The status that counts at a moment, whether or not the sweep has come by. */
+export function statusAt(record: { status: string; startsAt: Date; expiresAt: Date | null }, now: Date): BlacklistView["status"] {
+  const isLive = record.status === "active" || record.status === "scheduled";
+  if (!isLive) return record.status as BlacklistView["status"];
+  if (record.expiresAt !== null && record.expiresAt <= now) return "expired";
+  return record.startsAt <= now ? "active" : "scheduled";
+}
+
+/** Nobody lists someone of equal or higher rank. @throws ProblemError hierarchy_violation */
+export function requireOutranks(call: Call, ranks: Ranks, record: { kind: string; subjectId: string }): void {
+  if (record.kind !== "user" || call.actor === null || call.actor.isOwner) return;
+  const subject = ranks.of(record.subjectId);
+  if (subject.isStaff && subject.rank >= call.actor.rank) throw new ProblemError("hierarchy_violation");
+}
+
+/** The whole record. What leaves goes through {@link visibleRecord}. */
+export function presentRecord(row: BlacklistRecord, now: Date): BlacklistView {
+  return {
+    id: row.id,
+    number: referenceOf(row),
+    kind: row.kind as BlacklistView["kind"],
+    subject_id: row.subjectId,
+    subject_snapshot: row.subjectName === null ? null : { name: row.subjectName },
+    scope: row.scope,
+    server_ids: row.serverIds as string[],
+    category: row.category,
+    severity: row.severity as Severity,
+    status: statusAt(row, now),
+    reason_public: row.reasonPublic,
+    reason_internal: row.reasonInternal,
+    recommended_action: row.recommendedAction,
+    member_policy: row.memberPolicy,
+    grace_period_seconds: row.gracePeriod,
+    exempt_user_ids: row.exemptUserIds as string[],
+    evidence: row.evidence as BlacklistView["evidence"],
+    tags: row.tags as string[],
+    source: row.source,
+    origin_reference: row.originReference,
+    created_by: row.createdBy,
+    approved_by: row.approvedBy as string[],
+    starts_at: row.startsAt.toISOString(),
+    expires_at: isoOrNull(row.expiresAt),
+    review_at: isoOrNull(row.reviewAt),
+    last_reviewed_at: isoOrNull(row.lastReviewedAt),
+    revoked: row.revokedAt === null ? null : { at: row.revokedAt.toISOString(), by: row.revokedBy, reason: row.revokeReason },
+    history_count: row.revision,
+    revision: row.revision,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}
+
+/** The record without what this viewer may not see. */
+export function visibleRecord(call: Call, view: BlacklistView): BlacklistView {
+  if (can(call, "blacklist.read_confidential")) return view;
+  const { reason_internal: _reason, exempt_user_ids: _exempt, ...rest } = view;
+  return rest;
+}
+
+/** A record as a bulk check shows it: reduced for callers without `blacklist.read`. */
+export function checkedRecord(call: Call, view: BlacklistView): CheckedRecord {
+  if (can(call, "blacklist.read")) return visibleRecord(call, view);
+  const { kind, category, severity, recommended_action, member_policy, expires_at } = view;
+  return { kind, category, severity, recommended_action, member_policy, expires_at };
+}
+
+/** The record as matching needs it. */
+export function toMatchRecord(row: BlacklistRecord, now: Date): MatchRecord {
+  return {
+    id: row.id,
+    reference: referenceOf(row),
+    revision: row.revision,
+    kind: row.kind as MatchRecord["kind"],
+    subjectId: row.subjectId,
+    subjectHash: row.subjectHash,
+    serverName: row.kind === "server" ? row.subjectName : null,
+    severity: row.severity as Severity,
+    status: statusAt(row, now),
+    recommendedAction: row.recommendedAction,
+    memberPolicy: row.memberPolicy,
+    gracePeriodSeconds: row.gracePeriod,
+    exemptUserIds: row.exemptUserIds as string[],
+    startsAt: row.startsAt,
+    expiresAt: row.expiresAt,
+  };
+}

@@ -1,0 +1,214 @@
+import type { Tx } from "../../database/database.ts";
+import { nextNumber } from "../../database/counter.ts";
+import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { can } from "../../kernel/call.ts";
+import { keyedHash } from "../../kernel/secrets.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { MatchChanges, MatchesService } from "../intelligence/matches.service.ts";
+import { presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
+import type { BlacklistView, Severity } from "./blacklist.schema.ts";
+import { severities } from "./blacklist.schema.ts";
+
+const day = 86_400;
+const reviewAfter = 180 * day;
+const defaultGrace = 7 * day;
+const defaultActions = { low: "monitor", medium: "verify", high: "deny_entry", critical: "ban" } as const satisfies Record<
+  Severity,
+  string
+>;
+
+/** A record to be made; what is absent gets its default. Times are points in time, lengths are seconds. */
+export interface RecordDraft {
+  kind: "user" | "server";
+  subjectId: string;
+  subjectName?: string | null | undefined;
+  scope: "network" | "servers";
+  serverIds?: readonly string[] | undefined;
+  category: string;
+  severity: Severity;
+  reasonPublic?: string | null | undefined;
+  reasonInternal?: string | null | undefined;
+  recommendedAction?: string | null | undefined;
+  memberPolicy?: string | null | undefined;
+  gracePeriod?: number | null | undefined;
+  exemptUserIds?: readonly string[] | undefined;
+  evidence?: readonly object[] | undefined;
+  tags?: readonly string[] | undefined;
+  startsAt?: Date | undefined;
+  expiresAt?: Date | null | undefined;
+  reviewAt?: Date | null | undefined;
+  source: "direct" | "workflow";
+  originReference?: string | undefined;
+  createdBy: string | null;
+  approvedBy?: readonly string[] | undefined;
+}
+
+/** What a change of a record did. */
+export interface RecordChange {
+  row: BlacklistRecord;
+  matches: MatchChanges;
+}
+
+export interface ChangeNote {
+  action: string;
+  permission: string;
+  reason?: string | undefined;
+}
+
+type Changes = Omit<Prisma.BlacklistRecordUncheckedUpdateManyInput, "id" | "revision" | "updatedAt">;
+export type BlacklistRecords = ReturnType<typeof createBlacklistRecords>;
+
+/** Writes of records inside a given transaction: each keeps a version, an audit entry and the matches in step. */
+export function createBlacklistRecords({
+  audit,
+  matches,
+  serversKey,
+}: {
+  audit: AuditService;
+  matches: MatchesService;
+  serversKey: Buffer;
+}) {
+  async function settle(tx: Tx, before: BlacklistRecord | null, row: BlacklistRecord, note: ChangeNote): Promise<RecordChange> {
+    const after = presentRecord(row, tx.now);
+    const snapshot: object = after;
+    const changedBy = tx.call.actor?.id ?? null;
+    await tx.db.blacklistVersion.create({
+      data: { recordId: row.id, revision: row.revision, snapshot, changedBy, changedAt: tx.now },
+    });
+    audit.record(tx, {
+      action: note.action,
+      target: { kind: "blacklist", id: row.id, reference: referenceOf(row) },
+      ...(row.kind === "user" && { subjectUserId: row.subjectId }),
+      ...(note.reason !== undefined && { reason: note.reason }),
+      ...difference(before === null ? {} : presentRecord(before, tx.now), after),
+      permission: note.permission,
+    });
+    return { row, matches: await matches.applyRecord(tx, toMatchRecord(row, tx.now)) };
+  }
+
+  /** Change a record read under its lock. @throws ProblemError storage_busy when somebody changed it meanwhile */
+  async function change(tx: Tx, before: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<RecordChange> {
+    const data = { ...changes, revision: before.revision + 1, updatedAt: tx.now };
+    const { count } = await tx.db.blacklistRecord.updateMany({ where: { id: before.id, revision: before.revision }, data });
+    if (count !== 1) throw new ProblemError("storage_busy", { retryAfter: 1 });
+    return settle(tx, before, await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id: before.id } }), note);
+  }
+
+  /** The record that holds a subject and scope now; one past its end is expired on the way. */
+  async function findHolder(tx: Tx, activeKey: string): Promise<BlacklistRecord | null> {
+    await tx.lock(`blacklist:${activeKey}`);
+    const row = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
+    if (row === null) return null;
+    await tx.lock(`blacklist:${row.id}`);
+    const holder = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
+    if (holder === null || holder.expiresAt === null || holder.expiresAt > tx.now) return holder;
+    await change(tx, holder, { status: "expired", activeKey: null }, { action: "blacklist.expire", permission: "system.act" });
+    return null;
+  }
+
+  async function insert(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange> {
+    const number = await nextNumber(tx, "blacklist");
+    const row = await tx.db.blacklistRecord.create({ data: rowOf(tx, draft, number, serversKey) });
+    return settle(tx, null, row, note);
+  }
+
+  return {
+    change,
+
+    /** Make a record. @throws ProblemError duplicate_active_record */
+    async create(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange> {
+      const holder = await findHolder(tx, activeKeyOf(draft));
+      if (holder === null) return insert(tx, draft, note);
+      throw new ProblemError("duplicate_active_record", {
+        detail: "This subject has an active record in this scope already.",
+        ...(can(tx.call, "blacklist.read") && { extra: { reference: referenceOf(holder) } }),
+      });
+    },
+
+    /** Make a record, or strengthen the active one: its severity and its end only ever grow. */
+    async createOrMerge(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange & { isMerged: boolean }> {
+      const holder = await findHolder(tx, activeKeyOf(draft));
+      if (holder === null) return { ...(await insert(tx, draft, note)), isMerged: false };
+      const merged = await change(tx, holder, mergedFields(holder, draft, tx.now), { ...note, action: "blacklist.merge" });
+      return { ...merged, isMerged: true };
+    },
+  };
+}
+
+function activeKeyOf(record: { kind: string; subjectId: string; scope: string }): string {
+  return `${record.kind}:${record.subjectId}:${record.scope}`;
+}
+
+function rowOf(tx: Tx, draft: RecordDraft, number: number, serversKey: Buffer): Prisma.BlacklistRecordUncheckedCreateInput {
+  const startsAt = draft.startsAt ?? tx.now;
+  const isServer = draft.kind === "server";
+  return {
+    id: uuid7(tx.now.getTime()),
+    number,
+    kind: draft.kind,
+    subjectId: draft.subjectId,
+    subjectHash: isServer ? keyedHash(serversKey, draft.subjectId) : null,
+    subjectName: draft.subjectName ?? null,
+    scope: draft.scope,
+    serverIds: [...(draft.serverIds ?? [])],
+    activeKey: activeKeyOf(draft),
+    category: draft.category,
+    severity: draft.severity,
+    severityOrder: severities.indexOf(draft.severity),
+    status: startsAt > tx.now ? "scheduled" : "active",
+    reasonPublic: draft.reasonPublic ?? null,
+    reasonInternal: draft.reasonInternal ?? null,
+    recommendedAction: draft.recommendedAction === undefined ? defaultActions[draft.severity] : draft.recommendedAction,
+    memberPolicy: draft.memberPolicy === undefined && isServer ? "flag" : (draft.memberPolicy ?? null),
+    gracePeriod: draft.gracePeriod === undefined && isServer ? defaultGrace : (draft.gracePeriod ?? null),
+    exemptUserIds: [...(draft.exemptUserIds ?? [])],
+    evidence: [...(draft.evidence ?? [])] as Prisma.InputJsonValue[],
+    tags: [...(draft.tags ?? [])],
+    source: draft.source,
+    originReference: draft.originReference ?? null,
+    createdBy: draft.createdBy,
+    approvedBy: [...(draft.approvedBy ?? [])],
+    startsAt,
+    expiresAt: draft.expiresAt ?? null,
+    reviewAt: draft.reviewAt === undefined ? addSeconds(tx.now, reviewAfter) : draft.reviewAt,
+    createdAt: tx.now,
+    updatedAt: tx.now,
+  };
+}
+
+function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: Date): Changes {
+  const isRaised = severities.indexOf(draft.severity) > holder.severityOrder;
+  const end = draft.expiresAt ?? null;
+  const keepsEnd = holder.expiresAt === null || (end !== null && end <= holder.expiresAt);
+  const startsNow = holder.startsAt > now;
+  return {
+    evidence: [...(holder.evidence as object[]), ...(draft.evidence ?? [])].slice(-50),
+    approvedBy: [...new Set([...(holder.approvedBy as string[]), ...(draft.approvedBy ?? [])])],
+    serverIds: [...new Set([...(holder.serverIds as string[]), ...(draft.serverIds ?? [])])],
+    ...(isRaised && {
+      severity: draft.severity,
+      severityOrder: severities.indexOf(draft.severity),
+      recommendedAction: draft.recommendedAction ?? defaultActions[draft.severity],
+    }),
+    ...(!keepsEnd && { expiresAt: end }),
+    ...(startsNow && { startsAt: now, status: "active" }),
+  };
+}
+
+/** The changed fields before and after. Confidential ones are named, never shown. */
+function difference(before: Partial<BlacklistView>, after: BlacklistView): { before: object; after: object } {
+  const hidden = new Set(["reason_internal", "exempt_user_ids"]);
+  const silent = new Set(["revision", "history_count", "updated_at"]);
+  const was: Record<string, unknown> = {};
+  const is: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(after)) {
+    const earlier = before[key as keyof BlacklistView];
+    if (silent.has(key) || JSON.stringify(earlier) === JSON.stringify(value)) continue;
+    if (earlier !== undefined) was[key] = hidden.has(key) ? "(hidden)" : earlier;
+    is[key] = hidden.has(key) ? "(hidden)" : value;
+  }
+  return { before: was, after: is };
+}

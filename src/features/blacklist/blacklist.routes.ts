@@ -1,0 +1,147 @@
+import { z } from "zod";
+import { listQuery } from "../../kernel/fields.ts";
+import type { Route } from "../../http/route.ts";
+import { route } from "../../http/route.ts";
+import {
+  BlacklistCheck,
+  BlacklistVersionView,
+  BlacklistView,
+  CheckBlacklistInput,
+  CreateBlacklistInput,
+  ListBlacklistQuery,
+  RevokeReason,
+  UpdateBlacklistInput,
+} from "./blacklist.schema.ts";
+import type { BlacklistService } from "./blacklist.service.ts";
+
+const tags = ["blacklist"];
+const path = "/blacklist/{id}";
+const params = z.object({
+  id: z
+    .string()
+    .regex(/^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|bl-\d{6,9})$/i, "Name the record by its id or its number.")
+    .meta({ description: "Id or number", example: "BL-000123" }),
+});
+const RevokeBody = z.strictObject({ reason: RevokeReason.optional() }).meta({ id: "RevokeBlacklistBody" });
+const RevokeQuery = z.object({ reason: RevokeReason.optional() });
+const single = { status: 200, shape: "single", schema: BlacklistView } as const;
+
+export function blacklistRoutes(blacklist: BlacklistService): Route[] {
+  return [...collectionRoutes(blacklist), ...recordRoutes(blacklist)];
+}
+
+function collectionRoutes(blacklist: BlacklistService): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/blacklist",
+        operationId: "createBlacklistRecord",
+        tags,
+        summary: "List a user or a server without a request",
+        description: "At most one active record exists per subject and scope.",
+        access: { permission: "blacklist.create" },
+        request: {
+          body: CreateBlacklistInput,
+          example: { kind: "user", subject_id: "80351110224678912", category: "raid", severity: "high" },
+        },
+        success: { status: 201, shape: "single", schema: BlacklistView, description: "The new record" },
+        refusals: ["duplicate_active_record", "hierarchy_violation"],
+      },
+      ({ call, body }) => blacklist.create(call, body),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/blacklist",
+        operationId: "listBlacklist",
+        tags,
+        summary: "List blacklist records, newest first",
+        access: { permission: "blacklist.read" },
+        request: { query: ListBlacklistQuery },
+        success: { status: 200, shape: "list", schema: BlacklistView, description: "A page of records" },
+        refusals: ["invalid_cursor", "unknown_parameter"],
+      },
+      ({ call, query }) => blacklist.list(call, query),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/blacklist/check",
+        operationId: "checkBlacklist",
+        tags,
+        summary: "Look up to 500 users and 500 servers up at once",
+        access: { permission: "blacklist.check" },
+        write: false,
+        limit: "read",
+        request: { body: CheckBlacklistInput, example: { user_ids: ["80351110224678912"] } },
+        success: { status: 200, shape: "single", schema: BlacklistCheck, description: "One answer per id, in the order asked" },
+      },
+      ({ call, body }) => blacklist.check(call, body),
+    ),
+  ];
+}
+
+function recordRoutes(blacklist: BlacklistService): Route[] {
+  const refusals = ["record_not_found", "precondition_failed", "invalid_transition", "hierarchy_violation"] as const;
+  return [
+    route(
+      {
+        method: "get",
+        path,
+        operationId: "getBlacklistRecord",
+        tags,
+        summary: "Read one record",
+        access: { permission: "blacklist.read" },
+        request: { params },
+        success: { ...single, description: "The record" },
+        refusals: ["record_not_found"],
+      },
+      ({ call, params: { id } }) => blacklist.get(call, id),
+    ),
+    route(
+      {
+        method: "patch",
+        path,
+        operationId: "updateBlacklistRecord",
+        tags,
+        summary: "Change a record",
+        description: "Fields that are not sent stay. Every change is kept as a version.",
+        access: { permission: "blacklist.update" },
+        request: { params, body: UpdateBlacklistInput, example: { severity: "critical" } },
+        success: { ...single, description: "The changed record" },
+        refusals,
+      },
+      ({ call, params: { id }, body, ifMatch }) => blacklist.update(call, id, body, ifMatch),
+    ),
+    route(
+      {
+        method: "delete",
+        path,
+        operationId: "revokeBlacklistRecord",
+        tags,
+        summary: "Revoke a record",
+        description: "The record stays readable with its history. The reason stands in the body or in `?reason=`.",
+        access: { permission: "blacklist.revoke" },
+        request: { params, query: RevokeQuery, body: RevokeBody, bodyOptional: true, example: { reason: "The report was wrong." } },
+        success: { ...single, description: "The revoked record" },
+        refusals,
+      },
+      ({ call, params: { id }, query, body, ifMatch }) => blacklist.revoke(call, id, { ...query, ...body }, ifMatch),
+    ),
+    route(
+      {
+        method: "get",
+        path: `${path}/history`,
+        operationId: "listBlacklistHistory",
+        tags,
+        summary: "List the versions of a record, newest first",
+        access: { permission: "blacklist.read" },
+        request: { params, query: z.strictObject(listQuery) },
+        success: { status: 200, shape: "list", schema: BlacklistVersionView, description: "A page of versions" },
+        refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
+      },
+      ({ call, params: { id }, query }) => blacklist.history(call, id, query),
+    ),
+  ];
+}

@@ -1,0 +1,213 @@
+import { z } from "zod";
+import { Duration, listQuery, Snowflake, Timestamp } from "../../kernel/fields.ts";
+
+export const severities = ["low", "medium", "high", "critical"] as const;
+export type Severity = (typeof severities)[number];
+
+/** Why a user is on the list, and why a server is. */
+export const categories = {
+  user: [
+    "raid",
+    "harassment",
+    "hate",
+    "exploit",
+    "scam",
+    "doxxing",
+    "impersonation",
+    "ban_evasion",
+    "leaking",
+    "predatory",
+    "staff_abuse",
+    "poaching",
+    "compromised",
+    "other",
+  ],
+  server: ["poaching", "raiding", "exploits", "stolen_assets", "leaking", "scam", "predatory", "ban_evasion_hub", "terms", "other"],
+} as const;
+export const kinds = ["user", "server"] as const;
+const anyCategory = z.enum([...new Set([...categories.user, ...categories.server])]);
+const statuses = ["active", "scheduled", "expired", "revoked"] as const;
+const recommendedActions = ["monitor", "verify", "deny_entry", "kick", "ban"] as const;
+const memberPolicies = ["inform", "flag", "verify", "deny_staff", "deny_entry"] as const;
+
+/** Text that both databases store as it is. */
+function text(min: number, max: number) {
+  return z
+    .string()
+    .trim()
+    .min(min)
+    .max(max)
+    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
+}
+
+export const RevokeReason = text(3, 1000).meta({ description: "Why the record is taken back" });
+export const RevokeBlacklistInput = z.strictObject({ reason: RevokeReason });
+
+const Evidence = z
+  .strictObject({
+    kind: z.enum(["link", "text", "record", "message"]).default("text"),
+    title: text(1, 200).optional(),
+    note: text(1, 2000).optional(),
+    url: text(1, 2000)
+      .regex(/^https?:\/\//, "Only http and https addresses are kept.")
+      .optional(),
+    record_ref: text(1, 100).optional(),
+  })
+  .meta({ id: "BlacklistEvidence", description: "What the record rests on; addresses are kept as text and never fetched" });
+
+const editable = {
+  subject_name: text(1, 100).nullable(),
+  server_ids: z.array(Snowflake).max(100),
+  category: anyCategory,
+  severity: z.enum(severities),
+  reason_public: text(1, 2000).nullable(),
+  reason_internal: text(1, 2000).nullable().meta({ description: "Shown only to holders of blacklist.read_confidential" }),
+  recommended_action: z.enum(recommendedActions).nullable(),
+  member_policy: z.enum(memberPolicies).nullable().meta({ description: "Servers only: what is done about their members" }),
+  grace_period: Duration.nullable().meta({ description: "Servers only: how long members may take to leave" }),
+  exempt_user_ids: z.array(Snowflake).max(100),
+  evidence: z.array(Evidence).max(20),
+  tags: z.array(text(1, 40)).max(20),
+  review_at: Timestamp.nullable(),
+  expires_at: Timestamp.nullable().meta({ description: "null: permanent" }),
+  duration: Duration.nullable().meta({ description: "Instead of expires_at; null: permanent" }),
+};
+
+/** The rules that hold between fields, for a new record and for a changed one. */
+function checkTogether(input: { expires_at?: unknown; duration?: unknown }, context: z.RefinementCtx): void {
+  if (input.expires_at !== undefined && input.duration !== undefined) {
+    context.addIssue({ code: "custom", path: ["duration"], message: "Send expires_at or duration, not both." });
+  }
+}
+
+export const CreateBlacklistInput = z
+  .strictObject({
+    kind: z.enum(kinds),
+    subject_id: Snowflake.meta({ description: "Id of the user or of the server" }),
+    scope: z.enum(["network", "servers"]).default("network"),
+    starts_at: Timestamp.optional(),
+    ...z.object(editable).partial().shape,
+    category: editable.category.default("other"),
+    severity: editable.severity.default("medium"),
+  })
+  .superRefine((input, context) => {
+    checkTogether(input, context);
+    for (const issue of kindIssues(input.kind, input)) context.addIssue({ code: "custom", ...issue });
+    if (input.scope === "servers" && (input.server_ids ?? []).length === 0) {
+      context.addIssue({ code: "custom", path: ["server_ids"], message: "Name the servers of the scope." });
+    }
+  })
+  .meta({ id: "CreateBlacklistInput" });
+export type CreateBlacklistInput = z.input<typeof CreateBlacklistInput>;
+
+export const UpdateBlacklistInput = z
+  .strictObject({
+    ...z.object(editable).partial().shape,
+    reviewed: z.literal(true).optional().meta({ description: "Marks the record as reviewed now" }),
+  })
+  .superRefine(checkTogether)
+  .meta({ id: "UpdateBlacklistInput" });
+export type UpdateBlacklistInput = z.input<typeof UpdateBlacklistInput>;
+
+interface KindFields {
+  category?: string | undefined;
+  member_policy?: unknown;
+  grace_period?: unknown;
+}
+
+/** What does not fit the kind of a record: categories of the other kind, and server rules on a user. */
+export function kindIssues(kind: "user" | "server", input: KindFields): { path: string[]; message: string }[] {
+  const allowed: readonly string[] = categories[kind];
+  const issues: { path: string[]; message: string }[] = [];
+  if (input.category !== undefined && !allowed.includes(input.category)) {
+    issues.push({ path: ["category"], message: `A ${kind} is listed for one of: ${allowed.join(", ")}.` });
+  }
+  for (const field of ["member_policy", "grace_period"] as const) {
+    if (kind === "user" && input[field] !== undefined && input[field] !== null)
+      issues.push({ path: [field], message: "Only records of servers have this." });
+  }
+  return issues;
+}
+
+export const ListBlacklistQuery = z
+  .strictObject({
+    ...listQuery,
+    kind: z.enum(kinds).optional(),
+    status: z.enum(statuses).optional(),
+    category: anyCategory.optional(),
+    severity: z.enum(severities).optional(),
+    subject: Snowflake.optional().meta({ description: "Id of the user or server" }),
+    q: z.string().trim().min(2).max(100).optional().meta({ description: "Text in the reasons and the subject's name" }),
+    review_due: z.enum(["true", "false"]).optional().meta({ description: "Only records whose review is due" }),
+    expires_before: Timestamp.optional(),
+    changed_since: Timestamp.optional(),
+  })
+  .meta({ id: "ListBlacklistQuery" });
+export type ListBlacklistQuery = z.input<typeof ListBlacklistQuery>;
+
+const ids = z.array(Snowflake).max(500).default([]);
+export const CheckBlacklistInput = z
+  .strictObject({
+    user_ids: ids,
+    server_ids: ids,
+    include_alts: z.boolean().default(false).meta({ description: "Also follow confirmed linked accounts; none are known yet" }),
+  })
+  .refine((input) => input.user_ids.length + input.server_ids.length > 0, {
+    path: ["user_ids"],
+    message: "Name at least one user or server.",
+  })
+  .meta({ id: "CheckBlacklistInput" });
+export type CheckBlacklistInput = z.input<typeof CheckBlacklistInput>;
+
+export const BlacklistView = z
+  .object({
+    id: z.string(),
+    number: z.string().meta({ example: "BL-000123" }),
+    kind: z.enum(kinds),
+    subject_id: Snowflake,
+    subject_snapshot: z.object({ name: z.string() }).nullable(),
+    scope: z.string(),
+    server_ids: z.array(z.string()),
+    category: z.string(),
+    severity: z.enum(severities),
+    status: z.enum(statuses),
+    reason_public: z.string().nullable(),
+    reason_internal: z.string().nullable().optional().meta({ description: "Needs blacklist.read_confidential" }),
+    recommended_action: z.string().nullable(),
+    member_policy: z.string().nullable(),
+    grace_period_seconds: z.int().nullable(),
+    exempt_user_ids: z.array(z.string()).optional().meta({ description: "Needs blacklist.read_confidential" }),
+    evidence: z.array(z.looseObject({ kind: z.string() })),
+    tags: z.array(z.string()),
+    source: z.string(),
+    origin_reference: z.string().nullable(),
+    created_by: z.string().nullable(),
+    approved_by: z.array(z.string()),
+    starts_at: Timestamp,
+    expires_at: Timestamp.nullable(),
+    review_at: Timestamp.nullable(),
+    last_reviewed_at: Timestamp.nullable(),
+    revoked: z.object({ at: Timestamp, by: z.string().nullable(), reason: z.string().nullable() }).nullable(),
+    history_count: z.int(),
+    revision: z.int(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: "BlacklistRecord" });
+export type BlacklistView = z.infer<typeof BlacklistView>;
+
+export const BlacklistVersionView = z
+  .object({ revision: z.int(), changed_at: Timestamp, changed_by: z.string().nullable(), record: BlacklistView })
+  .meta({ id: "BlacklistVersion", description: "The record as it stood after one change" });
+export type BlacklistVersionView = z.infer<typeof BlacklistVersionView>;
+
+/** What a caller without `blacklist.read` learns about a record. */
+const reduced = { kind: true, category: true, severity: true, recommended_action: true, member_policy: true, expires_at: true } as const;
+export const CheckedRecord = BlacklistView.partial()
+  .required(reduced)
+  .meta({ id: "CheckedRecord", description: "The whole record only for holders of blacklist.read" });
+export type CheckedRecord = z.infer<typeof CheckedRecord>;
+
+const Checked = z.object({ id: Snowflake, listed: z.boolean(), records: z.array(CheckedRecord) }).meta({ id: "CheckedSubject" });
+export const BlacklistCheck = z.object({ users: z.array(Checked), servers: z.array(Checked) }).meta({ id: "BlacklistCheck" });
+export type BlacklistCheck = z.infer<typeof BlacklistCheck>;

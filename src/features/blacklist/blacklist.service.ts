@@ -1,0 +1,280 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import type { Call } from "../../kernel/call.ts";
+import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { parseDuration } from "../../kernel/fields.ts";
+import type { Cursors, Page } from "../../kernel/page.ts";
+import { toPage } from "../../kernel/page.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { MatchesService } from "../intelligence/matches.service.ts";
+import { conditions } from "./blacklist.filters.ts";
+import type { Ranks } from "./blacklist.policy.ts";
+import { checkedRecord, presentRecord, requireOutranks, statusAt, visibleRecord } from "./blacklist.policy.ts";
+import type { ChangeNote, RecordDraft } from "./blacklist.records.ts";
+import { createBlacklistRecords } from "./blacklist.records.ts";
+import type { BlacklistCheck, BlacklistVersionView, BlacklistView } from "./blacklist.schema.ts";
+import {
+  CheckBlacklistInput,
+  CreateBlacklistInput,
+  kindIssues,
+  ListBlacklistQuery,
+  RevokeBlacklistInput,
+  severities,
+  UpdateBlacklistInput,
+} from "./blacklist.schema.ts";
+import { createSweep } from "./blacklist.sweep.ts";
+
+export type BlacklistService = ReturnType<typeof createBlacklistService>;
+
+export interface BlacklistParts {
+  database: Database;
+  audit: AuditService;
+  matches: MatchesService;
+  standing: Ranks;
+  cursors: Cursors;
+  clock: Clock;
+  /** The key of server hashes, the same that hashes people's servers. */
+  serversKey: Buffer;
+}
+
+export function createBlacklistService({ database, audit, matches, standing, cursors, clock, serversKey }: BlacklistParts) {
+  const records = createBlacklistRecords({ audit, matches, serversKey });
+
+  /** Read a record to change it: under its lock, in the revision the caller knows, and not ended. */
+  async function open(tx: Tx, key: string, ifMatch: number | undefined, action: string): Promise<BlacklistRecord> {
+    const found = await tx.db.blacklistRecord.findFirst({ where: byKey(key) });
+    if (found === null) throw recordNotFound();
+    await tx.lock(`blacklist:${found.id}`);
+    const row = await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id: found.id } });
+    if (ifMatch !== undefined && ifMatch !== row.revision) {
+      throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
+    }
+    const status = statusAt(row, tx.now);
+    if (status === "expired" || status === "revoked")
+      throw new ProblemError("invalid_transition", { extra: { from: status, action, allowed: [] } });
+    requireOutranks(tx.call, standing, row);
+    return row;
+  }
+
+  async function find(key: string): Promise<BlacklistRecord> {
+    const row = await database.read.blacklistRecord.findFirst({ where: byKey(key) });
+    if (row === null) throw recordNotFound();
+    return row;
+  }
+
+  return {
+    /** List a subject directly. @throws ProblemError duplicate_active_record, hierarchy_violation */
+    async create(call: Call, input: CreateBlacklistInput): Promise<BlacklistView> {
+      requireWrite(call, "blacklist.create");
+      const parsed = CreateBlacklistInput.parse(input);
+      const view = await database.write(call, async (tx) => {
+        const draft = draftOf(parsed, call, tx.now);
+        requireOutranks(call, standing, draft);
+        const { row } = await records.create(tx, draft, { action: "blacklist.create", permission: "blacklist.create" });
+        return presentRecord(row, tx.now);
+      });
+      return visibleRecord(call, view);
+    },
+
+    /** @param key id or number such as `BL-000123` */
+    async get(call: Call, key: string): Promise<BlacklistView> {
+      requirePermission(call, "blacklist.read");
+      return visibleRecord(call, presentRecord(await find(key), clock.now()));
+    },
+
+    /** Records, newest first. */
+    async list(call: Call, query: ListBlacklistQuery): Promise<Page<BlacklistView>> {
+      requirePermission(call, "blacklist.read");
+      const { limit, cursor, ...filters } = ListBlacklistQuery.parse(query);
+      const now = clock.now();
+      const position = cursor === undefined ? undefined : cursors.decode("blacklist", filters, cursor);
+      const rows = await database.read.blacklistRecord.findMany({
+        where: conditions({
+          filters,
+          now,
+          position,
+          readsConfidential: can(call, "blacklist.read_confidential"),
+          dialect: database.dialect,
+        }),
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      return toPage(
+        rows,
+        limit,
+        (row) => visibleRecord(call, presentRecord(row, now)),
+        (last) => cursors.encode("blacklist", filters, [last.createdAt.toISOString(), last.id]),
+      );
+    },
+
+    /** Change a record. Nothing changed: nothing written. @throws ProblemError precondition_failed, invalid_transition */
+    async update(call: Call, key: string, input: UpdateBlacklistInput, ifMatch?: number): Promise<BlacklistView> {
+      requireWrite(call, "blacklist.update");
+      const parsed = UpdateBlacklistInput.parse(input);
+      const view = await database.write(call, async (tx) => {
+        const row = await open(tx, key, ifMatch, "update");
+        const [issue] = kindIssues(row.kind as "user" | "server", parsed);
+        if (issue !== undefined) throw fieldError(`/${issue.path.join("/")}`, "invalid_value", issue.message);
+        const changes = changesOf(parsed, row, tx.now);
+        const isSame = JSON.stringify(presentRecord({ ...row, ...changes }, tx.now)) === JSON.stringify(presentRecord(row, tx.now));
+        if (isSame) return presentRecord(row, tx.now);
+        const changed = await records.change(tx, row, withJson(changes), { action: "blacklist.update", permission: "blacklist.update" });
+        return presentRecord(changed.row, tx.now);
+      });
+      return visibleRecord(call, view);
+    },
+
+    /** Take a record back; it stays with its history. @throws ProblemError precondition_failed, invalid_transition */
+    async revoke(call: Call, key: string, input: { reason?: string | undefined }, ifMatch?: number): Promise<BlacklistView> {
+      requireWrite(call, "blacklist.revoke");
+      const { reason } = RevokeBlacklistInput.parse(input, { reportInput: true });
+      const view = await database.write(call, async (tx) => {
+        const row = await open(tx, key, ifMatch, "revoke");
+        const revokedBy = call.actor?.id ?? null;
+        const changes = { status: "revoked", activeKey: null, revokedAt: tx.now, revokedBy, revokeReason: reason };
+        const { row: revoked } = await records.change(tx, row, changes, {
+          action: "blacklist.revoke",
+          permission: "blacklist.revoke",
+          reason,
+        });
+        return presentRecord(revoked, tx.now);
+      });
+      return visibleRecord(call, view);
+    },
+
+    /** Look many subjects up at once; the answer keeps the order of the question. */
+    async check(call: Call, input: CheckBlacklistInput): Promise<BlacklistCheck> {
+      requirePermission(call, "blacklist.check");
+      const { user_ids, server_ids } = CheckBlacklistInput.parse(input);
+      const now = clock.now();
+      const asked = [
+        { kind: "user", subjectId: { in: user_ids } },
+        { kind: "server", subjectId: { in: server_ids } },
+      ];
+      const rows = await database.read.blacklistRecord.findMany({
+        where: { activeKey: { not: null }, OR: asked },
+        orderBy: { severityOrder: "desc" },
+      });
+      const active = rows.filter((row) => statusAt(row, now) === "active");
+      const answer = (kind: string, ids: string[]) =>
+        [...new Set(ids)].map((id) => {
+          const found = active
+            .filter((row) => row.kind === kind && row.subjectId === id)
+            .map((row) => checkedRecord(call, presentRecord(row, now)));
+          return { id, listed: found.length > 0, records: found };
+        });
+      return { users: answer("user", user_ids), servers: answer("server", server_ids) };
+    },
+
+    /** Every version of a record, newest first. */
+    async history(call: Call, key: string, query: { limit: number; cursor?: string | undefined }): Promise<Page<BlacklistVersionView>> {
+      requirePermission(call, "blacklist.read");
+      const { id } = await find(key);
+      const before = query.cursor === undefined ? undefined : Number(cursors.decode("blacklist_history", { id }, query.cursor)[0]);
+      const rows = await database.read.blacklistVersion.findMany({
+        where: { recordId: id, ...(before !== undefined && { revision: { lt: before } }) },
+        orderBy: { revision: "desc" },
+        take: query.limit + 1,
+      });
+      return toPage(
+        rows,
+        query.limit,
+        (row) => ({
+          revision: row.revision,
+          changed_at: row.changedAt.toISOString(),
+          changed_by: row.changedBy,
+          record: visibleRecord(call, row.snapshot as unknown as BlacklistView),
+        }),
+        (last) => cursors.encode("blacklist_history", { id }, [last.revision, id]),
+      );
+    },
+
+    ...createSweep({ database, records, clock }),
+
+    /** Make a record, or strengthen the active one, inside another room's transaction. The caller has checked rights and ranks. */
+    createWithin: (tx: Tx, draft: RecordDraft, note: ChangeNote) => records.createOrMerge(tx, draft, note),
+  };
+}
+
+function byKey(key: string): Prisma.BlacklistRecordWhereInput {
+  const number = /^bl-(\d{6,9})$/i.exec(key)?.[1];
+  return number === undefined ? { id: key.toLowerCase() } : { number: Number(number) };
+}
+
+/** A length in seconds; null and undefined stay what they are. */
+function seconds(duration: string | null | undefined): number | null | undefined {
+  return typeof duration === "string" ? (parseDuration(duration) ?? null) : duration;
+}
+
+function time(at: string | null | undefined): Date | null | undefined {
+  return typeof at === "string" ? new Date(at) : at;
+}
+
+/** When a record ends, told as a time or as a length from `start`. @throws ProblemError when that is over already */
+function endOf(
+  input: { expires_at?: string | null | undefined; duration?: string | null | undefined },
+  start: Date,
+  now: Date,
+): Date | null | undefined {
+  const length = seconds(input.duration);
+  const end = typeof length === "number" ? addSeconds(start, length) : length === null ? null : time(input.expires_at);
+  if (end instanceof Date && (end <= start || end <= now))
+    throw fieldError("/expires_at", "invalid_value", "The record would end before it starts.");
+  return end;
+}
+
+function draftOf(input: ReturnType<typeof CreateBlacklistInput.parse>, call: Call, now: Date): RecordDraft {
+  const startsAt = input.starts_at === undefined ? now : new Date(input.starts_at);
+  return {
+    kind: input.kind,
+    subjectId: input.subject_id,
+    subjectName: input.subject_name,
+    scope: input.scope,
+    serverIds: input.server_ids,
+    category: input.category,
+    severity: input.severity,
+    reasonPublic: input.reason_public,
+    reasonInternal: input.reason_internal,
+    recommendedAction: input.recommended_action,
+    memberPolicy: input.member_policy,
+    gracePeriod: seconds(input.grace_period),
+    exemptUserIds: input.exempt_user_ids,
+    evidence: input.evidence,
+    tags: input.tags,
+    startsAt,
+    expiresAt: endOf(input, startsAt, now),
+    reviewAt: time(input.review_at),
+    source: "direct",
+    createdBy: call.actor?.id ?? null,
+  };
+}
+
+function changesOf(input: ReturnType<typeof UpdateBlacklistInput.parse>, row: BlacklistRecord, now: Date): Partial<BlacklistRecord> {
+  const changes = {
+    subjectName: input.subject_name,
+    serverIds: input.server_ids,
+    category: input.category,
+    severity: input.severity,
+    severityOrder: input.severity === undefined ? undefined : severities.indexOf(input.severity),
+    reasonPublic: input.reason_public,
+    reasonInternal: input.reason_internal,
+    recommendedAction: input.recommended_action,
+    memberPolicy: input.member_policy,
+    gracePeriod: seconds(input.grace_period),
+    exemptUserIds: input.exempt_user_ids,
+    evidence: input.evidence,
+    tags: input.tags,
+    expiresAt: endOf(input, row.startsAt > now ? row.startsAt : now, now),
+    reviewAt: time(input.review_at),
+    lastReviewedAt: input.reviewed === true ? now : undefined,
+  };
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+/** Rows read their JSON columns as any JSON; what is written here is never null. */
+function withJson(changes: Partial<BlacklistRecord>): Prisma.BlacklistRecordUncheckedUpdateManyInput {
+  return changes as Prisma.BlacklistRecordUncheckedUpdateManyInput;
+}

@@ -1,0 +1,51 @@
+import type { Database } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requirePermission } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { statusAt } from "./blacklist.policy.ts";
+import type { BlacklistRecords } from "./blacklist.records.ts";
+
+const batch = 100;
+
+/** What time does to records. */
+export function createSweep({ database, records, clock }: { database: Database; records: BlacklistRecords; clock: Clock }) {
+  /** Ends records past their end and starts scheduled ones; returns how many. */
+  async function sweepBatch(call: Call): Promise<number> {
+    const now = clock.now();
+    const due = {
+      OR: [
+        { status: { in: ["active", "scheduled"] }, expiresAt: { lte: now } },
+        { status: "scheduled", startsAt: { lte: now } },
+      ],
+    };
+    const ids = await database.read.blacklistRecord.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+    if (ids.length === 0) return 0;
+    return database.write(call, async (tx) => {
+      let changed = 0;
+      for (const { id } of ids) {
+        await tx.lock(`blacklist:${id}`);
+        const row = await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id } });
+        const status = statusAt(row, tx.now);
+        if (status === row.status || status === "revoked") continue;
+        const isOver = status === "expired";
+        const action = isOver ? "blacklist.expire" : "blacklist.start";
+        await records.change(tx, row, { status, ...(isOver && { activeKey: null }) }, { action, permission: "system.act" });
+        changed += 1;
+      }
+      return changed;
+    });
+  }
+
+  return {
+    /** Bring every record's status up to the present time. For the job that runs each minute. */
+    async expireDue(call: Call): Promise<number> {
+      requirePermission(call, "system.act");
+      let total = 0;
+      for (;;) {
+        const changed = await sweepBatch(call);
+        total += changed;
+        if (changed < batch) return total;
+      }
+    },
+  };
+}

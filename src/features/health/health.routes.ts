@@ -1,0 +1,61 @@
+import { type Route, route, withStatus } from "../../http/route.ts";
+import { HealthView, ProbeView } from "./health.schema.ts";
+import type { HealthService } from "./health.service.ts";
+
+/** Probes stay open while the service shuts down or is busy: they say so themselves. */
+export const healthRoutes = (health: HealthService): Route[] => [
+  route(
+    {
+      method: "get",
+      path: "/health",
+      operationId: "getHealth",
+      tags: ["health"],
+      summary: "Health and compatibility",
+      description: "Needs no credentials; a key holding `system.health.read` sees the details of the checks.",
+      access: { public: true, credentials: "optional" },
+      probe: true,
+      success: {
+        status: 200,
+        shape: "flat",
+        schema: HealthView,
+        description: "The service works, perhaps with parts missing",
+        otherStatuses: { 503: "Storage cannot serve" },
+      },
+    },
+    async ({ call }) => {
+      const view = await health.get(call);
+      return withStatus(view, view.status === "error" ? 503 : 200);
+    },
+  ),
+  route(
+    {
+      method: "get",
+      path: "/livez",
+      operationId: "getLiveness",
+      tags: ["health"],
+      summary: "Whether the process works at all",
+      access: { public: true },
+      probe: true,
+      success: { status: 200, shape: "flat", schema: ProbeView, description: "It does", otherStatuses: { 503: "It should be restarted" } },
+    },
+    async () => answerProbe(health.live()),
+  ),
+  route(
+    {
+      method: "get",
+      path: "/readyz",
+      operationId: "getReadiness",
+      tags: ["health"],
+      summary: "Whether requests can be served",
+      description: "Storage works and its schema is current; Discord being away does not matter.",
+      access: { public: true },
+      probe: true,
+      success: { status: 200, shape: "flat", schema: ProbeView, description: "They can", otherStatuses: { 503: "Not now" } },
+    },
+    async () => answerProbe(await health.ready()),
+  ),
+];
+
+function answerProbe(view: ProbeView) {
+  return withStatus(view, view.success ? 200 : 503);
+}

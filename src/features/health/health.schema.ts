@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { Timestamp } from "../../kernel/fields.ts";
+
+export const CheckStatus = z.enum(["pass", "warn", "fail"]).meta({ id: "CheckStatus" });
+
+/** One checked part; everything but its status is for holders of `system.health.read`. */
+export const CheckView = z
+  .object({
+    status: CheckStatus,
+    reason: z.string().optional().meta({ description: "Why it does not pass; only for holders of system.health.read" }),
+    age_seconds: z.number().optional().meta({ description: "How old what is checked is; only for holders of system.health.read" }),
+  })
+  .meta({ id: "HealthCheck" });
+export type CheckView = z.infer<typeof CheckView>;
+
+export const CapabilitiesView = z
+  .object({
+    callsigns: z.object({ next: z.boolean(), lookup: z.boolean(), repair: z.boolean() }),
+    roster: z.object({ history: z.boolean(), sync_member: z.boolean(), audit: z.boolean() }),
+    workflows: z.array(z.string()),
+    webhooks: z.boolean(),
+    events: z.boolean(),
+  })
+  .meta({ id: "Capabilities", description: "What of the contract is in use here" });
+export type CapabilitiesView = z.infer<typeof CapabilitiesView>;
+
+export const HealthView = z
+  .object({
+    success: z.boolean(),
+    status: z.enum(["ok", "degraded", "error"]),
+    service: z.object({
+      name: z.string(),
+      version: z.string(),
+      instance_id: z.string(),
+      commit: z.string().optional().meta({ description: "Only for holders of system.health.read" }),
+    }),
+    api: z.object({ version: z.string(), contract: z.string(), compatible: z.boolean() }),
+    capabilities: CapabilitiesView,
+    routes: z.array(z.object({ method: z.string(), path: z.string(), supported: z.boolean() })),
+    checks: z.object({ storage: CheckView, discord_gateway: CheckView, guild_state: CheckView }),
+    time: Timestamp,
+  })
+  .meta({ id: "Health" });
+export type HealthView = z.infer<typeof HealthView>;
+
+export const ProbeView = z.object({ success: z.boolean(), status: z.enum(["ok", "error"]) }).meta({ id: "Probe" });
+export type ProbeView = z.infer<typeof ProbeView>;

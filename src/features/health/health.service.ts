@@ -1,0 +1,104 @@
+import type { Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { canSeeDetails, presentCheck } from "./health.policy.ts";
+import type { CapabilitiesView, CheckView, HealthView, ProbeView } from "./health.schema.ts";
+
+export type HealthService = ReturnType<typeof createHealthService>;
+
+type CheckName = keyof HealthView["checks"];
+export type HealthCheck = () => CheckView | Promise<CheckView>;
+
+interface HealthGround {
+  clock: Clock;
+  service: { name: string; version: string; instanceId: string; commit?: string };
+  checks: Record<CheckName, HealthCheck>;
+  capabilities: () => CapabilitiesView;
+  /** Every route with whether it can be used as this installation is set up. */
+  routes: () => HealthView["routes"];
+  isShuttingDown: () => boolean;
+  /** False once the process can no longer do its work and should be restarted. */
+  isAlive?: () => boolean;
+  /** Milliseconds a check may take. */
+  patience?: number;
+}
+
+/** What the service says about itself: alive, ready, and how well the parts it stands on do. */
+export function createHealthService(ground: HealthGround) {
+  const { clock, service, patience = 2000 } = ground;
+  const check = {
+    storage: shared(ground.checks.storage, patience),
+    discord_gateway: shared(ground.checks.discord_gateway, patience),
+    guild_state: shared(ground.checks.guild_state, patience),
+  };
+
+  return {
+    /** The health and compatibility answer; it fails only when storage cannot serve, everything else merely degrades it. */
+    async get(call: Call): Promise<HealthView> {
+      const [storage, gateway, guilds] = await Promise.all([check.storage(), check.discord_gateway(), check.guild_state()]);
+      const isDetailed = canSeeDetails(call);
+      const status = overall(storage, [gateway, guilds]);
+      return {
+        success: status !== "error",
+        status,
+        service: {
+          name: service.name,
+          version: service.version,
+          instance_id: service.instanceId,
+          ...(isDetailed && service.commit !== undefined && { commit: service.commit }),
+        },
+        api: { version: "1", contract: "community-moderation/1", compatible: true },
+        capabilities: ground.capabilities(),
+        routes: ground.routes(),
+        checks: {
+          storage: presentCheck(storage, isDetailed),
+          discord_gateway: presentCheck(gateway, isDetailed),
+          guild_state: presentCheck(guilds, isDetailed),
+        },
+        time: clock.now().toISOString(),
+      };
+    },
+
+    /** Whether the process works at all. */
+    live(): ProbeView {
+      return probe(ground.isAlive?.() ?? true);
+    },
+
+    /** Whether requests can be served: storage works and no shutdown has begun. Discord being away does not matter. */
+    async ready(): Promise<ProbeView> {
+      return probe(!ground.isShuttingDown() && (await check.storage()).status !== "fail");
+    },
+  };
+}
+
+function probe(isWell: boolean): ProbeView {
+  return isWell ? { success: true, status: "ok" } : { success: false, status: "error" };
+}
+
+function overall(storage: CheckView, others: readonly CheckView[]): HealthView["status"] {
+  if (storage.status === "fail") return "error";
+  return [storage, ...others].every(({ status }) => status === "pass") ? "ok" : "degraded";
+}
+
+/** Callers at the same time share one run of a check, so that asking often costs no more than asking once. */
+function shared(check: HealthCheck, patience: number): () => Promise<CheckView> {
+  let running: Promise<CheckView> | undefined;
+  return () =>
+    (running ??= settle(check, patience).finally(() => {
+      running = undefined;
+    }));
+}
+
+/** A check that breaks or takes too long has failed. */
+async function settle(check: HealthCheck, patience: number): Promise<CheckView> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<CheckView>((resolve) => {
+    timer = setTimeout(() => resolve({ status: "fail", reason: "The check took too long." }), patience);
+  });
+  try {
+    return await Promise.race([check(), late]);
+  } catch {
+    return { status: "fail", reason: "The check could not be made." };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,76 @@
+import type { Route } from "../../http/route.ts";
+import { route } from "../../http/route.ts";
+import { intelligencePermissions } from "./intelligence.policy.ts";
+import { ListMatchesQuery, ListServersQuery, MatchView, UserIdParams, UserServerView } from "./intelligence.schema.ts";
+import type { MatchesService } from "./matches.service.ts";
+import type { UserServersService } from "./user-servers.service.ts";
+
+const serverExample = {
+  server: { id: "613425648685547541", name_snapshot: "Discord Developers", icon: null, status: "known" as const },
+  relation: {
+    is_owner: false,
+    can_manage: false,
+    is_member: true,
+    joined_seen_first_at: "2026-11-20T10:00:00.000Z",
+    last_seen_at: "2026-11-20T10:00:00.000Z",
+  },
+  tags: [],
+  agreements: [],
+  blacklist_id: null,
+};
+
+const matchExample = {
+  id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
+  user: { id: "80351110224678912", username_snapshot: "nelly", display_name: "Nelly", in_community: true },
+  kind: "server_blacklist" as const,
+  record_ref: "BL-000012",
+  server: { id: "613425648685547541", name_snapshot: "Raid Base" },
+  severity: "high" as const,
+  confidence: 100,
+  status: "open" as const,
+  why: [{ rule: "member_of_blacklisted_server", detail: "Member of a server that has an active blacklist record." }],
+  suggested_action: "verify",
+  first_seen_at: "2026-11-20T10:00:00.000Z",
+  last_seen_at: "2026-11-20T10:00:00.000Z",
+  closed_at: null,
+  grace_until: null,
+  resolution: null,
+  revision: 1,
+};
+
+/** The HTTP door to what is known about a person's servers. */
+export function intelligenceRoutes({ servers, matches }: { servers: UserServersService; matches: MatchesService }): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/users/{discord_user_id}/servers",
+        operationId: "listUserServers",
+        tags: ["intelligence"],
+        summary: "List the servers a user has approved to be seen",
+        description:
+          "The user's servers as of the last refresh, former ones included until they are forgotten. Without a grant that covers them: 409 `authorization_required`.",
+        access: { permission: intelligencePermissions.servers, own: "discord_user_id" },
+        request: { params: UserIdParams, query: ListServersQuery },
+        success: { status: 200, shape: "list", schema: UserServerView, description: "A page of servers", example: serverExample },
+        refusals: ["authorization_required", "invalid_cursor"],
+      },
+      ({ call, params, query }) => servers.list(call, params.discord_user_id, query),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/users/{discord_user_id}/matches",
+        operationId: "listUserMatches",
+        tags: ["intelligence"],
+        summary: "List a user's intelligence matches, newest first",
+        description: "Hits of the user and the user's servers against the blacklist. Without a grant: 409 `authorization_required`.",
+        access: { permission: intelligencePermissions.matches },
+        request: { params: UserIdParams, query: ListMatchesQuery },
+        success: { status: 200, shape: "list", schema: MatchView, description: "A page of matches", example: matchExample },
+        refusals: ["authorization_required", "invalid_cursor"],
+      },
+      ({ call, params, query }) => matches.list(call, params.discord_user_id, query),
+    ),
+  ];
+}

@@ -1,0 +1,60 @@
+import type { Authenticate, Caller, Credentials } from "../../http/caller.ts";
+import type { Actor, Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { Standings } from "../permissions/standing.ts";
+import type { KeyStore, VerifiedKey } from "./keys.store.ts";
+
+export interface AuthenticateDeps {
+  store: KeyStore;
+  standing: Pick<Standings, "actorOf">;
+  clock?: Clock;
+}
+
+/** Tell who calls: the key, and the staff member it acts for. Nothing is awaited when both are in memory. */
+export function createAuthenticate({ store, standing, clock = systemClock }: AuthenticateDeps): Authenticate {
+  return (credentials) => {
+    const { presented } = credentials;
+    if (presented === undefined) throw refused();
+    const known = store.recall(presented);
+    return known === undefined ? verify(presented, credentials) : admit(known, credentials);
+  };
+
+  async function verify(presented: string, credentials: Credentials): Promise<Caller> {
+    const key = await store.verify(presented);
+    if (key === undefined) throw refused();
+    return await admit(key, credentials);
+  }
+
+  /** @throws ProblemError */
+  function admit(key: VerifiedKey, credentials: Credentials): Caller | Promise<Caller> {
+    const now = clock.now().getTime();
+    if (!key.allowsAddress(credentials.remoteAddress)) throw refused();
+    if (key.isRevoked) throw new ProblemError("credential_revoked");
+    if (key.expiresAtMs <= now) throw new ProblemError("credential_expired");
+    store.noteUse(key, now);
+    if (credentials.actingUser === undefined) return callerOf(key, credentials, null);
+    const actor = actingUser(key, credentials.actingUser);
+    return actor instanceof Promise ? actor.then((found) => callerOf(key, credentials, found)) : callerOf(key, credentials, actor);
+  }
+
+  /** @throws ProblemError permission_denied */
+  function actingUser(key: VerifiedKey, userId: string): Actor | Promise<Actor> {
+    if (!key.maySpeakForOthers) {
+      const extra = { required: "delegation", missing_in: "key" };
+      throw new ProblemError("permission_denied", { detail: "This API key may not name an acting user.", extra });
+    }
+    return standing.actorOf(userId);
+  }
+}
+
+function callerOf(key: VerifiedKey, { requestId }: Credentials, actor: Actor | null): Caller {
+  const call: Call = { client: key.client, actor, via: "rest", requestId, idempotency: null, replayed: false };
+  return { call, client: key.caller };
+}
+
+/** Missing, mistyped, unknown, wrong and used from elsewhere look the same. */
+function refused(): ProblemError {
+  return new ProblemError("invalid_credentials");
+}

@@ -1,0 +1,129 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Database, Logger } from "../../database/database.ts";
+import { systemCall } from "../../kernel/call.ts";
+import type { CallClient } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { keyedHash } from "../../kernel/secrets.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import { createAddressCheck } from "./keys.addresses.ts";
+import { textsOf } from "./keys.policy.ts";
+import type { KeyRow } from "./keys.policy.ts";
+import type { KeysService } from "./keys.service.ts";
+import { parseKey } from "./keys.text.ts";
+
+/** A key whose secret was right. */
+export interface VerifiedKey {
+  client: CallClient;
+  /** What the pipeline is told about the client; one object per key. */
+  caller: { id: string; keyId: string; expiresAt: Date };
+  expiresAtMs: number;
+  isRevoked: boolean;
+  maySpeakForOthers: boolean;
+  allowsAddress: (address: string) => boolean;
+}
+
+export interface KeyStoreOptions {
+  database: Database;
+  keys: Pick<KeysService, "onChange">;
+  permissions: Pick<PermissionsService, "createScopes">;
+  pepper: Buffer;
+  logger?: Logger;
+  /** How often keys changed by another process are looked for. */
+  pollMs?: number;
+  /** How often the time of last use is written. */
+  usageMs?: number;
+}
+
+export interface KeyStore {
+  /** A key verified before, with its hash compared by look-up; synchronous. */
+  recall(presented: string): VerifiedKey | undefined;
+  /** Verify by the database; undefined when the key is unknown or its secret wrong. */
+  verify(presented: string): Promise<VerifiedKey | undefined>;
+  noteUse(key: VerifiedKey, atMs: number): void;
+  close(): Promise<void>;
+}
+
+const capacity = 10_000;
+
+/** Verified keys in memory. A change of any key, here or in another process, empties it. */
+export function createKeyStore(options: KeyStoreOptions): KeyStore {
+  const { database, keys, permissions, pepper, logger, pollMs = 1000, usageMs = 60_000 } = options;
+  const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
+  const used = new Map<string, number>();
+  let generation = 0;
+  let seen: string | undefined;
+  const forget = (): void => {
+    generation += 1;
+    verified.clear();
+  };
+  keys.onChange(forget);
+
+  /** Keys are never deleted and every change raises a revision, so count and sum tell of any change. */
+  async function poll(): Promise<void> {
+    const { _count, _sum } = await database.read.apiKey.aggregate({ _count: true, _sum: { revision: true } });
+    const found = `${_count.toString()}:${String(_sum.revision)}`;
+    if (found !== seen) forget();
+    seen = found;
+  }
+
+  async function writeUse(): Promise<void> {
+    const uses = [...used];
+    if (uses.length === 0) return;
+    used.clear();
+    await database.write(systemCall("job", uuid7()), async ({ db }) => {
+      for (const [id, at] of uses) await db.apiKey.update({ where: { id }, data: { lastUsedAt: new Date(at) } });
+    });
+  }
+
+  const quietly = (work: () => Promise<void>, what: string) => () =>
+    void work().catch((error: unknown) => logger?.warn({ err: error }, `${what} could not be done; it is tried again`));
+  const timers = [
+    setInterval(quietly(poll, "looking for changed keys"), pollMs).unref(),
+    setInterval(quietly(writeUse, "noting the use of keys"), usageMs).unref(),
+  ];
+
+  async function verify(presented: string): Promise<VerifiedKey | undefined> {
+    const text = parseKey(presented);
+    if (text === undefined) return undefined;
+    const before = generation;
+    const row = await database.read.apiKey.findUnique({ where: { keyId: text.keyId } });
+    if (!hasSecret(row, text.secret, pepper)) return undefined;
+    const key = toVerified(row, permissions.createScopes(textsOf(row.scopes)));
+    // A revocation during the look-up must not be outlived by what was read before it.
+    if (!key.isRevoked && generation === before) verified.set(digest(presented), key);
+    return key;
+  }
+
+  return {
+    recall: (presented) => verified.get(digest(presented)),
+    verify,
+    noteUse: (key, atMs) => void used.set(key.caller.id, atMs),
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      await writeUse().catch(() => undefined);
+    },
+  };
+}
+
+function digest(presented: string): string {
+  return hash("sha256", presented, "base64");
+}
+
+/** An unknown key costs the same comparison as a wrong secret. */
+function hasSecret(row: KeyRow | null, secret: string, pepper: Buffer): row is KeyRow {
+  const given = Buffer.from(keyedHash(pepper, secret));
+  const wanted = Buffer.from(row?.secretHash ?? keyedHash(pepper, ""));
+  return given.length === wanted.length && timingSafeEqual(given, wanted) && row !== null;
+}
+
+function toVerified(row: KeyRow, allows: (permission: string) => boolean): VerifiedKey {
+  return {
+    client: { id: row.id, name: row.name, allows },
+    caller: { id: row.id, keyId: row.keyId, expiresAt: row.expiresAt },
+    expiresAtMs: row.expiresAt.getTime(),
+    isRevoked: row.revokedAt !== null,
+    maySpeakForOthers: row.delegation === "trusted",
+    allowsAddress: createAddressCheck(textsOf(row.ipAllowlist)),
+  };
+}

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import type { Route } from "../../http/route.ts";
+import { route } from "../../http/route.ts";
+import { permissionsPolicy } from "./permissions.policy.ts";
+import { CatalogView, PermissionsListQuery, ReplaceRolePermissionsInput, RolePermissionsView, StaffRoleKey } from "./permissions.schema.ts";
+import type { PermissionsService } from "./permissions.service.ts";
+
+const tags = ["permissions"];
+const params = z.object({ role_key: StaffRoleKey });
+const exampleMapping = {
+  role_key: "moderator",
+  level: "moderator",
+  allow: ["audit.read"],
+  deny: ["users.refresh"],
+  unknown: [],
+  revision: 3,
+};
+
+export function permissionsRoutes(permissions: PermissionsService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/permissions/catalog",
+        operationId: "listPermissions",
+        tags,
+        summary: "List permission definitions",
+        description: "Every permission there is, ordered by key, with the lowest level that holds it by default.",
+        access: { permission: permissionsPolicy.catalog },
+        request: { query: PermissionsListQuery },
+        success: {
+          status: 200,
+          shape: "list",
+          schema: CatalogView,
+          description: "A page of the catalog",
+          example: {
+            key: "staff.read",
+            group: "staff",
+            label: "List staff",
+            description: "See who is staff",
+            default_level: "viewer",
+            danger: false,
+            scopes: ["network"],
+            implies: [],
+            conflicts: [],
+            since: "1.0.0",
+          },
+        },
+        refusals: ["invalid_cursor"],
+      },
+      ({ call, query }) => permissions.catalog(call, query),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/permissions/roles",
+        operationId: "listRolePermissions",
+        tags,
+        summary: "List role permission mappings",
+        description: "What every staff role allows and denies on top of its level, ordered by role key.",
+        access: { permission: permissionsPolicy.roles },
+        request: { query: PermissionsListQuery },
+        success: { status: 200, shape: "list", schema: RolePermissionsView, description: "A page of mappings", example: exampleMapping },
+        refusals: ["invalid_cursor"],
+      },
+      ({ call, query }) => permissions.roles(call, query),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/permissions/roles/{role_key}",
+        operationId: "getRolePermissions",
+        tags,
+        summary: "Read what one staff role holds",
+        description: "The mapping of one staff role, with the permissions it gives in the end.",
+        access: { permission: permissionsPolicy.roles },
+        request: { params },
+        success: {
+          status: 200,
+          shape: "single",
+          schema: RolePermissionsView,
+          description: "The mapping",
+          example: { ...exampleMapping, effective: ["audit.read"] },
+        },
+        refusals: ["record_not_found"],
+      },
+      ({ call, params: { role_key } }) => permissions.role(call, role_key),
+    ),
+    route(
+      {
+        method: "put",
+        path: "/permissions/roles/{role_key}",
+        operationId: "replaceRolePermissions",
+        tags,
+        summary: "Replace what one staff role holds",
+        description:
+          "Send the full set: a key in neither list follows the level of the role. Nobody gives what they do not hold, nor edits a role at or above their own rank. Keys this version does not know are kept and reported in `unknown`.",
+        access: { permission: permissionsPolicy.replaceRole },
+        request: { params, body: ReplaceRolePermissionsInput, example: { allow: ["audit.read"], deny: ["users.refresh"] } },
+        success: {
+          status: 200,
+          shape: "single",
+          schema: RolePermissionsView,
+          description: "The mapping as it stands now",
+          example: { ...exampleMapping, effective: ["audit.read"] },
+        },
+        refusals: ["record_not_found", "precondition_failed", "hierarchy_violation", "cannot_grant_unheld"],
+      },
+      ({ call, params: { role_key }, body, ifMatch }) => permissions.replaceRole(call, role_key, body, ifMatch),
+    ),
+  ];
+}

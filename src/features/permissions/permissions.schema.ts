@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { listQuery } from "../../kernel/fields.ts";
+import { levels } from "./catalog.ts";
+
+export const permissionsLimits = { keys: 500, keyLength: 100 } as const;
+
+export const Level = z.enum(levels).meta({ id: "Level", description: "What a staff role stands for, lowest first" });
+
+/** The form of a permission key; keys of a newer version have it too. */
+export const PermissionKey = z
+  .string()
+  .max(permissionsLimits.keyLength)
+  .regex(/^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+$/, "Write a permission key such as staff.read.")
+  .meta({ id: "PermissionKey", description: "A key of the permission catalog", example: "staff.read" });
+
+export const StaffRoleKey = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,49}$/, "Write 1–50 lower-case letters, digits, - or _, starting with a letter or digit.")
+  .meta({ id: "StaffRoleKey", description: "The name of a staff role in paths and references", example: "senior-moderator" });
+
+export const CatalogView = z
+  .object({
+    key: PermissionKey,
+    group: z.string(),
+    label: z.string(),
+    description: z.string(),
+    default_level: Level.meta({ description: "The lowest level that holds it by default; `none`: nobody does" }),
+    danger: z.boolean().meta({ description: "Whether a wrong grant can do lasting harm" }),
+    scopes: z.array(z.enum(["network", "server"])).meta({ description: "Where a grant may apply" }),
+    implies: z.array(z.string()).meta({ description: "Keys worth granting along; they are not granted by themselves" }),
+    conflicts: z.array(z.string()).meta({ description: "Keys that should not be in the same hands" }),
+    since: z.string().meta({ description: "The version that brought it" }),
+  })
+  .meta({ id: "Permission", description: "One entry of the permission catalog" });
+export type CatalogView = z.infer<typeof CatalogView>;
+
+export const RolePermissionsView = z
+  .object({
+    role_key: StaffRoleKey,
+    level: Level,
+    allow: z.array(z.string()).meta({ description: "Keys the role allows, on top of its level" }),
+    deny: z.array(z.string()).meta({ description: "Keys the role denies, whatever its level and other roles say" }),
+    effective: z.array(z.string()).optional().meta({ description: "What the role gives in the end; only where one role is answered" }),
+    unknown: z.array(z.string()).meta({ description: "Keys of this mapping that this version does not know; they are kept" }),
+    revision: z.int().positive(),
+  })
+  .meta({ id: "RolePermissions", description: "What a staff role holds" });
+export type RolePermissionsView = z.infer<typeof RolePermissionsView>;
+
+export const ReplaceRolePermissionsInput = z
+  .strictObject({
+    allow: z.array(PermissionKey).max(permissionsLimits.keys),
+    deny: z.array(PermissionKey).max(permissionsLimits.keys),
+  })
+  .superRefine(({ allow, deny }, context) => {
+    const denied = new Set(deny);
+    for (const [index, key] of allow.entries()) {
+      if (denied.has(key))
+        context.addIssue({
+          code: "custom",
+          path: ["allow", index],
+          message: `${key} is in deny as well.`,
+          params: { code: "contradiction" },
+        });
+    }
+  })
+  .meta({ id: "ReplaceRolePermissionsInput", description: "The full set: a key in neither list follows the level of the role" });
+export type ReplaceRolePermissionsInput = z.infer<typeof ReplaceRolePermissionsInput>;
+
+export const PermissionsListQuery = z.object(listQuery);
+export type PermissionsListQuery = z.infer<typeof PermissionsListQuery>;

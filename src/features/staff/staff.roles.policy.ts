@@ -1,0 +1,84 @@
+import type { GuildState } from "../../discord/guild-state.ts";
+import type { Call } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { Level } from "../permissions/catalog.ts";
+import type { StaffRoleRecord } from "../permissions/standing.ts";
+import type { PutStaffRoleInput, StaffRoleView } from "./staff.roles.schema.ts";
+
+/** Numbers about a role that come from the people and the catalog, not from its record. */
+export interface RoleCounts {
+  permissions: number;
+  members: number;
+}
+
+export function presentStaffRole(role: StaffRoleRecord, counts: RoleCounts, guildState: GuildState): StaffRoleView {
+  const hasState = guildState.freshness().asOf !== null;
+  return {
+    key: role.key,
+    name: role.name,
+    rank: role.rank,
+    level: role.level,
+    discord: role.discord.map(({ guildId, roleId }) => {
+      const known = isPresent(guildState, guildId) ? guildState.role(guildId, roleId) : undefined;
+      return { guild_id: guildId, role_id: roleId, name: known?.name ?? null, missing: hasState && known === undefined };
+    }),
+    capacity: role.capacity,
+    callsign_pool: role.callsignPool,
+    permissions_count: counts.permissions,
+    members_count: counts.members,
+    self_assignable: false,
+    revision: role.revision,
+  };
+}
+
+function isPresent(guildState: GuildState, guildId: string): boolean {
+  return guildState.guilds().some((guild) => guild.id === guildId && guild.present);
+}
+
+const order: readonly Level[] = ["none", "viewer", "moderator", "senior", "admin", "owner"];
+
+/**
+ * Nobody gives a level above their own. Ranks are compared apart.
+ * @param ownLevel of the acting user
+ * @throws ProblemError hierarchy_violation
+ */
+export function requireLevel(call: Call, ownLevel: Level, level: Level): void {
+  if (call.actor === null || call.actor.isOwner || order.indexOf(level) <= order.indexOf(ownLevel)) return;
+  throw new ProblemError("hierarchy_violation", { detail: `The level ${level} is above your own level ${ownLevel}.` });
+}
+
+/**
+ * Discord roles can only stand for a staff role where they exist. Mappings that stood before may stay, whatever became of the role.
+ * @throws ProblemError validation_failed
+ */
+export function requireDiscordRoles(wanted: PutStaffRoleInput["discord"], before: StaffRoleRecord | null, guildState: GuildState): void {
+  const stood = new Set(before?.discord.map(({ guildId, roleId }) => `${guildId}:${roleId}`));
+  const guilds = guildState.guilds();
+  const errors = wanted.flatMap(({ guild_id, role_id }, index) => {
+    if (stood.has(`${guild_id}:${role_id}`)) return [];
+    const wrong = (field: string, code: string, detail: string) => [
+      { pointer: `/discord/${index.toString()}/${field}`, in: "body" as const, code, detail },
+    ];
+    const guild = guilds.find((one) => one.id === guild_id);
+    if (guild === undefined)
+      return guilds.length === 0
+        ? []
+        : wrong("guild_id", "unknown_guild", "The service does not know this guild; is the bot a member of it?");
+    return guildState.role(guild_id, role_id) === undefined ? wrong("role_id", "unknown_role", `${guild.name} has no such role.`) : [];
+  });
+  if (errors.length === 0) return;
+  throw new ProblemError("validation_failed", {
+    detail: errors.length === 1 ? "1 field is wrong." : `${errors.length.toString()} fields are wrong.`,
+    errors,
+  });
+}
+
+/** @throws ProblemError duplicate_active_record when a Discord role stands for another staff role */
+export function requireUnclaimed(claims: readonly { guildId: string; roleId: string; staffRoleKey: string }[]): void {
+  const [claim] = claims;
+  if (claim === undefined) return;
+  throw new ProblemError("duplicate_active_record", {
+    detail: `The Discord role ${claim.roleId} already stands for the staff role ${claim.staffRoleKey}.`,
+    extra: { guild_id: claim.guildId, role_id: claim.roleId, staff_role: claim.staffRoleKey },
+  });
+}

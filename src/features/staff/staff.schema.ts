@@ -1,0 +1,117 @@
+import { z } from "zod";
+import { Snowflake, Timestamp, UserRef, listQuery } from "../../kernel/fields.ts";
+import type { Level } from "../permissions/catalog.ts";
+
+export const staffLimits = {
+  permissionQuery: 4000,
+  search: 100,
+  rank: 999_999,
+  discordRoles: 100,
+  capacity: 100_000,
+  name: 80,
+  pool: 50,
+} as const;
+
+const levelNames = { none: "none", viewer: "viewer", moderator: "moderator", senior: "senior", admin: "admin", owner: "owner" } as const;
+export const StaffLevel = z
+  .enum(levelNames satisfies { readonly [L in Level]: L })
+  .meta({ id: "StaffLevel", description: "What a person or a staff role stands for, lowest first" });
+
+export const StaffStatus = z.enum(["active", "trial", "loa", "suspended", "former"]).meta({ id: "StaffStatus" });
+
+export const RoleKey = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,49}$/, "Write 1–50 lower-case letters, digits, - or _, starting with a letter or digit.")
+  .meta({ description: "The key of a staff role", example: "senior-moderator" });
+
+export const ReasonView = z
+  .object({
+    code: z.enum(["role_mapping", "user_allow", "user_deny", "suspension", "blacklist", "not_member", "loa_policy", "owner"]),
+    source: z.string().meta({ description: "Where the rule stands: a staff role, `role_allow`, `role_deny`, `default`, `guild`, …" }),
+    ref: z.string().nullable().meta({ description: "What the rule belongs to: `guild:role`, a staff role, an override" }),
+  })
+  .meta({ id: "Reason", description: "One rule that spoke" });
+
+export const AccessQuery = z.object({
+  permission: z
+    .string()
+    .max(staffLimits.permissionQuery)
+    .optional()
+    .meta({ description: "Permissions to decide, as a comma list", example: "staff.read,cases.read" }),
+});
+export type AccessQuery = z.infer<typeof AccessQuery>;
+
+export const AccessView = z
+  .object({
+    user_id: Snowflake,
+    allowed: z.boolean().meta({ description: "Whether they have access at all; with `permission`, whether they hold every one of them" }),
+    level: StaffLevel,
+    rank: z.int(),
+    staff_roles: z.array(z.string()).meta({ description: "Keys of their staff roles, highest rank first" }),
+    permissions: z.array(z.string()).meta({ description: "Every permission they hold, sorted" }),
+    denied: z.array(z.string()).meta({ description: "Permissions that a deny entry takes away, sorted; `*` while suspended" }),
+    status: StaffStatus.nullable().meta({ description: "null: never was staff here" }),
+    reasons: z.array(ReasonView).meta({ description: "Why, the deciding reason first" }),
+    decisions: z
+      .array(z.object({ permission: z.string(), allowed: z.boolean(), reasons: z.array(ReasonView) }))
+      .optional()
+      .meta({ description: "One decision for each asked permission, in the order asked" }),
+    expires_at: Timestamp.nullable().meta({ description: "When a temporary entry ends, so that the answer may change by itself" }),
+    stale: z.boolean().optional().meta({ description: "True while Discord cannot be reached and the last known state answers" }),
+    as_of: Timestamp.nullable().optional().meta({ description: "The time of that state; null when there never was one" }),
+    evaluated_at: Timestamp,
+    max_age_seconds: z.int().meta({ description: "How long a client may rely on the answer" }),
+  })
+  .meta({ id: "StaffAccess", description: "What somebody may do here, and why" });
+export type AccessView = z.infer<typeof AccessView>;
+
+const HeldRoleView = z.object({ key: z.string(), name: z.string(), rank: z.int(), level: StaffLevel });
+
+export const ProfileView = z
+  .object({
+    user: UserRef,
+    level: StaffLevel,
+    rank: z.int(),
+    status: StaffStatus,
+    staff_roles: z.array(HeldRoleView),
+    department: z.string().nullable(),
+    timezone: z.string().nullable(),
+    guilds: z
+      .array(
+        z.object({
+          guild_id: Snowflake,
+          name: z.string().nullable(),
+          nick: z.string().nullable(),
+          joined_at: Timestamp.nullable(),
+          present: z.boolean(),
+        }),
+      )
+      .optional()
+      .meta({ description: "Only for holders of staff.profile.read" }),
+    revision: z.int().nonnegative(),
+  })
+  .meta({ id: "StaffProfile" });
+export type ProfileView = z.infer<typeof ProfileView>;
+
+export const StaffEntryView = z
+  .object({
+    user: UserRef,
+    level: StaffLevel,
+    rank: z.int(),
+    status: StaffStatus,
+    staff_roles: z.array(z.string()),
+    department: z.string().nullable(),
+    timezone: z.string().nullable(),
+  })
+  .meta({ id: "StaffEntry" });
+export type StaffEntryView = z.infer<typeof StaffEntryView>;
+
+export const StaffListQuery = z.object({
+  ...listQuery,
+  role: RoleKey.optional(),
+  level: StaffLevel.optional(),
+  department: z.string().max(80).optional(),
+  status: StaffStatus.optional().meta({ description: "Without it everybody but former staff" }),
+  q: z.string().trim().min(1).max(staffLimits.search).optional().meta({ description: "Part of a name, or the start of an id" }),
+});
+export type StaffListQuery = z.infer<typeof StaffListQuery>;

@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { Snowflake, Timestamp } from "../../kernel/fields.ts";
+
+/** Text that both databases store as it is. */
+export function text(min: number, max: number) {
+  return z
+    .string()
+    .trim()
+    .min(min)
+    .max(max)
+    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
+}
+
+export const Reason = text(10, 2000).meta({ description: "Why, in 10 to 2,000 characters" });
+export const ids = z.array(Snowflake).max(100);
+
+/** A list for which a client may send its only entry bare. */
+export function listOf<List extends z.ZodType>(list: List) {
+  return z.preprocess((given) => (typeof given === "string" || typeof given === "number" ? [given] : given), list);
+}
+
+const address = text(1, 2000).regex(/^https?:\/\//, "Only http and https addresses are kept.");
+
+const EvidenceObject = z.strictObject({
+  kind: z.enum(["message", "link", "text", "record"]).optional(),
+  title: text(1, 200).optional(),
+  note: text(1, 2000).optional(),
+  url: address.optional(),
+  record_ref: text(1, 100).optional(),
+  message: z
+    .strictObject({
+      guild_id: Snowflake,
+      channel_id: Snowflake,
+      message_id: Snowflake,
+      author_id: Snowflake.optional(),
+      content: text(0, 4000).optional(),
+      sent_at: Timestamp.optional(),
+    })
+    .optional(),
+});
+
+/** A piece of evidence; a bare text is a link or a note. Addresses are kept as text and never fetched. */
+const Evidence = z
+  .preprocess((item) => (typeof item === "string" ? evidenceOfText(item) : item), EvidenceObject)
+  .meta({ id: "WorkflowEvidence" });
+
+function evidenceOfText(item: string): object {
+  return /^https?:\/\/\S+$/.test(item) ? { kind: "link", url: item } : { kind: "text", note: item };
+}
+
+export const priorities = ["low", "normal", "high", "critical"] as const;
+
+/** What every kind of request takes besides its payload. */
+export const CommonFields = z.object({
+  title: text(3, 120).optional(),
+  summary: text(0, 2000).optional(),
+  priority: z.enum(priorities).default("normal"),
+  urgent: z.boolean().default(false).meta({ description: "Divides the time limits by four" }),
+  evidence: z.array(Evidence).max(20).default([]),
+  related: z.array(text(1, 100)).max(20).default([]).meta({ description: "References of related requests and records" }),
+  external_id: text(1, 200).optional().meta({ description: "The client's own id of this request" }),
+  on_duplicate: z.literal("refuse").optional(),
+});
+export type CommonFields = z.output<typeof CommonFields>;

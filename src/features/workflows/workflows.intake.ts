@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { CommonFields } from "./workflows.fields.ts";
+import { collect, sentPath } from "./workflows.intake-names.ts";
+import type { Kind } from "./workflows.kinds.ts";
+import type { Warning } from "./workflows.schema.ts";
+
+/** A creation body, understood. */
+export interface Intake {
+  payload: Record<string, unknown>;
+  common: CommonFields;
+  /** What nobody here knows, kept as it was sent. */
+  extra: Record<string, unknown>;
+  warnings: Warning[];
+}
+
+const maxExtraBytes = 4096;
+
+/**
+ * Understand a creation body: flat or wrapped in `payload`, camelCase or snake_case, with the kind's aliases. Unknown fields are kept.
+ * @throws ZodError whose paths are spelled as the client sent them
+ */
+export function understand(kind: Kind, body: unknown, now: Date): Intake {
+  const parsedBody = z.record(z.string(), z.unknown()).parse(body, { reportInput: true });
+  const known = new Set([...Object.keys(kind.payload.shape), ...Object.keys(CommonFields.shape)]);
+  const { fields, sent, issues, wrapper } = collect(parsedBody, kind.aliases, known);
+  const warnings: Warning[] = [];
+  kind.prepare?.(fields);
+  for (const [field, value] of assume(kind, fields, now)) {
+    warnings.push({
+      code: "field_assumed",
+      pointer: `/${[...wrapper, field].join("/")}`,
+      detail: `${field} was not sent; ${JSON.stringify(value)} is assumed.`,
+    });
+  }
+
+  const pick = (names: readonly string[]) =>
+    Object.fromEntries(names.filter((name) => fields.has(name)).map((name) => [name, fields.get(name)]));
+  const payload = kind.payload.safeParse(pick(Object.keys(kind.payload.shape)), { reportInput: true });
+  const common = CommonFields.safeParse(pick(Object.keys(CommonFields.shape)), { reportInput: true });
+  const extra = Object.fromEntries([...sent].filter(([field]) => !known.has(field)).map(([field, at]) => [at.key, fields.get(field)]));
+  if (Buffer.byteLength(JSON.stringify(extra)) > maxExtraBytes) {
+    issues.push({
+      code: "custom",
+      path: [],
+      message: "The fields that are not known here are larger than 4 KiB in all.",
+      params: { code: "too_large" },
+      input: undefined,
+    });
+  }
+  for (const issue of [...(payload.error?.issues ?? []), ...(common.error?.issues ?? [])]) {
+    const spell = (path: readonly PropertyKey[]) => sentPath(path, sent, { body: parsedBody, wrapper });
+    const keys = issue.code === "unrecognized_keys" ? { keys: issue.keys.map((key) => String(spell([...issue.path, key]).at(-1))) } : {};
+    issues.push({ ...issue, ...keys, path: spell(issue.path) });
+  }
+  if (issues.length > 0 || !payload.success || !common.success) throw new z.ZodError(issues);
+  for (const [field, at] of sent) {
+    if (!known.has(field))
+      warnings.push({
+        code: "unknown_field_kept",
+        pointer: `/${at.path.join("/")}`,
+        detail: "This field is not known here; it was kept as it is.",
+      });
+  }
+  return { payload: payload.data, common: common.data, extra, warnings };
+}
+
+/** Fill what the kind assumes, in its order; returns what was filled. */
+function assume(kind: Kind, fields: Map<string, unknown>, now: Date): [string, unknown][] {
+  const filled: [string, unknown][] = [];
+  for (const [field, guess] of Object.entries(kind.assumed ?? {})) {
+    if (fields.has(field)) continue;
+    const value = guess(Object.fromEntries(fields), now);
+    if (value === undefined) continue;
+    fields.set(field, value);
+    filled.push([field, value]);
+  }
+  return filled;
+}

@@ -1,0 +1,261 @@
+import type { z } from "zod";
+import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../kernel/workflow-kinds.ts";
+import * as people from "./workflows.payloads.ts";
+import * as servers from "./workflows.payloads-servers.ts";
+
+const hour = 3600;
+const day = 24 * hour;
+
+/** What a request is about; a record is what an appeal is against. */
+export interface Subject {
+  kind: "user" | "server" | "record";
+  id: string;
+}
+
+interface KindSpec<Payload extends z.ZodObject> {
+  prefix: string;
+  payload: Payload;
+  /** A first value for a needed field whose absence says little; the client is told. `undefined` leaves the field missing. */
+  assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>, now: Date) => unknown>>;
+  /** Other names clients use, besides camelCase, to the payload's own. */
+  aliases: Readonly<Record<string, string>>;
+  /** Bring fields that clients spread differently into the payload's form, before it is checked. */
+  prepare?(fields: Map<string, unknown>): void;
+  approvals: number | ((payload: z.output<Payload>) => number);
+  /** Seconds to the first touch, to the decision, and to the end of an open request. */
+  clocks: { firstTouch: number; decision: number; expiry: number };
+  /** Seconds a denied request cannot be filed again. */
+  coolDown: number;
+  subjects(payload: z.output<Payload>): Subject[];
+  /** People besides requester and subjects who may not take part in the decision. */
+  conflicts?(payload: z.output<Payload>): string[];
+  /** Who may see the request besides its requester, when not everybody who reads requests may. */
+  readers?(payload: z.output<Payload>): string[] | undefined;
+  title(payload: z.output<Payload>): string;
+  /** What an approval does, by the names of the effects. */
+  effects: readonly ("blacklist.create" | "matches.recompute")[];
+  example: object;
+}
+
+/** A kind whose payload type is known to the table alone. */
+export type Kind = KindSpec<z.ZodObject>;
+
+function kind<Payload extends z.ZodObject>(spec: KindSpec<Payload>): Kind {
+  return spec;
+}
+
+const ofUser = { target_id: "user_id", target_user_id: "user_id", discord_user_id: "user_id", member_id: "user_id" };
+const user = (id: string): Subject => ({ kind: "user", id });
+const server = (id: string): Subject => ({ kind: "server", id });
+const listingEffects = ["blacklist.create", "matches.recompute"] as const;
+const listingAssumed = { category: () => "other", severity: () => "medium" };
+const snowflake = "80351110224678912";
+const otherSnowflake = "80351110224678913";
+
+/** The kinds of request, all that sets them apart in one table. */
+export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
+  "blacklist-server": kind({
+    prefix: "BLS",
+    payload: servers.BlacklistServerPayload,
+    assumed: { ...listingAssumed, member_policy: () => "flag" },
+    aliases: {
+      target_id: "server_id",
+      target_server_id: "server_id",
+      discord_server_id: "server_id",
+      guild_id: "server_id",
+      target_guild_id: "server_id",
+      guild_name: "server_name",
+      owner_id: "owner_user_id",
+    },
+    approvals: 2,
+    clocks: { firstTouch: 12 * hour, decision: 72 * hour, expiry: 30 * day },
+    coolDown: 14 * day,
+    subjects: ({ server_id }) => [server(server_id)],
+    conflicts: ({ owner_user_id }) => (owner_user_id === undefined ? [] : [owner_user_id]),
+    title: ({ server_id, server_name }) => `Blacklist server ${server_name ?? server_id}`,
+    effects: listingEffects,
+    example: {
+      server_id: snowflake,
+      server_name: "Raid Central",
+      category: "raiding",
+      severity: "high",
+      member_policy: "flag",
+      reason: "Organises raids on our partners.",
+    },
+  }),
+  "blacklist-user": kind({
+    prefix: "BLU",
+    payload: people.BlacklistUserPayload,
+    assumed: { ...listingAssumed, scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },
+    aliases: ofUser,
+    approvals: ({ scope, severity }) => (scope === "network" || severity === "critical" ? 2 : 1),
+    clocks: { firstTouch: 6 * hour, decision: 48 * hour, expiry: 30 * day },
+    coolDown: 14 * day,
+    subjects: ({ user_id }) => [user(user_id)],
+    title: ({ user_id }) => `Blacklist user ${user_id}`,
+    effects: listingEffects,
+    example: { user_id: snowflake, category: "raid", severity: "high", reason: "Led the raid of last night." },
+  }),
+  investigation: kind({
+    prefix: "INV",
+    payload: people.InvestigationPayload,
+    assumed: { allegation: ({ reason, summary }) => reason ?? summary },
+    aliases: { ...mapValues(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
+    approvals: 1,
+    clocks: { firstTouch: 12 * hour, decision: 7 * day, expiry: 90 * day },
+    coolDown: 0,
+    subjects: ({ subject }) => [subject.kind === "server" ? server(subject.id) : user(subject.id)],
+    conflicts: ({ conflict_user_ids }) => conflict_user_ids,
+    readers: ({ confidential, lead_user_id, team_user_ids }) =>
+      confidential ? [...(lead_user_id === undefined ? [] : [lead_user_id]), ...team_user_ids] : undefined,
+    title: ({ subject }) => `Investigation of ${subject.kind} ${subject.id}`,
+    effects: [],
+    example: { subject: { kind: "user", id: snowflake }, allegation: "Shared internal screenshots outside the team.", category: "leak" },
+  }),
+  recruitment: kind({
+    prefix: "REC",
+    payload: people.RecruitmentPayload,
+    aliases: {
+      ...ofUser,
+      applicant_id: "user_id",
+      candidate_id: "user_id",
+      role: "position",
+      role_key: "position",
+      staff_role: "position",
+    },
+    approvals: 1,
+    clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
+    coolDown: 30 * day,
+    subjects: ({ user_id }) => [user(user_id)],
+    title: ({ user_id, position }) => `Recruitment of ${user_id} as ${position}`,
+    effects: [],
+    example: { user_id: snowflake, position: "moderator", timezone: "Europe/Berlin" },
+  }),
+  "server-merge": kind({
+    prefix: "SMR",
+    payload: servers.ServerMergePayload,
+    assumed: { effective_at: (_fields, now) => now.toISOString() },
+    aliases: {
+      source_id: "source_server_id",
+      source_guild_id: "source_server_id",
+      target_id: "target_server_id",
+      target_guild_id: "target_server_id",
+    },
+    approvals: 2,
+    clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
+    coolDown: 0,
+    subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
+    title: ({ source_server_id, target_server_id }) => `Merge of server ${source_server_id} into ${target_server_id}`,
+    effects: [],
+    example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },
+  }),
+  "alt-request": kind({
+    prefix: "ALT",
+    payload: people.AltRequestPayload,
+    assumed: { confidence: () => "suspected", basis: ({ reason }) => (reason === undefined ? [] : [{ type: "other", note: reason }]) },
+    aliases: {
+      ...mapValues(ofUser, "primary_user_id"),
+      user_id: "primary_user_id",
+      alt_user_ids: "user_ids",
+      alt_ids: "user_ids",
+      member_ids: "user_ids",
+      discord_user_ids: "user_ids",
+      accounts: "user_ids",
+      alt_user_id: "user_ids",
+      alt_id: "user_ids",
+    },
+    prepare: addPrimaryAccount,
+    approvals: ({ confidence, propagate }) => (confidence === "confirmed" && (propagate.matches || propagate.blacklist) ? 2 : 1),
+    clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
+    coolDown: 7 * day,
+    subjects: ({ user_ids }) => user_ids.map(user),
+    title: ({ user_ids }) => `Linked accounts: ${user_ids.length.toString()} accounts of ${user_ids[0] ?? ""}`,
+    effects: [],
+    example: {
+      user_ids: [snowflake, otherSnowflake],
+      confidence: "suspected",
+      basis: [{ type: "behaviour", note: "Same phrases, never online together." }],
+    },
+  }),
+  punishment: kind({
+    prefix: "PUN",
+    payload: people.PunishmentPayload,
+    aliases: { ...ofUser, punishment: "action", punishment_type: "action" },
+    approvals: ({ action, duration }) => (action === "termination" || duration === null ? 2 : 1),
+    clocks: { firstTouch: 12 * hour, decision: 72 * hour, expiry: 30 * day },
+    coolDown: 0,
+    subjects: ({ user_id }) => [user(user_id)],
+    title: ({ user_id, action }) => `Punishment (${action}) of ${user_id}`,
+    effects: [],
+    example: { user_id: snowflake, action: "strike", points: 1, reason: "Ignored the second warning about insults." },
+  }),
+  poach: kind({
+    prefix: "PCH",
+    payload: servers.PoachPayload,
+    assumed: {
+      kind: (fields) =>
+        fields["party_server_ids"] !== undefined ? "agreement" : fields["from_server_id"] !== undefined ? "clearance" : "report",
+      occurred_at: (fields, now) => (fields["kind"] === "report" ? now.toISOString() : undefined),
+    },
+    aliases: {
+      ...ofUser,
+      offender_ids: "offender_user_ids",
+      offender_user_id: "offender_user_ids",
+      server_id: "offending_server_id",
+      offending_guild_id: "offending_server_id",
+      victim_guild_id: "victim_server_id",
+    },
+    approvals: ({ kind: what }) => (what === "agreement" ? 2 : 1),
+    clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
+    coolDown: 7 * day,
+    subjects: (payload) => poachSubjects(payload),
+    title: ({ kind: what }) => ({ report: "Poaching report", agreement: "No-poach agreement", clearance: "Poaching clearance" })[what],
+    effects: [],
+    example: {
+      kind: "report",
+      offending_server_id: snowflake,
+      victim_server_id: otherSnowflake,
+      occurred_at: "2026-11-20T10:00:00.000Z",
+      method: "dm",
+    },
+  }),
+  appeal: kind({
+    prefix: "APL",
+    payload: people.AppealPayload,
+    assumed: { grounds: ({ reason, summary }) => reason ?? summary },
+    aliases: { ...ofUser, target_id: "target", target_reference: "target", appeal_of: "target" },
+    approvals: 1,
+    clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
+    coolDown: 30 * day,
+    subjects: ({ target, user_id }) => [{ kind: "record", id: target.toUpperCase() }, ...(user_id === undefined ? [] : [user(user_id)])],
+    title: ({ target }) => `Appeal against ${target}`,
+    effects: [],
+    example: { target: "BLU-REQ-000001", grounds: "The account was stolen on the day of the raid." },
+  }),
+};
+
+/** The kind a path or an option names: hyphen or underscore, any case. */
+export function kindOf(type: string): WorkflowKind | undefined {
+  const name = type.toLowerCase().replaceAll("_", "-");
+  return workflowKinds.find((known) => known === name);
+}
+
+function mapValues(names: Readonly<Record<string, string>>, value: string): Record<string, string> {
+  return Object.fromEntries(Object.keys(names).map((name) => [name, value]));
+}
+
+function poachSubjects(payload: z.output<typeof servers.PoachPayload>): Subject[] {
+  if (payload.kind === "agreement") return (payload.party_server_ids ?? []).map(server);
+  if (payload.kind === "clearance") return [user(payload.user_id ?? "")];
+  return [...payload.offender_user_ids.map(user), server(payload.offending_server_id ?? "")];
+}
+
+/** A primary account belongs to the accounts, whether or not the client repeats it there. */
+function addPrimaryAccount(fields: Map<string, unknown>): void {
+  const primary = fields.get("primary_user_id");
+  const given = fields.get("user_ids");
+  if (primary === undefined || given === undefined) return;
+  const accounts: unknown[] = Array.isArray(given) ? given : [given];
+  if (!accounts.includes(primary)) fields.set("user_ids", [...accounts, primary]);
+}

@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { Duration, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { ids, listOf, Reason, text } from "./workflows.fields.ts";
+import { severities } from "./workflows.payloads.ts";
+
+export const serverCategories = [
+  "poaching",
+  "raiding",
+  "exploits",
+  "stolen_assets",
+  "leaking",
+  "scam",
+  "predatory",
+  "ban_evasion_hub",
+  "terms",
+  "other",
+] as const;
+
+export const BlacklistServerPayload = z
+  .object({
+    server_id: Snowflake,
+    reason: Reason,
+    server_name: text(1, 100).optional(),
+    invite_codes: z.array(text(1, 100)).max(20).default([]),
+    owner_user_id: Snowflake.optional(),
+    category: z.enum(serverCategories),
+    severity: z.enum(severities),
+    member_policy: z.enum(["inform", "flag", "verify", "deny_staff", "deny_entry"]),
+    grace_period: Duration.default("P7D").meta({ description: "How long members may take to leave" }),
+    min_tenure: Duration.optional(),
+    exempt_user_ids: ids.default([]),
+    aliases: ids.max(20).default([]).meta({ description: "Other ids of the same server" }),
+    duration: Duration.nullable().optional().meta({ description: "null: permanent" }),
+    review_after: Duration.default("P180D"),
+  })
+  .meta({ id: "BlacklistServerPayload" });
+
+export const ServerMergePayload = z
+  .object({
+    source_server_id: Snowflake,
+    target_server_id: Snowflake,
+    reason: Reason.optional(),
+    initiated_by: z.enum(["source", "target", "network"]).default("network"),
+    owner_consents: z
+      .array(z.strictObject({ server_id: Snowflake, user_id: Snowflake, at: Timestamp, evidence: text(1, 2000).optional() }))
+      .max(4)
+      .default([]),
+    staff_plan: z
+      .array(z.strictObject({ user_id: Snowflake, from_role: text(1, 60).optional(), to_role: text(1, 60) }))
+      .max(100)
+      .default([]),
+    records: z.enum(["link", "transfer"]).default("link"),
+    callsign_policy: z.enum(["keep_target", "renumber"]).default("keep_target"),
+    effective_at: Timestamp,
+    source_after: z.enum(["archive", "keep"]).default("archive"),
+    announce: z.boolean().default(false),
+  })
+  .refine((payload) => payload.source_server_id !== payload.target_server_id, {
+    path: ["target_server_id"],
+    message: "A server cannot merge with itself.",
+  })
+  .meta({ id: "ServerMergePayload" });
+
+const required = {
+  report: ["offending_server_id", "victim_server_id", "occurred_at"],
+  agreement: ["party_server_ids"],
+  clearance: ["user_id", "from_server_id", "to_server_id"],
+} as const;
+
+export const PoachPayload = z
+  .object({
+    kind: z.enum(["report", "agreement", "clearance"]),
+    reason: Reason.optional(),
+    offender_user_ids: listOf(ids.max(20)).default([]),
+    offending_server_id: Snowflake.optional(),
+    victim_server_id: Snowflake.optional(),
+    target_user_ids: ids.max(50).default([]),
+    method: z.enum(["dm", "invite", "offer", "ad", "role_offer", "other"]).default("other"),
+    occurred_at: Timestamp.optional(),
+    party_server_ids: z.array(Snowflake).min(2).max(10).optional(),
+    covers: z.enum(["staff", "members", "both"]).default("both"),
+    cooling_off_days: z.int().min(0).max(365).default(30),
+    starts_at: Timestamp.optional(),
+    ends_at: Timestamp.optional(),
+    terms: text(0, 4000).optional(),
+    signatories: ids.max(20).default([]),
+    user_id: Snowflake.optional(),
+    from_server_id: Snowflake.optional(),
+    to_server_id: Snowflake.optional(),
+    valid_until: Timestamp.optional(),
+  })
+  .superRefine((payload, context) => {
+    for (const field of required[payload.kind]) {
+      if (payload[field] !== undefined) continue;
+      context.addIssue({ code: "custom", path: [field], message: `A ${payload.kind} needs this.`, params: { code: "required" } });
+    }
+  })
+  .meta({ id: "PoachPayload" });

@@ -1,0 +1,76 @@
+import type { Page } from "../kernel/page.ts";
+import type { Exchange, Reply } from "./exchange.ts";
+import { annotated, type RawAnswer, type RouteSpec } from "./route.ts";
+
+const json = "application/json";
+const noStore = ["Cache-Control", "no-store"] as const;
+
+/** A door's presenter: what its handler answered, as a reply. */
+export type Presenter = (exchange: Exchange, answer: unknown) => Reply;
+
+/** @returns the presenter for the shape the route answers in */
+export function createPresenter({ success, method }: RouteSpec): Presenter {
+  const { status } = success;
+  switch (success.shape) {
+    case "single":
+      return (exchange, answer) => presentSingle(exchange, answer, status, method === "get");
+    case "list":
+      return (exchange, answer) => presentList(exchange, answer as Page<unknown>, status);
+    case "flat":
+      return (_exchange, answer) => presentFlat(answer, status);
+    case "raw":
+      return (_exchange, answer) => presentRaw(answer as RawAnswer, status, success.mediaType ?? "application/octet-stream");
+  }
+}
+
+function presentSingle(exchange: Exchange, answer: unknown, successStatus: number, isRead: boolean): Reply {
+  const { view, etag = revisionTag(view), status = successStatus } = annotated(answer);
+  const headers = etag === undefined ? noStore : [...noStore, "ETag", etag];
+  const known = isRead ? exchange.headers["if-none-match"] : undefined;
+  if (known !== undefined && etag !== undefined && hasTag(known, etag)) return { status: 304, type: json, body: null, headers };
+  return { status, type: json, body: `{"success":true,"data":${JSON.stringify(view)}}`, headers };
+}
+
+function presentFlat(answer: unknown, successStatus: number): Reply {
+  const { view, status = successStatus } = annotated(answer);
+  return { status, type: json, body: JSON.stringify(view), headers: noStore };
+}
+
+function revisionTag(view: unknown): string | undefined {
+  if (typeof view !== "object" || view === null || !("revision" in view)) return undefined;
+  return typeof view.revision === "number" ? `"v${view.revision}"` : undefined;
+}
+
+/** `If-None-Match` compares weakly (RFC 9110 §13.1.2). */
+function hasTag(list: string, etag: string): boolean {
+  return list.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
+}
+
+function presentList(exchange: Exchange, page: Page<unknown>, status: number): Reply {
+  const body = JSON.stringify({
+    success: true,
+    data: page.data,
+    page: {
+      limit: page.limit,
+      next_cursor: page.next_cursor,
+      has_more: page.next_cursor !== null,
+      ...(page.total !== undefined && { total: page.total }),
+    },
+    meta: page.meta ?? { as_of: new Date(exchange.now).toISOString(), stale: false },
+  });
+  const headers = page.next_cursor === null ? noStore : [...noStore, "Link", `<${nextAddress(exchange, page.next_cursor)}>; rel="next"`];
+  return { status, type: json, body, headers };
+}
+
+/** The same list with every parameter but the cursor. */
+function nextAddress(exchange: Exchange, cursor: string): string {
+  const query = new URLSearchParams(exchange.search);
+  query.set("cursor", cursor);
+  return `${exchange.path}?${query.toString()}`;
+}
+
+function presentRaw(answer: RawAnswer, status: number, mediaType: string): Reply {
+  const given = Object.entries(answer.headers ?? {});
+  const headers = given.some(([name]) => name.toLowerCase() === "cache-control") ? given : [...given, noStore];
+  return { status, type: mediaType, body: answer.body, headers: headers.flat() };
+}

@@ -1,0 +1,121 @@
+import type { Handler } from "hono";
+import type { Logger } from "pino";
+import type { Clock } from "../kernel/clock.ts";
+import { createAccessLog, type LogDestination } from "./access-log.ts";
+import { checkRoutes, type KnownPermissions } from "./boot-check.ts";
+import type { Authenticate } from "./caller.ts";
+import { documentRoute } from "./document-route.ts";
+import type { Door, DoorGround } from "./door.ts";
+import { createDoorFinder } from "./doors.ts";
+import { createFetchHandlers } from "./fetch-handler.ts";
+import { createGate, type GateOptions } from "./gate.ts";
+import { createIdempotencyKeys } from "./idempotency.ts";
+import { createNodeListener } from "./node-listener.ts";
+import { createDocument, type DocumentInfo, registerRoutes } from "./openapi.ts";
+import type { HtmlPage } from "./page.ts";
+import { createPageDoor } from "./page-door.ts";
+import { createRefusals, type Refusals } from "./problem.ts";
+import { problemPages } from "./problem-pages.ts";
+import { createRateLimiters, type RateLimits } from "./rate-limit.ts";
+import type { Route } from "./route.ts";
+import { createRouteDoor, isSupported } from "./route-door.ts";
+import { commonHeaders } from "./reply-headers.ts";
+import { listen, type ServerTimeouts } from "./server.ts";
+
+export interface HttpAppOptions {
+  routes: readonly Route[];
+  pages: readonly HtmlPage[];
+  authenticate: Authenticate;
+  limits: RateLimits;
+  logger: Logger;
+  /** Where request lines go; without it none are written. They hold no secret and need no scrubbing. */
+  accessLog?: LogDestination;
+  clock: Clock;
+  known: KnownPermissions;
+  /** The reason why an optional capability is switched off, or undefined while it is on. */
+  switchedOff: (capability: string) => string | undefined;
+  unsupportedStatus: 501 | 404;
+  isShuttingDown: () => boolean;
+  requireIfMatch: boolean;
+  publicUrl?: string;
+  info: DocumentInfo;
+  gate?: GateOptions;
+  /** For tests: an answer that does not fit its schema becomes a 500. */
+  validateAnswers?: boolean;
+}
+
+/** One line of the route registry. */
+export interface RegistryEntry {
+  method: string;
+  path: string;
+  supported: boolean;
+}
+
+export type HttpApp = ReturnType<typeof createHttpApp>;
+
+const defaultGate: GateOptions = { running: 256, waiting: 1024 };
+
+/**
+ * The HTTP side of the service: every route and page behind one pipeline, and the document made from them.
+ * @throws Error naming the route when one is unguarded or ambiguous
+ */
+export function createHttpApp(options: HttpAppOptions) {
+  const { clock, logger, publicUrl, switchedOff } = options;
+  const routes: readonly Route[] = [...options.routes, documentRoute(() => document())];
+  const pages = [...options.pages, ...problemPages()];
+  checkRoutes(routes, pages, options.known);
+
+  let isClosing = false;
+  const isShuttingDown = (): boolean => isClosing || options.isShuttingDown();
+  const onUnexpected = (error: unknown, requestId: string): void => logger.error({ err: error, request_id: requestId }, "unexpected error");
+  const refuse = createRefusals({ unsupportedStatus: options.unsupportedStatus, onUnexpected });
+  const ground = createGround(options, refuse, isShuttingDown);
+  const doors: Door[] = [
+    ...routes.map((route) => createRouteDoor(route, ground)),
+    ...pages.map((page) => createPageDoor(page, ground, onUnexpected)),
+  ];
+
+  const common = commonHeaders(publicUrl);
+  const handlers = createFetchHandlers({ refuse, clock, common });
+  const finder = createDoorFinder(doors, (door): Handler => handlers.serve(door));
+  finder.app.notFound(handlers.missing((path) => finder.missing(path)));
+  registerRoutes(finder.app.openAPIRegistry, routes, pages);
+  let made: Record<string, unknown> | undefined;
+  const document = (): Record<string, unknown> => (made ??= createDocument(finder.app, options.info, publicUrl));
+
+  const log = options.accessLog === undefined ? undefined : createAccessLog(options.accessLog);
+  const listener = createNodeListener({ finder, refuse, clock, log, common, isShuttingDown, onUnexpected });
+  return {
+    /** Serve a web-standard request, as Hono does. */
+    fetch: finder.app.fetch,
+    listener,
+    /** The OpenAPI 3.1 document. */
+    document,
+    /** Every route, with whether it can be used as this installation is set up. */
+    registry: (): RegistryEntry[] =>
+      routes.map(({ spec }) => ({ method: spec.method.toUpperCase(), path: spec.path, supported: isSupported(spec, switchedOff) })),
+    /** Listen on a socket; closing it finishes the requests in work. */
+    async listen({ host, port, timeouts = {} }: { host: string; port: number; timeouts?: Partial<ServerTimeouts> }) {
+      const server = await listen({ host, port, timeouts, listener, common, logger });
+      const close = (): Promise<void> => {
+        isClosing = true;
+        return server.close();
+      };
+      return { port: server.port, close };
+    },
+  };
+}
+
+function createGround(options: HttpAppOptions, refuse: Refusals, isShuttingDown: () => boolean): DoorGround {
+  return {
+    authenticate: options.authenticate,
+    limiters: createRateLimiters(options.limits),
+    gate: createGate(options.gate ?? defaultGate),
+    idempotency: createIdempotencyKeys(),
+    refuse,
+    switchedOff: options.switchedOff,
+    isShuttingDown,
+    requireIfMatch: options.requireIfMatch,
+    validateAnswers: options.validateAnswers ?? false,
+  };
+}

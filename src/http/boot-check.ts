@@ -1,0 +1,47 @@
+import type { HtmlPage } from "./page.ts";
+import type { Route } from "./route.ts";
+
+export interface KnownPermissions {
+  /** Every permission of the catalog. */
+  permissions: ReadonlySet<string>;
+  /** The values a `{param}` placeholder of a permission stands for, in the permission's own spelling. */
+  expansions: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * Refuse to start with a route that nobody guards or that hides another.
+ * @throws Error naming the route
+ */
+export function checkRoutes(routes: readonly Route[], pages: readonly HtmlPage[], known: KnownPermissions): void {
+  const seen = new Map<string, string>();
+  for (const { spec } of [...routes, ...pages]) {
+    const name = `${spec.method.toUpperCase()} ${spec.path}`;
+    refuseTwin(seen, `${spec.method} ${spec.path.replace(/\{\w+\}/g, "{}")}`, name, "answers the same requests as");
+    refuseTwin(seen, spec.operationId, name, "has the operationId of");
+  }
+  for (const { spec } of routes) {
+    if ("public" in spec.access) continue;
+    const name = `${spec.method.toUpperCase()} ${spec.path}`;
+    for (const permission of expand(spec.access.permission, known.expansions, name)) {
+      if (!known.permissions.has(permission))
+        throw new Error(`${name} needs the permission "${permission}", which the catalog does not know`);
+    }
+    if (spec.access.own !== undefined && !spec.path.includes(`{${spec.access.own}}`)) {
+      throw new Error(`${name} names "${spec.access.own}" as its own person, which is no parameter of its path`);
+    }
+  }
+}
+
+function refuseTwin(seen: Map<string, string>, key: string, name: string, how: string): void {
+  const other = seen.get(key);
+  if (other !== undefined) throw new Error(`${name} ${how} ${other}`);
+  seen.set(key, name);
+}
+
+function expand(permission: string, expansions: KnownPermissions["expansions"], name: string): string[] {
+  const placeholder = /\{(\w+)\}/.exec(permission);
+  if (placeholder?.[1] === undefined) return [permission];
+  const values = expansions[placeholder[1]];
+  if (values === undefined) throw new Error(`${name} fills its permission from {${placeholder[1]}}, whose values are not known`);
+  return values.flatMap((value) => expand(permission.replace(placeholder[0], value), expansions, name));
+}

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import type { Call } from "../kernel/call.ts";
+import { type FieldError, ProblemError } from "../kernel/errors.ts";
+import { Snowflake } from "../kernel/fields.ts";
+import { check } from "./check.ts";
+import { type Exchange, header } from "./exchange.ts";
+import { parseJson } from "./json-body.ts";
+import { readQuery } from "./query.ts";
+import type { RouteInput, RouteSpec } from "./route.ts";
+import { validationProblem } from "./validation.ts";
+
+/** A door's reader of everything a caller can get wrong in content. `raw` is undefined for methods without a body. */
+export type ContentReader = (
+  exchange: Exchange,
+  params: Readonly<Record<string, string>>,
+  raw: Buffer | undefined,
+  call: Call,
+) => RouteInput;
+
+const noFields = z.strictObject({});
+const idempotencyForm = /^[\x20-\x7e]{8,255}$/;
+const revisionTag = /^"v(\d{1,15})"$/;
+/** No record has this revision, so an entity tag of ours that was never given matches nothing. */
+const noRevision = -1;
+const empty: Readonly<Record<string, never>> = Object.freeze({});
+
+/** @param requireIfMatch whether PUT, PATCH and DELETE must say which revision they mean */
+export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): ContentReader {
+  const { params: paramsSchema, query: querySchema } = spec.request ?? {};
+  const bodySchema = spec.request?.body ?? noFields;
+  const isConditional = requireIfMatch && ["put", "patch", "delete"].includes(spec.method);
+  const refusesUnknown = spec.success.shape === "list";
+
+  return (exchange, pathParams, raw, call) => {
+    const body = raw === undefined || raw.length === 0 ? empty : parseJson(raw);
+    const errors: FieldError[] = [];
+    const params = paramsSchema === undefined ? pathParams : check(paramsSchema, pathParams, "path", errors);
+    const query = readQuery(exchange.search, querySchema, refusesUnknown, errors);
+    if (spec.method !== "get") headerErrors(exchange, errors);
+    else if (exchange.headers["x-acting-user"] !== undefined) actingUserErrors(exchange, errors);
+    const parsed = raw === undefined ? undefined : check(bodySchema, body, "body", errors);
+    if (errors.length > 0) throw validationProblem(errors);
+    if (isConditional && exchange.headers["if-match"] === undefined)
+      throw new ProblemError("precondition_required", { detail: "Send If-Match with the ETag you read." });
+    return {
+      call,
+      params: params as RouteInput["params"],
+      query: query as RouteInput["query"],
+      body: spec.request?.body === undefined ? undefined : parsed,
+      ifMatch: spec.method === "get" ? undefined : ifMatch(header(exchange, "if-match")),
+      ifNoneMatch: header(exchange, "if-none-match"),
+    };
+  };
+}
+
+function headerErrors(exchange: Exchange, errors: FieldError[]): void {
+  const key = header(exchange, "idempotency-key");
+  if (key !== undefined && !idempotencyForm.test(key)) {
+    errors.push({
+      pointer: "/Idempotency-Key",
+      in: "header",
+      code: "invalid_idempotency_key",
+      detail: "Send 8 to 255 printable ASCII characters.",
+    });
+  }
+  actingUserErrors(exchange, errors);
+}
+
+function actingUserErrors(exchange: Exchange, errors: FieldError[]): void {
+  const id = header(exchange, "x-acting-user");
+  if (id !== undefined && !isSnowflake(id)) {
+    errors.push({
+      pointer: "/X-Acting-User",
+      in: "header",
+      code: "invalid_snowflake",
+      detail: "Send the id of a Discord user: 17–20 digits.",
+    });
+  }
+}
+
+const digits = /^\d{17,20}$/;
+
+/** Whether a text is a Discord id. */
+export function isSnowflake(text: string): boolean {
+  return digits.test(text) && Snowflake.safeParse(text).success;
+}
+
+function ifMatch(tag: string | undefined): number | undefined {
+  if (tag === undefined || tag.trim() === "*") return undefined;
+  const revision = revisionTag.exec(tag.trim())?.[1];
+  return revision === undefined ? noRevision : Number(revision);
+}

@@ -1,0 +1,66 @@
+import type { Context, Handler, NotFoundHandler } from "hono";
+import { Readable } from "node:stream";
+import type { Clock } from "../kernel/clock.ts";
+import type { ProblemError } from "../kernel/errors.ts";
+import type { Door } from "./door.ts";
+import { type Exchange, openExchange, type Reply } from "./exchange.ts";
+import { bodyTooLarge } from "./json-body.ts";
+import type { Refusals } from "./problem.ts";
+import { replyHeaders } from "./reply-headers.ts";
+
+interface FetchOptions {
+  refuse: Refusals;
+  clock: Clock;
+  common: readonly string[];
+}
+
+/** Serves the doors to web-standard requests, for callers inside the process and for other runtimes' servers. */
+export function createFetchHandlers({ refuse, clock, common }: FetchOptions) {
+  const open = (context: Context): Exchange => {
+    const { raw } = context.req;
+    return openExchange({
+      method: raw.method,
+      target: raw.url,
+      headers: Object.fromEntries(raw.headers),
+      remoteAddress: "",
+      now: clock.now().getTime(),
+      readBody: (limit) => readWebBody(raw, limit),
+    });
+  };
+  return {
+    serve: (door: Door): Handler => {
+      const names = [...door.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+      return async (context) => {
+        const exchange = open(context);
+        exchange.route = door.path;
+        const params = Object.fromEntries(names.map((name, index) => [name, context.req.param(`p${index}`) ?? ""]));
+        return toResponse(common, exchange, await door.serve(exchange, params));
+      };
+    },
+    missing:
+      (problemFor: (path: string) => ProblemError): NotFoundHandler =>
+      (context) => {
+        const exchange = open(context);
+        return toResponse(common, exchange, refuse(exchange, problemFor(exchange.path)));
+      },
+  };
+}
+
+async function readWebBody(request: Request, limit: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > limit) throw bodyTooLarge(limit);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function toResponse(common: readonly string[], exchange: Exchange, reply: Reply): Response {
+  const flat = replyHeaders(common, exchange, reply);
+  const headers = new Headers();
+  for (let index = 0; index < flat.length; index += 2) headers.append(flat[index] ?? "", flat[index + 1] ?? "");
+  const body = reply.body instanceof Readable ? (Readable.toWeb(reply.body) as ReadableStream) : reply.body;
+  return new Response(body, { status: reply.status, headers });
+}

@@ -1,0 +1,38 @@
+import { ProblemError } from "../kernel/errors.ts";
+import { type Exchange, header } from "./exchange.ts";
+
+export const apiVersion = "1";
+
+/**
+ * Refuse a version or an answer format that is not offered.
+ * @param mediaType what the route answers
+ * @throws ProblemError unsupported_version or not_acceptable
+ */
+export function negotiate(exchange: Exchange, mediaType: string): void {
+  const version = header(exchange, "api-version");
+  if (version !== undefined && version.trim().split(".")[0] !== apiVersion) {
+    throw new ProblemError("unsupported_version", { detail: `This service speaks version ${apiVersion}.` });
+  }
+  const accept = exchange.headers.accept;
+  if (accept === undefined || accept === "*/*" || accept === mediaType) return;
+  if (!accepts(accept, mediaType)) throw new ProblemError("not_acceptable", { detail: `This route answers ${mediaType}.` });
+}
+
+/** The most specific range decides, and `q=0` refuses (RFC 9110 §12.5.1). */
+function accepts(accept: string, mediaType: string): boolean {
+  const [group = ""] = mediaType.split("/");
+  const ranges = [mediaType, `${group}/*`, "*/*"];
+  const qualities = new Map(accept.split(",").map((range) => parseRange(range)));
+  for (const range of ranges) {
+    const quality = qualities.get(range);
+    if (quality !== undefined) return quality > 0;
+  }
+  return accept.trim() === "";
+}
+
+function parseRange(range: string): [type: string, quality: number] {
+  const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+  const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
+  const value = Number(quality ?? 1);
+  return [type, Number.isNaN(value) ? 1 : value];
+}

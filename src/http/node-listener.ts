@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Clock } from "../kernel/clock.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { AccessLog } from "./access-log.ts";
+import type { DoorFinder } from "./doors.ts";
+import { type Exchange, openExchange, type Reply } from "./exchange.ts";
+import { findAmbiguity, readNodeBody } from "./node-request.ts";
+import type { Refusals } from "./problem.ts";
+import { replyHeaders } from "./reply-headers.ts";
+
+export interface ListenerOptions {
+  finder: DoorFinder;
+  refuse: Refusals;
+  clock: Clock;
+  log: AccessLog | undefined;
+  common: readonly string[];
+  isShuttingDown: () => boolean;
+  onUnexpected: (error: unknown, requestId: string) => void;
+}
+
+/** A reply on its way back. */
+interface Outgoing {
+  exchange: Exchange;
+  request: IncomingMessage;
+  response: ServerResponse;
+  reply: Reply;
+  startedAt: number;
+}
+
+/** A client that left before its answer, as the log says it. */
+const clientLeft = 499;
+/** An unread body this large is not worth receiving to keep the connection. */
+const worthReceiving = 64 * 1024;
+
+/**
+ * Serves Node requests straight from the doors: building web-standard requests and responses around them, only to unpack
+ * them again, would cost more than the whole pipeline.
+ */
+export function createNodeListener({ finder, refuse, clock, log, common, isShuttingDown, onUnexpected }: ListenerOptions) {
+  let ready: Outgoing[] = [];
+
+  /** Replies of one turn of the event loop leave together: each write into an idle connection wakes its reader, at the price of the whole pipeline. */
+  function send(outgoing: Outgoing): void {
+    if (ready.push(outgoing) === 1) setImmediate(sendReady);
+  }
+
+  function sendReady(): void {
+    const sending = ready;
+    ready = [];
+    for (const outgoing of sending) {
+      try {
+        write(outgoing);
+      } catch (error) {
+        onUnexpected(error, outgoing.exchange.requestId);
+        outgoing.response.destroy();
+      }
+    }
+    log?.flush();
+  }
+
+  function write({ exchange, request, response, reply, startedAt }: Outgoing): void {
+    if (response.destroyed) return log?.note(exchange, clientLeft, performance.now() - startedAt);
+    const headers = replyHeaders(common, exchange, reply);
+    if (isShuttingDown() || leavesMuchUnread(request)) headers.push("Connection", "close");
+    response.writeHead(reply.status, headers);
+    if (request.method === "HEAD" || reply.body === null) response.end();
+    else if (reply.body instanceof Readable) pipeline(reply.body, response).catch(() => response.destroy());
+    else response.end(reply.body);
+    log?.note(exchange, reply.status, performance.now() - startedAt);
+  }
+
+  function serve(exchange: Exchange, request: IncomingMessage): Reply | Promise<Reply> {
+    try {
+      const ambiguity = findAmbiguity(request);
+      if (ambiguity !== undefined) {
+        exchange.replyHeaders.push("Connection", "close");
+        throw new ProblemError("malformed_request", { detail: ambiguity });
+      }
+      const located = finder.find(exchange.method, exchange.path);
+      if (located === undefined) throw finder.missing(exchange.path);
+      exchange.route = located.door.path;
+      return located.door.serve(exchange, located.params);
+    } catch (error) {
+      return refuse(exchange, error);
+    }
+  }
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const startedAt = performance.now();
+    const exchange = openExchange({
+      method: request.method ?? "",
+      target: request.url ?? "",
+      headers: request.headers,
+      remoteAddress: request.socket.remoteAddress ?? "",
+      now: clock.now().getTime(),
+      readBody: (limit) => readNodeBody(request, response, limit),
+    });
+    const reply = serve(exchange, request);
+    if (reply instanceof Promise) void reply.then((answered) => send({ exchange, request, response, reply: answered, startedAt }));
+    else send({ exchange, request, response, reply, startedAt });
+  };
+}
+
+function leavesMuchUnread({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > worthReceiving;
+}

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { headerRef } from "./openapi-components.ts";
+import type { RouteSpec } from "./route.ts";
+
+const PageInfo = z
+  .object({ limit: z.int(), next_cursor: z.string().nullable(), has_more: z.boolean(), total: z.int().optional() })
+  .meta({ id: "PageInfo", description: "Where this page stands; `total` only with `count=true`" });
+
+const ListMeta = z
+  .object({ as_of: z.iso.datetime().nullable(), stale: z.boolean() })
+  .meta({ id: "ListMeta", description: "How fresh the list is" });
+
+/** The answers of a route that did what was asked. */
+export function successResponses(spec: RouteSpec) {
+  const { success } = spec;
+  const mediaType = success.shape === "raw" ? (success.mediaType ?? "application/octet-stream") : "application/json";
+  const content = { [mediaType]: { schema: bodySchema(success), ...(success.example !== undefined && { example: success.example }) } };
+  const others = Object.entries(success.otherStatuses ?? {}).map(([status, description]) => [
+    status,
+    { description, content, headers: headersOf(spec) },
+  ]);
+  return {
+    [success.status]: { description: success.description, content, headers: headersOf(spec) },
+    ...Object.fromEntries(others),
+    ...(spec.method === "get" && success.shape === "single" && { 304: { description: "Nothing changed since the known `ETag`" } }),
+  };
+}
+
+function bodySchema({ shape, schema }: RouteSpec["success"]): z.ZodType {
+  if (shape === "single") return z.object({ success: z.literal(true), data: schema });
+  if (shape === "list") return z.object({ success: z.literal(true), data: z.array(schema), page: PageInfo, meta: ListMeta });
+  return schema;
+}
+
+function headersOf({ method, probe, success }: RouteSpec) {
+  return {
+    "X-Request-Id": headerRef("RequestId"),
+    ...(probe !== true && { "RateLimit-Policy": headerRef("RateLimitPolicy"), RateLimit: headerRef("RateLimit") }),
+    ...(success.shape === "single" && { ETag: headerRef("ETag") }),
+    ...(success.shape === "list" && { Link: headerRef("Link") }),
+    ...(method !== "get" && { "Idempotency-Replayed": headerRef("IdempotencyReplayed") }),
+  };
+}

@@ -1,0 +1,98 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { z } from "zod";
+import { headerParameters, registerComponents } from "./openapi-components.ts";
+import { successResponses } from "./openapi-answers.ts";
+import { refusalResponses } from "./openapi-refusals.ts";
+import type { HtmlPage } from "./page.ts";
+import type { Route, RouteSpec } from "./route.ts";
+
+export interface DocumentInfo {
+  title: string;
+  version: string;
+  description?: string;
+}
+
+type Registry = OpenAPIHono["openAPIRegistry"];
+type PathConfig = Parameters<Registry["registerPath"]>[0];
+
+/** Put every route, and every page that wants to be documented, into the registry the document is made from. */
+export function registerRoutes(registry: Registry, routes: readonly Route[], pages: readonly HtmlPage[]): void {
+  registerComponents(registry);
+  for (const { spec } of routes) registry.registerPath(describeRoute(spec));
+  for (const { spec } of pages) if (spec.document === true) registry.registerPath(describePage(spec));
+}
+
+/** The OpenAPI 3.1 document of everything registered. */
+export function createDocument(app: OpenAPIHono, info: DocumentInfo, publicUrl: string | undefined): Record<string, unknown> {
+  const document = app.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: { ...info, license: { name: "MIT" } },
+    servers: [{ url: publicUrl ?? "/" }],
+    security: [{ bearer: [] }, { apiKey: [] }],
+  });
+  return document as unknown as Record<string, unknown>;
+}
+
+function describeRoute(spec: RouteSpec): PathConfig {
+  const isPublic = "public" in spec.access;
+  return createRoute({
+    method: spec.method,
+    path: spec.path,
+    operationId: spec.operationId,
+    tags: spec.tags,
+    summary: spec.summary,
+    ...(spec.description !== undefined && { description: spec.description }),
+    ...securityOf(spec),
+    ...("permission" in spec.access && { "x-permission": spec.access.permission }),
+    ...("permission" in spec.access && spec.access.own !== undefined && { "x-own-data-of": spec.access.own }),
+    ...(spec.capability !== undefined && { "x-capability": spec.capability }),
+    parameters: headerParameters(spec, isPublic),
+    request: requestOf(spec),
+    responses: { ...successResponses(spec), ...refusalResponses(spec) },
+  });
+}
+
+function securityOf({ access }: RouteSpec) {
+  if (!("public" in access)) return {};
+  return { security: access.credentials === "optional" ? [{}, { bearer: [] }, { apiKey: [] }] : [] };
+}
+
+function requestOf(spec: RouteSpec) {
+  const { query, body, bodyOptional, example } = spec.request ?? {};
+  const params = spec.request?.params ?? pathTexts(spec.path);
+  return {
+    ...(params !== undefined && { params }),
+    ...(query !== undefined && { query }),
+    ...(body !== undefined && {
+      body: {
+        required: bodyOptional !== true,
+        content: { "application/json": { schema: body, ...(example !== undefined && { example }) } },
+      },
+    }),
+  };
+}
+
+function pathTexts(path: string): z.ZodObject | undefined {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+  return names.length === 0 ? undefined : z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
+}
+
+function describePage(spec: HtmlPage["spec"]): PathConfig {
+  const params = spec.request?.params ?? pathTexts(spec.path);
+  const html = (description: string) => ({ description, content: { "text/html": { schema: { type: "string" as const } } } });
+  return createRoute({
+    method: spec.method,
+    path: spec.path,
+    operationId: spec.operationId,
+    tags: spec.tags ?? [],
+    summary: spec.summary,
+    security: [],
+    request: { ...(params !== undefined && { params }), ...(spec.request?.query !== undefined && { query: spec.request.query }) },
+    responses: {
+      200: html("The page"),
+      404: html("There is no such page"),
+      429: html("Too many requests"),
+      503: html("Not at the moment"),
+    },
+  });
+}

@@ -1,0 +1,148 @@
+import type { Readable } from "node:stream";
+import type { z } from "zod";
+import type { Call } from "../kernel/call.ts";
+import type { ProblemCode } from "../kernel/errors.ts";
+import type { Page } from "../kernel/page.ts";
+
+/**
+ * Who may pass the door. `permission` may hold `{param}` placeholders, filled from the path (lower-cased, `_` as `-`).
+ * `own` names the path parameter of the person whose own data this is: being that person stands in for the permission.
+ * A public door with optional credentials still refuses wrong ones; without any, its call has neither client nor actor.
+ */
+export type Access = { public: true; credentials?: "optional" } | { permission: string; own?: string };
+
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+export type LimitClass = "read" | "write" | "authorize" | "export";
+
+/** `single` and `list` get the envelope, `flat` leaves as it is, `raw` is anything that is not JSON. */
+export type Shape = "single" | "list" | "flat" | "raw";
+
+/** A view with what its answer carries besides it. */
+export interface Annotated<View> {
+  readonly [annotation]: { etag?: string; status?: number };
+  view: View;
+}
+const annotation = Symbol("annotation");
+
+/** Answer `view` with `ETag: "<tag>"`; views with a numeric `revision` are tagged `"v<revision>"` without it. */
+export function withEtag<View>(view: View, tag: string): Annotated<View> {
+  return { [annotation]: { etag: `"${tag}"` }, view };
+}
+
+/** Answer `view` with one of the route's `otherStatuses`. */
+export function withStatus<View>(view: View, status: number): Annotated<View> {
+  return { [annotation]: { status }, view };
+}
+
+/** Take a handler's answer apart; a bare view has no annotations. */
+export function annotated(answer: unknown): { view: unknown; etag?: string; status?: number } {
+  if (typeof answer !== "object" || answer === null || !(annotation in answer)) return { view: answer };
+  const { [annotation]: notes, view } = answer as Annotated<unknown>;
+  return { view, ...notes };
+}
+
+/** An answer that is not JSON: a file, an export, a stream of events. */
+export interface RawAnswer {
+  headers?: Readonly<Record<string, string>>;
+  body: string | Buffer | Readable;
+}
+
+type Answers<View> = {
+  single: View | Annotated<View>;
+  list: Page<View>;
+  flat: View | Annotated<View>;
+  raw: RawAnswer;
+};
+
+export interface RequestSpec<Params extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  /** A request without a body counts as `{}`: for bodies whose fields are all optional. */
+  bodyOptional?: boolean;
+  /** An example of the body for the document. */
+  example?: unknown;
+}
+
+export interface SuccessSpec<Kind extends Shape, View extends z.ZodType> {
+  status: 200 | 201 | 202;
+  shape: Kind;
+  /** Of the view, of one entry of the list, or of the whole flat body. */
+  schema: View;
+  description: string;
+  example?: unknown;
+  /** Further statuses that answer the same schema, each with what it means. */
+  otherStatuses?: Readonly<Record<number, string>>;
+  /** The media type of a raw answer. */
+  mediaType?: string;
+}
+
+/** One JSON operation: its rights, its limits, its schemas and its place in the document. */
+export interface RouteSpec<
+  Kind extends Shape = Shape,
+  View extends z.ZodType = z.ZodType,
+  Params extends z.ZodObject = z.ZodObject,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodType,
+> {
+  method: Method;
+  /** Such as `/users/{discord_user_id}/servers`. */
+  path: string;
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  access: Access;
+  /** Whether passing counts as a write: needs an acting user and fresh guild state. Every method but GET does unless said. */
+  write?: boolean;
+  /** A health probe is neither limited nor refused while the service shuts down: its answer costs no more than the refusal. */
+  probe?: boolean;
+  /** `read` for GET and `write` for the rest, unless said. */
+  limit?: LimitClass;
+  /** A further key of the limit, such as the person a call is about; asked after the request is parsed. */
+  limitSubject?: (input: RouteInput<Params, Query, Body>) => string;
+  /** The optional capability this route belongs to, such as `callsigns.next`. */
+  capability?: string;
+  request?: RequestSpec<Params, Query, Body>;
+  success: SuccessSpec<Kind, View>;
+  /** Problem codes this route can answer with beyond those every route has. */
+  refusals?: readonly ProblemCode[];
+}
+
+/** What a handler gets: who asks, and the parsed parts of the request. */
+export interface RouteInput<
+  Params extends z.ZodObject = z.ZodObject,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodType,
+> {
+  call: Call;
+  params: z.output<Params>;
+  query: z.output<Query>;
+  body: z.output<Body>;
+  /** The revision of `If-Match: "v7"`; undefined when absent or `*`, and -1, which no record has, for a tag that is none of ours. */
+  ifMatch: number | undefined;
+  ifNoneMatch: string | undefined;
+}
+
+/** A route whose types have been checked; doors pass these to the app. */
+export interface Route {
+  spec: RouteSpec;
+  handle(input: RouteInput): Promise<unknown>;
+}
+
+/**
+ * Describe one JSON operation. The types of the handler's input and answer come from the schemas of the spec.
+ * @param handler gets the parsed request and answers the view, the page of views or the flat body
+ */
+export function route<
+  Kind extends Shape,
+  View extends z.ZodType,
+  Params extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  Body extends z.ZodType = z.ZodUndefined,
+>(
+  spec: RouteSpec<Kind, View, Params, Query, Body>,
+  handler: (input: RouteInput<Params, Query, Body>) => Promise<Answers<z.output<View>>[Kind]>,
+): Route {
+  return { spec, handle: handler };
+}

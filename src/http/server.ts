@@ -1,0 +1,103 @@
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Logger } from "pino";
+import { ProblemError, type ProblemCode } from "../kernel/errors.ts";
+import { uuid7 } from "../kernel/ids.ts";
+import { problemDocument } from "./problem.ts";
+import { defaultPolicyHeaders } from "./reply-headers.ts";
+
+/** Milliseconds. */
+export interface ServerTimeouts {
+  headers: number;
+  request: number;
+  keepAlive: number;
+  /** How often slow connections are looked for. */
+  check: number;
+  /** How long a closing server waits for requests in work. */
+  close: number;
+}
+
+const defaultTimeouts: ServerTimeouts = { headers: 5000, request: 10_000, keepAlive: 10_000, check: 1000, close: 10_000 };
+
+export interface RunningServer {
+  port: number;
+  /** Stop accepting, finish the requests in work, end. */
+  close(): Promise<void>;
+}
+
+interface ServerOptions {
+  host: string;
+  port: number;
+  timeouts: Partial<ServerTimeouts>;
+  listener: (request: IncomingMessage, response: ServerResponse) => void;
+  common: readonly string[];
+  logger: Logger;
+}
+
+/** Listen with limits that slow and broken clients cannot stretch. */
+export async function listen({ host, port, timeouts, listener, common, logger }: ServerOptions): Promise<RunningServer> {
+  const limits = { ...defaultTimeouts, ...timeouts };
+  const server = createServer(
+    {
+      headersTimeout: limits.headers,
+      requestTimeout: limits.request,
+      keepAliveTimeout: limits.keepAlive,
+      connectionsCheckingInterval: limits.check,
+      maxHeaderSize: 16 * 1024,
+      requireHostHeader: false,
+    },
+    listener,
+  );
+  server.on("checkContinue", listener);
+  server.on("checkExpectation", listener);
+  server.on("clientError", createClientErrorHandler(common, logger));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, resolve);
+  });
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, limits.close) };
+}
+
+async function closeServer(server: Server, patience: number): Promise<void> {
+  const lastCall = setTimeout(() => server.closeAllConnections(), patience);
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+  clearTimeout(lastCall);
+}
+
+const codesByError: Readonly<Record<string, ProblemCode>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "body_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
+};
+const quietMs = 10_000;
+
+/** Requests the parser refuses get a problem document as well; a flood of them one log line every ten seconds. */
+function createClientErrorHandler(common: readonly string[], logger: Logger) {
+  let unlogged = 0;
+  let loggedAt = -quietMs;
+
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    unlogged += 1;
+    if (performance.now() - loggedAt >= quietMs) {
+      logger.info({ code: error.code, count: unlogged }, "requests that could not be parsed");
+      unlogged = 0;
+      loggedAt = performance.now();
+    }
+    if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
+    socket.end(minimalAnswer(codesByError[error.code ?? ""] ?? "malformed_request", common));
+    socket.destroySoon();
+  };
+}
+
+function minimalAnswer(code: ProblemCode, common: readonly string[]): string {
+  const problem = new ProblemError(code);
+  const requestId = uuid7();
+  const body = JSON.stringify(problemDocument(problem, problem.status, "", requestId));
+  const flat = [...common, ...defaultPolicyHeaders, "Cache-Control", "no-store", "X-Request-Id", requestId, "Connection", "close"];
+  flat.push("Content-Type", "application/problem+json", "Content-Length", String(Buffer.byteLength(body)));
+  const lines = flat.flatMap((text, index) => (index % 2 === 0 ? [`${text}: ${flat[index + 1] ?? ""}`] : []));
+  return `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
+}

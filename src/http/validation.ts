@@ -1,0 +1,69 @@
+import type { z } from "zod";
+import { type FieldError, ProblemError } from "../kernel/errors.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/** More wrong fields than this are not listed. */
+const maxErrors = 100;
+
+/** A 422 naming every wrong field at once. */
+export function validationProblem(errors: readonly FieldError[]): ProblemError {
+  const detail = errors.length === 1 ? "1 field is wrong." : `${errors.length} fields are wrong.`;
+  return new ProblemError("validation_failed", { detail, errors: errors.slice(0, maxErrors) });
+}
+
+/** The wrong fields behind a schema's issues, with RFC 6901 pointers. */
+export function fieldErrors(issues: readonly Issue[], where: FieldError["in"]): FieldError[] {
+  return issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => fieldErrorAt([...issue.path, key], where, "unknown_field", "This field is not known here."));
+    }
+    return fieldErrorAt(issue.path, where, codeOf(issue), detailOf(issue));
+  });
+}
+
+function fieldErrorAt(path: readonly PropertyKey[], where: FieldError["in"], code: string, detail: string): FieldError {
+  return { pointer: pointer(path), in: where, code, detail };
+}
+
+/** An RFC 6901 pointer. */
+export function pointer(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+const tooBig: Readonly<Record<string, string>> = { string: "too_long", array: "too_many", set: "too_many", map: "too_many" };
+const tooSmall: Readonly<Record<string, string>> = { string: "too_short", array: "too_few", set: "too_few", map: "too_few" };
+const snowflakeRule = "^\\d{17,20}$";
+const snowflakeDetail = /^Send ids as strings|larger than any Discord id/;
+
+function codeOf(issue: Issue): string {
+  if (isMissing(issue)) return "required";
+  if (snowflakeDetail.test(issue.message)) return "invalid_snowflake";
+  switch (issue.code) {
+    case "invalid_type":
+      return "invalid_type";
+    case "too_big":
+      return tooBig[issue.origin] ?? "too_large";
+    case "too_small":
+      return tooSmall[issue.origin] ?? "too_small";
+    case "invalid_format":
+      return issue.format === "regex" ? regexCode(issue.pattern) : `invalid_${issue.format}`;
+    case "custom":
+      return typeof issue.params?.["code"] === "string" ? issue.params["code"] : "invalid_value";
+    default:
+      return "invalid_value";
+  }
+}
+
+function regexCode(pattern: string | undefined): string {
+  return pattern?.includes(snowflakeRule) === true ? "invalid_snowflake" : "invalid_format";
+}
+
+/** Schemas report their input, so that a missing field and one of a wrong type can be told apart. */
+function isMissing(issue: Issue): boolean {
+  return issue.code === "invalid_type" && "input" in issue && issue.input === undefined;
+}
+
+function detailOf(issue: Issue): string {
+  return isMissing(issue) ? "This field is required." : issue.message;
+}

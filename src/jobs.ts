@@ -1,0 +1,30 @@
+import { Cron } from "croner";
+import type { Logger } from "pino";
+import { systemCall } from "./kernel/call.ts";
+import type { Call } from "./kernel/call.ts";
+import { uuid7 } from "./kernel/ids.ts";
+
+/** Recurring work: what ends by time is ended, what was kept long enough is deleted. */
+export type Jobs = Readonly<Record<string, (call: Call) => Promise<unknown>>>;
+
+/**
+ * Run every job once a minute, one after the other, never twice at once.
+ * @returns stops the schedule and waits for the running round
+ */
+export function startJobs(jobs: Jobs, logger: Logger): () => Promise<void> {
+  let round = Promise.resolve();
+  const runAll = async (): Promise<void> => {
+    for (const [name, run] of Object.entries(jobs)) {
+      try {
+        await run(systemCall("job", uuid7()));
+      } catch (error) {
+        logger.error({ err: error, job: name }, "a job failed and runs again in a minute");
+      }
+    }
+  };
+  const cron = new Cron("0 * * * * *", { protect: true, unref: true }, () => (round = runAll()));
+  return async () => {
+    cron.stop();
+    await round;
+  };
+}

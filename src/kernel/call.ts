@@ -1,0 +1,106 @@
+import { ProblemError } from "./errors.ts";
+
+/** The door a call came through; kept in the audit. */
+export type Via = "rest" | "slash" | "job" | "cli" | "web";
+
+/** One rule that spoke in a permission decision. */
+export interface Reason {
+  code: "role_mapping" | "user_allow" | "user_deny" | "suspension" | "blacklist" | "not_member" | "loa_policy" | "owner";
+  /** Where the rule stands, such as `role_deny`, `role_allow`, `default` or `guild`. */
+  source: string;
+  /** What the rule belongs to: a staff role key, an override id, a guild id. */
+  ref: string | null;
+}
+
+/** The answer to "may this person do that", with the rules that decided it, in order. */
+export interface Decision {
+  allowed: boolean;
+  reasons: readonly Reason[];
+}
+
+/** The Discord user a call acts for, with their standing resolved in memory. */
+export interface Actor {
+  id: string;
+  isStaff: boolean;
+  isOwner: boolean;
+  /** The highest rank of their staff roles; owners are above every rank. */
+  rank: number;
+  /** True when the guild state behind this standing is older than the limit for privileged writes. */
+  isStale: boolean;
+  decide(permission: string): Decision;
+}
+
+/** The API key (or the system itself) a call came from. */
+export interface CallClient {
+  id: string;
+  name: string;
+  allows(permission: string): boolean;
+}
+
+/** An idempotency key that the effect's own transaction keeps. `status` is what the door answers on success. */
+export interface IdempotencyClaim {
+  scope: string;
+  fingerprint: string;
+  status: number;
+}
+
+/** Everything a verb knows about who asks. A slash command has an actor and no client. */
+export interface Call {
+  client: CallClient | null;
+  actor: Actor | null;
+  via: Via;
+  requestId: string;
+  idempotency: IdempotencyClaim | null;
+  /** Set by the database when the answer is the stored one of an earlier request. */
+  replayed: boolean;
+}
+
+export interface PermissionOptions {
+  /** The user whose own data this is: being that user stands in for the permission. */
+  own?: string | undefined;
+}
+
+/** Whether this call holds a permission: key scopes ∩ permissions of the acting staff member. */
+export function can(call: Call, permission: string, options: PermissionOptions = {}): boolean {
+  if (call.client !== null && !call.client.allows(permission)) return false;
+  if (call.actor === null) return call.client !== null;
+  if (options.own !== undefined && call.actor.id === options.own) return true;
+  return call.actor.isStaff && call.actor.decide(permission).allowed;
+}
+
+/**
+ * Refuse a call that lacks a permission.
+ * @throws ProblemError permission_denied (missing in the key or the acting user) or acting_user_not_staff
+ */
+export function requirePermission(call: Call, permission: string, options: PermissionOptions = {}): void {
+  if (can(call, permission, options)) return;
+  if (call.client !== null && !call.client.allows(permission)) throw denied(permission, "key");
+  if (call.actor !== null && !call.actor.isStaff) throw new ProblemError("acting_user_not_staff");
+  throw denied(permission, "acting_user");
+}
+
+/**
+ * Refuse a write that lacks a permission, an actor, or a guild state fresh enough to trust the actor's standing.
+ * @throws ProblemError as {@link requirePermission}, acting_user_required or roster_stale
+ */
+export function requireWrite(call: Call, permission: string, options: PermissionOptions = {}): void {
+  requirePermission(call, permission, options);
+  if (call.actor === null && call.client?.allows("system.act") !== true) {
+    throw new ProblemError("acting_user_required", { detail: "Name the staff member this is done for in X-Acting-User." });
+  }
+  if (call.actor?.isStale === true && call.actor.id !== options.own) throw new ProblemError("roster_stale", { retryAfter: 30 });
+}
+
+/** The call of the service itself: a job, or the operator's command line. */
+export function systemCall(via: "job" | "cli", requestId: string): Call {
+  const client = { id: "system", name: "system", allows: () => true };
+  return { client, actor: null, via, requestId, idempotency: null, replayed: false };
+}
+
+function denied(required: string, missingIn: "key" | "acting_user"): ProblemError {
+  const who = missingIn === "key" ? "API key" : "acting user";
+  return new ProblemError("permission_denied", {
+    detail: `The ${who} lacks ${required}.`,
+    extra: { required, missing_in: missingIn },
+  });
+}

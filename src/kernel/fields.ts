@@ -1,0 +1,60 @@
+import { z } from "zod";
+
+const maxSnowflake = (1n << 64n) - 1n;
+
+/** A Discord id: 17–20 digits, at most 2^64−1, always text because a JSON number loses precision. */
+export const Snowflake = z
+  .string({
+    error: (issue) =>
+      typeof issue.input === "number" ? "Send ids as strings of 17–20 digits; a JSON number has lost precision." : "Send ids as strings of 17–20 digits.",
+  })
+  .regex(/^\d{17,20}$/, { error: "Send ids as strings of 17–20 digits.", abort: true })
+  .refine((id) => BigInt(id) <= maxSnowflake, "The id is larger than any Discord id.")
+  .meta({ id: "Snowflake", description: "A Discord id: text of 17–20 digits", example: "80351110224678912" });
+export type Snowflake = z.infer<typeof Snowflake>;
+
+/** A point in time on the wire: RFC 3339, UTC, milliseconds, `Z`. */
+export const Timestamp = z.iso.datetime().meta({ id: "Timestamp", description: "RFC 3339, UTC, with milliseconds", example: "2026-11-20T10:00:00.000Z" });
+
+const units = { m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
+const iso = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
+
+/** Seconds of `P30D`, `PT12H`, `30d`, `12h`; undefined when the text is neither form. A month counts 30 days, a year 365. */
+export function parseDuration(text: string): number | undefined {
+  const short = /^(\d{1,6})([mhdw])$/.exec(text);
+  if (short?.[1] !== undefined) return Number(short[1]) * units[short[2] as keyof typeof units];
+  const long = iso.exec(text);
+  if (long === null || text === "P" || text.endsWith("T")) return undefined;
+  const weights = [31_536_000, 2_592_000, 604_800, 86_400, 3600, 60, 1];
+  return weights.reduce((sum, weight, index) => sum + weight * Number(long[index + 1] ?? 0), 0);
+}
+
+/** A length of time: ISO-8601 (`P30D`) or short (`30d`); `null` means permanent where the field allows it. */
+export const Duration = z
+  .string()
+  .max(40)
+  .refine((text) => (parseDuration(text) ?? 0) > 0, "Write a duration such as P30D or 30d.")
+  .meta({ id: "Duration", description: "ISO-8601 (`P30D`) or short (`30d`, `12h`)", example: "P30D" });
+
+/** A person as an answer shows them: what was known at writing time, and whether they are in the community now. */
+export const UserRef = z
+  .object({
+    id: Snowflake,
+    username_snapshot: z.string().optional(),
+    display_name: z.string().optional(),
+    avatar_url: z.string().optional(),
+    in_community: z.boolean(),
+  })
+  .meta({ id: "UserRef" });
+export type UserRef = z.infer<typeof UserRef>;
+
+/** Query parameters shared by every list. */
+export const listQuery = {
+  limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: "How many entries a page holds", example: 50 }),
+  cursor: z.string().max(2000).optional().meta({ description: "`page.next_cursor` of the page before" }),
+};
+
+/** An ISO text of a date, or null. */
+export function isoOrNull(at: Date | null): string | null {
+  return at === null ? null : at.toISOString();
+}

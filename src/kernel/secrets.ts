@@ -1,0 +1,52 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
+
+/** Encrypts small texts at rest; the first key encrypts, every key decrypts. */
+export interface Keyring {
+  /** @param context what the text belongs to (user, column, row); decrypting under another context fails */
+  encrypt(plain: string, context: string): string;
+  /** @throws Error when the text was changed, belongs to another context, or its key is gone */
+  decrypt(sealed: string, context: string): string;
+}
+
+/** @param keys 32-byte keys by id, the encrypting one first */
+export function createKeyring(keys: ReadonlyMap<string, Buffer>): Keyring {
+  const first = keys.entries().next().value;
+  if (first === undefined) throw new Error("the key ring is empty");
+  const [currentId, currentKey] = first;
+  return {
+    encrypt(plain, context) {
+      const iv = randomBytes(12);
+      const cipher = createCipheriv("aes-256-gcm", currentKey, iv).setAAD(Buffer.from(context));
+      const text = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+      return ["v1", currentId, iv.toString("base64url"), cipher.getAuthTag().toString("base64url"), text.toString("base64url")].join(".");
+    },
+    decrypt(sealed, context) {
+      const [version, keyId = "", iv = "", tag = "", text = ""] = sealed.split(".");
+      const key = keys.get(keyId);
+      if (version !== "v1" || key === undefined) throw new Error("the text was sealed with a key this installation does not have");
+      const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(iv, "base64url"), { authTagLength: 16 });
+      decipher.setAAD(Buffer.from(context)).setAuthTag(Buffer.from(tag, "base64url"));
+      return Buffer.concat([decipher.update(Buffer.from(text, "base64url")), decipher.final()]).toString("utf8");
+    },
+  };
+}
+
+/** One 32-byte key per purpose, derived from the installation's secret, so that no two uses share a key. */
+export function deriveKey(secret: Buffer, purpose: "api-keys" | "cursors" | "servers" | "pages"): Buffer {
+  return Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), `provost/${purpose}`, 32));
+}
+
+/** HMAC-SHA-256 as base64url: the keyed hash of ids and secrets that must not be readable in the database. */
+export function keyedHash(key: Buffer, text: string): string {
+  return createHmac("sha256", key).update(text).digest("base64url");
+}
+
+/** A fresh 256-bit token as base64url. */
+export function randomToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** SHA-256 of a random token, for storage; a token of 256 random bits needs no slow hash. */
+export function hashToken(token: string): string {
+  return createHash("sha256").update(token).digest("base64url");
+}

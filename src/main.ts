@@ -1,0 +1,43 @@
+import { createApp } from "./app.ts";
+import { loadConfigOrExit } from "./config/config.ts";
+import { createLogDestination, createLogger } from "./logger.ts";
+
+const ground = loadConfigOrExit();
+const logTo = createLogDestination();
+const logger = createLogger(ground.config.logLevel, logTo);
+
+/** Leave after the log's last lines are written; a process in an unknown state must not go on. */
+function leave(code: number, error?: unknown): void {
+  if (error !== undefined) process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  try {
+    logTo.flushSync();
+  } finally {
+    process.exit(code);
+  }
+}
+
+process.on("uncaughtException", (error) => {
+  logger.fatal({ err: error }, "uncaught exception");
+  leave(1);
+});
+
+try {
+  const app = await createApp({ ...ground, logTo });
+  let isStopping = false;
+  const stop = (signal: string): void => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    logger.info({ signal }, "stopping");
+    app.stop().then(
+      () => leave(0),
+      (error: unknown) => leave(1, error),
+    );
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+  await app.start();
+  logger.info({ url: app.address() }, "listening");
+} catch (error) {
+  logger.fatal({ err: error }, "the start failed");
+  leave(1, error);
+}

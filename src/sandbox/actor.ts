@@ -1,0 +1,90 @@
+import { ApplicationCommandOptionType as OptionType, InteractionType } from "discord-api-types/v10";
+import { browse } from "./browser.ts";
+import type { BrowseOptions } from "./browser.ts";
+import { commandData, findCommand, requireUsable } from "./command-options.ts";
+import type { OptionValue } from "./command-options.ts";
+import { createRun } from "./interaction-run.ts";
+import type { Run, RunContext } from "./interaction-run.ts";
+import { buttonOpening, findButton } from "./message-controls.ts";
+import type { ButtonChoice } from "./message-controls.ts";
+import type { Choice } from "./interaction.ts";
+import type { Guild, User } from "./model.ts";
+
+/** What is typed in an autocomplete box: the text alone goes to the command's first such option. */
+export type Typed = string | { focused: string; value: string; options?: Record<string, OptionValue> };
+
+/** A user at the keyboard. */
+export function createActor(context: RunContext & { origin: string }, user: User) {
+  const { world } = context;
+
+  const inGuild = (place: Pick<Guild, "id">) => {
+    const guild = world.guilds.get(place.id);
+    if (!guild) throw new Error("there is no such guild");
+    return createGuildActor(context, user, guild);
+  };
+
+  return {
+    in: inGuild,
+    /** Autocomplete in the first guild the user shares with the bot. */
+    async autocomplete(words: string, typed: Typed): Promise<Choice[]> {
+      const shared = [...world.guilds.values()].find(({ members }) => members.has(user.id) && members.has(world.application.bot.id));
+      if (!shared) throw new Error(`${user.username} shares no guild with the bot`);
+      return inGuild(shared).autocomplete(words, typed);
+    },
+    /** Follows a consent link like a browser: our page, Discord's page, the callback. */
+    authorize: (url: string, options: BrowseOptions) => browse(url, { ...options, origin: context.origin, user }),
+  };
+}
+
+function createGuildActor(context: RunContext, user: User, guild: Guild) {
+  const { world, signal } = context;
+
+  /** The member and the channel; checked at each act, because the world moves on. */
+  function place() {
+    const member = guild.members.get(user.id);
+    const [channel] = guild.channels.values();
+    if (!member || !channel) throw new Error(`${user.username} is not in ${guild.name}`);
+    if (!guild.members.has(world.application.bot.id)) throw new Error(`the bot is not in ${guild.name}`);
+    return { guild, member, channel };
+  }
+
+  return {
+    /** Runs `command`, `command sub` or `command group sub`; rejects what Discord's client would not let pass. */
+    async runSlashCommand(words: string, options: Record<string, OptionValue> = {}): Promise<Run> {
+      const where = place();
+      const found = findCommand(world, guild, words);
+      requireUsable(world, guild, where.member, found.command);
+      return createRun(context, {
+        ...where,
+        type: InteractionType.ApplicationCommand,
+        data: commandData(world, guild, found, options),
+        source: null,
+        name: [found.command.name, ...found.path.map(({ name }) => name)].join(" "),
+      });
+    },
+    /** The choices the application offers for what is typed. */
+    async autocomplete(words: string, typed: Typed): Promise<Choice[]> {
+      const where = place();
+      const found = findCommand(world, guild, words);
+      requireUsable(world, guild, where.member, found.command);
+      const { focused, value, options = {} } = typeof typed === "string" ? { focused: undefined, value: typed } : typed;
+      const option = found.options.find(({ name, autocomplete }) => autocomplete && (focused === undefined || name === focused));
+      if (!option || option.type < OptionType.String) throw new Error(`/${words} completes no such option`);
+      const run = createRun(context, {
+        ...where,
+        type: InteractionType.ApplicationCommandAutocomplete,
+        data: commandData(world, guild, found, { ...options, [option.name]: value }, option.name),
+        source: null,
+        name: words,
+      });
+      await run.acked;
+      return run.interaction.choices ?? [];
+    },
+    /** Presses a button on a message of the bot in this guild, newest first. */
+    async clickButton(choice: ButtonChoice, ms = 10_000): Promise<Run> {
+      const posted = () => [...guild.channels.values()].flatMap(({ messages }) => [...messages.values()].toReversed());
+      const found = await signal.until(() => findButton(posted(), choice), ms, `no button ${JSON.stringify(choice)}`);
+      return createRun(context, { ...place(), ...buttonOpening(found) });
+    },
+  };
+}

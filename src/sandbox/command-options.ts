@@ -1,0 +1,125 @@
+import { ApplicationCommandOptionType as OptionType, PermissionFlagsBits } from "discord-api-types/v10";
+import type { APIApplicationCommand } from "discord-api-types/v10";
+import type { OptionDefinition } from "./command-rules.ts";
+import type { Channel, Guild, Member, Role, User, World } from "./model.ts";
+import { channelPayload, memberPayload, permissionString, rolePayload, userPayload } from "./payloads.ts";
+import { permissionsOf } from "./permissions.ts";
+
+export type OptionValue = string | number | boolean | User | Role | Channel;
+
+/** A command found by its words: the definition and where in it the options belong. */
+export type FoundCommand = { command: APIApplicationCommand; path: OptionDefinition[]; options: OptionDefinition[] };
+
+/** Finds `command`, `command sub` or `command group sub`, first among the guild's commands, then the global ones. */
+export function findCommand(world: World, guild: Guild, words: string): FoundCommand {
+  const [name, ...rest] = words.trim().replace(/^\//, "").split(/\s+/);
+  const all = [...guild.commands.values(), ...world.application.commands.values()];
+  const command = all.find((known) => known.name === name && known.type === 1);
+  if (!command) throw new Error(`/${words} is not registered: there is no command ${name}`);
+  let options = (command.options ?? []) as OptionDefinition[];
+  const path: OptionDefinition[] = [];
+  for (const word of rest) {
+    const next = options.find((option) => option.name === word && option.type <= OptionType.SubcommandGroup);
+    if (!next) throw new Error(`/${words} is not registered: there is no sub-command ${word}`);
+    path.push(next);
+    options = next.options ?? [];
+  }
+  if (options.some((option) => option.type <= OptionType.SubcommandGroup))
+    throw new Error(`/${words} is not complete: a sub-command has to be chosen`);
+  return { command, path, options };
+}
+
+/** Rejects a member whom Discord would not even show the command. */
+export function requireUsable(world: World, guild: Guild, member: Member, command: APIApplicationCommand): void {
+  const permissions = permissionsOf(guild, member, world.now());
+  const refuse = (why: string) => new Error(`${member.user.username} may not use /${command.name}: ${why}`);
+  if (!(permissions & PermissionFlagsBits.UseApplicationCommands)) throw refuse("no Use Application Commands");
+  const needed = command.default_member_permissions;
+  if (needed === null || permissions & PermissionFlagsBits.Administrator) return;
+  if (needed === "0") throw refuse("administrators only");
+  if ((permissions & BigInt(needed)) !== BigInt(needed)) throw refuse("default_member_permissions forbids it");
+}
+
+type WireOption = { name: string; type: number; value?: unknown; focused?: true; options?: WireOption[] };
+
+/** Puts the given options, checked against their definitions, in the place of the chosen sub-command. */
+export function commandData(
+  world: World,
+  guild: Guild,
+  found: FoundCommand,
+  given: Record<string, OptionValue>,
+  focused?: string,
+): Record<string, unknown> {
+  for (const name of Object.keys(given))
+    if (!found.options.some((option) => option.name === name)) throw new Error(`/${found.command.name} has no option ${name}`);
+  let options: WireOption[] = [];
+  for (const definition of found.options) {
+    const value = given[definition.name];
+    if (value !== undefined) {
+      const isFocused = definition.name === focused;
+      if (!isFocused) checkValue(definition, value);
+      const wire = { name: definition.name, type: definition.type, value: wireValue(value) };
+      options.push(isFocused ? { ...wire, focused: true } : wire);
+    } else if (definition.required && focused === undefined) throw new Error(`/${found.command.name} needs the option ${definition.name}`);
+  }
+  for (const { name, type } of found.path.toReversed()) options = [{ name, type, options }];
+  const { id, name, type, guild_id: guildId } = found.command;
+  const resolved = resolve(world, guild, Object.values(given));
+  return {
+    id,
+    name,
+    type,
+    ...(options.length > 0 && { options }),
+    ...(Object.keys(resolved).length > 0 && { resolved }),
+    ...(guildId !== undefined && { guild_id: guildId }),
+  };
+}
+
+const wireValue = (value: OptionValue) => (typeof value === "object" ? value.id : value);
+
+const isUser = (value: OptionValue): value is User => typeof value === "object" && "username" in value;
+const isRole = (value: OptionValue): value is Role => typeof value === "object" && "permissions" in value;
+const isChannel = (value: OptionValue): value is Channel => typeof value === "object" && "messages" in value;
+
+const fits: Record<number, (value: OptionValue) => boolean> = {
+  [OptionType.String]: (value) => typeof value === "string",
+  [OptionType.Integer]: (value) => Number.isInteger(value),
+  [OptionType.Number]: (value) => typeof value === "number",
+  [OptionType.Boolean]: (value) => typeof value === "boolean",
+  [OptionType.User]: isUser,
+  [OptionType.Role]: isRole,
+  [OptionType.Channel]: isChannel,
+  [OptionType.Mentionable]: (value) => isUser(value) || isRole(value),
+};
+
+function checkValue(definition: OptionDefinition, value: OptionValue): void {
+  const { name, choices } = definition;
+  if (!fits[definition.type]?.(value)) throw new Error(`the value does not fit the type of option ${name}`);
+  if (choices?.length && !choices.some((choice) => choice.value === value))
+    throw new Error(`option ${name} has no choice ${String(wireValue(value))}`);
+  const size = typeof value === "string" ? value.length : typeof value === "number" ? value : undefined;
+  if (size === undefined) return;
+  const min = typeof value === "string" ? definition.min_length : definition.min_value;
+  const max = typeof value === "string" ? (definition.max_length ?? 6000) : definition.max_value;
+  if (size < (min ?? -Infinity) || size > (max ?? Infinity)) throw new Error(`option ${name} is outside its limits`);
+}
+
+/** The objects behind ids, as they travel with the interaction; a member carries no user of its own there. */
+export function resolve(world: World, guild: Guild, values: readonly OptionValue[]): Record<string, unknown> {
+  const users: Record<string, unknown> = {};
+  const members: Record<string, unknown> = {};
+  const roles: Record<string, unknown> = {};
+  const channels: Record<string, unknown> = {};
+  for (const value of values) {
+    if (isUser(value)) {
+      users[value.id] = userPayload(value);
+      const member = guild.members.get(value.id);
+      if (!member) continue;
+      const { user: _user, ...rest } = memberPayload(member);
+      members[value.id] = { ...rest, permissions: permissionString(world, guild, member) };
+    } else if (isRole(value)) roles[value.id] = rolePayload(value);
+    else if (isChannel(value)) channels[value.id] = { ...channelPayload({ ...value, guildId: guild.id }), permissions: "0" };
+  }
+  const filled = Object.entries({ users, members, roles, channels }).filter(([, part]) => Object.keys(part).length > 0);
+  return Object.fromEntries(filled);
+}

@@ -1,0 +1,46 @@
+import { GatewayOpcodes } from "discord-api-types/v10";
+import type { FaultHandle, FaultRules, RestFault } from "./fault-rules.ts";
+import type { Gateway } from "./gateway.ts";
+import type { Listener } from "./listener.ts";
+
+export type OAuthFault = Omit<RestFault, "route"> & { route: "authorize" | "token" | "revoke" };
+
+const oauthRoutes = {
+  authorize: "GET /oauth2/authorize",
+  token: "POST /oauth2/token",
+  revoke: "POST /oauth2/token/revoke",
+} as const;
+
+export type Faults = ReturnType<typeof createFaults>;
+
+/** Everything that can be made to go wrong. */
+export function createFaults(rules: FaultRules, gateway: Gateway, listener: Listener) {
+  return {
+    /** The next matching REST calls fail, before they have any effect. */
+    rest: (fault: RestFault): FaultHandle => rules.add(fault),
+    /** The same for the OAuth2 endpoints. */
+    oauth: ({ route, ...fault }: OAuthFault): FaultHandle => rules.add({ ...fault, route: oauthRoutes[route] }),
+    /** Forgets all REST and OAuth2 failures that are still waiting. */
+    clear: () => rules.clear(),
+    /** Gateway links break without a close; the sessions can be resumed. */
+    dropSockets(): void {
+      for (const connection of gateway.connections) connection.drop();
+    },
+    /** Asks clients to reconnect (op 7). */
+    reconnect(): void {
+      for (const connection of gateway.connections) connection.send(GatewayOpcodes.Reconnect, null);
+    },
+    /** Tells clients that their session is invalid (op 9); it can be resumed only when said so. */
+    invalidateSessions: (resumable = false) => gateway.invalidate(resumable),
+    /** Closes every gateway link with a code such as 4014. */
+    close(code: number): void {
+      for (const connection of gateway.connections) connection.close(code);
+    },
+    /** The present links go dead: nothing sent, no heartbeat answered. New links work. */
+    silence(): void {
+      for (const connection of gateway.connections) connection.silence();
+    },
+    /** Refuses all connections, REST and gateway, for so many milliseconds; settles when the same port listens again. */
+    down: (ms: number) => listener.down(ms),
+  };
+}

@@ -1,0 +1,90 @@
+import type { Guild, Member, Role, User, World } from "./model.ts";
+import { permissionBits } from "./permissions.ts";
+import { addBot, addGuildChannel, removeBot, renameGuild, setAvailable } from "./world-guilds.ts";
+import { addMember, ban, removeMember, unban, updateMember } from "./world-members.ts";
+import { createRole, deleteRole, updateRole } from "./world-roles.ts";
+import { createUser } from "./world.ts";
+
+export type RoleOptions = { permissions?: readonly string[]; position?: number };
+export type JoinOptions = { roles?: readonly Role[]; nick?: string };
+
+export type GuildHandle = ReturnType<typeof createGuildHandle>;
+
+const idsOf = (roles: readonly Role[] = []) => roles.map(({ id }) => id);
+
+/** What a script can do to a guild, as its owner would; every change is told over the gateway. */
+export function createGuildHandle(world: World, guild: Guild) {
+  function requireMember(user: User): Member {
+    const member = guild.members.get(user.id);
+    if (!member) throw new Error(`${user.username} is not in ${guild.name}`);
+    return member;
+  }
+
+  return {
+    id: guild.id,
+    get name() {
+      return guild.name;
+    },
+    get ownerId() {
+      return guild.ownerId;
+    },
+    get memberCount() {
+      return guild.members.size;
+    },
+    /** The bot's own role, above every scripted one that names no higher position (it stands at 250). */
+    get botRole(): Role | undefined {
+      return [...guild.roles.values()].find(({ botId }) => botId === world.application.bot.id);
+    },
+    get everyoneRole(): Role {
+      return guild.roles.get(guild.id) as Role;
+    },
+    rename: (name: string) => renameGuild(world, guild, name),
+    /** An outage of this guild alone: false begins it, true ends it. */
+    setAvailable: (available: boolean) => setAvailable(world, guild, available),
+    createChannel: (name: string) => addGuildChannel(world, guild, name),
+    /** Permission names as in discord.js (`BanMembers`); without a position the role goes below all older ones of position 1. */
+    createRole: (name: string, { permissions = [], position }: RoleOptions = {}): Role =>
+      createRole(world, guild, {
+        name,
+        permissions: permissionBits(permissions),
+        ...(position !== undefined && { position }),
+      }),
+    renameRole: (role: Role, name: string) => updateRole(world, role, { name }),
+    moveRole: (role: Role, position: number) => updateRole(world, role, { position }),
+    setRolePermissions: (role: Role, permissions: readonly string[]) =>
+      updateRole(world, role, { permissions: permissionBits(permissions) }),
+    deleteRole: (role: Role) => deleteRole(world, guild, role),
+    addMember: (user: User, { roles, nick }: JoinOptions = {}): Member =>
+      addMember(world, guild, user, { roles: idsOf(roles), ...(nick !== undefined && { nick }) }),
+    /** Lets many new users join, all with the same roles; gives them back. */
+    addMembers(count: number, { roles }: Pick<JoinOptions, "roles"> = {}): User[] {
+      const ids = idsOf(roles);
+      return Array.from({ length: count }, (_, index) => {
+        const number = (index + 1).toString().padStart(6, "0");
+        const user = createUser(world, `member${number}`, { global_name: `Member ${number}` });
+        addMember(world, guild, user, { roles: ids });
+        return user;
+      });
+    },
+    /** The member as it stands, or undefined. Read it only; change it through this handle. */
+    member: (user: Pick<User, "id">): Readonly<Member> | undefined => guild.members.get(user.id),
+    setRoles: (user: User, roles: readonly Role[]) => updateMember(world, guild, requireMember(user), { roles: idsOf(roles) }),
+    setNick: (user: User, nick: string | null) => updateMember(world, guild, requireMember(user), { nick }),
+    /** Times a member out for so many seconds; 0 lifts it. */
+    timeout: (user: User, seconds: number) =>
+      updateMember(world, guild, requireMember(user), {
+        timeoutUntil: seconds > 0 ? world.now() + seconds * 1000 : null,
+      }),
+    kick(user: User): void {
+      requireMember(user);
+      removeMember(world, guild, user);
+    },
+    ban: (user: User, reason?: string) => ban(world, guild, user, reason ?? null),
+    unban: (user: User) => unban(world, guild, user),
+    bans: () => [...guild.bans.values()],
+    removeBot: () => removeBot(world, guild),
+    addBot: () => addBot(world, guild),
+    /** Messages of the bot in all channels, oldest first. */
+    messages: () => [...guild.channels.values()].flatMap(({ messages }) => [...messages.values()]),
+  };
+}

@@ -1,0 +1,89 @@
+import { createActor } from "./actor.ts";
+import { createGuildHandle } from "./guild-handle.ts";
+import type { User } from "./model.ts";
+import type { SandboxOptions } from "./options.ts";
+import { seedSmall } from "./seed.ts";
+import type { Seeded } from "./seed.ts";
+import { startServices } from "./start.ts";
+import { createGuild } from "./world-guilds.ts";
+import type { GuildOptions } from "./world-guilds.ts";
+import { createUser } from "./world.ts";
+import type { UserOptions } from "./world.ts";
+
+export type { BrowseOptions, BrowseResult, Hop } from "./browser.ts";
+export type { RestFault } from "./fault-rules.ts";
+export type { Faults, OAuthFault } from "./faults.ts";
+export type { GuildHandle } from "./guild-handle.ts";
+export type { Run, Shown } from "./interaction-run.ts";
+export type { Member, Role, User } from "./model.ts";
+export type { SandboxOptions } from "./options.ts";
+export type { Exchange, GatewayEntry } from "./recorder.ts";
+export type { Seeded } from "./seed.ts";
+
+export type Sandbox = Awaited<ReturnType<typeof createSandbox>>;
+
+/**
+ * A local Discord on 127.0.0.1: REST, gateway and OAuth2 for one application, and a scripting interface to everybody else in that world.
+ * Every bot token begins with `sandbox.`, so that it can be told from a real one.
+ */
+export async function createSandbox(options: SandboxOptions = {}) {
+  const services = await startServices(options);
+  const { port, origin, world, signal, recorder, grants, interactions, gateway, faults, stop } = services;
+  const { application } = world;
+  const apiBase = `${origin}/api`;
+  const people = {
+    createUser: (name: string, user?: UserOptions) => createUser(world, name, user),
+    /** A guild; without an owner a new user owns it. `withBot: false` makes one the bot has never been in. */
+    createGuild({ owner, ...rest }: GuildOptions) {
+      const made = createGuild(world, { ...rest, owner: owner ?? createUser(world, `owner of ${rest.name}`) });
+      return createGuildHandle(world, made);
+    },
+  };
+  const seeded = options.seed === "small" ? seedSmall(people) : undefined;
+
+  return {
+    port,
+    apiBase,
+    ...people,
+    /** The seeded things by name; throws without a seed. */
+    get seeded(): Seeded {
+      if (!seeded) throw new Error("the sandbox was created without a seed");
+      return seeded;
+    },
+    /** Settings of a process that is to work against this sandbox. */
+    env: () => ({
+      DISCORD_API_BASE: apiBase,
+      DISCORD_TOKEN: application.botToken,
+      DISCORD_CLIENT_ID: application.id,
+      DISCORD_CLIENT_SECRET: application.clientSecret,
+    }),
+    /** The bot itself. */
+    bot: application.bot,
+    /** Adds an allowed redirect address; requests must name it exactly. */
+    allowRedirect: (uri: string) => void application.redirectUris.add(uri),
+    /** Sets which privileged intents the application has, as gateway intent bits; at first only the members intent. */
+    setPrivilegedIntents(bits: number): void {
+      application.privilegedIntents = bits;
+    },
+    /** A user acts: commands, buttons, consent. */
+    as: (user: User) => createActor({ world, signal, interactions, origin }, user),
+    /** Opens or closes a user's direct messages. */
+    setDirectMessages: (user: User, isOpen: boolean) => void Object.assign(user, { dmsClosed: !isOpen }),
+    /** The user removes the application from the authorized ones: all tokens end. */
+    withdrawConsent: (user: User) => grants.endAuthorization(user),
+    /** Lets a user's access tokens run out; refresh tokens stay good. */
+    expireAccessTokens: (user: User) => grants.expireAccess(user),
+    faults,
+    exchanges: recorder.exchanges,
+    gatewayLog: recorder.gatewayLog,
+    /** Calls to addresses the sandbox does not know. */
+    unhandled: recorder.unhandled,
+    /** Tokens the application has revoked. */
+    revokedTokens: grants.revokedTokens,
+    /** Gateway links open now. */
+    connectionCount: () => gateway.connections.size,
+    /** Settles with the first truthy value of a predicate, looked at after every message on the wire and every 10 ms besides. */
+    waitFor: <T>(predicate: () => T, ms = 5000) => signal.until(predicate, ms, "the awaited fact", 10),
+    stop,
+  };
+}

@@ -1,0 +1,158 @@
+import { randomBytes } from "node:crypto";
+import { InteractionResponseType, InteractionType, MessageFlags } from "discord-api-types/v10";
+import { DiscordApiError, invalidForm, unknown } from "./errors.ts";
+import { interactionPayload } from "./interaction-payload.ts";
+import { answerWithChoices, answerWithModal, requireOriginal, requireSource } from "./interaction.ts";
+import type { Interaction, Opening } from "./interaction.ts";
+import { deleteMessage, editMessage, postMessage, readMessage, requireSomething } from "./messages.ts";
+import type { Message, World } from "./model.ts";
+import type { Signal } from "./signal.ts";
+
+const tokenLifetimeMs = 15 * 60_000;
+
+export type Interactions = ReturnType<typeof createInteractions>;
+
+/**
+ * Opens interactions and takes the application's answers to them.
+ * @param ackDeadlineMs how long the first answer may take; Discord gives 3,000
+ */
+export function createInteractions(world: World, signal: Signal, ackDeadlineMs: number) {
+  const byToken = new Map<string, Interaction>();
+  const deadlines = new Set<NodeJS.Timeout>();
+
+  /** Handlers of the first answer, by its type. */
+  const answers: Partial<Record<number, (interaction: Interaction, data: Record<string, unknown>) => void>> = {
+    [InteractionResponseType.ChannelMessageWithSource]: answerWithMessage,
+    [InteractionResponseType.DeferredChannelMessageWithSource]: (interaction, data) => {
+      const ephemeral = Number(data["flags"] ?? 0) & MessageFlags.Ephemeral;
+      interaction.original = post(interaction, { flags: ephemeral | MessageFlags.Loading });
+      interaction.thinking = true;
+    },
+    [InteractionResponseType.DeferredMessageUpdate]: (interaction) => {
+      interaction.original = requireSource(interaction);
+    },
+    [InteractionResponseType.UpdateMessage]: (interaction, data) => {
+      const source = requireSource(interaction);
+      const content = readMessage(data);
+      requireSomething({ ...source, ...content });
+      editMessage(world, source, content);
+      interaction.original = source;
+      interaction.answered = true;
+    },
+    [InteractionResponseType.ApplicationCommandAutocompleteResult]: answerWithChoices,
+    [InteractionResponseType.Modal]: answerWithModal,
+  };
+
+  const post = (interaction: Interaction, content: Parameters<typeof postMessage>[2]) => {
+    const { id, type, name, member } = interaction;
+    const origin = { id, type: type as 2 | 3 | 5, name, user: member.user };
+    return postMessage(world, interaction.channel, content, { interaction: origin });
+  };
+
+  function answerWithMessage(interaction: Interaction, data: Record<string, unknown>): void {
+    const content = readMessage(data);
+    requireSomething(content);
+    interaction.original = post(interaction, content);
+    interaction.answered = true;
+  }
+
+  return {
+    /** Tells the application; when it has not answered by the deadline the interaction is missed. */
+    open(opening: Opening): Interaction {
+      const interaction: Interaction = {
+        ...opening,
+        id: world.nextId(),
+        token: `sandbox-interaction-${randomBytes(24).toString("base64url")}`,
+        createdAt: world.now(),
+        ack: null,
+        missed: false,
+        original: null,
+        thinking: false,
+        answered: false,
+        followups: [],
+        modal: null,
+        choices: null,
+      };
+      byToken.set(interaction.token, interaction);
+      const deadline = setTimeout(() => {
+        deadlines.delete(deadline);
+        interaction.missed = interaction.ack === null;
+        signal.notify();
+      }, ackDeadlineMs);
+      deadlines.add(deadline);
+      world.emit({
+        t: "INTERACTION_CREATE",
+        guildId: interaction.guild.id,
+        intent: 0,
+        data: () => interactionPayload(world, interaction),
+      });
+      return interaction;
+    },
+
+    /** The first answer: 10062 when late or unknown, 40060 when there was one already. */
+    answer(id: string, token: string, body: Record<string, unknown>): Interaction {
+      const interaction = byToken.get(token);
+      if (interaction?.id !== id) throw unknown("Interaction");
+      if (interaction.ack) throw new DiscordApiError(400, 40060, "Interaction has already been acknowledged.");
+      const afterMs = world.now() - interaction.createdAt;
+      if (interaction.missed || afterMs > ackDeadlineMs) throw unknown("Interaction");
+      const type = Number(body["type"]);
+      const apply = answers[type];
+      const isAutocomplete = interaction.type === InteractionType.ApplicationCommandAutocomplete;
+      const isChoices = type === InteractionResponseType.ApplicationCommandAutocompleteResult;
+      if (!apply || isAutocomplete !== isChoices)
+        throw invalidForm("type", "BASE_TYPE_CHOICES", "This answer does not fit the interaction.");
+      apply(interaction, (body["data"] ?? {}) as Record<string, unknown>);
+      interaction.ack = { type, afterMs };
+      signal.notify();
+      return interaction;
+    },
+
+    /** The interaction behind a web-hook token, for 15 minutes: 50027 when over or never seen, 10015 before the first answer. */
+    byWebhookToken(token: string): Interaction {
+      const interaction = byToken.get(token);
+      if (!interaction || world.now() - interaction.createdAt > tokenLifetimeMs)
+        throw new DiscordApiError(401, 50027, "Invalid Webhook Token");
+      if (!interaction.ack) throw unknown("Webhook");
+      return interaction;
+    },
+
+    /** The first message after a deferral takes the place of the deferral; later ones stand on their own. */
+    followUp(interaction: Interaction, body: Record<string, unknown>): Message {
+      const content = readMessage(body);
+      requireSomething(content);
+      if (interaction.thinking) return this.edit(interaction, requireOriginal(interaction), body);
+      const message = post(interaction, content);
+      interaction.followups.push(message);
+      interaction.answered = true;
+      signal.notify();
+      return message;
+    },
+
+    edit(interaction: Interaction, message: Message, body: Record<string, unknown>): Message {
+      const content = readMessage(body);
+      requireSomething({ ...message, ...content });
+      const wasThinking = interaction.thinking && message === interaction.original;
+      editMessage(world, message, { flags: message.flags & ~MessageFlags.Loading, ...content });
+      if (wasThinking) {
+        interaction.thinking = false;
+        message.editedAt = null;
+      }
+      interaction.answered = true;
+      signal.notify();
+      return message;
+    },
+
+    remove(interaction: Interaction, message: Message): void {
+      deleteMessage(world, message);
+      if (interaction.original === message) interaction.original = null;
+      const at = interaction.followups.indexOf(message);
+      if (at >= 0) interaction.followups.splice(at, 1);
+      signal.notify();
+    },
+
+    stop(): void {
+      for (const deadline of deadlines) clearTimeout(deadline);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { InteractionType } from "discord-api-types/v10";
+import { resolve } from "./command-options.ts";
+import type { OptionValue } from "./command-options.ts";
+import { isSelect, walkComponents } from "./components.ts";
+import type { Component } from "./components.ts";
+import type { Opening } from "./interaction.ts";
+import type { Guild, Message, World } from "./model.ts";
+
+/** A button by its label or custom id. */
+export type ButtonChoice = string | { custom_id: string };
+
+type Found = { component: Component; message: Message };
+
+const within = (messages: readonly Message[], fits: (component: Component) => boolean): Found | undefined => {
+  for (const message of messages)
+    for (const component of walkComponents(message.components as unknown as Component[]))
+      if (fits(component)) return { component, message };
+  return undefined;
+};
+
+/** A button by label or custom id; throws when it cannot be pressed. */
+export function findButton(messages: readonly Message[], choice: ButtonChoice): Found | undefined {
+  const found = within(
+    messages,
+    ({ type, label, custom_id: customId }) =>
+      type === 2 && (typeof choice === "string" ? label === choice || customId === choice : customId === choice.custom_id),
+  );
+  if (found?.component.disabled) throw new Error(`the button ${JSON.stringify(choice)} is disabled`);
+  return found;
+}
+
+export const findSelect = (messages: readonly Message[], customId: string) =>
+  within(messages, (component) => isSelect(component) && component.custom_id === customId);
+
+export function buttonOpening({ component, message }: Found): Pick<Opening, "type" | "data" | "source" | "name"> {
+  if (component.custom_id === undefined) throw new Error("a link button tells the application nothing");
+  const { id, custom_id: customId } = component;
+  return {
+    type: InteractionType.MessageComponent,
+    data: { id, custom_id: customId, component_type: component.type },
+    source: message,
+    name: customId,
+  };
+}
+
+export function selectOpening(
+  world: World,
+  guild: Guild,
+  { component, message }: Found,
+  values: readonly OptionValue[],
+): Pick<Opening, "type" | "data" | "source" | "name"> {
+  const ids = values.map((value) => (typeof value === "object" ? value.id : String(value)));
+  const { id, custom_id: customId = "", min_values: min = 1, max_values: max = 1 } = component;
+  if (ids.length < min || ids.length > max) throw new Error(`the menu ${customId} takes ${min} to ${max} choices`);
+  if (component.options && !ids.every((value) => component.options?.some((option) => option.value === value)))
+    throw new Error(`the menu ${customId} has no such choice`);
+  const resolved = resolve(world, guild, values);
+  return {
+    type: InteractionType.MessageComponent,
+    data: { id, custom_id: customId, component_type: component.type, values: ids, resolved },
+    source: message,
+    name: customId,
+  };
+}

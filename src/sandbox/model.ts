@@ -1,0 +1,109 @@
+import type { APIApplicationCommand, APIEmbed, APIMessageTopLevelComponent, GatewayDispatchEvents } from "discord-api-types/v10";
+import type { MemberList } from "./member-list.ts";
+
+export type User = {
+  readonly id: string;
+  username: string;
+  global_name: string | null;
+  avatar: string | null;
+  readonly bot: boolean;
+  /** The user accepts no direct messages. */
+  dmsClosed: boolean;
+};
+
+export type Role = {
+  readonly id: string;
+  readonly guildId: string;
+  name: string;
+  permissions: bigint;
+  position: number;
+  color: number;
+  hoist: boolean;
+  mentionable: boolean;
+  /** The bot this role belongs to; such a role cannot be given by hand. */
+  readonly botId: string | null;
+};
+
+export type Member = {
+  readonly user: User;
+  nick: string | null;
+  roles: readonly string[];
+  readonly joinedAt: number;
+  timeoutUntil: number | null;
+};
+
+export type Ban = { readonly user: User; readonly reason: string | null };
+
+export type Message = {
+  readonly id: string;
+  readonly channelId: string;
+  readonly guildId: string | null;
+  readonly author: User;
+  content: string;
+  embeds: APIEmbed[];
+  components: APIMessageTopLevelComponent[];
+  flags: number;
+  readonly createdAt: number;
+  editedAt: number | null;
+  readonly nonce: string | number | null;
+  /** Present on answers to interactions. */
+  readonly interaction: { id: string; type: 2 | 3 | 5; name: string; user: User } | null;
+};
+
+export type Channel = {
+  readonly id: string;
+  readonly guildId: string | null;
+  readonly name: string;
+  readonly position: number;
+  /** The other side of a direct-message channel. */
+  readonly recipient: User | null;
+  readonly messages: Map<string, Message>;
+};
+
+export type Guild = {
+  readonly id: string;
+  name: string;
+  ownerId: string;
+  icon: string | null;
+  unavailable: boolean;
+  readonly roles: Map<string, Role>;
+  readonly members: MemberList;
+  readonly bans: Map<string, Ban>;
+  readonly channels: Map<string, Channel>;
+  readonly commands: Map<string, APIApplicationCommand>;
+};
+
+export type Application = {
+  readonly id: string;
+  readonly name: string;
+  readonly bot: User;
+  readonly botToken: string;
+  readonly clientSecret: string;
+  /** Privileged gateway intents switched on for the application, as intent bits. */
+  privilegedIntents: number;
+  readonly redirectUris: Set<string>;
+  readonly commands: Map<string, APIApplicationCommand>;
+};
+
+/** One thing that happened, as the gateway would tell it. */
+export type WorldEvent = {
+  t: `${GatewayDispatchEvents}`;
+  /** null for events outside guilds */
+  guildId: string | null;
+  /** Intent bits of which one is needed; 0 = sent to everybody. */
+  intent: number;
+  data: () => unknown;
+};
+
+export type World = {
+  readonly now: () => number;
+  readonly nextId: () => string;
+  readonly application: Application;
+  readonly users: Map<string, User>;
+  readonly guilds: Map<string, Guild>;
+  readonly channels: Map<string, Channel>;
+  /** Tells listeners; guild events are told only while the bot is in that guild. */
+  emit(event: WorldEvent): void;
+  /** Listens until the returned function is called. */
+  listen(listener: (event: WorldEvent) => void): () => void;
+};

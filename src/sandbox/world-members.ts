@@ -1,0 +1,74 @@
+import { GatewayIntentBits } from "discord-api-types/v10";
+import type { Guild, Member, User, World } from "./model.ts";
+import { memberPayload, userPayload } from "./payloads.ts";
+import { newMember, removeBot } from "./world-guilds.ts";
+
+const membersIntent = GatewayIntentBits.GuildMembers;
+
+/** Lets a user join; throws for somebody who is a member already, or is banned. */
+export function addMember(world: World, guild: Guild, user: User, given: { roles?: readonly string[]; nick?: string } = {}): Member {
+  if (guild.members.has(user.id)) throw new Error(`${user.username} is already in ${guild.name}`);
+  if (guild.bans.has(user.id)) throw new Error(`${user.username} is banned from ${guild.name}`);
+  const member: Member = { ...newMember(world, user), roles: given.roles ?? [], nick: given.nick ?? null };
+  guild.members.add(member);
+  world.emit({
+    t: "GUILD_MEMBER_ADD",
+    guildId: guild.id,
+    intent: membersIntent,
+    data: () => ({ ...memberPayload(member), guild_id: guild.id }),
+  });
+  return member;
+}
+
+export type MemberChange = Partial<Pick<Member, "nick" | "roles" | "timeoutUntil">>;
+
+/** Changes a member and tells it, unless nothing differs. The bot hears of its own member without any intent. */
+export function updateMember(world: World, guild: Guild, member: Member, change: MemberChange): void {
+  const before = JSON.stringify(memberPayload(member));
+  Object.assign(member, change);
+  if (JSON.stringify(memberPayload(member)) === before) return;
+  world.emit({
+    t: "GUILD_MEMBER_UPDATE",
+    guildId: guild.id,
+    intent: member.user.id === world.application.bot.id ? 0 : membersIntent,
+    data: () => ({ ...memberPayload(member), guild_id: guild.id }),
+  });
+}
+
+/** A member leaves or is kicked; false when there is no such member. */
+export function removeMember(world: World, guild: Guild, user: User): boolean {
+  if (user.id === world.application.bot.id) {
+    const was = guild.members.has(user.id);
+    removeBot(world, guild);
+    return was;
+  }
+  if (!guild.members.remove(user.id)) return false;
+  tellUser(world, guild, user, "GUILD_MEMBER_REMOVE", membersIntent);
+  return true;
+}
+
+/** Bans a user, member or not: GUILD_BAN_ADD, then GUILD_MEMBER_REMOVE. An existing ban is kept. */
+export function ban(world: World, guild: Guild, user: User, reason: string | null): void {
+  if (!guild.bans.has(user.id)) {
+    guild.bans.set(user.id, { user, reason });
+    tellUser(world, guild, user, "GUILD_BAN_ADD", GatewayIntentBits.GuildModeration);
+  }
+  removeMember(world, guild, user);
+}
+
+/** Lifts a ban; false when there was none. */
+export function unban(world: World, guild: Guild, user: User): boolean {
+  if (!guild.bans.delete(user.id)) return false;
+  tellUser(world, guild, user, "GUILD_BAN_REMOVE", GatewayIntentBits.GuildModeration);
+  return true;
+}
+
+function tellUser(
+  world: World,
+  guild: Guild,
+  user: User,
+  t: "GUILD_MEMBER_REMOVE" | "GUILD_BAN_ADD" | "GUILD_BAN_REMOVE",
+  intent: number,
+): void {
+  world.emit({ t, guildId: guild.id, intent, data: () => ({ guild_id: guild.id, user: userPayload(user) }) });
+}

@@ -1,0 +1,73 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { secretTexts, validEnvironment } from "../config/environment.ts";
+import { createWorkplace, dotEnv } from "./run.ts";
+
+test("a refused configuration exits with 78 and plain lines, without stack and without secrets", async () => {
+  await using work = await createWorkplace();
+  const env = validEnvironment();
+  const wrong = { ...env, PORT: "hunter2", ENCRYPTION_KEYS: `${env.ENCRYPTION_KEYS},k1:hunter2`, LOG_LEVEL: "changeme" };
+  const outcome = await work.provost(["config", "check"], wrong);
+  expect(outcome.code).toBe(78);
+  expect(outcome.stdout).toBe("");
+  const lines = outcome.stderr.trimEnd().split("\n");
+  expect(lines.map((line) => line.split(":")[0])).toEqual(["PORT", "ENCRYPTION_KEYS", "LOG_LEVEL"]);
+  for (const text of [...secretTexts(env), "hunter2", "    at "]) expect(outcome.stderr).not.toContain(text);
+});
+
+test("every verb that needs the configuration refuses a missing one in the same way", async () => {
+  await using work = await createWorkplace();
+  const verbs = [["config", "check"], ["keys", "list"], ["bootstrap"], ["audit", "verify"]];
+  const outcomes = await Promise.all(verbs.map((verb) => work.provost(verb)));
+  for (const { code, stdout, stderr } of outcomes) {
+    expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
+    expect(stderr.split("\n")[0]).toBe("DISCORD_TOKEN: is missing; copy it from the Bot page of the Discord developer portal");
+    expect(stderr.trimEnd().split("\n")).toHaveLength(5);
+  }
+});
+
+test("a valid configuration is printed with every default and without secrets", async () => {
+  await using work = await createWorkplace();
+  const env = validEnvironment();
+  const { code, stdout, stderr } = await work.provost(["config", "check"], { ...env, DATABASE_URL: "postgres://me:hunter2@db/provost" });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ http: { port: 8080 }, database: { url: "postgres://me:***@db/provost" } });
+  for (const text of [...secretTexts(env), "hunter2"]) expect(stdout + stderr).not.toContain(text);
+});
+
+test("the .env of the working directory is read, and the real environment wins", async () => {
+  await using work = await createWorkplace(`\uFEFF${dotEnv({ ...validEnvironment(), PORT: "9001", LOG_LEVEL: '"debug" # loud' })}`);
+  const plain = await work.provost(["config", "check"]);
+  expect(plain.stderr).toBe("The configuration is valid.\n");
+  expect(JSON.parse(plain.stdout)).toMatchObject({ http: { port: 9001 }, logLevel: "debug" });
+  const overridden = await work.provost(["config", "check"], { PORT: "9002" });
+  expect(JSON.parse(overridden.stdout)).toMatchObject({ http: { port: 9002 }, logLevel: "debug" });
+});
+
+test("a file named by the real environment wins over the value in .env", async () => {
+  const env = validEnvironment();
+  await using work = await createWorkplace(dotEnv({ ...env, SECRET_KEY: "changeme" }));
+  await writeFile(join(work.directory, "secret-key"), `${env.SECRET_KEY}\n`);
+  expect((await work.provost(["config", "check"])).stderr).toMatch(/^SECRET_KEY: still holds a placeholder/);
+  expect((await work.provost(["config", "check"], { SECRET_KEY_FILE: "secret-key" })).code).toBe(0);
+  const missing = await work.provost(["config", "check"], { SECRET_KEY_FILE: "/no/such/file" });
+  expect(missing).toEqual({ code: 78, stdout: "", stderr: "SECRET_KEY_FILE: names a file that cannot be read\n" });
+});
+
+test("the example file with the Discord values filled in and fresh secrets appended boots", async () => {
+  const example = await readFile(new URL("../../.env.example", import.meta.url), "utf8");
+  const env = validEnvironment();
+  const filled = (["DISCORD_TOKEN", "DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET"] as const).reduce(
+    (text, name) => text.replace(new RegExp(`^${name}=.*$`, "m"), `${name}=${env[name]}`),
+    example,
+  );
+  await using work = await createWorkplace(filled);
+  expect((await work.provost(["config", "check"])).stderr.trimEnd().split("\n")).toEqual([
+    expect.stringMatching(/^SECRET_KEY: still holds a placeholder/),
+    expect.stringMatching(/^ENCRYPTION_KEYS: still holds a placeholder/),
+  ]);
+  const secrets = await work.provost(["secrets"]);
+  await writeFile(join(work.directory, ".env"), filled + secrets.stdout);
+  expect((await work.provost(["config", "check"])).stderr).toBe("The configuration is valid.\n");
+});

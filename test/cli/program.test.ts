@@ -1,0 +1,85 @@
+import { expect, test, vi } from "vitest";
+import { runCli } from "../../src/cli/program.ts";
+import { createWorkplace } from "./run.ts";
+
+/** Run the verbs in this process, where only the writes are caught: usage is decided before anything is read. */
+async function run(argv: readonly string[]) {
+  const written = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((stream) =>
+    vi.spyOn(process[stream], "write").mockImplementation((text) => {
+      written[stream] += text.toString();
+      return true;
+    }),
+  );
+  try {
+    return { code: await runCli(argv), ...written };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+const verbs = [
+  ["serve"],
+  ["secrets"],
+  ["bootstrap"],
+  ["keys"],
+  ["keys", "create"],
+  ["keys", "list"],
+  ["keys", "revoke"],
+  ["config"],
+  ["config", "check"],
+  ["openapi"],
+  ["audit"],
+  ["audit", "verify"],
+  ["demo"],
+];
+
+test("the help names every verb", async () => {
+  const { code, stdout } = await run(["--help"]);
+  expect(code).toBe(0);
+  for (const [verb] of verbs) expect(stdout).toMatch(new RegExp(`^  ${verb ?? ""} `, "m"));
+});
+
+test.each(verbs.map((verb) => [verb.join(" "), verb] as const))(
+  "%s has a help and refuses unknown options and arguments with 2",
+  async (name, verb) => {
+    const help = await run([...verb, "--help"]);
+    expect(help.code).toBe(0);
+    expect(help.stdout).toContain(`Usage: provost ${name}`);
+    for (const rest of [["--no-such-option"], ["one", "two"]]) {
+      const refused = await run([...verb, ...rest]);
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toMatch(/^error: /);
+    }
+  },
+);
+
+test.each([
+  "bootstrap --owner ann",
+  "keys create --name x",
+  "keys create --scopes *",
+  "keys create --name x --scopes a,,b",
+  "keys create --name x --scopes * --delegation signed",
+  "keys create --name x --scopes * --expires-days 0",
+  "keys create --name x --scopes * --expires-days 1e9",
+  "keys revoke",
+  "demo --members -5",
+  "nonsense",
+])("wrong usage is refused with 2: %s", async (line) => {
+  expect(await run(line.split(" "))).toMatchObject({ code: 2, stdout: "" });
+});
+
+test("the program without a verb shows its help and fails, from any working directory", async () => {
+  await using work = await createWorkplace();
+  const { code, stdout, stderr } = await work.provost([]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(/^Usage: provost/);
+});
+
+test("two runs of secrets share no key", async () => {
+  await using work = await createWorkplace();
+  const [first, second] = await Promise.all([work.provost(["secrets"]), work.provost(["secrets"])]);
+  for (const { stdout } of [first, second])
+    expect(stdout).toMatch(/^SECRET_KEY=[A-Za-z\d+/]{43}=\nENCRYPTION_KEYS=k\d{8}:[A-Za-z\d+/]{43}=\n$/);
+  expect(new Set(`${first.stdout}${second.stdout}`.match(/[A-Za-z\d+/]{43}=/g)).size).toBe(4);
+});

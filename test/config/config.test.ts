@@ -1,0 +1,297 @@
+import { inspect } from "node:util";
+import { expect, test } from "vitest";
+import { readConfig } from "../../src/config/config.ts";
+import { fileVariables, variableNames } from "../../src/config/variables.ts";
+import type { VariableName } from "../../src/config/variables.ts";
+import { freshKey, secretTexts, validEnvironment } from "./environment.ts";
+
+const required = ["DISCORD_TOKEN", "DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET", "SECRET_KEY", "ENCRYPTION_KEYS"] as const;
+
+function linesOf(env: Record<string, string | undefined>, files?: (path: string) => string): string[] {
+  const reading = readConfig(env, files === undefined ? {} : { files });
+  return reading.ok ? [] : reading.lines;
+}
+
+function configOf(env: Record<string, string | undefined>) {
+  const reading = readConfig(env);
+  if (!reading.ok) throw new Error(reading.lines.join("\n"));
+  return reading.config;
+}
+
+test("the required variables alone give every default", () => {
+  expect(configOf(validEnvironment())).toEqual({
+    discord: { apiBase: "https://discord.com/api", clientId: "80351110224678912", guildIds: [], ownerIds: [] },
+    http: {
+      host: "127.0.0.1",
+      port: 8080,
+      publicUrl: "http://127.0.0.1:8080",
+      limits: {
+        read: { count: 600, seconds: 60 },
+        write: { count: 120, seconds: 60 },
+        authorize: { count: 10, seconds: 60 },
+        export: { count: 5, seconds: 3600 },
+        failed_auth: { count: 20, seconds: 60 },
+      },
+      requireIfMatch: false,
+      unsupportedStatus: 501,
+    },
+    database: { url: "file:./data/provost.db", synchronous: "full" },
+    dataDir: "./data",
+    refreshCooldownSeconds: 600,
+    referencePrefix: null,
+    logLevel: "info",
+    rosterStaleSeconds: 900,
+  });
+});
+
+test("an empty environment names every required variable, one line each", () => {
+  expect(linesOf({}).map((line) => line.split(":")[0])).toEqual([...required]);
+});
+
+const empty = [undefined, "", "   ", "\n", "\uFEFF"];
+const senseless = [
+  "changeme",
+  "your-token-here",
+  "<value>",
+  "xxx",
+  "***",
+  "\u0000",
+  "💥",
+  "-1",
+  "yes; rm",
+  `${"a".repeat(100_000)} `,
+  "../../etc?",
+  "[]",
+];
+
+test.each(required)("%s stops the boot when missing, empty or senseless", (name) => {
+  for (const value of [...empty, ...senseless]) {
+    const lines = linesOf({ ...validEnvironment(), [name]: value });
+    expect(lines, `${name}=${inspect(value)}`).toHaveLength(1);
+    expect(lines[0]).toMatch(new RegExp(`^${name}: [^\\n]+$`));
+  }
+});
+
+/** DATA_DIR is any path. */
+const optional = variableNames.filter((name) => !(required as readonly string[]).includes(name) && name !== "DATA_DIR");
+
+test.each(optional)("%s keeps its default when empty and stops the boot when senseless", (name) => {
+  const env = validEnvironment();
+  for (const value of empty) expect(configOf({ ...env, [name]: value })).toEqual(configOf(env));
+  for (const value of senseless) {
+    const lines = linesOf({ ...env, [name]: value });
+    expect(lines, `${name}=${inspect(value)}`).toHaveLength(1);
+    expect(lines[0]).toMatch(new RegExp(`^${name}: [^\\n]+$`));
+  }
+});
+
+const wrong: Partial<Record<VariableName, string[]>> = {
+  DISCORD_TOKEN: ["Bot abc.def.ghi", "abc.def", "a b.c.d"],
+  DISCORD_CLIENT_ID: ["123", "99999999999999999999", "80351110224678912x"],
+  DISCORD_CLIENT_SECRET: ["short", "with space in it"],
+  DISCORD_API_BASE: [
+    "https://discord.com/api/",
+    "https://discord.com",
+    "https://discord.com/api/v10",
+    "http://discord.com/api",
+    "https://discord.com:444/api",
+    "https://discord.com/x/api",
+    "https://user:pass@discord.com/api",
+    "https://discord.com/api?x=1",
+    "https://discord.com/api#x",
+    "https://discord.com\\@evil.example/api",
+    "https://evil.example/api",
+    "https://discord.com.evil.example/api",
+    "http://127.0.0.1.evil.example/api",
+    "http://localhost.evil.example/api",
+    "http://[::2]/api",
+    "ftp://127.0.0.1/api",
+    "discord.com/api",
+  ],
+  ALLOW_CUSTOM_DISCORD_API: ["1", "TRUE", "no"],
+  GUILD_IDS: ["1,2", "80351110224678912,", "80351110224678912;80351110224678913"],
+  OWNER_IDS: ["ann", "99999999999999999999"],
+  DATABASE_URL: [
+    "file:",
+    "file::memory:",
+    "mysql://u:p@h/d",
+    "postgresql://u:p@h",
+    "postgresql://u:p@h/",
+    "postgresql://u:p@h:x/d",
+    "./data/provost.db",
+  ],
+  HOST: ["http://127.0.0.1", "999.999.999.999", "a b", "host:80"],
+  PORT: ["65536", "80.5", "0x50", "1e3", "8080a", "٨٠"],
+  PUBLIC_URL: [
+    "http://mod.example.org",
+    "https://mod.example.org/",
+    "https://mod.example.org?x",
+    "https://mod.example.org#x",
+    "https://u:p@mod.example.org",
+    "mod.example.org",
+  ],
+  SECRET_KEY: [
+    Buffer.alloc(32).toString("base64"),
+    Buffer.alloc(31, 7).toString("base64"),
+    freshKey().slice(0, -2),
+    `${freshKey()}${freshKey()}`,
+    freshKey().replace("=", "!"),
+  ],
+  ENCRYPTION_KEYS: [
+    freshKey(),
+    `k1:${freshKey()},k1:${freshKey()}`,
+    `k1:${freshKey()},`,
+    `:${freshKey()}`,
+    `k.1:${freshKey()}`,
+    `${"k".repeat(17)}:${freshKey()}`,
+    `k1:${Buffer.alloc(32).toString("base64")}`,
+  ],
+  RATE_LIMITS: [
+    "read=600",
+    "read=0/60",
+    "read=600/0",
+    "reads=600/60",
+    "read=600/60,read=1/1",
+    "read=600/60,",
+    "__proto__=1/1",
+    "read=-1/60",
+    "read=1.5/60",
+  ],
+  REFRESH_COOLDOWN_SECONDS: ["10m", "604801"],
+  ROSTER_STALE_SECONDS: ["0", "86401"],
+  REFERENCE_PREFIX: ["acme", "A", "ABCDEFGHI", "AC-ME", "ACMÉ"],
+  REQUIRE_IF_MATCH: ["1", "on"],
+  UNSUPPORTED_STATUS: ["500", "501.0"],
+  SQLITE_SYNCHRONOUS: ["off", "FULL"],
+  LOG_LEVEL: ["verbose", "INFO"],
+};
+
+test.each(Object.entries(wrong).flatMap(([name, values]) => values.map((value) => [name, value])))("%s refuses %j", (name, value) => {
+  const lines = linesOf({ ...validEnvironment(), [name]: value });
+  expect(lines.map((line) => line.split(":")[0])).toEqual([name]);
+});
+
+test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknown, unknown]>([
+  ["DISCORD_API_BASE", "http://127.0.0.1:4000/api", (config) => config.discord.apiBase, "http://127.0.0.1:4000/api"],
+  ["DISCORD_API_BASE", "http://[::1]:4000/api", (config) => config.discord.apiBase, "http://[::1]:4000/api"],
+  ["DISCORD_API_BASE", "HTTPS://DISCORD.COM/api", (config) => config.discord.apiBase, "https://discord.com/api"],
+  [
+    "GUILD_IDS",
+    "80351110224678912, 80351110224678913,80351110224678912",
+    (config) => config.discord.guildIds,
+    ["80351110224678912", "80351110224678913"],
+  ],
+  ["OWNER_IDS", "80351110224678912", (config) => config.discord.ownerIds, ["80351110224678912"]],
+  ["DATA_DIR", "/srv/provost/", (config) => config.database.url, "file:/srv/provost/provost.db"],
+  ["DATABASE_URL", "postgres://u:p@h:5432/d?sslmode=require", (config) => config.database.url, "postgres://u:p@h:5432/d?sslmode=require"],
+  ["HOST", "::", (config) => config.http.host, "::"],
+  ["HOST", "mod.internal", (config) => config.http.host, "mod.internal"],
+  ["PORT", "0", (config) => config.http.port, 0],
+  ["PORT", "9000", (config) => config.http.publicUrl, "http://127.0.0.1:9000"],
+  ["PUBLIC_URL", "https://Mod.Example.org", (config) => config.http.publicUrl, "https://mod.example.org"],
+  ["PUBLIC_URL", "https://example.org/mod", (config) => config.http.publicUrl, "https://example.org/mod"],
+  [
+    "RATE_LIMITS",
+    "read=1/2, export=7/10",
+    (config) => [config.http.limits.read, config.http.limits.export, config.http.limits.write],
+    [
+      { count: 1, seconds: 2 },
+      { count: 7, seconds: 10 },
+      { count: 120, seconds: 60 },
+    ],
+  ],
+  ["REFERENCE_PREFIX", "ACME", (config) => config.referencePrefix, "ACME"],
+  ["UNSUPPORTED_STATUS", "404", (config) => config.http.unsupportedStatus, 404],
+  ["REQUIRE_IF_MATCH", "true", (config) => config.http.requireIfMatch, true],
+  ["LOG_LEVEL", " debug ", (config) => config.logLevel, "debug"],
+])("%s accepts %j", (name, value, read, expected) => {
+  expect(read(configOf({ ...validEnvironment(), [name]: value }))).toEqual(expected);
+});
+
+test("a Discord address of neither Discord nor this machine needs the second switch", () => {
+  const env = { ...validEnvironment(), DISCORD_API_BASE: "https://proxy.example/api" };
+  expect(linesOf(env)).toEqual([expect.stringContaining("ALLOW_CUSTOM_DISCORD_API=true")]);
+  expect(linesOf({ ...env, ALLOW_CUSTOM_DISCORD_API: "false" })).toHaveLength(1);
+  expect(configOf({ ...env, ALLOW_CUSTOM_DISCORD_API: "true" }).discord.apiBase).toBe("https://proxy.example/api");
+});
+
+test("a token of the sandbox is sent to this machine only", () => {
+  const env = { ...validEnvironment(), DISCORD_TOKEN: "sandbox.bot.token" };
+  expect(linesOf(env)).toEqual([expect.stringMatching(/^DISCORD_TOKEN: /)]);
+  expect(linesOf({ ...env, DISCORD_API_BASE: "https://proxy.example/api", ALLOW_CUSTOM_DISCORD_API: "true" })).toEqual([
+    expect.stringMatching(/^DISCORD_TOKEN: /),
+  ]);
+  expect(linesOf({ ...env, DISCORD_API_BASE: "http://localhost:4000/api" })).toEqual([]);
+});
+
+test("no line repeats what a variable holds", () => {
+  for (const name of variableNames) {
+    const lines = linesOf({ ...validEnvironment(), [name]: "/hunter2?hunter2" });
+    if (name !== "DATA_DIR") expect(lines).toHaveLength(1);
+    expect(lines.join()).not.toContain("hunter2");
+  }
+});
+
+test("every wrong variable is named at once, in the order of the example file", () => {
+  const lines = linesOf({
+    ...validEnvironment(),
+    PORT: "x",
+    SECRET_KEY: "changeme",
+    LOG_LEVEL: "loud",
+    DISCORD_API_BASE: "https://evil.example/api",
+  });
+  expect(lines.map((line) => line.split(":")[0])).toEqual(["DISCORD_API_BASE", "PORT", "SECRET_KEY", "LOG_LEVEL"]);
+});
+
+test.each(fileVariables)("%s can come from a file", (name) => {
+  const env: Record<string, string> = { ...validEnvironment(), DATABASE_URL: "file:/srv/provost.db" };
+  const value = env[name] ?? "";
+  delete env[name];
+  const given = { ...env, [`${name}_FILE`]: "/run/secrets/it" };
+  expect(readConfig(given, { files: (path) => (path === "/run/secrets/it" ? `${value}\n` : "") })).toEqual(
+    readConfig({ ...env, [name]: value }),
+  );
+});
+
+test.each(fileVariables)("%s given twice, or as a file that is empty or cannot be read, is refused without its path", (name) => {
+  const env: Record<string, string> = { ...validEnvironment(), DATABASE_URL: "file:/srv/provost.db", [`${name}_FILE`]: "/run/secrets/it" };
+  expect(linesOf(env, () => "value")).toEqual([`${name}: is given twice; remove ${name} or ${name}_FILE`]);
+  delete env[name];
+  const unreadable = (): string => {
+    throw new Error("EACCES /run/secrets/it");
+  };
+  for (const files of [() => " \n", unreadable]) {
+    const lines = linesOf(env, files);
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}_FILE: names a(n empty)? file`))]);
+    expect(lines[0]).not.toContain("/run/secrets");
+  }
+});
+
+test("neither settings nor secrets show a secret, however they are printed", () => {
+  const env = validEnvironment();
+  const reading = readConfig({ ...env, DATABASE_URL: "postgresql://provost:hunter2@db.internal/provost?password=hunter2" });
+  if (!reading.ok) throw new Error(reading.lines.join());
+  const { secrets } = reading;
+  expect(secrets.discordToken).toBe(env.DISCORD_TOKEN);
+  expect([...secrets.encryptionKeys.keys()]).toEqual(["k2", "k1"]);
+  const parts = [
+    reading,
+    secrets,
+    secrets.secretKey,
+    secrets.encryptionKeys,
+    [...secrets.encryptionKeys.values()],
+    { nested: { secrets } },
+  ];
+  const printed = parts
+    .flatMap((part) => [inspect(part, { depth: 9, showHidden: true }), JSON.stringify(part), String(part as unknown)])
+    .join("\n");
+  expect(printed).toContain("[secret]");
+  const bytes = [secrets.secretKey, ...secrets.encryptionKeys.values()].flatMap((key) => [
+    key.toString("hex"),
+    key.toString("hex").replace(/..(?!$)/g, "$& "),
+    key.subarray(0, 4).join(","),
+  ]);
+  for (const text of [...secretTexts(env), ...bytes, "hunter2"]) expect(printed).not.toContain(text);
+  expect(printed).toContain("db.internal");
+  expect(reading.config.database.url).toContain("hunter2");
+});

@@ -1,0 +1,29 @@
+import type { Call } from "../../src/kernel/call.ts";
+import type { ReadClient, Tx } from "../../src/database/database.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+
+/** A call of the system, with an idempotency key if one is named. */
+export function sampleCall(key?: string, fingerprint = "body"): Call {
+  const idempotency = key === undefined ? null : { scope: `test:${key}`, fingerprint, status: 201 };
+  return { ...systemCall("job", "request-1"), idempotency };
+}
+
+/** Write a row that is easy to look for. */
+export async function addOwner(tx: Pick<Tx, "db">, userId: string): Promise<void> {
+  await tx.db.owner.create({ data: { userId, createdBy: "test", createdAt: new Date("2026-01-01T00:00:00Z") } });
+}
+
+/** The ids of all rows that addOwner has written, sorted. */
+export async function ownerIds(db: Pick<ReadClient, "owner">): Promise<string[]> {
+  const rows = await db.owner.findMany({ select: { userId: true }, orderBy: { userId: "asc" } });
+  return rows.map(({ userId }) => userId);
+}
+
+/** A promise and the function that fulfils it. */
+export function createGate(): { open: () => void; opened: Promise<void> } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}

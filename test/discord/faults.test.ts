@@ -1,0 +1,129 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { createServer as createNetServer, type AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import type { Database } from "../../src/database/database.ts";
+import type { GuildDispatch } from "../../src/discord/guild-events.ts";
+import { ProblemError } from "../../src/kernel/errors.ts";
+import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until } from "./support.ts";
+
+/** A real database whose next writes can be made to fail. */
+async function openFailing() {
+  const { database } = await openTestDatabase();
+  let error: Error | undefined;
+  const failing: Database = {
+    ...database,
+    write: (call, work) => (error === undefined ? database.write(call, work) : Promise.reject(error)),
+  };
+  return { database: failing, failWith: (next: Error | undefined) => void (error = next) };
+}
+
+async function createHarbour() {
+  const sandbox = await startSandbox();
+  const { database, failWith } = await openFailing();
+  const link = linkTo(sandbox, database, { state: { sync: { retryMs: 50 } } });
+  const guild = sandbox.createGuild({ name: "Harbour" });
+  const staff = guild.createRole("Moderator");
+  const [ann] = guild.addMembers(1, { roles: [staff] });
+  await link.state.track(tracking(guild, [staff]));
+  await goLive({ ...link, sandbox });
+  return { ...link, sandbox, guild, staff, ann: ann!, database, failWith };
+}
+
+test("while the database is busy the state is stale and shows nothing unwritten; afterwards nothing is lost", async () => {
+  const stand = await createHarbour();
+  const { state, guild, ann, failWith, database } = stand;
+  failWith(new ProblemError("storage_busy"));
+  guild.setRoles(ann, []);
+  guild.setNick(ann, "Ann");
+  await until(() => state.freshness().stale);
+  expect(state.members(ann.id)[0]?.roleIds).toHaveLength(1);
+  failWith(undefined);
+  await until(() => isLive(stand));
+  expect(state.members(ann.id)).toMatchObject([{ roleIds: [], nick: "Ann" }]);
+  expect(await database.read.guildMember.findMany({ select: { nick: true } })).toEqual([{ nick: "Ann" }]);
+});
+
+test("a write that cannot succeed is given up, and the server is read again", async () => {
+  const stand = await createHarbour();
+  const { state, guild, ann, failWith, log } = stand;
+  failWith(new Error("a row that does not fit"));
+  guild.setRoles(ann, []);
+  await until(() => log.some((line) => line.includes("a write failed")));
+  failWith(undefined);
+  await until(() => isLive(stand) && state.members(ann.id)[0]?.roleIds.length === 0);
+});
+
+test("a dispatch that makes no sense harms nothing, and the servers are read again", async () => {
+  const stand = await createHarbour();
+  const { state, ann, guild, log } = stand;
+  state.feed.handle({ t: "GUILD_MEMBER_UPDATE", d: { guild_id: guild.id } } as unknown as GuildDispatch);
+  expect(log.some((line) => line.includes("not understood"))).toBe(true);
+  expect(isLive(stand)).toBe(false);
+  await until(() => isLive(stand));
+  expect(state.members(ann.id)).toHaveLength(1);
+});
+
+test("a bot that has nearly used up its session starts does not start another", async () => {
+  const stand = await createStand();
+  const { sandbox, discord } = stand;
+  sandbox.createGuild({ name: "Harbour" });
+  const limit = { total: 1000, remaining: 99, reset_after: 60_000, max_concurrency: 1 };
+  const url = `ws://127.0.0.1:${sandbox.port.toString()}`;
+  const fault = sandbox.faults.rest({
+    route: "GET /gateway/bot",
+    status: 200,
+    times: 1000,
+    body: { url, shards: 1, session_start_limit: limit },
+  });
+  discord.start();
+  await until(() => discord.status().state === "down");
+  expect(discord.status().reason).toMatch(/session starts/);
+  expect(sandbox.gatewayLog.filter((entry) => entry.op === 2)).toEqual([]);
+  fault.clear();
+  await until(() => isLive(stand), 10_000);
+});
+
+test("a gateway that answers a web page instead of a link, or nothing at all, ends nothing", async () => {
+  const silent = createNetServer().listen(0, "127.0.0.1");
+  const page = createServer((_request, response) => response.writeHead(502).end("<html>Bad gateway</html>")).listen(0, "127.0.0.1");
+  await Promise.all([once(silent, "listening"), once(page, "listening")]);
+  onTestFinished(() => {
+    silent.close();
+    page.close();
+  });
+  for (const server of [page, silent]) {
+    const stand = await createStand({ discord: { loginDeadlineMs: 500 } });
+    const { sandbox, discord } = stand;
+    sandbox.createGuild({ name: "Harbour" });
+    const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+    const limit = { total: 1000, remaining: 1000, reset_after: 60_000, max_concurrency: 1 };
+    const fault = sandbox.faults.rest({
+      route: "GET /gateway/bot",
+      status: 200,
+      times: 1000,
+      body: { url, shards: 1, session_start_limit: limit },
+    });
+    discord.start();
+    await until(() => discord.status().state === "down");
+    fault.clear();
+    await until(() => isLive(stand), 10_000);
+  }
+});
+
+test("links that break again and again are tried with growing pauses", async () => {
+  const stand = await createHarbour();
+  const { sandbox, discord } = stand;
+  const opened = () => sandbox.gatewayLog.filter((entry) => entry.direction === "open").length;
+  const before = opened();
+  const start = performance.now();
+  const closing = setInterval(() => {
+    if (sandbox.connectionCount() > 0) sandbox.faults.close(4000);
+  }, 5);
+  await until(() => opened() - before >= 5, 20_000);
+  clearInterval(closing);
+  expect(performance.now() - start).toBeGreaterThan(4000);
+  expect(discord.status().state).toBe("down");
+  await until(() => isLive(stand), 20_000);
+  expect(discord.status().state).toBe("ready");
+});

@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { normalizeApiBase } from "../../src/discord/api-base.ts";
+import { createDiscordRest } from "../../src/discord/rest.ts";
+import { createLog, startSandbox } from "./support.ts";
+
+async function createCalls(options: { tokenRestMs?: number } = {}) {
+  const sandbox = await startSandbox();
+  const { logger, log } = createLog();
+  const rest = createDiscordRest({ apiBase: sandbox.apiBase, token: sandbox.env().DISCORD_TOKEN, logger, ...options });
+  const guild = sandbox.createGuild({ name: "Harbour" });
+  const get = (deadlineMs = 5000) =>
+    rest.call<{ id: string }>({ method: "GET", route: `/guilds/${guild.id}`, purpose: "action", deadlineMs });
+  return { sandbox, rest, guild, get, log };
+}
+
+const route = "GET /guilds/:id";
+
+test("a call answers what Discord says", async () => {
+  const { get, guild, rest } = await createCalls();
+  expect(await get()).toMatchObject({ id: guild.id });
+  expect(rest.counts().action).toEqual({ ok: 1, refused: 0, failed: 0, rateLimited: 0 });
+});
+
+test("a rate limit is waited for while the deadline allows", async () => {
+  const { sandbox, get, guild, rest } = await createCalls();
+  sandbox.faults.rest({ route, status: 429, retryAfter: 1 });
+  expect(await get()).toMatchObject({ id: guild.id });
+  expect(rest.counts().action.rateLimited).toBeGreaterThanOrEqual(1);
+});
+
+test("a rate limit beyond the deadline answers at once, with the time to wait", async () => {
+  const { sandbox, get } = await createCalls();
+  sandbox.faults.rest({ route, status: 429, retryAfter: 30 });
+  const start = performance.now();
+  const refusal: unknown = await get().catch((error: unknown) => error);
+  expect(refusal).toMatchObject({ code: "discord_unavailable" });
+  expect((refusal as { retryAfter: number }).retryAfter).toBeGreaterThan(25);
+  expect(performance.now() - start).toBeLessThan(1000);
+});
+
+test("5xx answers are tried again with pauses, and end as unavailable", async () => {
+  const { sandbox, get, guild } = await createCalls();
+  sandbox.faults.rest({ route, status: 502, times: 2 });
+  const start = performance.now();
+  expect(await get()).toMatchObject({ id: guild.id });
+  expect(performance.now() - start).toBeGreaterThan(400);
+  const fault = sandbox.faults.rest({ route, status: 502, times: 100 });
+  await expect(get()).rejects.toMatchObject({ code: "discord_unavailable" });
+  expect(fault.hits).toBe(4);
+});
+
+test("a call whose effect is unknown is not repeated", async () => {
+  const { sandbox, rest, guild } = await createCalls();
+  const fault = sandbox.faults.rest({ route: "POST /guilds/:id/roles", status: 502, times: 5 });
+  await expect(
+    rest.call({ method: "POST", route: `/guilds/${guild.id}/roles`, body: { name: "x" }, purpose: "action" }),
+  ).rejects.toMatchObject({
+    code: "discord_unavailable",
+  });
+  expect(fault.hits).toBe(1);
+});
+
+test("a refusal by Discord carries its code", async () => {
+  const { rest } = await createCalls();
+  await expect(rest.call({ method: "GET", route: "/guilds/100000000000000001", purpose: "action" })).rejects.toMatchObject({
+    code: "discord_error",
+    extra: { discord_status: 404, discord_code: 10_004 },
+  });
+});
+
+test("after a 401 calls are held back for a while, because Discord counts them", async () => {
+  const { sandbox, rest, get, log } = await createCalls();
+  const fault = sandbox.faults.rest({ route, status: 401, times: 2 });
+  await expect(get()).rejects.toMatchObject({ code: "discord_unavailable" });
+  expect(rest.isTokenRefused()).toBe(true);
+  await expect(get()).rejects.toMatchObject({ code: "discord_unavailable", retryAfter: 60 });
+  expect(fault.hits).toBe(1);
+  expect(log.join("")).not.toContain(sandbox.env().DISCORD_TOKEN);
+});
+
+test("the token is not forgotten after a 401: the next call that is made may work", async () => {
+  const { sandbox, rest, get, guild } = await createCalls({ tokenRestMs: 0 });
+  sandbox.faults.rest({ route, status: 401 });
+  await expect(get()).rejects.toMatchObject({ code: "discord_unavailable" });
+  expect(await get()).toMatchObject({ id: guild.id });
+  expect(rest.isTokenRefused()).toBe(false);
+});
+
+test("a call that hangs ends by its deadline", async () => {
+  const { sandbox, get } = await createCalls();
+  sandbox.faults.rest({ route, hang: true });
+  await expect(get(300)).rejects.toMatchObject({ code: "discord_unavailable" });
+});
+
+test.each([
+  ["https://discord.com/api", "https://discord.com/api"],
+  ["https://discord.com/api/", "https://discord.com/api"],
+  ["http://127.0.0.1:8080/api", "http://127.0.0.1:8080/api"],
+  ["http://localhost:8080/proxy/api//", "http://localhost:8080/proxy/api"],
+])("the address %s is accepted", (text, base) => {
+  expect(normalizeApiBase(text)).toBe(base);
+});
+
+test.each([
+  ["discord.com/api", "not a URL"],
+  ["ftp://discord.com/api", "https"],
+  ["https://discord.com", "/api"],
+  ["https://discord.com/api/v10", "/api"],
+  ["https://user:geheim@discord.com/api", "credentials"],
+  ["https://discord.com/api?x=1", "path"],
+  ["http://example.org/api", "https"],
+])("the address %s is refused with the reason", (text, reason) => {
+  expect(() => normalizeApiBase(text)).toThrow(reason);
+  expect(() => normalizeApiBase(text)).not.toThrow("geheim");
+});

@@ -1,0 +1,107 @@
+import { pino, type Logger } from "pino";
+import { onTestFinished } from "vitest";
+import { createDiscord, type Discord, type DiscordOptions } from "../../src/discord/client.ts";
+import { createGuildState } from "../../src/discord/create-guild-state.ts";
+import type { GuildFeed, GuildStateOptions } from "../../src/discord/guild-feed.ts";
+import type { GuildState } from "../../src/discord/guild-state.ts";
+import type { Actor } from "../../src/kernel/call.ts";
+import { createSandbox, type GuildHandle, type Role, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+export interface Stand {
+  sandbox: Sandbox;
+  database: TestDatabase["database"];
+  state: GuildState & { feed: GuildFeed };
+  discord: Discord;
+  log: string[];
+}
+
+export interface StandOptions {
+  sandbox?: SandboxOptions | Sandbox;
+  state?: Partial<GuildStateOptions>;
+  discord?: Partial<DiscordOptions>;
+  /** Before the link starts: make guilds, track roles. */
+  prepare?(sandbox: Sandbox): void;
+}
+
+/** An actor without any standing. */
+export function stranger(id: string): Actor {
+  return { id, isStaff: false, isOwner: false, rank: 0, isStale: false, decide: () => ({ allowed: false, reasons: [] }) };
+}
+
+export function createLog(): { logger: Logger; log: string[] } {
+  const log: string[] = [];
+  return { logger: pino({ level: "debug" }, { write: (line) => void log.push(line) }), log };
+}
+
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await createSandbox(options);
+  onTestFinished(() => sandbox.stop());
+  return sandbox;
+}
+
+export async function openTestDatabase(): Promise<TestDatabase> {
+  const test = await createTestDatabase();
+  onTestFinished(() => test.drop());
+  return test;
+}
+
+/** A guild state with its link, against a sandbox and a fresh database; not started. Everything ends with the test. */
+export async function createStand(options: StandOptions = {}): Promise<Stand> {
+  const given = options.sandbox;
+  const sandbox = given !== undefined && "apiBase" in given ? given : await startSandbox(given);
+  options.prepare?.(sandbox);
+  const { database } = await openTestDatabase();
+  return { ...linkTo(sandbox, database, options), sandbox, database };
+}
+
+/** A further link, such as the one after a restart. */
+export function linkTo(
+  sandbox: Sandbox,
+  database: Stand["database"],
+  options: StandOptions = {},
+): Pick<Stand, "state" | "discord" | "log"> {
+  const { logger, log } = createLog();
+  const env = sandbox.env();
+  const state = createGuildState({ database, logger, guildIds: [], ...options.state });
+  const discord = createDiscord({
+    apiBase: env.DISCORD_API_BASE,
+    token: env.DISCORD_TOKEN,
+    clientId: env.DISCORD_CLIENT_ID,
+    guildIds: [],
+    logger,
+    commands: [],
+    actorOf: stranger,
+    guildState: state,
+    retryMs: 50,
+    ...options.discord,
+  });
+  onTestFinished(() => discord.stop());
+  return { state, discord, log };
+}
+
+export function isLive({ state }: Pick<Stand, "state">): boolean {
+  return !state.freshness().stale;
+}
+
+/** Start the link and wait until the state is live. */
+export async function goLive(stand: Pick<Stand, "state" | "discord" | "sandbox">, ms = 10_000): Promise<void> {
+  stand.discord.start();
+  await stand.sandbox.waitFor(() => isLive(stand), ms);
+}
+
+/** Track these roles of a guild. */
+export function tracking(guild: Pick<GuildHandle, "id">, roles: readonly Role[], users: readonly string[] = []) {
+  return { roles: new Set(roles.map((role) => `${guild.id}:${role.id}`)), users: new Set(users) };
+}
+
+/** Settles with the first truthy value. */
+export async function until<T>(read: () => T | Promise<T>, ms = 5000): Promise<T> {
+  const end = performance.now() + ms;
+  for (;;) {
+    const value = await read();
+    if (value) return value;
+    if (performance.now() > end) throw new Error(`not within ${ms.toString()} ms: ${read.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}

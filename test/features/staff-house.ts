@@ -1,0 +1,171 @@
+import { randomBytes } from "node:crypto";
+import { pino } from "pino";
+import { onTestFinished } from "vitest";
+import { createDiscord } from "../../src/discord/client.ts";
+import { createGuildState } from "../../src/discord/create-guild-state.ts";
+import { createAuditService } from "../../src/features/audit/audit.service.ts";
+import { createAuthenticate } from "../../src/features/keys/keys.authenticate.ts";
+import { createKeysService } from "../../src/features/keys/keys.service.ts";
+import { createKeyStore } from "../../src/features/keys/keys.store.ts";
+import { knownPermissions } from "../../src/features/permissions/catalog.ts";
+import { permissionsRoutes } from "../../src/features/permissions/permissions.routes.ts";
+import { createPermissionsService } from "../../src/features/permissions/permissions.service.ts";
+import { createStanding } from "../../src/features/permissions/standing.ts";
+import { staffCommands } from "../../src/features/staff/staff.commands.ts";
+import { staffRoutes } from "../../src/features/staff/staff.routes.ts";
+import { createStaffService } from "../../src/features/staff/staff.service.ts";
+import { createHttpApp } from "../../src/http/app.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import { createCursors } from "../../src/kernel/page.ts";
+import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import type { Role, User } from "../../src/sandbox/index.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+export const ladder = { owner: 100, admin: 80, senior: 60, moderator: 40, viewer: 10 } as const;
+export type Rung = keyof typeof ladder;
+
+interface Ask {
+  key?: string | null;
+  actor?: User | string;
+  headers?: Record<string, string>;
+}
+
+interface HouseOptions {
+  ownerIds?: readonly string[];
+  clock?: Clock;
+  staleLimitSeconds?: number;
+  /** What is in the database before the service reads it. */
+  prepare?: (database: Awaited<ReturnType<typeof createTestDatabase>>["database"]) => Promise<void>;
+}
+
+const secret = randomBytes(32);
+const clock: Clock = { now: () => new Date() };
+const logger = pino({ level: "silent" });
+const manyRequests = { count: 1_000_000, seconds: 1 };
+const limits = { read: manyRequests, write: manyRequests, authorize: manyRequests, export: manyRequests, failed_auth: manyRequests };
+
+export type House = Awaited<ReturnType<typeof createHouse>>;
+
+/** The rooms about staff, permissions and keys with their real doors, on a fresh database, linked to a sandbox of Discord. */
+export async function createHouse(options: HouseOptions = {}) {
+  const sandbox = await createSandbox();
+  const guild = sandbox.createGuild({ name: "Harbour" });
+  const rungs = Object.keys(ladder) as Rung[];
+  const roles = Object.fromEntries(rungs.map((rung) => [rung, guild.createRole(rung)])) as Record<Rung, Role>;
+  const test = await createTestDatabase();
+  const { database } = test;
+  await options.prepare?.(database);
+
+  const cursors = createCursors(secret);
+  const staleLimit = options.staleLimitSeconds === undefined ? {} : { staleLimitSeconds: options.staleLimitSeconds };
+  const guildState = createGuildState({ database, logger, guildIds: [guild.id], ...staleLimit });
+  const standing = createStanding({ database, guildState, ownerIds: options.ownerIds ?? [], clock: options.clock ?? clock, pollMs: 50 });
+  const audit = createAuditService({ database, cursors });
+  const permissions = createPermissionsService({ database, audit, standing, cursors });
+  const keys = createKeysService({ database, audit, permissions, cursors, pepper: secret });
+  const store = createKeyStore({ database, keys, permissions, pepper: secret, pollMs: 50 });
+  const staff = createStaffService({ database, audit, guildState, standing, permissions, cursors, clock: options.clock ?? clock });
+  await guildState.load();
+  await standing.load();
+
+  const env = sandbox.env();
+  const discord = createDiscord({
+    apiBase: env.DISCORD_API_BASE,
+    token: env.DISCORD_TOKEN,
+    clientId: env.DISCORD_CLIENT_ID,
+    guildIds: [guild.id],
+    logger,
+    commands: staffCommands(staff),
+    actorOf: standing.actorOf,
+    guildState,
+  });
+  const http = createHttpApp({
+    routes: [...staffRoutes(staff), ...permissionsRoutes(permissions)],
+    pages: [],
+    authenticate: createAuthenticate({ store, standing, clock: options.clock ?? clock }),
+    limits,
+    logger,
+    clock,
+    known: { permissions: knownPermissions, expansions: { type: workflowKinds } },
+    switchedOff: () => undefined,
+    unsupportedStatus: 501,
+    isShuttingDown: () => false,
+    requireIfMatch: false,
+    info: { title: "Provost", version: "1.0.0", description: "test" },
+    validateAnswers: true,
+  });
+  const server = await http.listen({ host: "127.0.0.1", port: 0 });
+  discord.start();
+  onTestFinished(async () => {
+    await server.close();
+    await discord.stop();
+    standing.close();
+    await store.close();
+    await sandbox.stop();
+    await test.drop();
+  });
+  await sandbox.waitFor(() => !guildState.freshness().stale && guildState.guilds().length === 1);
+
+  const cli = () => systemCall("cli", uuid7());
+  for (const rung of rungs) {
+    const discordRoles = [{ guild_id: guild.id, role_id: roles[rung].id }];
+    await staff.roles.put(cli(), rung, { name: rung, rank: ladder[rung], level: rung, discord: discordRoles });
+  }
+  const makeKey = async (scopes: string[], delegation: "none" | "trusted" = "trusted"): Promise<string> =>
+    (await keys.create(cli(), { name: "test", scopes, delegation })).key;
+  const everything = await makeKey(["*"]);
+
+  async function ask(method: string, path: string, body?: unknown, { key = everything, actor, headers }: Ask = {}) {
+    const response = await fetch(`http://127.0.0.1:${server.port.toString()}${path}`, {
+      method,
+      headers: {
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+        ...(actor !== undefined && { "x-acting-user": typeof actor === "string" ? actor : actor.id }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    // Tests read answers of many shapes.
+    return { status: response.status, headers: response.headers, text, body: text === "" ? undefined : JSON.parse(text) };
+  }
+
+  let count = 0;
+  return {
+    sandbox,
+    guild,
+    roles,
+    test,
+    database,
+    guildState,
+    standing,
+    audit,
+    permissions,
+    keys,
+    store,
+    staff,
+    cli,
+    makeKey,
+    ask,
+    get: (path: string, asked?: Ask) => ask("GET", path, undefined, asked),
+    put: (path: string, body: unknown, asked?: Ask) => ask("PUT", path, body, asked),
+    /** A new member with the Discord role of a rung, known to the service; without one a member of no rank. */
+    async person(rung?: Rung, name = `person${(count += 1).toString()}`): Promise<User> {
+      const user = sandbox.createUser(name);
+      guild.addMember(user, { roles: rung === undefined ? [] : [roles[rung]] });
+      if (rung !== undefined) await sandbox.waitFor(() => standing.of(user.id).isStaff);
+      return user;
+    },
+    /** Every member list asked for so far has been read, so that nothing but the test changes anyone's standing. */
+    settled: () =>
+      guildState.track({
+        roles: new Set(standing.roles().flatMap((role) => role.discord.map((one) => `${one.guildId}:${one.roleId}`))),
+        users: new Set(),
+      }),
+    auditCount: () => database.read.auditEntry.count(),
+  };
+}

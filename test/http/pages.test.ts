@@ -1,0 +1,110 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { page } from "../../src/http/page.ts";
+import { problems, ProblemError } from "../../src/kernel/errors.ts";
+import { startApp } from "./support.ts";
+
+const secretToken = "tokentokentokentoken";
+
+const echo = page(
+  {
+    method: "post",
+    path: "/echo/{token}",
+    operationId: "echo",
+    summary: "Echo",
+    request: { form: z.object({ choice: z.enum(["yes", "no"]) }) },
+  },
+  async ({ params, query, form, cookies, headers, remoteAddress, requestId }) => ({
+    status: 303,
+    headers: {
+      Location: "/done",
+      "Set-Cookie": ["a=1; HttpOnly", "b=2; HttpOnly"],
+      "Content-Security-Policy": "default-src 'none'; form-action 'self'",
+    },
+    body: JSON.stringify({ params, query, form, cookies, site: headers["sec-fetch-site"], remoteAddress, requestId }),
+  }),
+);
+const failing = page({ method: "get", path: "/failing", operationId: "fail", summary: "Fail" }, async ({ query }) => {
+  if ("known" in query) throw new ProblemError("too_many_open_sessions");
+  throw new Error("the password is swordfish");
+});
+
+const form = {
+  method: "POST",
+  path: `/echo/${secretToken}?x=1`,
+  key: null,
+  headers: { "Content-Type": "application/x-www-form-urlencoded" },
+};
+
+test("a page gets its parameters, form, cookies and headers and answers what it likes", async () => {
+  const { ask } = await startApp({ pages: [echo] });
+  const answer = await ask({
+    ...form,
+    headers: { ...form.headers, Cookie: "s=abc; t=a=b", "Sec-Fetch-Site": "same-origin" },
+    body: "choice=yes",
+  });
+  expect(answer.status).toBe(303);
+  expect(answer.json).toMatchObject({
+    params: { token: secretToken },
+    form: { choice: "yes" },
+    cookies: { s: "abc", t: "a=b" },
+    site: "same-origin",
+    remoteAddress: "127.0.0.1",
+    requestId: answer.headers["x-request-id"],
+  });
+  expect(answer.headers).toMatchObject({
+    location: "/done",
+    "set-cookie": ["a=1; HttpOnly", "b=2; HttpOnly"],
+    "content-security-policy": "default-src 'none'; form-action 'self'",
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+  });
+});
+
+test.each([
+  ["choice=maybe", "application/x-www-form-urlencoded", 422],
+  ["", "application/x-www-form-urlencoded", 422],
+  ["{}", "application/json", 415],
+  [`choice=yes&pad=${"x".repeat(17_000)}`, "application/x-www-form-urlencoded", 413],
+])("a form that cannot be read is a plain page", async (body, type, status) => {
+  const { ask } = await startApp({ pages: [echo] });
+  const answer = await ask({ ...form, headers: { "Content-Type": type }, body });
+  expect(answer).toMatchObject({ status, headers: { "content-type": "text/html; charset=utf-8" } });
+});
+
+test("an unexpected error is a plain page with the request id and without the reason", async () => {
+  const lines: string[] = [];
+  const { ask } = await startApp({ pages: [failing], logger: pino({}, { write: (line: string) => void lines.push(line) }) });
+  const answer = await ask({ path: "/failing", key: null });
+  expect(answer).toMatchObject({ status: 500, headers: { "content-type": "text/html; charset=utf-8" } });
+  expect(answer.text).toContain(String(answer.headers["x-request-id"]));
+  expect(answer.text).not.toContain("swordfish");
+  expect(lines.join("")).toContain("swordfish");
+});
+
+test("a page's path stays out of the log", async () => {
+  const lines: string[] = [];
+  const { ask } = await startApp({ pages: [echo], accessLog: { write: (line: string) => lines.push(line) } });
+  await ask({ ...form, body: "choice=yes" });
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ route: "/echo/{token}", status: 303 });
+  expect(lines[0]).not.toContain(secretToken);
+});
+
+test("a page is limited by address", async () => {
+  const { ask } = await startApp({ pages: [echo], limits: { read: { count: 1, seconds: 3600 } } });
+  expect((await ask({ ...form, body: "choice=no" })).status).toBe(303);
+  expect((await ask({ ...form, body: "choice=no" })).status).toBe(429);
+});
+
+test("every problem's type leads to a page", async () => {
+  const { ask } = await startApp();
+  for (const code of Object.keys(problems)) {
+    const answer = await ask({ path: `/problems/${code}`, key: null });
+    expect(answer).toMatchObject({ status: 200, headers: { "content-type": "text/html; charset=utf-8" } });
+    expect(answer.text).toContain(code);
+  }
+  const hostile = await ask({ path: "/problems/%3Cscript%3E", key: null });
+  expect(hostile.status).toBe(404);
+  expect(hostile.text).not.toContain("<script>");
+});

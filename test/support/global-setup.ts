@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import type { Dialect } from "../../src/database/dialect.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import type { PostgresServer } from "./postgres-server.ts";
+import { startPostgresServer } from "./postgres-server.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    dialect: Dialect;
+    /** A folder of this run; deleted at its end. */
+    directory: string;
+    /** A migrated database that fresh ones are copied from. */
+    template: string;
+  }
+}
+
+/** Makes one migrated database for the run; TEST_DATABASE chooses between `sqlite` and `postgres`. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dialect = process.env["TEST_DATABASE"] ?? "sqlite";
+  if (dialect !== "sqlite" && dialect !== "postgres") throw new Error(`TEST_DATABASE is sqlite or postgres, not ${dialect}`);
+  const directory = await mkdtemp(join(tmpdir(), "provost-test-"));
+  const server = dialect === "postgres" ? await startPostgresServer() : undefined;
+  const template = server?.url("template1") ?? `file:${join(directory, "template.db")}`;
+  const teardown = () => end(directory, server);
+  try {
+    await migrate(template);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+  project.provide("dialect", dialect);
+  project.provide("directory", directory);
+  project.provide("template", template);
+  return teardown;
+}
+
+async function end(directory: string, server: PostgresServer | undefined): Promise<void> {
+  await server?.stop();
+  await rm(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { App } from "../../src/app.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Role, Sandbox, User } from "../../src/sandbox/index.ts";
+import { createEmptyCopy } from "./database.ts";
+
+export type Level = "owner" | "admin" | "senior" | "moderator" | "viewer";
+
+/** The staff ladder every world starts with: a staff role per level, each mapped to a Discord role of the same name. */
+export const ladder: Readonly<Record<Level, number>> = { owner: 100, admin: 80, senior: 60, moderator: 40, viewer: 10 };
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // Tests read answers of many shapes.
+  body: any;
+}
+
+export interface AskOptions {
+  /** The key's text; the world's own key (every scope, may name acting users) unless told; null sends none. */
+  key?: string | null;
+  actor?: User | string;
+  headers?: Record<string, string>;
+}
+
+export interface WorldOptions {
+  /** Further environment variables. */
+  env?: Record<string, string>;
+  /** Whether the staff ladder is set up; true unless told. */
+  ladder?: boolean;
+  /** Log lines of the service, for tests that look for leaks. */
+  log?: (line: string) => void;
+}
+
+/** The whole service on a fresh database, against its own sandbox of Discord. */
+export interface World {
+  sandbox: Sandbox;
+  app: App;
+  url: string;
+  guild: GuildHandle;
+  roles: Record<Level, Role>;
+  /** The world's own key. */
+  key: string;
+  makeKey(scopes: string[], delegation?: "none" | "trusted"): Promise<string>;
+  /** A new person with the Discord role of a level, known to the service. */
+  staff(level: Level, name?: string): Promise<User>;
+  /** A new member without staff role. */
+  member(name?: string): User;
+  request(method: string, path: string, body?: unknown, options?: AskOptions): Promise<Answer>;
+  get(path: string, options?: AskOptions): Promise<Answer>;
+  post(path: string, body?: unknown, options?: AskOptions): Promise<Answer>;
+  put(path: string, body?: unknown, options?: AskOptions): Promise<Answer>;
+  patch(path: string, body?: unknown, options?: AskOptions): Promise<Answer>;
+  delete(path: string, body?: unknown, options?: AskOptions): Promise<Answer>;
+  /** Run a slash command as a person; answers the text and embeds of the reply. */
+  slash(user: User, words: string, options?: Record<string, string | number | boolean | User>): Promise<string>;
+  /** Stop the service and start it again on the same database. */
+  restart(): Promise<void>;
+}
+
+/** @returns a world that ends with the test */
+export async function createWorld(options: WorldOptions = {}): Promise<World> {
+  const sandbox = await createSandbox();
+  const guild = sandbox.createGuild({ name: "Harbour" });
+  const database = await createEmptyCopy();
+  const folder = await mkdtemp(join(tmpdir(), "provost-world-"));
+  const roles = Object.fromEntries(Object.keys(ladder).map((level) => [level, guild.createRole(level)])) as Record<Level, Role>;
+  const reading = readConfig({
+    ...sandbox.env(),
+    GUILD_IDS: guild.id,
+    OWNER_IDS: "",
+    DATABASE_URL: database.url,
+    DATA_DIR: folder,
+    PORT: "0",
+    LOG_LEVEL: options.log === undefined ? "silent" : "trace",
+    SQLITE_SYNCHRONOUS: "normal",
+    RATE_LIMITS: "read=100000/1,write=100000/1,authorize=100000/1,failed_auth=100000/1",
+    SECRET_KEY: randomBytes(32).toString("base64"),
+    ENCRYPTION_KEYS: `test:${randomBytes(32).toString("base64")}`,
+    ...options.env,
+  });
+  if (!reading.ok) throw new Error(reading.lines.join("\n"));
+  const start = async (): Promise<App> => {
+    const app = await createApp({ ...reading, validateAnswers: true, logTo: { write: options.log ?? (() => undefined) } });
+    await app.start();
+    sandbox.allowRedirect(`${app.address()}/authorize/callback`);
+    await sandbox.waitFor(() => !app.guildState.freshness().stale, 10_000);
+    return app;
+  };
+  let app = await start();
+  onTestFinished(async () => {
+    await app.stop();
+    await sandbox.stop();
+    await database.remove();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "world" });
+
+  const request: World["request"] = async (method, path, body, asked = {}) => {
+    const actor = typeof asked.actor === "object" ? asked.actor.id : asked.actor;
+    const presented = asked.key === undefined ? key : asked.key;
+    const response = await fetch(app.address() + path, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(presented !== null && { authorization: `Bearer ${presented}` }),
+        ...(actor !== undefined && { "x-acting-user": actor }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...asked.headers,
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json") === true;
+    return { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
+  };
+
+  let count = 0;
+  const world: World = {
+    sandbox,
+    get app() {
+      return app;
+    },
+    get url() {
+      return app.address();
+    },
+    guild,
+    roles,
+    key,
+    makeKey: async (scopes, delegation = "trusted") => (await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
+    async staff(level, name = `${level}${(count += 1).toString()}`) {
+      const user = sandbox.createUser(name);
+      guild.addMember(user, { roles: [roles[level]] });
+      await sandbox.waitFor(() => app.standing.of(user.id).isStaff);
+      return user;
+    },
+    member(name = `member${(count += 1).toString()}`) {
+      const user = sandbox.createUser(name);
+      guild.addMember(user);
+      return user;
+    },
+    request,
+    get: (path, asked) => request("GET", path, undefined, asked),
+    post: (path, body, asked) => request("POST", path, body, asked),
+    put: (path, body, asked) => request("PUT", path, body, asked),
+    patch: (path, body, asked) => request("PATCH", path, body, asked),
+    delete: (path, body, asked) => request("DELETE", path, body, asked),
+    async slash(user, words, slashOptions = {}) {
+      const run = await sandbox.as(user).in(guild).runSlashCommand(words, slashOptions);
+      const reply = await run.reply();
+      return [reply.content, ...reply.embeds.map((embed) => JSON.stringify(embed))].join("\n");
+    },
+    async restart() {
+      await app.stop();
+      app = await start();
+    },
+  };
+  if (options.ladder !== false) await setUpLadder(world);
+  return world;
+}
+
+/** The key made by the operator may write without an acting user, so that the first roles can be set up. */
+async function setUpLadder(world: World): Promise<void> {
+  const key = await world.makeKey(["*", "system.act"]);
+  for (const [level, rank] of Object.entries(ladder)) {
+    const discord = [{ guild_id: world.guild.id, role_id: world.roles[level as Level].id }];
+    const answer = await world.put(`/staffroles/${level}`, { name: level, rank, level, discord }, { key });
+    if (answer.status !== 200) throw new Error(`setting up ${level} answered ${answer.status.toString()}: ${JSON.stringify(answer.body)}`);
+  }
+}
