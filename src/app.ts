@@ -33,6 +33,8 @@ import { createChecks, readInstanceId } from "./checks.ts";
 import { openServices } from "./services.ts";
 import type { Ground, Services } from "./services.ts";
 import { version } from "./version.ts";
+import { isIPv6 } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream } from "pino";
 
 export { openServices };
@@ -93,7 +95,8 @@ interface AppOptions extends Omit<Ground, "logger"> {
 const documentInfo = {
   title: "Provost",
   version,
-  description: "Moderation backend for Discord communities: authorization, server intelligence, staff, permissions, blacklist, workflow requests and audit.",
+  description:
+    "Moderation backend for Discord communities: authorization, server intelligence, staff, permissions, blacklist, workflow requests and audit.",
 };
 
 /** Optional routes that answer `unsupported_operation`, each with the reason. */
@@ -133,7 +136,7 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
   const health = createHealthService({
     clock,
     service: { name: "provost", version, instanceId: await readInstanceId(database) },
-    checks: createChecks({ database, discord, guildState }),
+    checks: createChecks({ database, discord, guildState, guildIds: config.discord.guildIds }),
     capabilities: () => ({
       callsigns: { next: isOn("callsigns.next"), lookup: isOn("callsigns.lookup"), repair: isOn("callsigns.repair") },
       roster: { history: isOn("roster.history"), sync_member: isOn("roster.sync_member"), audit: isOn("roster.audit") },
@@ -157,6 +160,7 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
     logger,
     ...(logger.isLevelEnabled("info") && { accessLog: logTo }),
     clock,
+    trustedProxies: config.http.trustedProxies,
     unsupportedStatus: config.http.unsupportedStatus,
     isShuttingDown: () => isStopping,
     requireIfMatch: config.http.requireIfMatch,
@@ -173,15 +177,20 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
     /** Listen first, then connect: the service answers before and without Discord. */
     async start(): Promise<void> {
       server = await http.listen(config.http);
-      if (config.http.port === 0) services.publicUrl.current = `http://127.0.0.1:${server.port.toString()}`;
+      services.publicUrl.current = services.publicUrl.current.replace(/:0$/, `:${server.port.toString()}`);
       discord.start();
       stopJobs = startJobs(jobsOf(services), logger);
     },
     /** The address the server listens at. */
-    address: (): string => `http://${config.http.host}:${(server?.port ?? config.http.port).toString()}`,
-    /** Stop accepting, finish what runs, leave Discord, close the database. */
-    async stop(): Promise<void> {
+    address: (): string =>
+      `http://${isIPv6(config.http.host) ? `[${config.http.host}]` : config.http.host}:${(server?.port ?? config.http.port).toString()}`,
+    /**
+     * Stop accepting, finish what runs, leave Discord, close the database.
+     * @param drainMs how long new connections are still answered that the service is going, so that none is cut off unheard
+     */
+    async stop(drainMs = 0): Promise<void> {
       isStopping = true;
+      await delay(drainMs);
       await server?.close();
       await stopJobs?.();
       await discord.stop();
@@ -191,7 +200,6 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
     },
   };
 }
-
 
 function jobsOf({ authorization, blacklist, workflows, database }: Services): Jobs {
   return { authorization: authorization.sweep, blacklist: blacklist.expireDue, workflows: workflows.expireDue, database: database.sweep };

@@ -6,6 +6,16 @@ import { systemCall } from "./kernel/call.ts";
 import { randomToken } from "./kernel/secrets.ts";
 import { uuid7 } from "./kernel/ids.ts";
 
+const storageCheckMs = 1000;
+
+interface ChecksGround {
+  database: Database;
+  discord: Discord;
+  guildState: GuildState;
+  /** The guilds the configuration names. */
+  guildIds: readonly string[];
+}
+
 interface Check {
   status: "pass" | "warn" | "fail";
   reason?: string;
@@ -13,25 +23,40 @@ interface Check {
 }
 
 /** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live. */
-export function createChecks({ database, discord, guildState }: { database: Database; discord: Discord; guildState: GuildState }) {
+export function createChecks({ database, discord, guildState, guildIds }: ChecksGround) {
+  let latest: { check: Promise<Check>; at: number } | undefined;
+
+  async function tryStorage(): Promise<Check> {
+    try {
+      await database.check();
+      return { status: "pass" };
+    } catch (error) {
+      return { status: "fail", reason: error instanceof ProblemError ? error.message : "The storage does not answer." };
+    }
+  }
+
   return {
-    async storage(): Promise<Check> {
-      try {
-        await database.check();
-        return { status: "pass" };
-      } catch (error) {
-        return { status: "fail", reason: error instanceof ProblemError ? error.message : "The storage does not answer." };
-      }
+    /** Each check is a durable commit, so that whoever polls health shares one a second. */
+    storage(): Promise<Check> {
+      const now = performance.now();
+      if (latest === undefined || now - latest.at > storageCheckMs) latest = { check: tryStorage(), at: now };
+      return latest.check;
     },
     discord_gateway(): Check {
       const { state, reason, since } = discord.status();
       const age_seconds = Math.max(0, Math.round((Date.now() - since.getTime()) / 1000));
       if (state === "ready") return { status: "pass", age_seconds };
-      return { status: state === "fatal" || state === "down" ? "fail" : "warn", reason: reason ?? `The gateway link is ${state}.`, age_seconds };
+      return {
+        status: state === "fatal" || state === "down" ? "fail" : "warn",
+        reason: reason ?? `The gateway link is ${state}.`,
+        age_seconds,
+      };
     },
     guild_state(): Check {
       const { stale, ageSeconds } = guildState.freshness();
       const age = ageSeconds === null ? {} : { age_seconds: Math.round(ageSeconds) };
+      const absent = stale ? [] : guildIds.filter((id) => !guildState.guilds().some((guild) => guild.id === id && guild.present));
+      if (absent.length > 0) return { status: "warn", reason: `The bot is not in ${absent.join(", ")} of GUILD_IDS.`, ...age };
       if (!stale) return { status: "pass", ...age };
       const reason = ageSeconds === null ? "The guild state has not been read yet." : "The last known guild state answers.";
       return { status: guildState.isTooOld() ? "fail" : "warn", reason, ...age };

@@ -18,5 +18,8 @@ export function createLogDestination(): LogDestination {
 
 /** @param destination where the scrubbed lines go */
 export function createLogger(level: string, destination: DestinationStream): Logger {
-  return pino({ level, base: null, redact: ["*.authorization", "*.token", "*.secret", "headers"] }, { write: (line) => destination.write(scrub(line)) });
+  return pino(
+    { level, base: null, redact: ["*.authorization", "*.token", "*.secret", "headers"] },
+    { write: (line) => destination.write(scrub(line)) },
+  );
 }

@@ -8,12 +8,18 @@ const logger = createLogger(ground.config.logLevel, logTo);
 
 /** Leave after the log's last lines are written; a process in an unknown state must not go on. */
 function leave(code: number, error?: unknown): void {
-  if (error !== undefined) process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (error !== undefined) process.stderr.write(`${explain(error)}\n`);
   try {
     logTo.flushSync();
   } finally {
     process.exit(code);
   }
+}
+
+/** The whole chain of causes in one line: what the operator can act on is often the innermost one. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message} (${explain(error.cause)})`;
 }
 
 process.on("uncaughtException", (error) => {
@@ -28,7 +34,7 @@ try {
     if (isStopping) process.exit(1);
     isStopping = true;
     logger.info({ signal }, "stopping");
-    app.stop().then(
+    app.stop(200).then(
       () => leave(0),
       (error: unknown) => leave(1, error),
     );

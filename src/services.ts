@@ -36,12 +36,29 @@ const idempotencySeconds = 172_800;
 export async function openServices({ config, secrets, logger = createLogger("warn", process.stderr) }: Ground) {
   const clock = systemClock;
   const { discord } = config;
-  const database = await openDatabase({ url: config.database.url, synchronous: config.database.synchronous, idempotencySeconds, clock, logger });
+  const database = await openDatabase({
+    url: config.database.url,
+    synchronous: config.database.synchronous,
+    idempotencySeconds,
+    clock,
+    logger,
+  });
   const cursors = createCursors(deriveKey(secrets.secretKey, "cursors"));
   const serversKey = deriveKey(secrets.secretKey, "servers");
   const keyring = createKeyring(secrets.encryptionKeys);
-  const oauth = createDiscordOAuth({ apiBase: discord.apiBase, clientId: discord.clientId, clientSecret: secrets.discordClientSecret, clock });
-  const guildState = createGuildState({ database, logger, guildIds: discord.guildIds, clock, staleLimitSeconds: config.rosterStaleSeconds });
+  const oauth = createDiscordOAuth({
+    apiBase: discord.apiBase,
+    clientId: discord.clientId,
+    clientSecret: secrets.discordClientSecret,
+    clock,
+  });
+  const guildState = createGuildState({
+    database,
+    logger,
+    guildIds: discord.guildIds,
+    clock,
+    staleLimitSeconds: config.rosterStaleSeconds,
+  });
   const standing = createStanding({ database, guildState, ownerIds: discord.ownerIds, clock, logger });
 
   const audit = createAuditService({ database, cursors });
@@ -67,17 +84,36 @@ export async function openServices({ config, secrets, logger = createLogger("war
   });
   const blacklist = createBlacklistService({ database, audit, matches, standing, cursors, clock, serversKey });
   const workflows = createWorkflowsService({
-    ...{ database, audit, blacklist, guildState, standing, cursors, clock },
+    database,
+    audit,
+    blacklist,
+    guildState,
+    standing,
+    cursors,
+    clock,
     referencePrefix: config.referencePrefix,
   });
 
   return {
-    ...{ logger, clock, database, oauth, guildState, standing, pepper, publicUrl },
-    ...{ audit, permissions, keys, staff, servers, matches, authorization, blacklist, workflows },
+    clock,
+    database,
+    oauth,
+    guildState,
+    standing,
+    pepper,
+    publicUrl,
+    audit,
+    permissions,
+    keys,
+    staff,
+    servers,
+    matches,
+    authorization,
+    blacklist,
+    workflows,
     async close(): Promise<void> {
       standing.close();
       await database.close();
     },
   };
 }
-

@@ -18,7 +18,7 @@ const documents = [
 
 /** Paths of the repository that a text names: in prose, in code and in links. */
 function pathsIn(text: string, folder = ""): string[] {
-  const inFolders = text.matchAll(/(?<![\w./-])(?:src|test|docs|prisma|bin|bench|scripts|\.ci)\/[\w./*-]*/g);
+  const inFolders = text.matchAll(/(?<![\w./@-])(?:src|test|docs|prisma|bin|bench|scripts|\.ci)\/[\w./*-]*/g);
   const atRoot = text.matchAll(/`([\w-]*\.(?:md|json|ya?ml)|\.env\.example|\.ox\w+\.json|LICENSE)`/g);
   const links = text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g);
   return [

@@ -16,29 +16,10 @@ const success = { status: 200, shape: "single", schema: AccessView, description:
 const guard = { tags: ["bench"], summary: "Measured", access: { permission: "staff.access" } };
 
 const plain = route({ ...guard, method: "get", path: "/plain", operationId: "getPlain", success }, async () => payload);
-const access = route(
-  {
-    ...guard,
-    method: "get",
-    path: "/staff/{discord_user_id}/access",
-    operationId: "getStaffAccess",
-    access: { permission: "staff.access", own: "discord_user_id" },
-    request: { params: z.object({ discord_user_id: Snowflake }) },
-    success,
-  },
-  async ({ params }) => ({ ...payload, id: params.discord_user_id }),
-);
-
 const headers = { Authorization: `Bearer ${benchKey}` };
 
 /** The whole pipeline with its log line, on a route that answers a constant. */
 export const pipeline: Target = { request: { path: "/plain", headers }, start: () => start([plain]) };
-
-/** The pipeline with an acting user, a validated path parameter and a permission decision. */
-export const staffAccess: Target = {
-  request: { path: `/staff/${staffId}/access`, headers: { ...headers, "X-Acting-User": staffId } },
-  start: () => start([access]),
-};
 
 async function start(routes: readonly Route[]): Promise<number> {
   const plenty = { count: 100_000_000, seconds: 60 };

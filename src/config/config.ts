@@ -24,6 +24,8 @@ export interface Config {
     publicUrl: string;
     limits: RateLimits;
     requireIfMatch: boolean;
+    /** Addresses and networks of reverse proxies whose `X-Forwarded-For` counts. */
+    trustedProxies: string[];
     unsupportedStatus: 501 | 404;
   };
   database: { url: string; synchronous: "full" | "normal" };
@@ -78,6 +80,7 @@ function toConfig(env: Env): Config {
       publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT.toString()}`,
       limits: env.RATE_LIMITS,
       requireIfMatch: env.REQUIRE_IF_MATCH,
+      trustedProxies: env.TRUSTED_PROXIES,
       unsupportedStatus: env.UNSUPPORTED_STATUS,
     },
     database: unprintable(database, { ...database, url: withoutPassword(database.url) }),

@@ -52,6 +52,18 @@ export const snowflakeList = parsed("must be a comma-separated list of ids of 17
   return ids.every(isSnowflake) ? [...new Set(ids)] : undefined;
 });
 
+/** Addresses and networks, such as `127.0.0.1, 10.0.0.0/8`. */
+export const addressList = parsed("must be a comma-separated list of IP addresses and networks such as 127.0.0.1,10.0.0.0/8", (text) => {
+  const entries = text.split(",").map((entry) => entry.trim());
+  const isEntry = (entry: string): boolean => {
+    const [address = "", bits, ...rest] = entry.split("/");
+    const family = isIP(address);
+    if (family === 0 || rest.length > 0) return false;
+    return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+  };
+  return entries.every(isEntry) ? entries : undefined;
+});
+
 export const listenHost = parsed("must be an IP address or a host name", (text) => {
   if (isIP(text) !== 0) return text;
   return /^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/i.test(text) && !/^[\d.]+$/.test(text) ? text : undefined;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  addressList,
   databaseUrl,
   defaultRateLimits,
   discordApiBase,
@@ -37,6 +38,7 @@ export const Env = z.object({
   HOST: listenHost.default("127.0.0.1"),
   PORT: wholeNumber(0, 65_535).default(8080),
   PUBLIC_URL: publicUrl.optional(),
+  TRUSTED_PROXIES: addressList.default([]),
   SECRET_KEY: parsed("must be 32 random bytes in base64; make one with: npx provost secrets", parseKey),
   ENCRYPTION_KEYS: parsed(
     "must be <id>:<32 random bytes in base64>, comma-separated with distinct ids; make one with: npx provost secrets",

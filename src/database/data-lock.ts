@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { DatabaseError } from "./errors.ts";
+import { ensureFolder } from "./folder.ts";
 
 export interface DataLock {
   release(): void;
@@ -14,7 +14,7 @@ export interface DataLock {
  * @throws DatabaseError data_locked, naming the process that has it
  */
 export async function acquireDataLock(folder: string): Promise<DataLock> {
-  await mkdir(folder, { recursive: true });
+  await ensureFolder(resolve(folder));
   const pidFile = join(folder, "server.pid");
   const holder = new BetterSqlite3(join(folder, "server.lock"), { timeout: 0 });
   try {

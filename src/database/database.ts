@@ -1,5 +1,4 @@
-import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Call } from "../kernel/call.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { systemClock } from "../kernel/clock.ts";
@@ -8,10 +7,13 @@ import type { PrismaClient, ReadClient } from "./client.ts";
 import { createClient } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
 import { dialectOf, sqliteFile } from "./dialect.ts";
+import { ensureFolder } from "./folder.ts";
 import type { Replay } from "./idempotency.ts";
 import { createClaims, findStored } from "./idempotency.ts";
 import { migrate } from "./migrate.ts";
 import type { Logger, Tx, Write } from "./write.ts";
+import { concurrentTransactions } from "./postgres-adapter.ts";
+import { createQueue } from "./queue.ts";
 import { createWrite } from "./write.ts";
 
 export type { PrismaClient, ReadClient, TransactionClient } from "./client.ts";
@@ -58,12 +60,13 @@ export interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, clock = systemClock, idempotencySeconds = 86_400, synchronous = "full", logger } = options;
   const dialect = dialectOf(url);
-  if (dialect === "sqlite") await mkdir(dirname(sqliteFile(url)), { recursive: true });
+  if (dialect === "sqlite") await ensureFolder(dirname(resolve(sqliteFile(url))));
   for (const name of await migrate(url)) logger?.info({ migration: name }, "applied a migration");
   const client = createClient(url, synchronous);
   await client.$connect();
   const claims = createClaims();
-  const write = createWrite({ client, dialect, clock, idempotencySeconds, claims, logger });
+  const turns = createQueue({ holders: concurrentTransactions, size: 2000, timeoutMs: 15_000 });
+  const write = createWrite({ client, dialect, clock, idempotencySeconds, claims, logger, ...(dialect === "postgres" && { turns }) });
   const ending = createEnding(client, write);
   return { dialect, read: client, ...ending, findReplay, sweep, check };
 

@@ -3,11 +3,19 @@ import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery, Transaction }
 import { DriverAdapterError } from "@prisma/driver-adapter-utils";
 import { withProblems } from "./problems.ts";
 
+const poolSize = 10;
+
+/** Connections that transactions never take, so that reads go on while many writes wait for one another. */
+const keptForReads = 2;
+
+/** How many transactions run at once; the rest wait in front of the pool, where waiting is fair and says when it gives up. */
+export const concurrentTransactions = poolSize - keptForReads;
+
 /** The stock PostgreSQL adapter; failures of the storage are ProblemErrors, and a commit that did not commit is an error. */
 export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
   const stock = new PrismaPg({
     connectionString: url,
-    max: 10,
+    max: poolSize,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,

@@ -5,26 +5,28 @@ interface Waiter {
 }
 
 export interface QueueOptions {
+  /** How many hold it at once; one unless told. */
+  holders?: number;
   /** How many may wait. */
   size: number;
   /** How long one waits, in milliseconds. */
   timeoutMs: number;
 }
 
-/** First come, first served, one at a time. The holder calls the returned function exactly once. */
+/** First come, first served, a few at a time. The holder calls the returned function exactly once. */
 export interface Queue {
   /** @throws ProblemError storage_busy when too many wait or the wait is too long */
   acquire(): Promise<() => void>;
 }
 
-export function createQueue({ size, timeoutMs }: QueueOptions): Queue {
+export function createQueue({ holders = 1, size, timeoutMs }: QueueOptions): Queue {
   const waiting = new Set<Waiter>();
-  let isHeld = false;
+  let held = 0;
 
   function release(): void {
     const [next] = waiting;
     if (next === undefined) {
-      isHeld = false;
+      held -= 1;
       return;
     }
     waiting.delete(next);
@@ -43,8 +45,8 @@ export function createQueue({ size, timeoutMs }: QueueOptions): Queue {
 
   return {
     async acquire() {
-      if (!isHeld) {
-        isHeld = true;
+      if (held < holders) {
+        held += 1;
         return releaseOnce();
       }
       if (waiting.size >= size) throw new ProblemError("storage_busy", { retryAfter: 1 });

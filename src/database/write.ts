@@ -8,6 +8,7 @@ import type { Dialect } from "./dialect.ts";
 import type { createClaims } from "./idempotency.ts";
 import { findStored, store } from "./idempotency.ts";
 import { WriteConflictError } from "./problems.ts";
+import type { Queue } from "./queue.ts";
 
 /** What work inside a transaction is given. */
 export interface Tx {
@@ -34,6 +35,8 @@ export interface WriteOptions {
   clock: Clock;
   idempotencySeconds: number;
   claims: ReturnType<typeof createClaims>;
+  /** Where transactions wait for their turn. SQLite's adapter has its own queue, for single statements too. */
+  turns?: Queue;
   logger: Logger | undefined;
 }
 
@@ -73,13 +76,16 @@ async function attempt<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<Outcome<T>> {
   for (let tries = 1; ; tries += 1) {
+    const endTurn = await options.turns?.acquire();
     try {
       return await inTransaction(options, call, claim, work);
     } catch (error) {
       if (!(error instanceof WriteConflictError)) throw error;
       if (tries === maxAttempts) throw new ProblemError("storage_busy", { retryAfter: 1, cause: error });
-      await delay(Math.random() * Math.min(200, 5 * 2 ** tries));
+    } finally {
+      endTurn?.();
     }
+    await delay(Math.random() * Math.min(200, 5 * 2 ** tries));
   }
 }
 

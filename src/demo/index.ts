@@ -43,10 +43,10 @@ The service is up until you press Ctrl-C.
   key            ${key}
 Try:
   curl -s ${auth} ${url}/staff
-  curl -s ${auth} ${url}/staff/${mona?.id ?? ""}/access
-  curl -s ${auth} '${url}/users/${rogue?.id ?? ""}/matches'
-  curl -s ${auth} -H 'X-Acting-User: ${olivia?.id ?? ""}' -H 'Content-Type: application/json' -X POST ${url}/workflows/investigation \\
-    -d '{"subject":{"kind":"user","id":"${rogue?.id ?? ""}"},"allegation":"Sends invites to other members."}'`);
+  curl -s ${auth} ${url}/staff/${mona.id}/access
+  curl -s ${auth} '${url}/users/${rogue.id}/matches'
+  curl -s ${auth} -H 'X-Acting-User: ${olivia.id}' -H 'Content-Type: application/json' -X POST ${url}/workflows/investigation \\
+    -d '{"subject":{"kind":"user","id":"${rogue.id}"},"allegation":"Sends invites to other members."}'`);
   await new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());

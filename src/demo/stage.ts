@@ -9,11 +9,26 @@ import { uuid7 } from "../kernel/ids.ts";
 import { createSandbox } from "../sandbox/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
 
-/** What an answer looked like. */
-export interface Answer {
+/** What an answer looked like; the body is typed by the room's own view. */
+export interface Answer<Body> {
   status: number;
-  // The demo walks through answers of many shapes; each step checks the fields it reads.
-  body: any;
+  body: Body;
+}
+
+/** A single record or answer on the wire. */
+export interface Single<View> {
+  data: View;
+}
+
+/** A page of a list on the wire. */
+export interface List<View> {
+  data: View[];
+}
+
+/** A problem document. */
+export interface Problem {
+  code: string;
+  errors: { pointer: string }[];
 }
 
 interface AskOptions {
@@ -29,7 +44,9 @@ export interface Stage {
   sandbox: Sandbox;
   key: string;
   url: string;
-  ask(method: string, path: string, options?: AskOptions): Promise<Answer>;
+  ask<Body = unknown>(method: string, path: string, options?: AskOptions): Promise<Answer<Body>>;
+  /** Ask without a line in the transcript. */
+  peek<Body>(path: string): Promise<Body>;
   /** Print a finding and fail the demo when it is not true. */
   check(finding: string, isTrue: boolean): void;
   say(line: string): void;
@@ -42,7 +59,7 @@ export interface Stage {
 export async function createStage(say: (line: string) => void, members: number): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "provost-demo-"));
   const sandbox = await createSandbox({ seed: "small" });
-  if (members > 0) sandbox.seeded.guilds["harbour"]?.addMembers(members);
+  if (members > 0) sandbox.seeded.guilds.harbour.addMembers(members);
   const app = await createApp({ ...demoConfig(sandbox, folder), logTo: { write: () => undefined } });
   await app.start();
   const url = app.address();
@@ -54,6 +71,7 @@ export async function createStage(say: (line: string) => void, members: number):
     key,
     url,
     ask,
+    peek: async <Body>(path: string) => (await (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).json()) as Body,
     say,
     check: (finding, isTrue) => check(say, finding, isTrue),
     until,
@@ -66,7 +84,7 @@ export async function createStage(say: (line: string) => void, members: number):
 }
 
 function demoConfig(sandbox: Sandbox, folder: string) {
-  const owner = sandbox.seeded.users["olivia"]?.id ?? "";
+  const owner = sandbox.seeded.users.olivia.id;
   const reading = readConfig({
     ...sandbox.env(),
     OWNER_IDS: owner,
@@ -81,7 +99,7 @@ function demoConfig(sandbox: Sandbox, folder: string) {
 }
 
 function createAsk(url: string, key: string, say: (line: string) => void): Stage["ask"] {
-  return async (method, path, { actor, body, expect = 200 } = {}) => {
+  return async <Body>(method: string, path: string, { actor, body, expect = 200 }: AskOptions = {}): Promise<Answer<Body>> => {
     const started = performance.now();
     const response = await fetch(url + path, {
       method,
@@ -96,8 +114,9 @@ function createAsk(url: string, key: string, say: (line: string) => void): Stage
     const took = (performance.now() - started).toFixed(1);
     say(`   > ${method} ${path}${body === undefined ? "" : ` ${short(JSON.stringify(body))}`}`);
     say(`   < ${response.status.toString()} in ${took} ms  ${short(text)}`);
-    if (response.status !== expect) throw new Error(`${method} ${path} answered ${response.status.toString()} instead of ${expect.toString()}: ${text}`);
-    return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+    if (response.status !== expect)
+      throw new Error(`${method} ${path} answered ${response.status.toString()} instead of ${expect.toString()}: ${text}`);
+    return { status: response.status, body: JSON.parse(text) as Body };
   };
 }
 

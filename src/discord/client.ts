@@ -16,7 +16,7 @@ import { createRegistration } from "./registration.ts";
 import { createDiscordRest, type DiscordRest } from "./rest.ts";
 
 export interface DiscordOptions {
-  /** As `normalizeApiBase` returns it. */
+  /** With the `/api` part and without a slash at the end, as the configuration has checked it. */
   apiBase: string;
   token: string;
   clientId: string;

@@ -27,15 +27,32 @@ interface LookUpOptions {
   lifeMs?: number | undefined;
 }
 
+/** Requests a second that questions about strangers may cost; Discord allows 50 for everything. */
+const requestsPerSecond = 15;
+
 export function createLookUps({ source, guildIds, lifeMs = 60_000 }: LookUpOptions): LookUps {
+  let second = 0;
+  let spent = 0;
+  /** Whether so many requests still fit into this second; a question that does not is answered from what is known. */
+  const spend = (requests: number): boolean => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) [second, spent] = [now, 0];
+    if (spent > 0 && spent + requests > requestsPerSecond) return false;
+    spent += requests;
+    return true;
+  };
   const remembered = new LRUCache<string, Found>({ max: 5000, ttl: lifeMs });
   const flights = new Map<string, { isOutdated: boolean; answer: Promise<Found> }>();
 
   const fetch = async (userId: string): Promise<Found> => {
     const discord = source();
-    if (discord === undefined) return { states: [], isComplete: false, isOutdated: false };
+    const guilds = guildIds();
+    if (discord === undefined || !spend(guilds.length)) {
+      flights.delete(userId);
+      return { states: [], isComplete: false, isOutdated: false };
+    }
     const answers = await Promise.allSettled(
-      guildIds().map(async (guildId) => {
+      guilds.map(async (guildId) => {
         const member = await discord.member(guildId, userId, "lookup");
         return member === null ? null : memberState(guildId, member);
       }),

@@ -12,7 +12,6 @@ import {
 } from "oauth4webapi";
 import { z } from "zod";
 import { systemClock, addSeconds, type Clock } from "../kernel/clock.ts";
-import { isLoopback } from "./api-base.ts";
 import { deadline, fetchAnswer, fetchIssuer, readAs, toRefusal } from "./oauth-answers.ts";
 import { OAuthRefusal } from "./oauth-refusal.ts";
 import { DiscordUser, PartialGuild } from "./oauth-schema.ts";
@@ -45,7 +44,7 @@ export interface DiscordOAuth {
 }
 
 export interface OAuthOptions {
-  /** As `normalizeApiBase` returns it. */
+  /** With the `/api` part and without a slash at the end, as the configuration has checked it. */
   apiBase: string;
   clientId: string;
   clientSecret: string;
@@ -57,7 +56,7 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
   const { origin } = new URL(apiBase);
   const client = { client_id: clientId };
   const authentication = ClientSecretPost(clientSecret);
-  const insecure = { [allowInsecureRequests]: apiBase.startsWith("http:") && isLoopback(new URL(apiBase)) };
+  const insecure = { [allowInsecureRequests]: apiBase.startsWith("http:") };
   let issuer: string | undefined;
 
   const server = async (): Promise<AuthorizationServer> => ({

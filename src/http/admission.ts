@@ -83,8 +83,14 @@ export function takeToken(limiter: RateLimiter, key: string, exchange: Exchange)
   if (remaining < 0) throw new ProblemError("rate_limited", { retryAfter: -remaining });
 }
 
-/** A check of the caller's permission, made once per route. Throws ProblemError as the kernel's `requireWrite`. */
-export function createPermissionCheck(spec: RouteSpec): (call: Call, params: PathParams, exchange: Exchange) => void {
+/**
+ * A check of the caller's permission, made once per route. A path parameter that makes no permission of the catalog fails its own
+ * schema right afterwards. Throws ProblemError as the kernel's `requireWrite`.
+ */
+export function createPermissionCheck(
+  spec: RouteSpec,
+  known: ReadonlySet<string>,
+): (call: Call, params: PathParams, exchange: Exchange) => void {
   const { access } = spec;
   if ("public" in access) return () => undefined;
   const isWrite = spec.write ?? spec.method !== "get";
@@ -93,7 +99,8 @@ export function createPermissionCheck(spec: RouteSpec): (call: Call, params: Pat
     const own = access.own === undefined ? undefined : params[access.own];
     const isActorMalformed = call.actor === null && exchange.headers["x-acting-user"] !== undefined;
     const require = isWrite && !isActorMalformed ? requireWrite : requirePermission;
-    require(call, permissionFor(params), { own });
+    const permission = permissionFor(params);
+    if (known.has(permission)) require(call, permission, { own });
   };
 }
 

@@ -16,6 +16,7 @@ import type { HtmlPage } from "./page.ts";
 import { createPageDoor } from "./page-door.ts";
 import { createRefusals, type Refusals } from "./problem.ts";
 import { problemPages } from "./problem-pages.ts";
+import { createAddressReader } from "./remote-address.ts";
 import { createRateLimiters, type RateLimits } from "./rate-limit.ts";
 import type { Route } from "./route.ts";
 import { createRouteDoor, isSupported } from "./route-door.ts";
@@ -37,6 +38,8 @@ export interface HttpAppOptions {
   unsupportedStatus: 501 | 404;
   isShuttingDown: () => boolean;
   requireIfMatch: boolean;
+  /** Addresses and networks whose `X-Forwarded-For` counts. */
+  trustedProxies?: readonly string[];
   publicUrl?: string;
   info: DocumentInfo;
   gate?: GateOptions;
@@ -79,12 +82,21 @@ export function createHttpApp(options: HttpAppOptions) {
   const handlers = createFetchHandlers({ refuse, clock, common });
   const finder = createDoorFinder(doors, (door): Handler => handlers.serve(door));
   finder.app.notFound(handlers.missing((path) => finder.missing(path)));
-  registerRoutes(finder.app.openAPIRegistry, routes, pages);
+  registerRoutes(finder.app.openAPIRegistry, routes, pages, options.unsupportedStatus);
   let made: Record<string, unknown> | undefined;
   const document = (): Record<string, unknown> => (made ??= createDocument(finder.app, options.info, publicUrl));
 
   const log = options.accessLog === undefined ? undefined : createAccessLog(options.accessLog);
-  const listener = createNodeListener({ finder, refuse, clock, log, common, isShuttingDown, onUnexpected });
+  const listener = createNodeListener({
+    finder,
+    refuse,
+    clock,
+    log,
+    common,
+    addressOf: createAddressReader(options.trustedProxies ?? []),
+    isShuttingDown,
+    onUnexpected,
+  });
   return {
     /** Serve a web-standard request, as Hono does. */
     fetch: finder.app.fetch,
@@ -114,6 +126,7 @@ function createGround(options: HttpAppOptions, refuse: Refusals, isShuttingDown:
     idempotency: createIdempotencyKeys(),
     refuse,
     switchedOff: options.switchedOff,
+    knownPermissions: options.known.permissions,
     isShuttingDown,
     requireIfMatch: options.requireIfMatch,
     validateAnswers: options.validateAnswers ?? false,

@@ -30,6 +30,7 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
   const bodySchema = spec.request?.body ?? noFields;
   const isConditional = requireIfMatch && ["put", "patch", "delete"].includes(spec.method);
   const refusesUnknown = spec.success.shape === "list";
+  const hasActor = !("public" in spec.access) || spec.access.credentials === "optional";
 
   return (exchange, pathParams, raw, call) => {
     const body = raw === undefined || raw.length === 0 ? empty : parseJson(raw);
@@ -37,17 +38,19 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
     const params = paramsSchema === undefined ? pathParams : check(paramsSchema, pathParams, "path", errors);
     const query = readQuery(exchange.search, querySchema, refusesUnknown, errors);
     if (spec.method !== "get") headerErrors(exchange, errors);
-    else if (exchange.headers["x-acting-user"] !== undefined) actingUserErrors(exchange, errors);
+    else if (hasActor && exchange.headers["x-acting-user"] !== undefined) actingUserErrors(exchange, errors);
     const parsed = raw === undefined ? undefined : check(bodySchema, body, "body", errors);
     if (errors.length > 0) throw validationProblem(errors);
-    if (isConditional && exchange.headers["if-match"] === undefined)
-      throw new ProblemError("precondition_required", { detail: "Send If-Match with the ETag you read." });
+    if (isConditional && exchange.headers["if-match"] === undefined && !createsOnly(exchange))
+      throw new ProblemError("precondition_required", {
+        detail: "Send If-Match with the ETag you read, or If-None-Match: * to create what is not there yet.",
+      });
     return {
       call,
       params: params as RouteInput["params"],
       query: query as RouteInput["query"],
       body: spec.request?.body === undefined ? undefined : parsed,
-      ifMatch: spec.method === "get" ? undefined : ifMatch(header(exchange, "if-match")),
+      ifMatch: spec.method === "get" ? undefined : ifMatch(exchange),
       ifNoneMatch: header(exchange, "if-none-match"),
     };
   };
@@ -85,7 +88,14 @@ export function isSnowflake(text: string): boolean {
   return digits.test(text) && Snowflake.safeParse(text).success;
 }
 
-function ifMatch(tag: string | undefined): number | undefined {
+/** `If-None-Match: *` asks for a record that is not there yet (RFC 9110 §13.1.2): its revision is 0. */
+function createsOnly(exchange: Exchange): boolean {
+  return header(exchange, "if-none-match")?.trim() === "*";
+}
+
+function ifMatch(exchange: Exchange): number | undefined {
+  if (createsOnly(exchange)) return 0;
+  const tag = header(exchange, "if-match");
   if (tag === undefined || tag.trim() === "*") return undefined;
   const revision = revisionTag.exec(tag.trim())?.[1];
   return revision === undefined ? noRevision : Number(revision);

@@ -28,6 +28,8 @@ export interface DoorGround {
   refuse: Refusals;
   /** The reason why a capability is switched off, or undefined while it is on. */
   switchedOff: (capability: string) => string | undefined;
+  /** Every permission of the catalog. */
+  knownPermissions: ReadonlySet<string>;
   isShuttingDown: () => boolean;
   requireIfMatch: boolean;
   /** Whether answers are checked against their schemas, which costs more than making them: for tests. */

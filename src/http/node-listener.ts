@@ -8,6 +8,7 @@ import type { DoorFinder } from "./doors.ts";
 import { type Exchange, openExchange, type Reply } from "./exchange.ts";
 import { findAmbiguity, readNodeBody } from "./node-request.ts";
 import type { Refusals } from "./problem.ts";
+import type { AddressReader } from "./remote-address.ts";
 import { replyHeaders } from "./reply-headers.ts";
 
 export interface ListenerOptions {
@@ -16,6 +17,7 @@ export interface ListenerOptions {
   clock: Clock;
   log: AccessLog | undefined;
   common: readonly string[];
+  addressOf: AddressReader;
   isShuttingDown: () => boolean;
   onUnexpected: (error: unknown, requestId: string) => void;
 }
@@ -38,7 +40,7 @@ const worthReceiving = 64 * 1024;
  * Serves Node requests straight from the doors: building web-standard requests and responses around them, only to unpack
  * them again, would cost more than the whole pipeline.
  */
-export function createNodeListener({ finder, refuse, clock, log, common, isShuttingDown, onUnexpected }: ListenerOptions) {
+export function createNodeListener({ finder, refuse, clock, log, common, addressOf, isShuttingDown, onUnexpected }: ListenerOptions) {
   let ready: Outgoing[] = [];
 
   /** Replies of one turn of the event loop leave together: each write into an idle connection wakes its reader, at the price of the whole pipeline. */
@@ -93,7 +95,7 @@ export function createNodeListener({ finder, refuse, clock, log, common, isShutt
       method: request.method ?? "",
       target: request.url ?? "",
       headers: request.headers,
-      remoteAddress: request.socket.remoteAddress ?? "",
+      remoteAddress: addressOf(request),
       now: clock.now().getTime(),
       readBody: (limit) => readNodeBody(request, response, limit),
     });

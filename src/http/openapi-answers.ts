@@ -14,7 +14,7 @@ const ListMeta = z
 export function successResponses(spec: RouteSpec) {
   const { success } = spec;
   const mediaType = success.shape === "raw" ? (success.mediaType ?? "application/octet-stream") : "application/json";
-  const content = { [mediaType]: { schema: bodySchema(success), ...(success.example !== undefined && { example: success.example }) } };
+  const content = { [mediaType]: { schema: bodySchema(success), ...(success.example !== undefined && { example: bodyExample(success) }) } };
   const others = Object.entries(success.otherStatuses ?? {}).map(([status, description]) => [
     status,
     { description, content, headers: headersOf(spec) },
@@ -30,6 +30,14 @@ function bodySchema({ shape, schema }: RouteSpec["success"]): z.ZodType {
   if (shape === "single") return z.object({ success: z.literal(true), data: schema });
   if (shape === "list") return z.object({ success: z.literal(true), data: z.array(schema), page: PageInfo, meta: ListMeta });
   return schema;
+}
+
+/** The example of a view in the envelope its schema has. */
+function bodyExample({ shape, example }: RouteSpec["success"]): unknown {
+  if (shape === "single") return { success: true, data: example };
+  if (shape !== "list") return example;
+  const page = { limit: 50, next_cursor: null, has_more: false };
+  return { success: true, data: [example], page, meta: { as_of: "2026-11-20T10:00:00.000Z", stale: false } };
 }
 
 function headersOf({ method, probe, success }: RouteSpec) {

@@ -3,16 +3,17 @@ import { headerRef } from "./openapi-components.ts";
 import type { RouteSpec } from "./route.ts";
 
 /** The refusals of a route, one response per status, each with the codes that can occur there. */
-export function refusalResponses(spec: RouteSpec) {
+export function refusalResponses(spec: RouteSpec, unsupportedStatus: 501 | 404) {
   const codes = [...new Set([...baselineCodes(spec), ...(spec.refusals ?? [])])];
-  const statuses = [...new Set(codes.map((code) => problems[code].status))].toSorted((a, b) => a - b);
+  const statusOf = (code: ProblemCode): number => (code === "unsupported_operation" ? unsupportedStatus : problems[code].status);
+  const statuses = [...new Set(codes.map(statusOf))].toSorted((a, b) => a - b);
   const open = statuses.filter((status) => !(status in (spec.success.otherStatuses ?? {})));
   return Object.fromEntries(
     open.map((status) => [
       status,
       refusal(
         status,
-        codes.filter((code) => problems[code].status === status),
+        codes.filter((code) => statusOf(code) === status),
       ),
     ]),
   );
@@ -33,8 +34,9 @@ export function baselineCodes(spec: RouteSpec): ProblemCode[] {
       "assertion_invalid",
       "assertion_replayed",
       "rate_limited",
+      "validation_failed",
     );
-  if (!isPublic) codes.push("permission_denied", "acting_user_not_staff", "validation_failed", "storage_busy");
+  if (!isPublic) codes.push("permission_denied", "acting_user_not_staff", "storage_busy");
   if (spec.write ?? (isWrite && !isPublic)) codes.push("acting_user_required", "roster_stale");
   if (isWrite) codes.push("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
   if (isWrite)

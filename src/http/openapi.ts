@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import { headerParameters, registerComponents } from "./openapi-components.ts";
+import { allowNulls } from "./openapi-nullable.ts";
 import { successResponses } from "./openapi-answers.ts";
 import { refusalResponses } from "./openapi-refusals.ts";
 import type { HtmlPage } from "./page.ts";
@@ -15,10 +16,18 @@ export interface DocumentInfo {
 type Registry = OpenAPIHono["openAPIRegistry"];
 type PathConfig = Parameters<Registry["registerPath"]>[0];
 
-/** Put every route, and every page that wants to be documented, into the registry the document is made from. */
-export function registerRoutes(registry: Registry, routes: readonly Route[], pages: readonly HtmlPage[]): void {
+/**
+ * Put every route, and every page that wants to be documented, into the registry the document is made from.
+ * @param unsupportedStatus what switched-off routes answer in this installation
+ */
+export function registerRoutes(
+  registry: Registry,
+  routes: readonly Route[],
+  pages: readonly HtmlPage[],
+  unsupportedStatus: 501 | 404,
+): void {
   registerComponents(registry);
-  for (const { spec } of routes) registry.registerPath(describeRoute(spec));
+  for (const { spec } of routes) registry.registerPath(describeRoute(spec, unsupportedStatus));
   for (const { spec } of pages) if (spec.document === true) registry.registerPath(describePage(spec));
 }
 
@@ -30,10 +39,10 @@ export function createDocument(app: OpenAPIHono, info: DocumentInfo, publicUrl: 
     servers: [{ url: publicUrl ?? "/" }],
     security: [{ bearer: [] }, { apiKey: [] }],
   });
-  return document as unknown as Record<string, unknown>;
+  return allowNulls(document) as unknown as Record<string, unknown>;
 }
 
-function describeRoute(spec: RouteSpec): PathConfig {
+function describeRoute(spec: RouteSpec, unsupportedStatus: 501 | 404): PathConfig {
   const isPublic = "public" in spec.access;
   return createRoute({
     method: spec.method,
@@ -48,7 +57,7 @@ function describeRoute(spec: RouteSpec): PathConfig {
     ...(spec.capability !== undefined && { "x-capability": spec.capability }),
     parameters: headerParameters(spec, isPublic),
     request: requestOf(spec),
-    responses: { ...successResponses(spec), ...refusalResponses(spec) },
+    responses: { ...successResponses(spec), ...refusalResponses(spec, unsupportedStatus) },
   });
 }
 

@@ -22,7 +22,7 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
   const limiter = limiters[spec.limit ?? (isRead ? "read" : "write")];
   const isPublic = "public" in spec.access;
   const mediaType = spec.success.shape === "raw" ? (spec.success.mediaType ?? "application/octet-stream") : "application/json";
-  const requireAllowed = createPermissionCheck(spec);
+  const requireAllowed = createPermissionCheck(spec, ground.knownPermissions);
   const readContent = createContentReader(spec, ground.requireIfMatch);
   const checkAnswer = ground.validateAnswers ? createAnswerCheck(spec) : undefined;
   const present = createPresenter(spec);

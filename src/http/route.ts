@@ -119,7 +119,7 @@ export interface RouteInput<
   params: z.output<Params>;
   query: z.output<Query>;
   body: z.output<Body>;
-  /** The revision of `If-Match: "v7"`; undefined when absent or `*`, and -1, which no record has, for a tag that is none of ours. */
+  /** The revision of `If-Match: "v7"`; undefined when absent or `*`. 0 stands for a record that is not there yet (`If-None-Match: *`), -1 for a tag that is none of ours. */
   ifMatch: number | undefined;
   ifNoneMatch: string | undefined;
 }

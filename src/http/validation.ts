@@ -59,9 +59,11 @@ function regexCode(pattern: string | undefined): string {
   return pattern?.includes(snowflakeRule) === true ? "invalid_snowflake" : "invalid_format";
 }
 
-/** Schemas report their input, so that a missing field and one of a wrong type can be told apart. */
+const ofAbsence: ReadonlySet<Issue["code"]> = new Set(["invalid_type", "invalid_value", "invalid_union"]);
+
+/** Schemas report their input, so that a missing field and one of a wrong type or choice can be told apart. */
 function isMissing(issue: Issue): boolean {
-  return issue.code === "invalid_type" && "input" in issue && issue.input === undefined;
+  return ofAbsence.has(issue.code) && "input" in issue && issue.input === undefined;
 }
 
 function detailOf(issue: Issue): string {

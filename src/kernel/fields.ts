@@ -6,7 +6,9 @@ const maxSnowflake = (1n << 64n) - 1n;
 export const Snowflake = z
   .string({
     error: (issue) =>
-      typeof issue.input === "number" ? "Send ids as strings of 17–20 digits; a JSON number has lost precision." : "Send ids as strings of 17–20 digits.",
+      typeof issue.input === "number"
+        ? "Send ids as strings of 17–20 digits; a JSON number has lost precision."
+        : "Send ids as strings of 17–20 digits.",
   })
   .regex(/^\d{17,20}$/, { error: "Send ids as strings of 17–20 digits.", abort: true })
   .refine((id) => BigInt(id) <= maxSnowflake, "The id is larger than any Discord id.")
@@ -14,7 +16,10 @@ export const Snowflake = z
 export type Snowflake = z.infer<typeof Snowflake>;
 
 /** A point in time on the wire: RFC 3339, UTC, milliseconds, `Z`. */
-export const Timestamp = z.iso.datetime().meta({ id: "Timestamp", description: "RFC 3339, UTC, with milliseconds", example: "2026-11-20T10:00:00.000Z" });
+export const Timestamp = z.iso
+  .datetime()
+  .refine((at) => at < "9000", "The date is later than any that can be kept.")
+  .meta({ id: "Timestamp", description: "RFC 3339, UTC, with milliseconds", example: "2026-11-20T10:00:00.000Z" });
 
 const units = { m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 const iso = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
@@ -29,11 +34,14 @@ export function parseDuration(text: string): number | undefined {
   return weights.reduce((sum, weight, index) => sum + weight * Number(long[index + 1] ?? 0), 0);
 }
 
+const longestDuration = 100 * 31_536_000;
+
 /** A length of time: ISO-8601 (`P30D`) or short (`30d`); `null` means permanent where the field allows it. */
 export const Duration = z
   .string()
   .max(40)
   .refine((text) => (parseDuration(text) ?? 0) > 0, "Write a duration such as P30D or 30d.")
+  .refine((text) => (parseDuration(text) ?? 0) <= longestDuration, "At most 100 years; leave it out or send null where permanent is meant.")
   .meta({ id: "Duration", description: "ISO-8601 (`P30D`) or short (`30d`, `12h`)", example: "P30D" });
 
 /** A person as an answer shows them: what was known at writing time, and whether they are in the community now. */
@@ -52,7 +60,9 @@ export type UserRef = z.infer<typeof UserRef>;
 export const listQuery = {
   limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: "How many entries a page holds", example: 50 }),
   cursor: z.string().max(2000).optional().meta({ description: "`page.next_cursor` of the page before" }),
+  count: z.enum(["true", "false"]).optional().meta({ description: "`true` adds `page.total`: how many entries there are on all pages" }),
 };
+export type ListQuery = z.output<z.ZodObject<typeof listQuery>>;
 
 /** An ISO text of a date, or null. */
 export function isoOrNull(at: Date | null): string | null {

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { ProblemError } from "./errors.ts";
+import type { ListQuery } from "./fields.ts";
 
 /** One page of a list, as verbs return it; the HTTP door wraps it into the list envelope. */
 export interface Page<T> {
@@ -24,7 +25,10 @@ export interface Cursors {
 /** @param secret any stable secret of the installation; cursors of another secret are refused */
 export function createCursors(secret: Buffer): Cursors {
   const sign = (list: string, filters: object, body: string): Buffer =>
-    createHmac("sha256", secret).update(`cursor\n${list}\n${canonical(filters)}\n${body}`).digest().subarray(0, 16);
+    createHmac("sha256", secret)
+      .update(`cursor\n${list}\n${canonical(filters)}\n${body}`)
+      .digest()
+      .subarray(0, 16);
   return {
     encode(list, filters, position) {
       const body = Buffer.from(JSON.stringify(position)).toString("base64url");
@@ -54,8 +58,22 @@ export function toPage<Row, View>(
   return { data: shown.map(present), limit, next_cursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
 }
 
+/**
+ * Add the number of entries on all pages, if the query asks for it.
+ * @param count counts what the filters match for this caller, whatever the cursor; runs only when asked
+ */
+export async function withTotal<T>(
+  page: Page<T>,
+  { count: asked }: Pick<ListQuery, "count">,
+  count: () => number | Promise<number>,
+): Promise<Page<T>> {
+  return asked === "true" ? { ...page, total: await count() } : page;
+}
+
 /** Paging parameters are left out: a page size may change between pages. */
 function canonical(filters: object): string {
-  const entries = Object.entries(filters).filter(([key, value]) => value !== undefined && key !== "cursor" && key !== "limit" && key !== "count");
+  const entries = Object.entries(filters).filter(
+    ([key, value]) => value !== undefined && key !== "cursor" && key !== "limit" && key !== "count",
+  );
   return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

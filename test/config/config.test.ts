@@ -33,6 +33,7 @@ test("the required variables alone give every default", () => {
         failed_auth: { count: 20, seconds: 60 },
       },
       requireIfMatch: false,
+      trustedProxies: [],
       unsupportedStatus: 501,
     },
     database: { url: "file:./data/provost.db", synchronous: "full" },

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { normalizeApiBase } from "../../src/discord/api-base.ts";
 import { createDiscordRest } from "../../src/discord/rest.ts";
 import { createLog, startSandbox } from "./support.ts";
 
@@ -90,26 +89,4 @@ test("a call that hangs ends by its deadline", async () => {
   const { sandbox, get } = await createCalls();
   sandbox.faults.rest({ route, hang: true });
   await expect(get(300)).rejects.toMatchObject({ code: "discord_unavailable" });
-});
-
-test.each([
-  ["https://discord.com/api", "https://discord.com/api"],
-  ["https://discord.com/api/", "https://discord.com/api"],
-  ["http://127.0.0.1:8080/api", "http://127.0.0.1:8080/api"],
-  ["http://localhost:8080/proxy/api//", "http://localhost:8080/proxy/api"],
-])("the address %s is accepted", (text, base) => {
-  expect(normalizeApiBase(text)).toBe(base);
-});
-
-test.each([
-  ["discord.com/api", "not a URL"],
-  ["ftp://discord.com/api", "https"],
-  ["https://discord.com", "/api"],
-  ["https://discord.com/api/v10", "/api"],
-  ["https://user:geheim@discord.com/api", "credentials"],
-  ["https://discord.com/api?x=1", "path"],
-  ["http://example.org/api", "https"],
-])("the address %s is refused with the reason", (text, reason) => {
-  expect(() => normalizeApiBase(text)).toThrow(reason);
-  expect(() => normalizeApiBase(text)).not.toThrow("geheim");
 });

@@ -46,7 +46,7 @@ export interface Ask {
 }
 
 const communities = [{ id: "613425648685547000", name: "Harbour & <Sons>", icon: null, ownerId: null, present: true, syncedAt: null }];
-const guildState = { guilds: () => communities, members: () => [] };
+const guildState = { guilds: () => communities, members: () => [], lookUp: () => Promise.resolve([]) };
 
 function createClock(): MovableClock {
   let offset = 0;

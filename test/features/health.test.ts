@@ -3,6 +3,7 @@ import { createHealthService, type HealthCheck } from "../../src/features/health
 import { healthRoutes } from "../../src/features/health/health.routes.ts";
 import type { RegistryEntry } from "../../src/http/app.ts";
 import { startApp, type TestOptions, thingRoutes } from "../http/support.ts";
+import { createWorld } from "../support/world.ts";
 
 const capabilities = {
   callsigns: { next: false, lookup: false, repair: false },
@@ -128,4 +129,41 @@ test("callers at the same time share one run of a check", async () => {
   const { ask } = await startHealth({ storage });
   await Promise.all(Array.from({ length: 10 }, () => ask(stranger)));
   expect(runs).toBeLessThan(10);
+});
+
+test.each(["501", "404"])("the list of routes is what the service really does, with %s for what it does not", async (status) => {
+  const world = await createWorld({ env: { UNSUPPORTED_STATUS: status } });
+  const actor = await world.staff("owner");
+  const { routes, capabilities: offered } = (await world.get("/health", { key: null })).body;
+  for (const { method, path, supported } of routes) {
+    const address = path.replaceAll(/\{\w+\}/g, "80351110224678912");
+    const answer = await world.request(method, address, method === "GET" ? undefined : {}, { actor });
+    expect([method, path, answer.body.code !== "unsupported_operation"]).toEqual([method, path, supported]);
+    if (!supported) expect(answer.status).toBe(Number(status));
+    expect(["route_not_found", "method_not_allowed", "internal_error"]).not.toContain(answer.body.code);
+  }
+  const { paths } = world.app.http.document() as { paths: Record<string, object> };
+  const documented = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const listed = routes.map((entry: { method: string; path: string }) => `${entry.method} ${entry.path}`);
+  expect(listed.toSorted()).toEqual(documented.filter((name) => name !== "GET /problems/{code}").toSorted());
+  const unsupported = routes.filter((entry: { supported: boolean }) => !entry.supported);
+  expect(unsupported.every(({ path }: { path: string }) => /^\/(callsigns|roster)\//.test(path))).toBe(true);
+  for (const kind of offered.workflows) expect(listed).toContain(`POST /workflows/${String(kind)}`);
+  expect(Object.values({ ...offered.callsigns, ...offered.roster }).filter((isOn) => isOn === false)).toHaveLength(unsupported.length);
+});
+
+test("the whole service tells a holder of system.health.read why it is degraded, and a stranger only that it is", async () => {
+  const world = await createWorld();
+  const away = world.sandbox.faults.down(3000);
+  const deadline = performance.now() + 5000;
+  let said = (await world.get("/health")).body;
+  while (said.status === "ok" && performance.now() < deadline) said = (await world.get("/health")).body;
+  expect(said).toMatchObject({ success: true, status: "degraded", checks: { storage: { status: "pass" } } });
+  expect(said.checks.guild_state.reason ?? said.checks.discord_gateway.reason).toEqual(expect.any(String));
+  const stranger = (await world.get("/health", { key: null })).body;
+  expect(Object.values(stranger.checks).map((check) => Object.keys(check as object))).toEqual([["status"], ["status"], ["status"]]);
+  expect((await world.get("/readyz", { key: null })).status).toBe(200);
+  await away;
 });

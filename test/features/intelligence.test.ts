@@ -191,7 +191,15 @@ function createRooms(database: Database) {
   const clock = { now: () => new Date() };
   const grants = createGrantsService({ read: database.read, clock });
   const keyring = createKeyring(new Map([["k", Buffer.alloc(32, 1)]]));
-  const deps = { database, guildState: { members: () => [] }, grants, keyring, cursors: createCursors(key), clock, serversKey: key };
+  const deps = {
+    database,
+    guildState: { lookUp: () => Promise.resolve([]) },
+    grants,
+    keyring,
+    cursors: createCursors(key),
+    clock,
+    serversKey: key,
+  };
   return createIntelligence({ ...deps, isStaff: (userId) => userId === people[2] });
 }
 

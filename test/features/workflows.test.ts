@@ -4,10 +4,13 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
 import { workflowsCommands } from "../../src/features/workflows/workflows.commands.ts";
 import { kinds } from "../../src/features/workflows/workflows.kinds.ts";
-import type { Answer, Ground } from "./workflows-ground.ts";
+import type { Ground } from "./workflows-ground.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
 
 const reason = "Led the raid of last night.";
+const listing = { category: "raid", severity: "high", reason };
+const serverListing = { category: "raiding", severity: "high", member_policy: "flag", reason };
+const poaching = { kind: "report", offendingServerId: "1", victimServerId: "2", occurredAt: "2026-11-20T10:00:00.000Z" };
 const denial = { decision: "deny", reason: "There is not enough evidence." };
 const times = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -19,12 +22,12 @@ async function file(ground: Ground, kind: string, body: object, actor: string) {
 
 /** A user blacklist request that one approval decides. */
 async function singleApproval(ground: Ground, actor: string, user = freshId()) {
-  return file(ground, "blacklist-user", { user_id: user, reason, severity: "high", server_ids: [freshId()] }, actor);
+  return file(ground, "blacklist-user", { user_id: user, ...listing, server_ids: [freshId()] }, actor);
 }
 
 const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: object }> = {
   "blacklist-user": {
-    minimal: { discord_user_id: "1", reason },
+    minimal: { discord_user_id: "1", ...listing },
     full: {
       user_id: "1",
       reason,
@@ -40,7 +43,7 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
     },
   },
   "blacklist-server": {
-    minimal: { serverId: "1", reason },
+    minimal: { serverId: "1", category: "raiding", severity: "high", memberPolicy: "flag", reason },
     full: {
       server_id: "1",
       reason,
@@ -90,7 +93,7 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
     },
   },
   "server-merge": {
-    minimal: { sourceServerId: "1", targetServerId: "2" },
+    minimal: { sourceServerId: "1", targetServerId: "2", effectiveAt: "2027-01-01T00:00:00.000Z" },
     full: {
       source_server_id: "1",
       target_server_id: "2",
@@ -106,7 +109,7 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
     },
   },
   "alt-request": {
-    minimal: { userIds: ["1", "2"] },
+    minimal: { userIds: ["1", "2"], confidence: "suspected", basis: [{ type: "behaviour" }] },
     full: {
       user_ids: ["1", "2"],
       primary_user_id: "1",
@@ -135,7 +138,7 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
     },
   },
   poach: {
-    minimal: { offendingServerId: "1", victimServerId: "2" },
+    minimal: poaching,
     full: {
       kind: "agreement",
       party_server_ids: ["1", "2"],
@@ -230,8 +233,10 @@ test("creation refuses what names no subject, and points at fields as the client
     { actor },
   );
   expect(answer.body.errors.map((error: any) => [error.pointer, error.code]).toSorted()).toEqual([
+    ["/payload/category", "required"],
     ["/payload/createdBy", "server_owned"],
     ["/payload/reason", "required"],
+    ["/payload/severity", "required"],
     ["/payload/targetUserId", "invalid_snowflake"],
   ]);
   expect(await ground.database.read.workflowRequest.count()).toBe(0);
@@ -240,13 +245,8 @@ test("creation refuses what names no subject, and points at fields as the client
 
 test("200 creations at once get unique references without a gap", async () => {
   const ground = await createGround();
-  /** A busy storage asks to come again, as it may on a loaded machine; nothing else is asked twice. */
-  async function poach(tries = 5): Promise<Answer> {
-    const body = { offending_server_id: freshId(), victim_server_id: freshId() };
-    const answer = await ground.post("/workflows/poach", body, { scopes: "*,system.act" });
-    return answer.body.code === "storage_busy" && tries > 1 ? poach(tries - 1) : answer;
-  }
-  const answers = await Promise.all(times(200).map(() => poach()));
+  const bodies = times(200).map(() => withIds(poaching));
+  const answers = await Promise.all(bodies.map((body) => ground.post("/workflows/poach", body, { scopes: "*,system.act" })));
   expect(answers.map((answer) => answer.status)).toEqual(times(200).map(() => 201));
   const references = new Set(answers.map((answer) => answer.body.reference));
   expect(references).toEqual(new Set(times(200).map((number) => `PCH-REQ-${number.toString().padStart(6, "0")}`)));
@@ -265,7 +265,7 @@ test("the same kind about the same subject is open once, whoever asks at the sam
   const ground = await createGround();
   const user = freshId();
   const answers = await Promise.all(
-    times(8).map(() => ground.post("/workflows/blacklist-user", { user_id: user, reason }, { actor: ground.staff("moderator") })),
+    times(8).map(() => ground.post("/workflows/blacklist-user", { user_id: user, ...listing }, { actor: ground.staff("moderator") })),
   );
   expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
   expect(answers.find((answer) => answer.status === 409)?.body).toMatchObject({ code: "duplicate_open", reference: "BLU-REQ-000001" });
@@ -273,7 +273,7 @@ test("the same kind about the same subject is open once, whoever asks at the sam
   expect(other.duplicates).toEqual([{ reference: "BLU-REQ-000001", type: "blacklist-user", status: "pending" }]);
   const joined = await ground.post(
     "/workflows/blacklist-user",
-    { user_id: user, reason, on_duplicate: "join" },
+    { user_id: user, ...listing, on_duplicate: "join" },
     { actor: ground.staff("moderator") },
   );
   expect(joined.body.errors).toMatchObject([{ pointer: "/on_duplicate" }]);
@@ -286,11 +286,11 @@ test("a denied request cannot be filed again during its cool-down", async () => 
   expect(
     (await ground.post(`/workflows/blacklist-user/${reference}/decision`, denial, { actor: ground.staff("senior") })).body.status,
   ).toBe("denied");
-  const again = await ground.post("/workflows/blacklist-user", { user_id: user, reason }, { actor });
+  const again = await ground.post("/workflows/blacklist-user", { user_id: user, ...listing }, { actor });
   expect(again.body).toMatchObject({ status: 429, code: "cooldown", until: expect.any(String) });
   expect(Number(again.headers.get("retry-after"))).toBeGreaterThan(13 * 86_400);
   ground.pass(15 * 86_400);
-  expect((await ground.post("/workflows/blacklist-user", { user_id: user, reason }, { actor })).status).toBe(201);
+  expect((await ground.post("/workflows/blacklist-user", { user_id: user, ...listing }, { actor })).status).toBe(201);
 });
 
 test("a person files at most so many requests an hour and about one subject", async () => {
@@ -298,11 +298,11 @@ test("a person files at most so many requests an hour and about one subject", as
   const [actor, user] = [ground.staff("senior"), freshId()];
   await file(ground, "punishment", { user_id: user, action: "note", reason }, actor);
   await file(ground, "recruitment", { user_id: user, position: "mod" }, actor);
-  const third = await ground.post("/workflows/blacklist-user", { user_id: user, reason }, { actor });
+  const third = await ground.post("/workflows/blacklist-user", { user_id: user, ...listing }, { actor });
   expect(third.body).toMatchObject({ status: 429, code: "rate_limited" });
   await singleApproval(ground, actor);
   await singleApproval(ground, actor);
-  const fifth = await ground.post("/workflows/blacklist-user", { user_id: freshId(), reason }, { actor });
+  const fifth = await ground.post("/workflows/blacklist-user", { user_id: freshId(), ...listing }, { actor });
   expect(fifth.body.code).toBe("rate_limited");
   ground.pass(3601);
   await singleApproval(ground, actor);
@@ -361,7 +361,7 @@ test("a second listing strengthens the active record", async () => {
   const filed = await file(
     ground,
     "blacklist-user",
-    { user_id: user, reason, severity: "critical", evidence: ["seen it"] },
+    { user_id: user, ...listing, severity: "critical", evidence: ["seen it"] },
     ground.staff("moderator"),
   );
   await ground.post(`/workflows/blacklist-user/${filed.id}/decision`, { decision: "approve" }, { actor: ground.staff("senior") });
@@ -387,7 +387,7 @@ test("a server is listed with its other ids", async () => {
   const filed = await file(
     ground,
     "blacklist-server",
-    { server_id: freshId(), aliases: [freshId()], reason, grace_period: "2d" },
+    { server_id: freshId(), aliases: [freshId()], ...serverListing, grace_period: "2d" },
     ground.staff("moderator"),
   );
   for (const _ of times(2))
@@ -399,7 +399,7 @@ test("a server is listed with its other ids", async () => {
 test("two approvals are needed where the kind says so, from two people", async () => {
   const ground = await createGround();
   const [first, second] = [ground.staff("admin"), ground.staff("admin")];
-  const { id } = await file(ground, "blacklist-server", { server_id: freshId(), reason }, ground.staff("moderator"));
+  const { id } = await file(ground, "blacklist-server", { server_id: freshId(), ...serverListing }, ground.staff("moderator"));
   const approve = (actor: string) => ground.post(`/workflows/blacklist-server/${id}/decision`, { action: "approve" }, { actor });
   expect((await approve(first)).body).toMatchObject({
     status: "in_review",
@@ -516,13 +516,34 @@ test("the kind in the path must be the request's", async () => {
   const { id, reference } = await singleApproval(ground, ground.staff("moderator"));
   const actor = ground.staff("owner");
   const missing = await ground.post(`/workflows/punishment/PUN-REQ-000009/decision`, { decision: "approve" }, { actor });
-  for (const path of [`/workflows/punishment/${id}`, `/workflows/poach/${reference}`, `/workflows/nonsense/${id}`]) {
+  for (const path of [`/workflows/punishment/${id}`, `/workflows/poach/${reference}`]) {
     const answer = await ground.post(`${path}/decision`, { decision: "approve" }, { actor });
-    expect([403, 404]).toContain(answer.status);
-    if (answer.status === 404)
-      expect({ ...answer.body, request_id: "", instance: "" }).toEqual({ ...missing.body, request_id: "", instance: "" });
+    expect(answer.status).toBe(404);
+    expect({ ...answer.body, request_id: "", instance: "" }).toEqual({ ...missing.body, request_id: "", instance: "" });
     expect((await ground.get(path, { actor })).status).toBe(404);
   }
+});
+
+test("a kind that does not exist is a wrong path, whoever asks", async () => {
+  const ground = await createGround();
+  const { id } = await singleApproval(ground, ground.staff("moderator"));
+  for (const level of ["viewer", "owner"] as const) {
+    const asked = { actor: ground.staff(level) };
+    const answer = await ground.post(`/workflows/nonsense/${id}/decision`, { decision: "approve" }, asked);
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toEqual([expect.objectContaining({ pointer: "/type", in: "path" })]);
+  }
+  expect(await ground.database.read.workflowVote.count()).toBe(0);
+});
+
+test("a dry run, which is not offered yet, is refused and decides nothing", async () => {
+  const ground = await createGround();
+  const { id } = await singleApproval(ground, ground.staff("moderator"));
+  const path = `/workflows/blacklist-user/${id}/decision?dry_run=true`;
+  const answer = await ground.post(path, { decision: "approve" }, { actor: ground.staff("owner") });
+  expect(answer.status).toBe(422);
+  expect(answer.body.errors).toEqual([expect.objectContaining({ pointer: "/dry_run", in: "query" })]);
+  expect(await ground.database.read.workflowVote.count()).toBe(0);
 });
 
 test("decisions are understood in every spelling and refused by name when not offered", async () => {
@@ -645,7 +666,7 @@ test("filters, order and pages of the list", async () => {
 test("a repeated creation or decision with the same idempotency key has one effect", async () => {
   const ground = await createGround();
   const [actor, decider] = [ground.staff("moderator"), ground.staff("senior")];
-  const body = { user_id: freshId(), reason, server_ids: [freshId()] };
+  const body = { user_id: freshId(), ...listing, server_ids: [freshId()] };
   const headers = { "idempotency-key": "create-0001" };
   const first = await ground.post("/workflows/blacklist-user", body, { actor, headers });
   const again = await ground.post("/workflows/blacklist-user", body, { actor, headers });

@@ -38,6 +38,10 @@ export interface WorldOptions {
   ladder?: boolean;
   /** Log lines of the service, for tests that look for leaks. */
   log?: (line: string) => void;
+  /** Takes the way to end the world; it ends with the test unless told. */
+  onEnd?: (end: () => Promise<void>) => void;
+  /** Sees every answer before the test does; what it throws fails the request. */
+  onAnswer?: (asked: { method: string; path: string }, answer: Answer) => void;
 }
 
 /** The whole service on a fresh database, against its own sandbox of Discord. */
@@ -66,8 +70,9 @@ export interface World {
   restart(): Promise<void>;
 }
 
-/** @returns a world that ends with the test */
+/** @returns a world that ends with the test, unless `onEnd` says otherwise */
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
+  const { onEnd = onTestFinished } = options;
   const sandbox = await createSandbox();
   const guild = sandbox.createGuild({ name: "Harbour" });
   const database = await createEmptyCopy();
@@ -96,7 +101,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     return app;
   };
   let app = await start();
-  onTestFinished(async () => {
+  onEnd(async () => {
     await app.stop();
     await sandbox.stop();
     await database.remove();
@@ -120,7 +125,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json") === true;
-    return { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
+    const answer = { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
+    options.onAnswer?.({ method, path }, answer);
+    return answer;
   };
 
   let count = 0;
@@ -135,7 +142,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     guild,
     roles,
     key,
-    makeKey: async (scopes, delegation = "trusted") => (await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
+    makeKey: async (scopes, delegation = "trusted") =>
+      (await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
     async staff(level, name = `${level}${(count += 1).toString()}`) {
       const user = sandbox.createUser(name);
       guild.addMember(user, { roles: [roles[level]] });

@@ -2,7 +2,7 @@ import type { Database, Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import { presentAuditEntry } from "./audit.policy.ts";
 import { createRecorder } from "./audit.record.ts";
 import type { AuditVerification, AuditView } from "./audit.schema.ts";
@@ -41,7 +41,7 @@ export function createAuditService({ database, cursors }: { database: Database; 
 
     async list(call, query) {
       requirePermission(call, "audit.read");
-      const { limit, cursor, ...filters } = ListAuditQuery.parse(query);
+      const { limit, cursor, count, ...filters } = ListAuditQuery.parse(query);
       const before = cursor === undefined ? undefined : Number(cursors.decode("audit", filters, cursor)[0]);
       const rows = await database.read.auditEntry.findMany({
         where: { AND: [conditions(filters), before === undefined ? {} : { seq: { lt: before } }] },
@@ -50,12 +50,13 @@ export function createAuditService({ database, cursors }: { database: Database; 
       });
       const payloads = await database.read.auditPayload.findMany({ where: { seq: { in: rows.map((row) => row.seq) } } });
       const details = new Map(payloads.map((payload) => [payload.seq, payload]));
-      return toPage(
+      const page = toPage(
         rows,
         limit,
         (row) => presentAuditEntry(call, row, details.get(row.seq)),
         (last) => cursors.encode("audit", filters, [last.seq, last.id]),
       );
+      return withTotal(page, { count }, () => database.read.auditEntry.count({ where: conditions(filters) }));
     },
 
     async verify(call) {
@@ -65,7 +66,7 @@ export function createAuditService({ database, cursors }: { database: Database; 
   };
 }
 
-function conditions(filters: Omit<ReturnType<typeof ListAuditQuery.parse>, "limit" | "cursor">) {
+function conditions(filters: Omit<ReturnType<typeof ListAuditQuery.parse>, "limit" | "cursor" | "count">) {
   const { actor, action, action_prefix: prefix, target, subject, client, via, outcome, from, to } = filters;
   return {
     ...(actor !== undefined && { actorId: actor }),

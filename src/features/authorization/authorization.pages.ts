@@ -6,6 +6,7 @@ import { purposes, scopes } from "./authorization.schema.ts";
 import type { AuthorizationService } from "./authorization.service.ts";
 import type { ConsentNames } from "./consent-names.ts";
 import { textsOf } from "./authorization.policy.ts";
+import type { Ending } from "./endings.ts";
 import { endings } from "./endings.ts";
 import type { Site } from "./page-answers.ts";
 import { answer, baseOf, cookie, cookieName, isOwnForm, redirect, toResult } from "./page-answers.ts";
@@ -114,10 +115,14 @@ function resultPage(deps: PageDeps): HtmlPage {
       request: { params: ResultParams },
     },
     async ({ params }) => {
-      const ending = endings.find((known) => known === params.kind);
-      return answer(deps, ending === undefined ? 404 : 200, await endingPage(baseOf(deps), ending ?? "expired"));
+      if (!isEnding(params.kind)) return answer(deps, 404, await endingPage(baseOf(deps), "expired"));
+      return answer(deps, endings[params.kind], await endingPage(baseOf(deps), params.kind));
     },
   );
+}
+
+function isEnding(kind: string): kind is Ending {
+  return Object.hasOwn(endings, kind);
 }
 
 function stylePage(): HtmlPage {

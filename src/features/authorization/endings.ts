@@ -1,19 +1,19 @@
 import type { AuthorizationSession } from "../../generated/sqlite/client.ts";
 import { isOpen } from "./authorization.policy.ts";
 
-/** How a visit can end; each has its own page. */
-export const endings = [
-  "done",
-  "declined",
-  "wrong-account",
-  "expired",
-  "used",
-  "other-browser",
-  "discord-unreachable",
-  "scope-missing",
-  "failed",
-] as const;
-export type Ending = (typeof endings)[number];
+/** How a visit can end; each has its own page, with this status. */
+export const endings = {
+  done: 200,
+  declined: 200,
+  "wrong-account": 403,
+  expired: 410,
+  used: 410,
+  "other-browser": 403,
+  "discord-unreachable": 503,
+  "scope-missing": 403,
+  failed: 400,
+} as const;
+export type Ending = keyof typeof endings;
 
 /** The page of a session that has ended; undefined while it still waits. An unknown address is as good as an expired one. */
 export function endingOf(session: Pick<AuthorizationSession, "status" | "failure" | "expiresAt"> | null, now: Date): Ending | undefined {

@@ -5,7 +5,7 @@ import type { ListBlacklistQuery } from "./blacklist.schema.ts";
 type Where = Prisma.BlacklistRecordWhereInput;
 
 interface Asked {
-  filters: Omit<ReturnType<typeof ListBlacklistQuery.parse>, "limit" | "cursor">;
+  filters: Omit<ReturnType<typeof ListBlacklistQuery.parse>, "limit" | "cursor" | "count">;
   now: Date;
   position: Position | undefined;
   readsConfidential: boolean;

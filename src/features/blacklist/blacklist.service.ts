@@ -5,9 +5,10 @@ import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { ListQuery } from "../../kernel/fields.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import { conditions } from "./blacklist.filters.ts";
@@ -88,25 +89,24 @@ export function createBlacklistService({ database, audit, matches, standing, cur
     /** Records, newest first. */
     async list(call: Call, query: ListBlacklistQuery): Promise<Page<BlacklistView>> {
       requirePermission(call, "blacklist.read");
-      const { limit, cursor, ...filters } = ListBlacklistQuery.parse(query);
+      const { limit, cursor, count, ...filters } = ListBlacklistQuery.parse(query);
       const now = clock.now();
       const position = cursor === undefined ? undefined : cursors.decode("blacklist", filters, cursor);
+      const readsConfidential = can(call, "blacklist.read_confidential");
+      const asked = { filters, now, readsConfidential, dialect: database.dialect };
       const rows = await database.read.blacklistRecord.findMany({
-        where: conditions({
-          filters,
-          now,
-          position,
-          readsConfidential: can(call, "blacklist.read_confidential"),
-          dialect: database.dialect,
-        }),
+        where: conditions({ ...asked, position }),
         orderBy: [{ createdAt: "desc" }, { id: "desc" }],
         take: limit + 1,
       });
-      return toPage(
+      const page = toPage(
         rows,
         limit,
         (row) => visibleRecord(call, presentRecord(row, now)),
         (last) => cursors.encode("blacklist", filters, [last.createdAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () =>
+        database.read.blacklistRecord.count({ where: conditions({ ...asked, position: undefined }) }),
       );
     },
 
@@ -170,7 +170,7 @@ export function createBlacklistService({ database, audit, matches, standing, cur
     },
 
     /** Every version of a record, newest first. */
-    async history(call: Call, key: string, query: { limit: number; cursor?: string | undefined }): Promise<Page<BlacklistVersionView>> {
+    async history(call: Call, key: string, query: ListQuery): Promise<Page<BlacklistVersionView>> {
       requirePermission(call, "blacklist.read");
       const { id } = await find(key);
       const before = query.cursor === undefined ? undefined : Number(cursors.decode("blacklist_history", { id }, query.cursor)[0]);
@@ -179,7 +179,7 @@ export function createBlacklistService({ database, audit, matches, standing, cur
         orderBy: { revision: "desc" },
         take: query.limit + 1,
       });
-      return toPage(
+      const page = toPage(
         rows,
         query.limit,
         (row) => ({
@@ -190,6 +190,7 @@ export function createBlacklistService({ database, audit, matches, standing, cur
         }),
         (last) => cursors.encode("blacklist_history", { id }, [last.revision, id]),
       );
+      return withTotal(page, query, () => database.read.blacklistVersion.count({ where: { recordId: id } }));
     },
 
     ...createSweep({ database, records, clock }),

@@ -1,10 +1,6 @@
 import { can, type Call } from "../../kernel/call.ts";
 import type { CheckView } from "./health.schema.ts";
 
-export const healthPermissions = {
-  "system.health.read": "See the details of health checks, the commit and the metrics",
-} as const;
-
 /** Whether a caller sees more than the status of a check. */
 export function canSeeDetails(call: Call): boolean {
   return can(call, "system.health.read");

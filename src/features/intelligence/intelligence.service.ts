@@ -14,7 +14,7 @@ import { createUserServersService } from "./user-servers.service.ts";
 
 export interface IntelligenceDeps {
   database: Database;
-  guildState: Pick<GuildState, "members">;
+  guildState: Pick<GuildState, "lookUp">;
   grants: GrantsService;
   keyring: Keyring;
   cursors: Cursors;

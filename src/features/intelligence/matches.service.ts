@@ -5,7 +5,7 @@ import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { GrantsService } from "../authorization/grants.service.ts";
 import type { BlacklistIndex } from "./blacklist-index.ts";
 import { intelligencePermissions, presentMatch, presentUser } from "./intelligence.policy.ts";
@@ -34,7 +34,7 @@ export interface MatchesDeps {
   database: Database;
   /** The records by subject, for answers; the rows of the transaction decide matches. */
   index: BlacklistIndex;
-  guildState: Pick<GuildState, "members">;
+  guildState: Pick<GuildState, "lookUp">;
   grants: GrantsService;
   servers: Pick<UserServersService, "detailsOf">;
   cursors: Cursors;
@@ -65,25 +65,25 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
 
     async list(call, userId, query) {
       requirePermission(call, intelligencePermissions.matches);
-      const { limit, cursor, ...filters } = ListMatchesQuery.parse(query);
+      const { limit, cursor, count, ...filters } = ListMatchesQuery.parse(query);
       await grants.requireGrant(userId);
       const now = clock.now();
       const bound = { userId, ...filters };
+      const wanted = { AND: [{ userId }, conditions(filters, now)] };
       const rows = await database.read.match.findMany({
-        where: {
-          AND: [{ userId }, conditions(filters, now), cursor === undefined ? {} : olderThan(cursors.decode("matches", bound, cursor))],
-        },
+        where: { AND: [wanted, cursor === undefined ? {} : olderThan(cursors.decode("matches", bound, cursor))] },
         orderBy: [{ firstSeenAt: "desc" }, { id: "desc" }],
         take: limit + 1,
       });
       const details = await servers.detailsOf(userId, hashesOf(rows));
-      const user = presentUser(userId, guildState.members(userId));
-      return toPage(
+      const user = presentUser(userId, await guildState.lookUp(userId));
+      const page = toPage(
         rows,
         limit,
         (row) => presentMatch(call, row, user, row.serverId === null ? undefined : details.get(hashOf(row.serverId)), now),
         (last) => cursors.encode("matches", bound, [last.firstSeenAt.toISOString(), last.id]),
       );
+      return withTotal(page, { count }, () => database.read.match.count({ where: wanted }));
     },
   };
 

@@ -3,7 +3,7 @@ import type { UserServer } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { Keyring } from "../../kernel/secrets.ts";
 import type { GrantsService } from "../authorization/grants.service.ts";
 import { intelligencePermissions, presentUserServer, ServerDetails } from "./intelligence.policy.ts";
@@ -100,7 +100,7 @@ export function createUserServersService({
 
     async list(call, userId, query) {
       requirePermission(call, intelligencePermissions.servers, { own: userId });
-      const { limit, cursor } = ListServersQuery.parse(query);
+      const { limit, cursor, count } = ListServersQuery.parse(query);
       await grants.requireGrant(userId, "guilds");
       const after = cursor === undefined ? undefined : cursors.decode("user-servers", { userId }, cursor)[1];
       const rows = await database.read.userServer.findMany({
@@ -108,12 +108,13 @@ export function createUserServersService({
         orderBy: { serverHash: "asc" },
         take: limit + 1,
       });
-      return toPage(
+      const page = toPage(
         rows,
         limit,
         (row) => present(call, row),
         (last) => cursors.encode("user-servers", { userId }, ["", last.serverHash]),
       );
+      return withTotal(page, { count }, () => database.read.userServer.count({ where: { userId } }));
     },
 
     async detailsOf(userId, hashes) {

@@ -5,7 +5,7 @@ import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError, fieldError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
@@ -127,11 +127,13 @@ export function createKeysService({ database, audit, permissions, cursors, peppe
     },
 
     /** Every key, oldest first, revoked ones too. */
-    async list(call: Call, { limit, cursor }: KeysListQuery): Promise<Page<KeyView>> {
+    async list(call: Call, query: KeysListQuery): Promise<Page<KeyView>> {
       requirePermission(call, keysPolicy.list);
+      const { limit, cursor } = query;
       const after = cursor === undefined ? "" : cursors.decode("keys", {}, cursor)[1];
       const rows = await database.read.apiKey.findMany({ where: { id: { gt: after } }, orderBy: { id: "asc" }, take: limit + 1 });
-      return toPage(rows, limit, presentKey, (last) => cursors.encode("keys", {}, [last.id, last.id]));
+      const page = toPage(rows, limit, presentKey, (last) => cursors.encode("keys", {}, [last.id, last.id]));
+      return withTotal(page, query, () => database.read.apiKey.count());
     },
 
     /**

@@ -57,7 +57,7 @@ export function requireHeld(call: Call, granted: readonly string[]): void {
 
 /** @throws ProblemError precondition_failed when the caller read another revision; `found` is null when there is no record */
 export function requireRevision(ifMatch: number | undefined, found: number | null): void {
-  if (ifMatch === undefined || ifMatch === found) return;
+  if (ifMatch === undefined || ifMatch === (found ?? 0)) return;
   throw new ProblemError("precondition_failed", { extra: { current_etag: found === null ? null : `"v${found.toString()}"` } });
 }
 

@@ -67,5 +67,6 @@ export const ReplaceRolePermissionsInput = z
   .meta({ id: "ReplaceRolePermissionsInput", description: "The full set: a key in neither list follows the level of the role" });
 export type ReplaceRolePermissionsInput = z.infer<typeof ReplaceRolePermissionsInput>;
 
-export const PermissionsListQuery = z.object(listQuery);
+/** Without paging the whole catalog comes at once. */
+export const PermissionsListQuery = z.object({ ...listQuery, limit: listQuery.limit.default(200) });
 export type PermissionsListQuery = z.infer<typeof PermissionsListQuery>;

@@ -3,7 +3,7 @@ import type { Call } from "../../kernel/call.ts";
 import { requirePermission, requireWrite } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import { catalog, knownPermissions } from "./catalog.ts";
 import {
@@ -77,16 +77,19 @@ export function createPermissionsService({ database, audit, standing, cursors }:
     requireRevision,
 
     /** The definitions of all permissions, ordered by key. */
-    async catalog(call: Call, { limit, cursor }: PermissionsListQuery): Promise<Page<CatalogView>> {
+    async catalog(call: Call, query: PermissionsListQuery): Promise<Page<CatalogView>> {
       requirePermission(call, permissionsPolicy.catalog);
+      const { limit, cursor } = query;
       const after = cursor === undefined ? "" : cursors.decode("permissions.catalog", {}, cursor)[1];
       const rows = catalog.filter((entry) => entry.key > after).slice(0, limit + 1);
-      return toPage(rows, limit, presentCatalogEntry, (last) => cursors.encode("permissions.catalog", {}, [last.key, last.key]));
+      const page = toPage(rows, limit, presentCatalogEntry, (last) => cursors.encode("permissions.catalog", {}, [last.key, last.key]));
+      return withTotal(page, query, () => catalog.length);
     },
 
     /** What every staff role holds, ordered by key. */
-    async roles(call: Call, { limit, cursor }: PermissionsListQuery): Promise<Page<RolePermissionsView>> {
+    async roles(call: Call, query: PermissionsListQuery): Promise<Page<RolePermissionsView>> {
       requirePermission(call, permissionsPolicy.roles);
+      const { limit, cursor } = query;
       const after = cursor === undefined ? "" : cursors.decode("permissions.roles", {}, cursor)[1];
       const rows = standing
         .roles()
@@ -94,7 +97,8 @@ export function createPermissionsService({ database, audit, standing, cursors }:
         .toSorted(byKey)
         .slice(0, limit + 1);
       const present = (role: StaffRoleRecord): RolePermissionsView => presentRolePermissions(role, { withEffective: false });
-      return toPage(rows, limit, present, (last) => cursors.encode("permissions.roles", {}, [last.key, last.key]));
+      const page = toPage(rows, limit, present, (last) => cursors.encode("permissions.roles", {}, [last.key, last.key]));
+      return withTotal(page, query, () => standing.roles().length);
     },
 
     /** @throws ProblemError record_not_found */

@@ -4,7 +4,7 @@ import type { Call } from "../../kernel/call.ts";
 import { requirePermission, requireWrite } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { StaffRoleRecord, Standings } from "../permissions/standing.ts";
@@ -75,14 +75,16 @@ export function createStaffRolesService({ database, audit, guildState, standing,
 
   return {
     /** Staff roles, highest rank first. */
-    async list(call: Call, { limit, cursor }: StaffRolesListQuery): Promise<Page<StaffRoleView>> {
+    async list(call: Call, query: StaffRolesListQuery): Promise<Page<StaffRoleView>> {
       requirePermission(call, staffPolicy.roles);
+      const { limit, cursor } = query;
       const position = cursor === undefined ? undefined : cursors.decode("staffroles", {}, cursor);
       const all = standing.roles().toSorted((a, b) => b.rank - a.rank || (a.key < b.key ? -1 : 1));
       const isAfter = (role: StaffRoleRecord): boolean =>
         position === undefined || role.rank < Number(position[0]) || (role.rank === Number(position[0]) && role.key > position[1]);
       const rows = all.filter(isAfter).slice(0, limit + 1);
-      return toPage(rows, limit, present, (last) => cursors.encode("staffroles", {}, [last.rank, last.key]));
+      const page = toPage(rows, limit, present, (last) => cursors.encode("staffroles", {}, [last.rank, last.key]));
+      return withTotal(page, query, () => all.length);
     },
 
     /** @throws ProblemError record_not_found */

@@ -6,7 +6,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../permissions/standing.ts";
@@ -88,7 +88,8 @@ export function createStaffService({ database, audit, guildState, standing, perm
       const profiles = new Map(rows.map((row) => [row.userId, row]));
       const present = (one: Standing): StaffEntryView => presentEntry(one, profiles.get(one.id));
       const page = toPage(found, limit, present, (last) => cursors.encode("staff", query, [last.rank, last.id]));
-      return { ...page, meta: freshnessMeta(guildState, clock.now()) };
+      const meta = freshnessMeta(guildState, clock.now());
+      return withTotal({ ...page, meta }, query, () => all.filter(({ id }) => matches(standing.of(id), query, inDepartment)).length);
     },
   };
 }

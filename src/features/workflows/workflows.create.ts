@@ -41,7 +41,7 @@ export function createFiling(parts: CreateParts) {
   async function create(call: Call, type: WorkflowKind, body: unknown): Promise<CreationAnswer> {
     requireWrite(call, `workflows.${type}.create`);
     const kind = kinds[type];
-    const intake = understand(kind, body, parts.clock.now());
+    const intake = understand(kind, body);
     const answer = await database.write(call, async (tx): Promise<CreationAnswer> => {
       const subjects = subjectRows(kind, intake.payload);
       const duplicates = await checkFiling(tx, { type, kind, subjects, limits: filing });

@@ -12,7 +12,12 @@ export function text(min: number, max: number) {
 }
 
 export const Reason = text(10, 2000).meta({ description: "Why, in 10 to 2,000 characters" });
-export const ids = z.array(Snowflake).max(100);
+/** Discord ids, at most so many. A second `.max()` on one list would not reach the document. */
+export function idsUpTo(max: number) {
+  return z.array(Snowflake).max(max);
+}
+
+export const ids = idsUpTo(100);
 
 /** A list for which a client may send its only entry bare. */
 export function listOf<List extends z.ZodType>(list: List) {

@@ -9,7 +9,7 @@ type Where = Prisma.WorkflowRequestWhereInput;
 
 interface Asked {
   call: Call;
-  filters: Omit<ReturnType<typeof ListWorkflowsQuery.parse>, "limit" | "cursor">;
+  filters: Omit<ReturnType<typeof ListWorkflowsQuery.parse>, "limit" | "cursor" | "count">;
   now: Date;
   position: Position | undefined;
   dialect: "sqlite" | "postgres";

@@ -19,13 +19,13 @@ const maxExtraBytes = 4096;
  * Understand a creation body: flat or wrapped in `payload`, camelCase or snake_case, with the kind's aliases. Unknown fields are kept.
  * @throws ZodError whose paths are spelled as the client sent them
  */
-export function understand(kind: Kind, body: unknown, now: Date): Intake {
+export function understand(kind: Kind, body: unknown): Intake {
   const parsedBody = z.record(z.string(), z.unknown()).parse(body, { reportInput: true });
   const known = new Set([...Object.keys(kind.payload.shape), ...Object.keys(CommonFields.shape)]);
   const { fields, sent, issues, wrapper } = collect(parsedBody, kind.aliases, known);
   const warnings: Warning[] = [];
   kind.prepare?.(fields);
-  for (const [field, value] of assume(kind, fields, now)) {
+  for (const [field, value] of assume(kind, fields)) {
     warnings.push({
       code: "field_assumed",
       pointer: `/${[...wrapper, field].join("/")}`,
@@ -65,11 +65,11 @@ export function understand(kind: Kind, body: unknown, now: Date): Intake {
 }
 
 /** Fill what the kind assumes, in its order; returns what was filled. */
-function assume(kind: Kind, fields: Map<string, unknown>, now: Date): [string, unknown][] {
+function assume(kind: Kind, fields: Map<string, unknown>): [string, unknown][] {
   const filled: [string, unknown][] = [];
   for (const [field, guess] of Object.entries(kind.assumed ?? {})) {
     if (fields.has(field)) continue;
-    const value = guess(Object.fromEntries(fields), now);
+    const value = guess(Object.fromEntries(fields));
     if (value === undefined) continue;
     fields.set(field, value);
     filled.push([field, value]);

@@ -16,8 +16,8 @@ export interface Subject {
 interface KindSpec<Payload extends z.ZodObject> {
   prefix: string;
   payload: Payload;
-  /** A first value for a needed field whose absence says little; the client is told. `undefined` leaves the field missing. */
-  assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>, now: Date) => unknown>>;
+  /** What a needed field is when it was not sent but the others say it; the client is told. `undefined` leaves the field missing. */
+  assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>;
   /** Other names clients use, besides camelCase, to the payload's own. */
   aliases: Readonly<Record<string, string>>;
   /** Bring fields that clients spread differently into the payload's form, before it is checked. */
@@ -49,7 +49,6 @@ const ofUser = { target_id: "user_id", target_user_id: "user_id", discord_user_i
 const user = (id: string): Subject => ({ kind: "user", id });
 const server = (id: string): Subject => ({ kind: "server", id });
 const listingEffects = ["blacklist.create", "matches.recompute"] as const;
-const listingAssumed = { category: () => "other", severity: () => "medium" };
 const snowflake = "80351110224678912";
 const otherSnowflake = "80351110224678913";
 
@@ -58,7 +57,6 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
   "blacklist-server": kind({
     prefix: "BLS",
     payload: servers.BlacklistServerPayload,
-    assumed: { ...listingAssumed, member_policy: () => "flag" },
     aliases: {
       target_id: "server_id",
       target_server_id: "server_id",
@@ -87,7 +85,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
   "blacklist-user": kind({
     prefix: "BLU",
     payload: people.BlacklistUserPayload,
-    assumed: { ...listingAssumed, scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },
+    assumed: { scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },
     aliases: ofUser,
     approvals: ({ scope, severity }) => (scope === "network" || severity === "critical" ? 2 : 1),
     clocks: { firstTouch: 6 * hour, decision: 48 * hour, expiry: 30 * day },
@@ -135,7 +133,6 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
   "server-merge": kind({
     prefix: "SMR",
     payload: servers.ServerMergePayload,
-    assumed: { effective_at: (_fields, now) => now.toISOString() },
     aliases: {
       source_id: "source_server_id",
       source_guild_id: "source_server_id",
@@ -153,7 +150,6 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
   "alt-request": kind({
     prefix: "ALT",
     payload: people.AltRequestPayload,
-    assumed: { confidence: () => "suspected", basis: ({ reason }) => (reason === undefined ? [] : [{ type: "other", note: reason }]) },
     aliases: {
       ...mapValues(ofUser, "primary_user_id"),
       user_id: "primary_user_id",
@@ -193,11 +189,6 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
   poach: kind({
     prefix: "PCH",
     payload: servers.PoachPayload,
-    assumed: {
-      kind: (fields) =>
-        fields["party_server_ids"] !== undefined ? "agreement" : fields["from_server_id"] !== undefined ? "clearance" : "report",
-      occurred_at: (fields, now) => (fields["kind"] === "report" ? now.toISOString() : undefined),
-    },
     aliases: {
       ...ofUser,
       offender_ids: "offender_user_ids",

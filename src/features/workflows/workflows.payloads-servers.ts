@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Duration, Snowflake, Timestamp } from "../../kernel/fields.ts";
-import { ids, listOf, Reason, text } from "./workflows.fields.ts";
+import { ids, idsUpTo, listOf, Reason, text } from "./workflows.fields.ts";
 import { severities } from "./workflows.payloads.ts";
 
 export const serverCategories = [
@@ -29,7 +29,7 @@ export const BlacklistServerPayload = z
     grace_period: Duration.default("P7D").meta({ description: "How long members may take to leave" }),
     min_tenure: Duration.optional(),
     exempt_user_ids: ids.default([]),
-    aliases: ids.max(20).default([]).meta({ description: "Other ids of the same server" }),
+    aliases: idsUpTo(20).default([]).meta({ description: "Other ids of the same server" }),
     duration: Duration.nullable().optional().meta({ description: "null: permanent" }),
     review_after: Duration.default("P180D"),
   })
@@ -61,38 +61,47 @@ export const ServerMergePayload = z
   })
   .meta({ id: "ServerMergePayload" });
 
+const Kind = z.enum(["report", "agreement", "clearance"]);
+
 const required = {
   report: ["offending_server_id", "victim_server_id", "occurred_at"],
   agreement: ["party_server_ids"],
   clearance: ["user_id", "from_server_id", "to_server_id"],
 } as const;
 
+const needed = (kind: keyof typeof required) => ({ description: `Needed when the kind is ${kind}` });
+
 export const PoachPayload = z
   .object({
-    kind: z.enum(["report", "agreement", "clearance"]),
+    kind: Kind,
     reason: Reason.optional(),
-    offender_user_ids: listOf(ids.max(20)).default([]),
-    offending_server_id: Snowflake.optional(),
-    victim_server_id: Snowflake.optional(),
-    target_user_ids: ids.max(50).default([]),
+    offender_user_ids: listOf(idsUpTo(20)).default([]),
+    offending_server_id: Snowflake.optional().meta(needed("report")),
+    victim_server_id: Snowflake.optional().meta(needed("report")),
+    target_user_ids: idsUpTo(50).default([]),
     method: z.enum(["dm", "invite", "offer", "ad", "role_offer", "other"]).default("other"),
-    occurred_at: Timestamp.optional(),
-    party_server_ids: z.array(Snowflake).min(2).max(10).optional(),
+    occurred_at: Timestamp.optional().meta(needed("report")),
+    party_server_ids: z.array(Snowflake).min(2).max(10).optional().meta(needed("agreement")),
     covers: z.enum(["staff", "members", "both"]).default("both"),
     cooling_off_days: z.int().min(0).max(365).default(30),
     starts_at: Timestamp.optional(),
     ends_at: Timestamp.optional(),
     terms: text(0, 4000).optional(),
-    signatories: ids.max(20).default([]),
-    user_id: Snowflake.optional(),
-    from_server_id: Snowflake.optional(),
-    to_server_id: Snowflake.optional(),
+    signatories: idsUpTo(20).default([]),
+    user_id: Snowflake.optional().meta(needed("clearance")),
+    from_server_id: Snowflake.optional().meta(needed("clearance")),
+    to_server_id: Snowflake.optional().meta(needed("clearance")),
     valid_until: Timestamp.optional(),
   })
-  .superRefine((payload, context) => {
-    for (const field of required[payload.kind]) {
-      if (payload[field] !== undefined) continue;
-      context.addIssue({ code: "custom", path: [field], message: `A ${payload.kind} needs this.`, params: { code: "required" } });
-    }
-  })
+  .superRefine(
+    (payload, context) => {
+      for (const field of required[payload.kind]) {
+        if (payload[field] !== undefined) continue;
+        const message = `${needed(payload.kind).description}.`;
+        context.addIssue({ code: "custom", path: [field], message, params: { code: "required" } });
+      }
+    },
+    // Beside other wrong fields too, so that one answer names them all.
+    { when: ({ value }) => z.object({ kind: Kind }).safeParse(value).success },
+  )
   .meta({ id: "PoachPayload" });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Duration, Snowflake, Timestamp } from "../../kernel/fields.ts";
-import { ids, listOf, Reason, text } from "./workflows.fields.ts";
+import { ids, idsUpTo, listOf, Reason, text } from "./workflows.fields.ts";
 
 export const severities = ["low", "medium", "high", "critical"] as const;
 const length = Duration.nullable().optional().meta({ description: "null: permanent" });
@@ -45,7 +45,7 @@ export const BlacklistUserPayload = z
 
 const Interview = z.strictObject({
   at: Timestamp.optional(),
-  panel: ids.max(10).optional(),
+  panel: idsUpTo(10).optional(),
   score: z.int().min(0).max(100).optional(),
   notes: text(0, 2000).optional(),
 });
@@ -115,6 +115,7 @@ export const PunishmentPayload = z
   .refine((payload) => payload.action !== "demotion" || payload.demote_to !== undefined, {
     path: ["demote_to"],
     message: "A demotion names the role it leads to.",
+    params: { code: "required" },
   })
   .meta({ id: "PunishmentPayload" });
 
@@ -141,8 +142,8 @@ export const InvestigationPayload = z
     category: z.enum(["conduct", "abuse_of_power", "leak", "alt", "poaching", "security", "other"]).default("other"),
     confidential: z.boolean().default(false),
     lead_user_id: Snowflake.optional(),
-    team_user_ids: ids.max(20).default([]),
-    conflict_user_ids: ids.max(20).default([]),
+    team_user_ids: idsUpTo(20).default([]),
+    conflict_user_ids: idsUpTo(20).default([]),
     interim: z.enum(["none", "suspend_permissions", "remove_from_queue"]).default("none"),
     due_at: Timestamp.optional(),
   })

@@ -5,16 +5,19 @@ import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
 import { DecisionBody } from "./workflows.decision.ts";
 import { CommonFields } from "./workflows.fields.ts";
-import { kinds } from "./workflows.kinds.ts";
+import { kindOf, kinds } from "./workflows.kinds.ts";
 import { CreationAnswer, DecisionAnswer, ListWorkflowsQuery, WorkflowView } from "./workflows.schema.ts";
 import type { WorkflowsService } from "./workflows.service.ts";
 
 const tags = ["workflows"];
 const type = z
   .string()
-  .max(40)
+  .refine((name) => kindOf(name) !== undefined, { error: `Name one of ${workflowKinds.join(", ")}.`, params: { code: "unknown_kind" } })
   .meta({ description: "Kind of request, with hyphens or underscores, in any case", example: "blacklist-user" });
 const key = z.string().min(1).max(64).meta({ description: "Id or reference, in any case", example: "BLU-REQ-000001" });
+const DecideQuery = z.object({
+  dry_run: z.literal("false", "A dry run is not offered yet.").optional().meta({ description: "Not offered yet" }),
+});
 const DecideParams = z.object({ type, website_id: key });
 const GetParams = z.object({ type, id: key });
 
@@ -27,14 +30,20 @@ function pascalCase(kind: WorkflowKind): string {
   return kind.replaceAll(/(^|-)([a-z])/g, (_whole, _hyphen: string, letter: string) => letter.toUpperCase());
 }
 
+const OtherSpelling = z.looseObject({}).meta({
+  description: "The same fields in `payload`, in camelCase or under other names for ids, with any fields of the client's own",
+});
+
 /** Any object passes the door and the verb understands it; the second form documents what it understands best. */
 function bodyOf(kind: WorkflowKind) {
   const { payload, assumed = {} } = kinds[kind];
+  // What is only taken from other fields is documented as needed: a client that sends it depends on no guess.
+  const optional = Object.entries(assumed).filter(([, guess]) => guess({}) !== undefined);
   const documented = z
     .object({ ...payload.shape, ...CommonFields.shape })
-    .partial(Object.fromEntries(Object.keys(assumed).map((field) => [field, true])) as Record<string, never>)
+    .partial(Object.fromEntries(optional.map(([field]) => [field, true])) as Record<string, never>)
     .meta({ id: `${pascalCase(kind)}Request` });
-  return z.union([z.looseObject({}), documented]);
+  return z.union([OtherSpelling, documented]);
 }
 
 function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
@@ -46,7 +55,7 @@ function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
       tags,
       summary: `File a ${kind} request`,
       description:
-        "The fields may stand flat or in `payload`, in snake_case or camelCase. Unknown fields are kept and reported in `warnings`; names only the service gives are refused.",
+        "The fields may stand flat or in `payload`, in snake_case or camelCase. A needed field that is missing is refused by name. Unknown fields are kept and reported in `warnings`; names only the service gives are refused.",
       access: { permission: `workflows.${kind}.create` },
       request: { body: bodyOf(kind), example: kinds[kind].example },
       success: {
@@ -80,7 +89,12 @@ function decisionRoute(workflows: WorkflowsService): Route {
       description:
         "An approval below the needed number is a vote: `final` is false. A denial needs a reason of 10 to 1,000 characters. The same decision by the same person again answers `replayed`.",
       access: { permission: "workflows.{type}.decide" },
-      request: { params: DecideParams, body: z.union([z.looseObject({}), DecisionBody]), example: { decision: "approve" } },
+      request: {
+        params: DecideParams,
+        query: DecideQuery,
+        body: z.union([z.looseObject({}), DecisionBody]),
+        example: { decision: "approve" },
+      },
       success: {
         status: 200,
         shape: "flat",

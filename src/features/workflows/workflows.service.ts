@@ -7,7 +7,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import { createEffects } from "./effects.ts";
@@ -98,13 +98,14 @@ export function createWorkflowsService(parts: WorkflowsParts) {
     /** Requests the caller may see, newest first unless told. */
     async list(call: Call, query: ListWorkflowsQuery): Promise<Page<WorkflowView>> {
       requirePermission(call, "workflows.read");
-      const { limit, cursor, ...filters } = ListWorkflowsQuery.parse(query);
+      const { limit, cursor, count, ...filters } = ListWorkflowsQuery.parse(query);
       const now = clock.now();
       const bound = { ...filters, ...(filters.requester === "@me" && { requester: call.actor?.id ?? "" }) };
       const position = cursor === undefined ? undefined : cursors.decode("workflows", bound, cursor);
+      const asked = { call, filters: bound, now, dialect: database.dialect };
       const direction: Prisma.SortOrder = filters.sort === "created_at" ? "asc" : "desc";
       const rows = await database.read.workflowRequest.findMany({
-        where: conditions({ call, filters: bound, now, position, dialect: database.dialect }),
+        where: conditions({ ...asked, position }),
         include: whole,
         orderBy: [{ createdAt: direction }, { id: direction }],
         take: limit + 1,
@@ -112,7 +113,10 @@ export function createWorkflowsService(parts: WorkflowsParts) {
       const views = new Map<string, WorkflowView>();
       for (const row of rows.slice(0, limit)) views.set(row.id, await present(call, row, now));
       const viewOf = (row: Request): WorkflowView => views.get(row.id) ?? presentRequest(call, row, { guildState, now, context: null });
-      return toPage(rows, limit, viewOf, (last) => cursors.encode("workflows", bound, [last.createdAt.toISOString(), last.id]));
+      const page = toPage(rows, limit, viewOf, (last) => cursors.encode("workflows", bound, [last.createdAt.toISOString(), last.id]));
+      return withTotal(page, { count }, () =>
+        database.read.workflowRequest.count({ where: conditions({ ...asked, position: undefined }) }),
+      );
     },
   };
 }

@@ -1,0 +1,162 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, test } from "vitest";
+import type { Answer, AskOptions } from "../support/world.ts";
+import type { Schema } from "./document.ts";
+import { document, documentedRoutes, filing, freshExample } from "./document.ts";
+import { createJudge } from "./judge.ts";
+import { authorize, shareWorld } from "./world.ts";
+
+const shared = shareWorld();
+const operations = documentedRoutes.map(({ method, path, operation }) => ({ name: `${method} ${path}`, operation }));
+
+function everyObject(node: unknown, path = "#"): { path: string; node: Schema }[] {
+  if (typeof node !== "object" || node === null) return [];
+  const inner = Object.entries(node).flatMap(([key, value]) => everyObject(value, `${path}/${key}`));
+  return [{ path, node }, ...inner];
+}
+
+const resolve = (reference: string): unknown =>
+  reference
+    .replace("#/", "")
+    .split("/")
+    .reduce<unknown>((node, step) => (node as Schema | undefined)?.[step], document);
+
+describe("the document", () => {
+  test("is served as it is made", async () => {
+    const { status, body } = await shared.world.get("/openapi.json", { key: null });
+    expect(status).toBe(200);
+    expect(body.openapi).toBe("3.1.0");
+    expect(body).toEqual({ ...document, servers: body.servers });
+  });
+
+  test("has unique operation ids, and every reference resolves", () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(ids.length).toBeGreaterThan(40);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+    const references = everyObject(document).flatMap(({ node }) => (typeof node["$ref"] === "string" ? [node["$ref"]] : []));
+    expect(references.length).toBeGreaterThan(200);
+    expect(references.filter((reference) => resolve(reference) === undefined)).toEqual([]);
+  });
+
+  test("uses every schema it defines", () => {
+    const text = JSON.stringify(document);
+    expect(Object.keys(document.components.schemas).filter((name) => !text.includes(`"#/components/schemas/${name}"`))).toEqual([]);
+  });
+
+  test("has no schema that contradicts itself: a field that may be null can be null", () => {
+    const both = everyObject(document).filter(({ node }) =>
+      ((node["allOf"] ?? []) as Schema[]).some(({ type }) => Array.isArray(type) && type.includes("null")),
+    );
+    expect(both.map(({ path }) => path)).toEqual([]);
+  });
+
+  test("shows examples that fit their schemas, and an example for every body", () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: "document", components: document.components });
+    const wrong = operations.flatMap(({ name, operation }) => {
+      const contents = [operation.requestBody?.content, ...Object.values(operation.responses).map(({ content }) => content)];
+      return contents
+        .flatMap((content) => Object.values(content ?? {}))
+        .flatMap(({ schema, example }) => {
+          if (example === undefined) return [];
+          const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as Schema;
+          const last = (local["anyOf"] as Schema[] | undefined)?.at(-1) ?? local;
+          return ajv.validate(last, example) ? [] : [`${name}: ${ajv.errorsText()}`];
+        });
+    });
+    expect(wrong).toEqual([]);
+    const bare = operations.filter(
+      ({ operation: { requestBody } }) => requestBody !== undefined && requestBody.content["application/json"]?.example === undefined,
+    );
+    expect(bare.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+test("every route, asked as it should be and by all who should not, answers only what its operation documents", async () => {
+  const { world } = shared;
+  const [owner, other, viewer] = [await world.staff("owner"), await world.staff("owner"), await world.staff("viewer")];
+  const person = world.member();
+  await authorize(world, viewer, { by: owner });
+  const record = await world.post("/blacklist", { kind: "user", subject_id: person.id }, { actor: owner });
+  const made = await world.post("/workflows/punishment", filing("punishment"), { actor: viewer });
+  expect(made.status).toBe(403);
+  const request = await world.post("/workflows/poach", filing("poach"), { actor: viewer });
+  const real: Record<string, string> = {
+    discord_user_id: viewer.id,
+    key: "viewer",
+    role_key: "viewer",
+    id: record.body.data.id,
+    code: "rate_limited",
+    type: "poach",
+    website_id: request.body.id,
+  };
+  const none = { discord_user_id: "1", key: "none", role_key: "none", id: "BL-999999", type: "poach", website_id: "none", code: "none" };
+  const fill = (path: string, values: Record<string, string>) =>
+    path.replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
+      whole === "{id}" && path.startsWith("/workflows") ? (values["website_id"] ?? "") : (values[name] ?? ""),
+    );
+  const limited = await world.makeKey(["staff.read"]);
+  const callers: AskOptions[] = [{ actor: owner }, { actor: viewer }, { actor: person }, {}, { key: null }, { key: limited, actor: owner }];
+  const seen = new Map<string, Set<number>>();
+  for (const route of documentedRoutes) {
+    const ask = async (path: string, options: AskOptions): Promise<Answer> => {
+      const example = freshExample(route);
+      // The Discord roles of an example are nowhere.
+      const body = example?.discord === undefined || route.method !== "PUT" ? example : { ...example, discord: [] };
+      const answer = await world.request(route.method, path, body, options);
+      seen.set(route.operation.operationId, (seen.get(route.operation.operationId) ?? new Set()).add(answer.status));
+      return answer;
+    };
+    for (const caller of callers) await ask(fill(route.path, real), caller);
+    await ask(fill(route.path, none), { actor: other });
+    await ask(`${fill(route.path, real)}?nonsense=1&limit=0`, { actor: other });
+    await ask(fill(route.path, real), { actor: other, headers: { accept: "image/png", "api-version": "1" } });
+    await ask(fill(route.path, real), { actor: other, headers: { "api-version": "99" } });
+    await ask(fill(route.path, real), { actor: "someone", headers: { "if-match": '"v999"', "if-none-match": "*" } });
+  }
+  for (const [id, statuses] of seen)
+    expect({ id, broken: [...statuses].filter((status) => status >= 500 && status !== 501) }).toEqual({ id, broken: [] });
+  const happy = new Set([...seen].filter(([, statuses]) => statuses.has(200) || statuses.has(201)).map(([id]) => id));
+  const never = documentedRoutes.map(({ operation }) => operation.operationId).filter((id) => !happy.has(id));
+  expect(never.toSorted()).toEqual([
+    "allocateCallsign",
+    "auditRoster",
+    "listRosterHistory",
+    "previewCallsign",
+    "repairCallsigns",
+    "syncRosterMember",
+  ]);
+});
+
+describe("the judge of all these tests", () => {
+  const judge = createJudge(document);
+  const answer = (status: number, body: unknown, type = "application/json; charset=utf-8"): Answer => ({
+    status,
+    headers: new Headers({ "content-type": type }),
+    body,
+  });
+  const created = { success: true, id: "x", reference: "PCH-REQ-000001", status: "pending", warnings: [], effects_preview: [] };
+  const filed = { method: "POST", path: "/workflows/poach" };
+
+  test("accepts what is documented", () => expect(judge.check(filed, answer(201, created))).toEqual([]));
+
+  test.each([
+    ["a missing field", 201, { ...created, reference: undefined }],
+    ["a field nobody documents", 201, { ...created, secret: "x" }],
+    ["a wrong value", 201, { ...created, status: "approved" }],
+    ["a status that is not documented", 200, created],
+    ["a problem as plain JSON", 403, { success: false }],
+  ])("refuses %s", (_name, status, body) => {
+    expect(judge.check(filed, answer(status, JSON.parse(JSON.stringify(body))))).toHaveLength(1);
+  });
+
+  test("refuses a code of another status, and a time of another form", async () => {
+    const refused = await shared.world.post("/workflows/poach", {}, {});
+    expect(judge.check(filed, answer(403, refused.body, "application/problem+json"))).toEqual([]);
+    expect(judge.check(filed, answer(403, { ...refused.body, code: "cooldown" }, "application/problem+json"))).toHaveLength(1);
+    const health = (await shared.world.get("/health")).body;
+    const asked = { method: "GET", path: "/health" };
+    expect(judge.check(asked, answer(200, health))).toEqual([]);
+    expect(judge.check(asked, answer(200, { ...health, time: "2026-11-20T10:00:00Z" }))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,99 @@
+import { createServer } from "node:net";
+import { beforeAll } from "vitest";
+import { Prisma } from "../../src/generated/sqlite/client.ts";
+import type { User } from "../../src/sandbox/index.ts";
+import type { Answer, Level, World, WorldOptions } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
+import type { Judge } from "./judge.ts";
+import { createJudge } from "./judge.ts";
+
+/** A world in which an answer that its own document does not allow fails its request. */
+export async function createJudgedWorld(options: WorldOptions = {}): Promise<World> {
+  let judge: Judge | undefined;
+  const world = await createWorld({
+    ...options,
+    onAnswer(asked, answer) {
+      const problems = judge?.check(asked, answer) ?? [];
+      if (problems.length > 0) throw new Error(problems.join("\n"));
+      options.onAnswer?.(asked, answer);
+    },
+  });
+  judge = createJudge(world.app.http.document());
+  return world;
+}
+
+/** One judged world for the tests of a file that do not disturb each other. */
+export function shareWorld(options: WorldOptions = {}): { readonly world: World } {
+  let world: World | undefined;
+  beforeAll(async () => {
+    let end = (): Promise<void> => Promise.resolve();
+    world = await createJudgedWorld({ ...options, onEnd: (way) => (end = way) });
+    return end;
+  });
+  return {
+    get world() {
+      if (world === undefined) throw new Error("the world exists only while tests run");
+      return world;
+    },
+  };
+}
+
+type Rows = Record<string, unknown>[];
+
+/** Every row of every table, but for when a key was last used. */
+export async function everyRow(world: World): Promise<Record<string, string[]>> {
+  const { read } = world.app.database;
+  const tables = await Promise.all(
+    Object.keys(Prisma.ModelName).map(async (model) => {
+      const key = (model.charAt(0).toLowerCase() + model.slice(1)) as "setting";
+      const rows = (await read[key].findMany()) as unknown as Rows;
+      return [model, rows.map(({ lastUsedAt: _, ...row }) => text(row)).toSorted()] as const;
+    }),
+  );
+  return Object.fromEntries(tables);
+}
+
+const text = (row: unknown): string =>
+  JSON.stringify(row, (_key, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+
+/** A person goes the whole way from the session to the grant. Answers where they end. */
+export async function authorize(world: World, person: User, as: { by: User; account?: User }) {
+  const session = await world.post("/authorize/sessions", { discord_user_id: person.id }, { actor: as.by });
+  if (session.status !== 201) throw new Error(`no session: ${JSON.stringify(session.body)}`);
+  const end = await world.sandbox.as(as.account ?? person).authorize(session.body.url, { approve: true });
+  return { session: session.body, ...end };
+}
+
+/** Staff who see the commands: Discord shows them to administrators only until the guild allows more. */
+export async function staffAtConsole(world: World, level: Level): Promise<User> {
+  const person = await world.staff(level);
+  const console = world.guild.createRole("console", { permissions: ["Administrator"] });
+  world.guild.setRoles(person, [world.roles[level], console]);
+  return person;
+}
+
+/** Ask until an answer is as wanted. @returns it, and the milliseconds that took */
+export async function until(
+  ask: () => Promise<Answer>,
+  isWanted: (answer: Answer) => boolean,
+  limit: number,
+): Promise<{ answer: Answer; ms: number }> {
+  const start = performance.now();
+  for (;;) {
+    const answer = await ask();
+    const ms = performance.now() - start;
+    if (isWanted(answer)) return { answer, ms };
+    if (ms > limit) throw new Error(`not within ${limit.toString()} ms; last: ${answer.status.toString()} ${JSON.stringify(answer.body)}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** A port that is free now, for a service that comes back at the same address. */
+export async function freePort(): Promise<string> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port.toString();
+}
