@@ -26,7 +26,7 @@ beforeAll(async () => {
   const [nobody, outsider, person] = [world.member(), world.member(), world.member()];
   const powerless = world.guild.createRole("powerless");
   const role = { name: "Powerless", rank: 1, level: "none", discord: [{ guild_id: world.guild.id, role_id: powerless.id }] };
-  await world.put("/staffroles/powerless", role, { actor: owner });
+  expect((await world.put("/staffroles/powerless", role, { actor: owner })).body).toMatchObject({ success: true });
   world.guild.setRoles(nobody, [powerless]);
   await world.sandbox.waitFor(() => world.app.standing.of(nobody.id).isStaff);
   await authorize(world, person, { by: moderator });

@@ -117,13 +117,15 @@ test("links that break again and again are tried with growing pauses", async () 
   const opened = () => sandbox.gatewayLog.filter((entry) => entry.direction === "open").length;
   const before = opened();
   const start = performance.now();
+  const seen = new Set<string>();
   const closing = setInterval(() => {
+    seen.add(discord.status().state);
     if (sandbox.connectionCount() > 0) sandbox.faults.close(4000);
   }, 5);
   await until(() => opened() - before >= 5, 20_000);
   clearInterval(closing);
   expect(performance.now() - start).toBeGreaterThan(4000);
-  expect(discord.status().state).toBe("down");
+  expect(seen).toContain("down");
   await until(() => isLive(stand), 20_000);
   expect(discord.status().state).toBe("ready");
 });

@@ -1,0 +1,165 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { catalog } from "../../src/features/permissions/catalog.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import type { User } from "../../src/sandbox/index.ts";
+import { ladder } from "../support/world.ts";
+import { documentedRoutes, filing, freshId } from "./document.ts";
+import { authorize, shareWorld } from "./world.ts";
+
+const shared = shareWorld();
+const places: Record<string, string> = {};
+const place = (path: string): string => path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[name] ?? "");
+
+/** One owner, two moderators, a person in three servers of which two are listed, and a confidential investigation. */
+interface Cast {
+  owner: User;
+  requester: User;
+  outsider: User;
+}
+let cast: Cast | undefined;
+const scene = (): Cast => {
+  if (cast === undefined) throw new Error("the cast is made before the tests");
+  return cast;
+};
+
+beforeAll(async () => {
+  const { world } = shared;
+  cast = { owner: await world.staff("owner"), requester: await world.staff("moderator"), outsider: await world.staff("moderator") };
+  const { owner, requester } = cast;
+  const person = world.member();
+  const listed = ["Raid Base", "Raid Base Two"].map((name) => world.sandbox.createGuild({ name, withBot: false }));
+  for (const guild of listed) guild.addMember(person);
+  await authorize(world, person, { by: owner });
+  const records = [
+    { kind: "user", subject_id: person.id, reason_internal: "seen on the second camera" },
+    { kind: "server", subject_id: listed[0]?.id },
+    { kind: "server", subject_id: listed[1]?.id },
+  ];
+  const made = [];
+  for (const record of records) made.push(await world.post("/blacklist", record, { actor: owner }));
+  const id: string = made[0]?.body.data.id;
+  const changed = await world.patch(`/blacklist/${id}`, { tags: ["raid"] }, { actor: owner });
+  const investigation = { subject: { kind: "user", id: freshId() }, allegation: "Shared internal screenshots.", confidential: true };
+  const filed = [];
+  for (const [kind, body] of [
+    ["punishment", filing("punishment")],
+    ["punishment", filing("punishment")],
+    ["poach", filing("poach")],
+    ["investigation", investigation],
+  ] as const)
+    filed.push(await world.post(`/workflows/${kind}`, body, { actor: requester }));
+  expect([...made, changed, ...filed].map(({ status }) => status)).toEqual([201, 201, 201, 200, 201, 201, 201, 201]);
+  Object.assign(places, { discord_user_id: person.id, id });
+});
+
+const roles = Object.keys(ladder).length;
+const lists: [path: string, filter: string, total: number][] = [
+  ["/staff", "", 3],
+  ["/staff", "level=moderator", 2],
+  ["/staffroles", "", roles],
+  ["/permissions/catalog", "", catalog.length],
+  ["/permissions/roles", "", roles],
+  ["/blacklist", "", 3],
+  ["/blacklist", "kind=server", 2],
+  ["/blacklist/{id}/history", "", 2],
+  ["/users/{discord_user_id}/servers", "", 3],
+  ["/users/{discord_user_id}/matches", "", 3],
+  ["/users/{discord_user_id}/matches", "kind=server_blacklist", 2],
+  ["/workflows", "", 4],
+  ["/workflows", "type=punishment", 2],
+  ["/workflows", "type=punishment&sort=created_at", 2],
+  ["/audit", "action=blacklist.create", 3],
+  ["/audit", "action_prefix=blacklist.", 4],
+];
+
+test("the table knows every list", () => {
+  const known = new Set(lists.map(([path]) => path));
+  const documented = documentedRoutes.filter(
+    ({ operation }) => operation.responses["200"]?.content?.["application/json"]?.schema["properties"]?.page !== undefined,
+  );
+  expect(documented.map(({ path }) => path).toSorted()).toEqual([...known].toSorted());
+  const uncounted = documented.filter(({ operation }) => operation.parameters?.every(({ name }) => name !== "count"));
+  expect(uncounted).toEqual([]);
+});
+
+describe("a list says how many entries there are only when asked", () => {
+  const ask = (path: string, query: string) => shared.world.get(`${place(path)}?${query}`, { actor: scene().owner });
+
+  test.each(lists)("%s?%s", async (path, filter, total) => {
+    const plain = await ask(path, `${filter}&limit=1`);
+    expect(plain.status, JSON.stringify(plain.body)).toBe(200);
+    expect(plain.body.page).not.toHaveProperty("total");
+    expect((await ask(path, `${filter}&limit=1&count=false`)).body.page).not.toHaveProperty("total");
+    const counted = await ask(path, `${filter}&limit=1&count=true`);
+    expect(counted.body).toEqual({ ...plain.body, page: { ...plain.body.page, total }, meta: counted.body.meta });
+    expect((await ask(path, `${filter}&limit=200`)).body.data).toHaveLength(total);
+  });
+
+  test.each(lists)(
+    "%s?%s on the second page, with the cursor of a page that was not counted and the other way round",
+    async (path, filter, total) => {
+      const next = async (count: string): Promise<string> => {
+        const { page } = (await ask(path, `${filter}&limit=1${count}`)).body;
+        return `cursor=${encodeURIComponent(page.next_cursor)}`;
+      };
+      const counted = await ask(path, `${filter}&limit=1&count=true&${await next("")}`);
+      expect(counted.body.page).toMatchObject({ total, has_more: total > 2 });
+      const plain = await ask(path, `${filter}&limit=1&${await next("&count=true")}`);
+      expect(plain.body.data).toEqual(counted.body.data);
+      expect(plain.body.page).not.toHaveProperty("total");
+    },
+  );
+
+  test.each(lists)("%s?%s refuses to guess what another word means", async (path, filter) => {
+    for (const word of ["1", "yes", "TRUE", ""]) {
+      const { body } = await ask(path, `${filter}&count=${word}`);
+      expect(body).toMatchObject({ status: 422, code: "validation_failed", errors: [{ pointer: "/count", in: "query" }] });
+    }
+  });
+});
+
+test("the next page of a counted list is counted, too", async () => {
+  const { headers } = await shared.world.get("/blacklist?limit=1&count=true", { actor: scene().owner });
+  expect(headers.get("link")).toMatch(/^<\/blacklist\?limit=1&count=true&cursor=/);
+});
+
+test("filters that match nothing have a total of 0", async () => {
+  const { body } = await shared.world.get(`/blacklist?subject=${freshId()}&count=true`, { actor: scene().owner });
+  expect(body).toMatchObject({ data: [], page: { total: 0, has_more: false } });
+});
+
+test("a confidential investigation is not counted for those who may not know of it", async () => {
+  const { owner, requester, outsider } = scene();
+  const totals = async (actor: User): Promise<number[]> => {
+    const answers = await Promise.all(
+      ["count=true", "count=true&limit=1&type=investigation", "count=true&q=INV-REQ"].map((query) =>
+        shared.world.get(`/workflows?${query}`, { actor }),
+      ),
+    );
+    return answers.map(({ body }) => body.page.total);
+  };
+  expect(await totals(outsider)).toEqual([3, 0, 0]);
+  expect(await totals(requester)).toEqual([4, 1, 1]);
+  expect(await totals(owner)).toEqual([4, 1, 1]);
+});
+
+test("a hidden reason cannot be searched for by its count", async () => {
+  const { owner, outsider } = scene();
+  const total = async (actor: User): Promise<number> =>
+    (await shared.world.get("/blacklist?count=true&q=second+camera", { actor })).body.page.total;
+  expect([await total(owner), await total(outsider)]).toEqual([1, 0]);
+});
+
+test("keys are counted, revoked ones too", async () => {
+  const { keys } = shared.world.app;
+  const call = systemCall("cli", uuid7());
+  const { id } = await keys.create(call, { name: "retired", scopes: ["staff.read"], delegation: "none" });
+  await keys.revoke(call, id);
+  const first = await keys.list(call, { limit: 1 });
+  expect(first).not.toHaveProperty("total");
+  const { data } = await keys.list(call, { limit: 200 });
+  expect(data.length).toBeGreaterThan(1);
+  const second = await keys.list(call, { limit: 1, count: "true", cursor: first.next_cursor ?? "" });
+  expect(second.total).toBe(data.length);
+});
