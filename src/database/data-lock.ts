@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { DatabaseError } from "./errors.ts";
 import { ensureFolder } from "./folder.ts";
+import { keepAlive } from "./keep-alive.ts";
 
 export interface DataLock {
   release(): void;
@@ -16,7 +17,7 @@ export interface DataLock {
 export async function acquireDataLock(folder: string): Promise<DataLock> {
   await ensureFolder(resolve(folder));
   const pidFile = join(folder, "server.pid");
-  const holder = new BetterSqlite3(join(folder, "server.lock"), { timeout: 0 });
+  const holder = keepAlive(new BetterSqlite3(join(folder, "server.lock"), { timeout: 0 }));
   try {
     holder.exec("BEGIN EXCLUSIVE");
   } catch (cause) {

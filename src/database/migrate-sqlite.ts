@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
 import BetterSqlite3 from "better-sqlite3";
 import type { AppliedMigration, Migration } from "./migrations.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { DatabaseError } from "./errors.ts";
 import { foreignDatabase, pendingMigrations } from "./migrations.ts";
 
@@ -26,7 +27,7 @@ const bootTimeoutMs = 10_000;
  * @throws DatabaseError when the file is corrupt, foreign, or of a newer version
  */
 export async function migrateSqlite(file: string, migrations: readonly Migration[]): Promise<string[]> {
-  const db = new BetterSqlite3(file, { timeout: bootTimeoutMs });
+  const db = keepAlive(new BetterSqlite3(file, { timeout: bootTimeoutMs }));
   try {
     assertIntact(db, file);
     const pending = pendingMigrations(migrations, readApplied(db));

@@ -3,6 +3,7 @@ import type { SqlQuery, SqlQueryable, SqlResultSet } from "@prisma/driver-adapte
 import BetterSqlite3 from "better-sqlite3";
 import { LRUCache } from "lru-cache";
 import { DatabaseError } from "./errors.ts";
+import { keepAlive } from "./keep-alive.ts";
 
 export interface SqliteOptions {
   file: string;
@@ -48,6 +49,7 @@ export async function openSqliteConnection(options: SqliteOptions, mode: "writer
   const converter = stock as SqlQueryable & { client?: unknown };
   const db = converter.client;
   if (!(db instanceof BetterSqlite3)) throw new Error("this version of @prisma/adapter-better-sqlite3 keeps its connection elsewhere");
+  keepAlive(db);
   try {
     configure(db, options, isReader);
   } catch (error) {

@@ -6,6 +6,7 @@ import { PrismaClient } from "../../src/generated/sqlite/client.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { addOwner, createGate, ownerIds, sampleCall } from "./samples.ts";
 import { createSqliteDatabase } from "./sqlite-file.ts";
+import { keepAlive } from "../../src/database/keep-alive.ts";
 
 async function fresh(): Promise<Database> {
   const { database, drop } = await createTestDatabase();
@@ -77,7 +78,7 @@ test("kept statements follow a schema that changes beside them", async () => {
   const all = () => database.read.$queryRaw`SELECT * FROM owners`;
   await database.write(sampleCall(), (tx) => addOwner(tx, "a"));
   expect(await all()).toMatchObject([{ user_id: "a" }]);
-  const foreign = new BetterSqlite3(file);
+  const foreign = keepAlive(new BetterSqlite3(file));
   foreign.exec("ALTER TABLE owners ADD COLUMN note TEXT DEFAULT 'x'; ALTER TABLE owners DROP COLUMN created_by");
   foreign.close();
   expect(await all()).toEqual([{ user_id: "a", created_at: expect.any(Date), note: "x" }]);

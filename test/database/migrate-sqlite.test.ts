@@ -7,10 +7,11 @@ import { migrate } from "../../src/database/migrate.ts";
 import { createFolder, folderWith } from "./folders.ts";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";
 import { createSqliteDatabase } from "./sqlite-file.ts";
+import { keepAlive } from "../../src/database/keep-alive.ts";
 
 test("a database that belongs to something else is refused unharmed", async () => {
   const file = join(await createFolder(), "other.db");
-  const other = new BetterSqlite3(file);
+  const other = keepAlive(new BetterSqlite3(file));
   other.exec("CREATE TABLE notes (text TEXT)");
   other.close();
   await expect(openDatabase({ url: `file:${file}` })).rejects.toMatchObject({ reason: "foreign_database" });

@@ -2,6 +2,7 @@ import BetterSqlite3 from "better-sqlite3";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";
 import { createSqliteDatabase } from "./sqlite-file.ts";
+import { keepAlive } from "../../src/database/keep-alive.ts";
 
 test("a commit that fails is reported and harms no later write", async () => {
   const { database } = await createSqliteDatabase();
@@ -40,7 +41,7 @@ test("what follows a transaction that SQLite has ended by itself is not committe
 
 test("a foreign lock ends in storage_busy without holding up the event loop", async () => {
   const { file, database } = await createSqliteDatabase();
-  const foreign = new BetterSqlite3(file);
+  const foreign = keepAlive(new BetterSqlite3(file));
   onTestFinished(() => void foreign.close());
   foreign.exec("BEGIN IMMEDIATE");
   const countTicks = watchEventLoop();
@@ -62,7 +63,7 @@ test("a foreign lock ends in storage_busy without holding up the event loop", as
 
 test("a write waits for a foreign lock that ends soon", async () => {
   const { file, database } = await createSqliteDatabase();
-  const foreign = new BetterSqlite3(file);
+  const foreign = keepAlive(new BetterSqlite3(file));
   foreign.exec("BEGIN IMMEDIATE");
   setTimeout(() => foreign.close(), 300);
   await database.write(sampleCall(), (tx) => addOwner(tx, "a"));
