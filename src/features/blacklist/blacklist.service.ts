@@ -3,14 +3,13 @@ import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { addSeconds } from "../../kernel/clock.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { ListQuery } from "../../kernel/fields.ts";
-import { parseDuration } from "../../kernel/fields.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
+import { changesOf, draftOf } from "./blacklist.drafts.ts";
 import { conditions } from "./blacklist.filters.ts";
 import type { Ranks } from "./blacklist.policy.ts";
 import { checkedRecord, presentRecord, requireOutranks, statusAt, visibleRecord } from "./blacklist.policy.ts";
@@ -23,7 +22,6 @@ import {
   kindIssues,
   ListBlacklistQuery,
   RevokeBlacklistInput,
-  severities,
   UpdateBlacklistInput,
 } from "./blacklist.schema.ts";
 import { createSweep } from "./blacklist.sweep.ts";
@@ -203,76 +201,6 @@ export function createBlacklistService({ database, audit, matches, standing, cur
 function byKey(key: string): Prisma.BlacklistRecordWhereInput {
   const number = /^bl-(\d{6,9})$/i.exec(key)?.[1];
   return number === undefined ? { id: key.toLowerCase() } : { number: Number(number) };
-}
-
-/** A length in seconds; null and undefined stay what they are. */
-function seconds(duration: string | null | undefined): number | null | undefined {
-  return typeof duration === "string" ? (parseDuration(duration) ?? null) : duration;
-}
-
-function time(at: string | null | undefined): Date | null | undefined {
-  return typeof at === "string" ? new Date(at) : at;
-}
-
-/** When a record ends, told as a time or as a length from `start`. @throws ProblemError when that is over already */
-function endOf(
-  input: { expires_at?: string | null | undefined; duration?: string | null | undefined },
-  start: Date,
-  now: Date,
-): Date | null | undefined {
-  const length = seconds(input.duration);
-  const end = typeof length === "number" ? addSeconds(start, length) : length === null ? null : time(input.expires_at);
-  if (end instanceof Date && (end <= start || end <= now))
-    throw fieldError("/expires_at", "invalid_value", "The record would end before it starts.");
-  return end;
-}
-
-function draftOf(input: ReturnType<typeof CreateBlacklistInput.parse>, call: Call, now: Date): RecordDraft {
-  const startsAt = input.starts_at === undefined ? now : new Date(input.starts_at);
-  return {
-    kind: input.kind,
-    subjectId: input.subject_id,
-    subjectName: input.subject_name,
-    scope: input.scope,
-    serverIds: input.server_ids,
-    category: input.category,
-    severity: input.severity,
-    reasonPublic: input.reason_public,
-    reasonInternal: input.reason_internal,
-    recommendedAction: input.recommended_action,
-    memberPolicy: input.member_policy,
-    gracePeriod: seconds(input.grace_period),
-    exemptUserIds: input.exempt_user_ids,
-    evidence: input.evidence,
-    tags: input.tags,
-    startsAt,
-    expiresAt: endOf(input, startsAt, now),
-    reviewAt: time(input.review_at),
-    source: "direct",
-    createdBy: call.actor?.id ?? null,
-  };
-}
-
-function changesOf(input: ReturnType<typeof UpdateBlacklistInput.parse>, row: BlacklistRecord, now: Date): Partial<BlacklistRecord> {
-  const changes = {
-    subjectName: input.subject_name,
-    serverIds: input.server_ids,
-    category: input.category,
-    severity: input.severity,
-    severityOrder: input.severity === undefined ? undefined : severities.indexOf(input.severity),
-    reasonPublic: input.reason_public,
-    reasonInternal: input.reason_internal,
-    recommendedAction: input.recommended_action,
-    memberPolicy: input.member_policy,
-    gracePeriod: seconds(input.grace_period),
-    exemptUserIds: input.exempt_user_ids,
-    evidence: input.evidence,
-    tags: input.tags,
-    expiresAt: endOf(input, row.startsAt > now ? row.startsAt : now, now),
-    reviewAt: time(input.review_at),
-    lastReviewedAt: input.reviewed === true ? now : undefined,
-  };
-  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
 /** Rows read their JSON columns as any JSON; what is written here is never null. */
