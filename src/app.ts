@@ -1,3 +1,6 @@
+import { isIPv6 } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { DestinationStream } from "pino";
 import { defaultRateLimits } from "./config/values.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
 import { createDiscord } from "./discord/client.ts";
@@ -33,9 +36,6 @@ import { createChecks, readInstanceId } from "./checks.ts";
 import { openServices } from "./services.ts";
 import type { Ground, Services } from "./services.ts";
 import { version } from "./version.ts";
-import { isIPv6 } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
-import type { DestinationStream } from "pino";
 
 export { openServices };
 

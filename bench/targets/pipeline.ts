@@ -3,14 +3,12 @@ import { pino } from "pino";
 import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
 import type { Authenticate } from "../../src/http/caller.ts";
-import { type Route, route } from "../../src/http/route.ts";
-import type { Actor } from "../../src/kernel/call.ts";
+import { route } from "../../src/http/route.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { Snowflake } from "../../src/kernel/fields.ts";
 import { benchKey, payload, type Target } from "../target.ts";
 
-const staffId = payload.id;
 const AccessView = z.object({ id: Snowflake, is_staff: z.boolean() });
 const success = { status: 200, shape: "single", schema: AccessView, description: "The answer" } as const;
 const guard = { tags: ["bench"], summary: "Measured", access: { permission: "staff.access" } };
@@ -19,12 +17,12 @@ const plain = route({ ...guard, method: "get", path: "/plain", operationId: "get
 const headers = { Authorization: `Bearer ${benchKey}` };
 
 /** The whole pipeline with its log line, on a route that answers a constant. */
-export const pipeline: Target = { request: { path: "/plain", headers }, start: () => start([plain]) };
+export const pipeline: Target = { request: { path: "/plain", headers }, start };
 
-async function start(routes: readonly Route[]): Promise<number> {
+async function start(): Promise<number> {
   const plenty = { count: 100_000_000, seconds: 60 };
   const app = createHttpApp({
-    routes,
+    routes: [plain],
     pages: [],
     authenticate: createStandInAuthentication(),
     limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty },
@@ -46,14 +44,9 @@ function createStandInAuthentication(): Authenticate {
   const client = { id: "key", name: "bench", allows: (permission: string) => permission === "staff.access" };
   const known = { id: "key", keyId: "Bench0000000", expiresAt: new Date(Date.now() + 365 * 86_400_000) };
   const verified = new Map([[hash("sha256", benchKey, "base64url"), { client, known }]]);
-  const granted = { allowed: true, reasons: [] };
-  const refused = { allowed: false, reasons: [] };
-  const decide = (permission: string) => (permission === "staff.access" ? granted : refused);
-  const actors = new Map<string, Actor>([[staffId, { id: staffId, isStaff: true, isOwner: false, rank: 40, isStale: false, decide }]]);
-  return ({ presented, actingUser, requestId }) => {
+  return ({ presented, requestId }) => {
     const key = presented === undefined ? undefined : verified.get(hash("sha256", presented, "base64url"));
     if (key === undefined) throw new ProblemError("invalid_credentials");
-    const actor = actingUser === undefined ? null : (actors.get(actingUser) ?? null);
-    return { call: { client: key.client, actor, via: "rest", requestId, idempotency: null, replayed: false }, client: key.known };
+    return { call: { client: key.client, actor: null, via: "rest", requestId, idempotency: null, replayed: false }, client: key.known };
   };
 }

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { isAddressRange } from "../kernel/addresses.ts";
 import { Snowflake } from "../kernel/fields.ts";
 
 /** How many calls are allowed in how many seconds. */
@@ -55,13 +56,7 @@ export const snowflakeList = parsed("must be a comma-separated list of ids of 17
 /** Addresses and networks, such as `127.0.0.1, 10.0.0.0/8`. */
 export const addressList = parsed("must be a comma-separated list of IP addresses and networks such as 127.0.0.1,10.0.0.0/8", (text) => {
   const entries = text.split(",").map((entry) => entry.trim());
-  const isEntry = (entry: string): boolean => {
-    const [address = "", bits, ...rest] = entry.split("/");
-    const family = isIP(address);
-    if (family === 0 || rest.length > 0) return false;
-    return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-  };
-  return entries.every(isEntry) ? entries : undefined;
+  return entries.every(isAddressRange) ? entries : undefined;
 });
 
 export const listenHost = parsed("must be an IP address or a host name", (text) => {

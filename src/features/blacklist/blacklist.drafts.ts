@@ -29,17 +29,11 @@ function endOf(
   return end;
 }
 
-/** A record as a caller asks for it. @throws ProblemError when it would be over before it starts */
-export function draftOf(input: ReturnType<typeof CreateBlacklistInput.parse>, call: Call, now: Date): RecordDraft {
-  const startsAt = input.starts_at === undefined ? now : new Date(input.starts_at);
+/** What creating and changing a record tell in the same words. */
+function toldOf(input: Partial<CreateBlacklistInput> | UpdateBlacklistInput) {
   return {
-    kind: input.kind,
-    subjectId: input.subject_id,
     subjectName: input.subject_name,
-    scope: input.scope,
     serverIds: input.server_ids,
-    category: input.category,
-    severity: input.severity,
     reasonPublic: input.reason_public,
     reasonInternal: input.reason_internal,
     recommendedAction: input.recommended_action,
@@ -48,9 +42,22 @@ export function draftOf(input: ReturnType<typeof CreateBlacklistInput.parse>, ca
     exemptUserIds: input.exempt_user_ids,
     evidence: input.evidence,
     tags: input.tags,
+    reviewAt: time(input.review_at),
+  };
+}
+
+/** A record as a caller asks for it. @throws ProblemError when it would be over before it starts */
+export function draftOf(input: ReturnType<typeof CreateBlacklistInput.parse>, call: Call, now: Date): RecordDraft {
+  const startsAt = input.starts_at === undefined ? now : new Date(input.starts_at);
+  return {
+    kind: input.kind,
+    subjectId: input.subject_id,
+    ...toldOf(input),
+    scope: input.scope,
+    category: input.category,
+    severity: input.severity,
     startsAt,
     expiresAt: endOf(input, startsAt, now),
-    reviewAt: time(input.review_at),
     source: "direct",
     createdBy: call.actor?.id ?? null,
   };
@@ -59,21 +66,11 @@ export function draftOf(input: ReturnType<typeof CreateBlacklistInput.parse>, ca
 /** What an update changes, field by field; what was not sent stays. @throws ProblemError as `draftOf` */
 export function changesOf(input: ReturnType<typeof UpdateBlacklistInput.parse>, row: BlacklistRecord, now: Date): Partial<BlacklistRecord> {
   const changes = {
-    subjectName: input.subject_name,
-    serverIds: input.server_ids,
+    ...toldOf(input),
     category: input.category,
     severity: input.severity,
     severityOrder: input.severity === undefined ? undefined : severities.indexOf(input.severity),
-    reasonPublic: input.reason_public,
-    reasonInternal: input.reason_internal,
-    recommendedAction: input.recommended_action,
-    memberPolicy: input.member_policy,
-    gracePeriod: seconds(input.grace_period),
-    exemptUserIds: input.exempt_user_ids,
-    evidence: input.evidence,
-    tags: input.tags,
     expiresAt: endOf(input, row.startsAt > now ? row.startsAt : now, now),
-    reviewAt: time(input.review_at),
     lastReviewedAt: input.reviewed === true ? now : undefined,
   };
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));

@@ -1,16 +1,8 @@
-import { isIP } from "node:net";
 import { z } from "zod";
+import { isAddressRange } from "../../kernel/addresses.ts";
 import { Snowflake, Timestamp, listQuery } from "../../kernel/fields.ts";
 
 export const keysLimits = { name: 80, scopes: 200, addresses: 50, expiresDays: 3650 } as const;
-
-/** Whether a text is an address or a CIDR range. */
-function isRange(text: string): boolean {
-  const [address = "", length, ...more] = text.split("/");
-  const version = isIP(address);
-  if (version === 0 || more.length > 0) return false;
-  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128));
-}
 
 const Scope = z
   .string()
@@ -28,7 +20,7 @@ export const CreateKeyInput = z
       .meta({ description: "Whether the key may name acting users: not at all, by its word, or by a signature" }),
     expires_days: z.int().min(1).max(keysLimits.expiresDays).default(365),
     ip_allowlist: z
-      .array(z.string().max(50).refine(isRange, "Write an address or a range such as 203.0.113.0/24."))
+      .array(z.string().max(50).refine(isAddressRange, "Write an address or a range such as 203.0.113.0/24."))
       .max(keysLimits.addresses)
       .default([])
       .meta({ description: "Where the key may be used from; empty: anywhere" }),
