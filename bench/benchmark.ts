@@ -18,11 +18,13 @@ export interface Table {
   goals: readonly Goal[];
 }
 
-/** A ratio that has to be reached, with its baseline named. */
+/** A figure that has to be reached: a ratio with its baseline named, or an absolute one with its unit. */
 export interface Goal {
   text: string;
   wanted: number;
   measured: number;
+  /** Whether the figure has to be at least (unless said) or at most what is wanted. */
+  bound?: "least" | "most";
 }
 
 export function median(values: readonly number[]): number {
@@ -32,13 +34,22 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
 }
 
+/** The value below which this share of the values lies. */
+export function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
+}
+
 /** The table as aligned text, goals below. */
 export function formatTable({ columns, rows, goals }: Table): string {
   const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0))).join("  ");
-  const verdicts = goals.map(
-    ({ text, wanted, measured }) => `${measured >= wanted ? "reached" : "MISSED "}  ${text}: ${measured.toFixed(3)} (goal ${wanted})`,
+  return [line(columns), line(widths.map((width) => "-".repeat(width))), ...rows.map((row) => line(row)), "", ...goals.map(verdict)].join(
+    "\n",
   );
-  return [line(columns), line(widths.map((width) => "-".repeat(width))), ...rows.map((row) => line(row)), "", ...verdicts].join("\n");
+}
+
+function verdict({ text, wanted, measured, bound = "least" }: Goal): string {
+  const isReached = bound === "least" ? measured >= wanted : measured <= wanted;
+  return `${isReached ? "reached" : "MISSED "}  ${text}: ${measured.toFixed(3)} (goal: at ${bound} ${wanted})`;
 }

@@ -1,9 +1,6 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
 import { type Benchmark, type BenchmarkOptions, median, type Table } from "./benchmark.ts";
-import type { LoadOrder, LoadResult } from "./load.ts";
-import type { Target } from "./target.ts";
+import { createProcesses, type Host, measure, type Sample } from "./processes.ts";
 
 /** Module and export of every measured target; the first is the baseline. */
 const targets = {
@@ -22,26 +19,17 @@ const accessBaseline = "node:http, bytes of an access answer" satisfies Name;
 /** Which bare server answers the same bytes. */
 const baselineOf = (name: Name): Name => (name === accessName || name === accessBaseline ? accessBaseline : "node:http");
 
-const connections = 32;
-
-interface Sample {
-  perSecond: number;
-  /** CPU microseconds of the server per answer. */
-  cpu: number;
-  p50: number;
-  p99: number;
-}
-
 /** Every server and the client in a process of its own; a round measures each server once. */
 export const benchmark: Benchmark = {
   about: "the request pipeline against bare node:http and against stock Hono middlewares",
   async run(options) {
-    const hosts = new Map<Name, Awaited<ReturnType<typeof startHost>>>();
-    const client = fork(fileURLToPath(new URL("./load.ts", import.meta.url)));
+    const processes = createProcesses();
     try {
+      const client = processes.startClient();
+      const hosts = new Map<Name, Host>();
       for (const name of names) {
         const [module, target] = targets[name];
-        hosts.set(name, await startHost(module, target));
+        hosts.set(name, await processes.startHost(module, target));
       }
       const samples = new Map<Name, Sample[]>(names.map((name) => [name, []]));
       for (const [name, host] of hosts)
@@ -49,8 +37,7 @@ export const benchmark: Benchmark = {
       for (let round = 1; round <= options.rounds; round += 1) await runRound(round, client, hosts, samples, options);
       return toTable(samples);
     } finally {
-      client.kill();
-      for (const { child } of hosts.values()) child.kill();
+      await processes.end();
     }
   },
 };
@@ -58,7 +45,7 @@ export const benchmark: Benchmark = {
 async function runRound(
   round: number,
   client: ChildProcess,
-  hosts: ReadonlyMap<Name, Awaited<ReturnType<typeof startHost>>>,
+  hosts: ReadonlyMap<Name, Host>,
   samples: ReadonlyMap<Name, Sample[]>,
   { seconds, rounds, progress }: BenchmarkOptions,
 ): Promise<void> {
@@ -67,32 +54,6 @@ async function runRound(
     samples.get(name)?.push(sample);
     progress(`round ${round}/${rounds}  ${name}: ${Math.round(sample.perSecond)}/s, ${sample.cpu.toFixed(1)} µs`);
   }
-}
-
-async function startHost(module: string, name: string) {
-  const child = fork(fileURLToPath(new URL("./host.ts", import.meta.url)), [module, name]);
-  const [{ port, request }] = (await once(child, "message")) as [{ port: number; request: Target["request"] }];
-  return { child, port, request };
-}
-
-async function measure(
-  client: ChildProcess,
-  host: { child: ChildProcess; port: number; request: Target["request"] },
-  seconds: number,
-): Promise<Sample> {
-  const order: LoadOrder = { port: host.port, ...host.request, connections, seconds };
-  const before = await cpuOf(host.child);
-  client.send(order);
-  const [result] = (await once(client, "message")) as [LoadResult];
-  const used = (await cpuOf(host.child)) - before;
-  if (result.refused > 0) throw new Error(`${result.refused} answers were not 200`);
-  return { perSecond: result.perSecond, cpu: used / result.answers, p50: result.p50, p99: result.p99 };
-}
-
-async function cpuOf(child: ChildProcess): Promise<number> {
-  child.send("cpu");
-  const [{ cpu }] = (await once(child, "message")) as [{ cpu: NodeJS.CpuUsage }];
-  return cpu.user + cpu.system;
 }
 
 function toTable(samples: ReadonlyMap<Name, readonly Sample[]>): Table {

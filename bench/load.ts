@@ -3,10 +3,13 @@ import { connect } from "node:net";
 /** What one measurement asks for. */
 export interface LoadOrder {
   port: number;
-  path: string;
+  /** Asked one after the other by whichever connection is free, round and round. */
+  paths: readonly string[];
   headers: Readonly<Record<string, string>>;
   connections: number;
   seconds: number;
+  /** Go on after the time until so many answers are there. */
+  answers?: number;
 }
 
 export interface LoadResult {
@@ -18,36 +21,55 @@ export interface LoadResult {
   p99: number;
 }
 
+interface Run {
+  port: number;
+  next(): Buffer;
+  isOver(now: number): boolean;
+  onAnswer(latency: number, isOk: boolean): void;
+}
+
 /** A plain keep-alive client that costs less than the servers it measures; runs in a process of its own. */
 async function load(order: LoadOrder): Promise<LoadResult> {
-  const head = Object.entries({ Host: `127.0.0.1:${order.port}`, ...order.headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const request = Buffer.from(`GET ${order.path} HTTP/1.1\r\n${head.join("")}\r\n`);
   const latencies: number[] = [];
   let refused = 0;
   const startedAt = performance.now();
   const endsAt = startedAt + order.seconds * 1000;
-  await Promise.all(
-    Array.from({ length: order.connections }, () =>
-      converse(order.port, request, endsAt, (latency, isOk) => {
-        latencies.push(latency);
-        if (!isOk) refused += 1;
-      }),
-    ),
-  );
+  const run: Run = {
+    port: order.port,
+    next: createRotation(order),
+    isOver: (now) => now >= endsAt && latencies.length >= (order.answers ?? 0),
+    onAnswer(latency, isOk) {
+      latencies.push(latency);
+      if (!isOk) refused += 1;
+    },
+  };
+  await Promise.all(Array.from({ length: order.connections }, () => converse(run)));
   const seconds = (performance.now() - startedAt) / 1000;
   latencies.sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
   return { answers: latencies.length, refused, perSecond: latencies.length / seconds, p50: at(0.5), p99: at(0.99) };
 }
 
-function converse(port: number, request: Buffer, endsAt: number, onAnswer: (latency: number, isOk: boolean) => void): Promise<void> {
+function createRotation({ port, paths, headers }: LoadOrder): () => Buffer {
+  const head = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const requests = paths.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\n${head.join("")}\r\n`));
+  let at = 0;
+  return () => {
+    const request = requests[at];
+    if (request === undefined) throw new Error("nothing to ask");
+    at = (at + 1) % requests.length;
+    return request;
+  };
+}
+
+function converse({ port, next, isOver, onAnswer }: Run): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => send());
     let sentAt = 0;
     let pending = "";
     const send = (): void => {
       sentAt = performance.now();
-      socket.write(request);
+      socket.write(next());
     };
     socket.setNoDelay(true);
     socket.on("data", (chunk) => {
@@ -56,8 +78,8 @@ function converse(port: number, request: Buffer, endsAt: number, onAnswer: (late
       const now = performance.now();
       onAnswer(now - sentAt, pending.startsWith("HTTP/1.1 200"));
       pending = "";
-      if (now < endsAt) send();
-      else socket.end();
+      if (isOver(now)) socket.end();
+      else send();
     });
     socket.on("close", () => resolve());
     socket.on("error", reject);
@@ -76,10 +98,7 @@ function isWhole(text: string): boolean {
 
 process.on("message", (order: LoadOrder) => {
   load(order).then(
-    (result) => process.send?.(result),
-    (error: unknown) => {
-      process.stderr.write(`${String(error)}\n`);
-      process.exit(1);
-    },
+    (result) => process.send?.({ answer: result }),
+    (error: unknown) => process.send?.({ error: String(error) }),
   );
 });

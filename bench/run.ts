@@ -3,6 +3,7 @@ import { type Benchmark, formatTable } from "./benchmark.ts";
 
 /** Every benchmark by name; loaded only when run. */
 const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>> = {
+  access: () => import("./access.ts"),
   http: () => import("./http.ts"),
 };
 

@@ -4,7 +4,12 @@ import { catalog, levelOrder } from "../src/features/permissions/catalog.ts";
 export interface Target {
   /** @returns the port it listens on, on 127.0.0.1 */
   start(): Promise<number>;
-  request: { path: string; headers: Readonly<Record<string, string>> };
+  /** Removes what it left behind; its process ends afterwards. */
+  stop?(): Promise<void>;
+  /** The paths are asked one after the other, round and round. */
+  request: { paths: readonly string[]; headers: Readonly<Record<string, string>> };
+  /** What else it can be asked to do, by name. */
+  tasks?: Readonly<Record<string, (input: never) => unknown>>;
 }
 
 /** What every target answers: the same bytes, serialised for each request. */

@@ -11,10 +11,15 @@ import { createConsentNames } from "./features/authorization/consent-names.ts";
 import { blacklistCommands } from "./features/blacklist/blacklist.commands.ts";
 import { blacklistRoutes } from "./features/blacklist/blacklist.routes.ts";
 import { callsignsRoutes } from "./features/callsigns/callsigns.routes.ts";
+import { confirmationsCommands } from "./features/confirmations/confirmations.commands.ts";
+import { confirmationsRoutes } from "./features/confirmations/confirmations.routes.ts";
+import { eventsRoutes } from "./features/events/events.routes.ts";
 import { healthRoutes } from "./features/health/health.routes.ts";
 import { createHealthService } from "./features/health/health.service.ts";
 import { intelligenceRoutes } from "./features/intelligence/intelligence.routes.ts";
+import { createAssertions } from "./features/keys/keys.assertion.ts";
 import { createAuthenticate } from "./features/keys/keys.authenticate.ts";
+import { keysRoutes } from "./features/keys/keys.routes.ts";
 import { createKeyStore } from "./features/keys/keys.store.ts";
 import { knownPermissions } from "./features/permissions/catalog.ts";
 import { permissionsRoutes } from "./features/permissions/permissions.routes.ts";
@@ -77,9 +82,12 @@ function routesOf(services: Services) {
     ...intelligenceRoutes(services),
     ...staffRoutes(services.staff),
     ...permissionsRoutes(services.permissions),
+    ...keysRoutes(services.keys),
+    ...confirmationsRoutes(services.confirmations),
     ...blacklistRoutes(services.blacklist),
     ...workflowsRoutes(services.workflows),
     ...auditRoutes(services.audit),
+    ...eventsRoutes(services.eventStreams),
     ...callsignsRoutes(),
     ...rosterRoutes(),
   ];
@@ -127,22 +135,28 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
     token: secrets.discordToken,
     logger,
     clock,
-    commands: [...staffCommands(services.staff), ...blacklistCommands(services.blacklist), ...workflowsCommands(services.workflows)],
+    commands: [
+      ...staffCommands(services.staff),
+      ...confirmationsCommands(services.confirmations),
+      ...blacklistCommands(services.blacklist),
+      ...workflowsCommands(services.workflows),
+    ],
     actorOf: standing.actorOf,
     guildState,
   });
   const keyStore = createKeyStore({ ...services, logger });
+  const instanceId = await readInstanceId(database);
   let isStopping = false;
   const health = createHealthService({
     clock,
-    service: { name: "provost", version, instanceId: await readInstanceId(database) },
+    service: { name: "provost", version, instanceId },
     checks: createChecks({ database, discord, guildState, guildIds: config.discord.guildIds }),
     capabilities: () => ({
       callsigns: { next: isOn("callsigns.next"), lookup: isOn("callsigns.lookup"), repair: isOn("callsigns.repair") },
       roster: { history: isOn("roster.history"), sync_member: isOn("roster.sync_member"), audit: isOn("roster.audit") },
       workflows: [...workflowKinds],
       webhooks: false,
-      events: false,
+      events: true,
     }),
     routes: () => http.registry(),
     isShuttingDown: () => isStopping,
@@ -155,7 +169,12 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
       publicUrl: () => services.publicUrl.current,
       discordOrigin: services.oauth.origin,
     }),
-    authenticate: createAuthenticate({ store: keyStore, standing, clock }),
+    authenticate: createAuthenticate({
+      store: keyStore,
+      standing,
+      verifyAssertion: createAssertions({ audience: instanceId, clock }),
+      clock,
+    }),
     limits: config.http.limits,
     logger,
     ...(logger.isLevelEnabled("info") && { accessLog: logTo }),
@@ -191,6 +210,7 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
     async stop(drainMs = 0): Promise<void> {
       isStopping = true;
       await delay(drainMs);
+      await services.eventStreams.close();
       await server?.close();
       await stopJobs?.();
       await discord.stop();
@@ -201,6 +221,16 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
   };
 }
 
-function jobsOf({ authorization, blacklist, workflows, database }: Services): Jobs {
-  return { authorization: authorization.sweep, blacklist: blacklist.expireDue, workflows: workflows.expireDue, database: database.sweep };
+function jobsOf({ authorization, permissions, confirmations, keys, blacklist, events, staff, workflows, database }: Services): Jobs {
+  return {
+    authorization: authorization.sweep,
+    permissions: permissions.expireDue,
+    confirmations: confirmations.expireDue,
+    keys: keys.sweep,
+    blacklist: blacklist.expireDue,
+    workflows: workflows.expireDue,
+    staff: staff.expireDue,
+    events: events.sweep,
+    database: database.sweep,
+  };
 }

@@ -7,6 +7,9 @@ import { createAuditService } from "./features/audit/audit.service.ts";
 import { createAuthorizationService } from "./features/authorization/authorization.service.ts";
 import { createGrantsService } from "./features/authorization/grants.service.ts";
 import { createBlacklistService } from "./features/blacklist/blacklist.service.ts";
+import { createConfirmationsService } from "./features/confirmations/confirmations.service.ts";
+import { createEventsService } from "./features/events/events.service.ts";
+import { createEventStreams } from "./features/events/streams.service.ts";
 import { createIntelligence } from "./features/intelligence/intelligence.service.ts";
 import { createKeysService } from "./features/keys/keys.service.ts";
 import { createPermissionsService } from "./features/permissions/permissions.service.ts";
@@ -59,13 +62,32 @@ export async function openServices({ config, secrets, logger = createLogger("war
     clock,
     staleLimitSeconds: config.rosterStaleSeconds,
   });
-  const standing = createStanding({ database, guildState, ownerIds: discord.ownerIds, clock, logger });
+  const standing = createStanding({
+    database,
+    guildState,
+    ownerIds: discord.ownerIds,
+    leaveBars: config.leaveAccess === "none",
+    clock,
+    logger,
+  });
 
   const audit = createAuditService({ database, cursors });
-  const permissions = createPermissionsService({ database, audit, standing, cursors });
+  const events = createEventsService({ database, clock });
+  const confirmations = createConfirmationsService({
+    database,
+    audit,
+    events,
+    standing,
+    cursors,
+    clock,
+    confirmInDiscord: config.confirmInDiscord,
+    secondPersonForDanger: config.secondPersonForDanger,
+  });
+  const permissions = createPermissionsService({ database, audit, events, confirmations, guildState, standing, cursors, clock });
+  const eventStreams = createEventStreams({ database, events, permissions, standing, clock, logger });
   const pepper = deriveKey(secrets.secretKey, "api-keys");
-  const keys = createKeysService({ database, audit, permissions, cursors, pepper });
-  const staff = createStaffService({ database, audit, standing, guildState, permissions, cursors, clock });
+  const keys = createKeysService({ database, audit, events, confirmations, permissions, cursors, pepper, clock, logger });
+  const staff = createStaffService({ database, audit, events, standing, guildState, permissions, cursors, clock, logger });
   const grants = createGrantsService({ read: database.read, clock });
   const isStaff = (userId: string): boolean => standing.of(userId).isStaff;
   const { servers, matches } = createIntelligence({ database, guildState, grants, keyring, cursors, clock, serversKey, isStaff });
@@ -94,6 +116,8 @@ export async function openServices({ config, secrets, logger = createLogger("war
     referencePrefix: config.referencePrefix,
   });
 
+  audit.withhold(workflows.hiddenFrom);
+
   return {
     clock,
     database,
@@ -103,6 +127,9 @@ export async function openServices({ config, secrets, logger = createLogger("war
     pepper,
     publicUrl,
     audit,
+    events,
+    eventStreams,
+    confirmations,
     permissions,
     keys,
     staff,
@@ -112,6 +139,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     blacklist,
     workflows,
     async close(): Promise<void> {
+      await eventStreams.close();
       standing.close();
       await database.close();
     },

@@ -1,31 +1,24 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { createApp } from "../../src/app.ts";
+import { type App, createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import type { Target } from "../target.ts";
 
 /** The real service with real guild state, a real key and its log line: what a client polls most. */
-export const staffAccess: Target = { request: { path: "", headers: {} }, start };
+export const staffAccess: Target = { request: { paths: [], headers: {} }, start, stop: async () => stopService() };
+
+let stopService = async (): Promise<void> => undefined;
 
 async function start(): Promise<number> {
   const sandbox = await createSandbox({ seed: "small", record: false });
   const { guilds, roles, users } = sandbox.seeded;
-  const reading = readConfig({
-    ...sandbox.env(),
-    OWNER_IDS: users.olivia.id,
-    DATA_DIR: await mkdtemp(join(tmpdir(), "provost-bench-")),
-    PORT: "0",
-    RATE_LIMITS: "read=9999999/1,write=9999999/1",
-    SECRET_KEY: randomBytes(32).toString("base64"),
-    ENCRYPTION_KEYS: `bench:${randomBytes(32).toString("base64")}`,
-  });
-  if (!reading.ok) throw new Error(reading.lines.join("\n"));
-  const app = await createApp({ ...reading, logTo: pino.destination({ dest: "/dev/null", sync: false }) });
+  const { app, stop } = await openApp(sandbox, users.olivia.id);
+  stopService = stop;
   await app.start();
   await sandbox.waitFor(() => !app.guildState.freshness().stale);
   const { key } = await app.keys.bootstrap(systemCall("cli", "bench"), { name: "bench" });
@@ -41,6 +34,34 @@ async function start(): Promise<number> {
     }),
   });
   await sandbox.waitFor(() => app.standing.of(users.mona.id).isStaff);
-  staffAccess.request = { path: `/staff/${users.mona.id}/access`, headers };
+  staffAccess.request = { paths: [`/staff/${users.mona.id}/access`], headers };
   return Number(new URL(app.address()).port);
+}
+
+/** The whole service on a database of its own, not started yet; `stop` ends it and the sandbox and removes the database. */
+export async function openApp(sandbox: Sandbox, ownerId: string): Promise<{ app: App; stop(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), "provost-bench-"));
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    const reading = readConfig({
+      ...sandbox.env(),
+      OWNER_IDS: ownerId,
+      DATA_DIR: folder,
+      PORT: "0",
+      RATE_LIMITS: "read=9999999/1,write=9999999/1",
+      SECRET_KEY: randomBytes(32).toString("base64"),
+      ENCRYPTION_KEYS: `bench:${randomBytes(32).toString("base64")}`,
+    });
+    if (!reading.ok) throw new Error(reading.lines.join("\n"));
+    const app = await createApp({ ...reading, logTo: pino.destination({ dest: "/dev/null", sync: false }) });
+    const stop = async (): Promise<void> => {
+      await app.stop();
+      await sandbox.stop();
+      await remove();
+    };
+    return { app, stop };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }

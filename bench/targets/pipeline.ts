@@ -17,7 +17,7 @@ const plain = route({ ...guard, method: "get", path: "/plain", operationId: "get
 const headers = { Authorization: `Bearer ${benchKey}` };
 
 /** The whole pipeline with its log line, on a route that answers a constant. */
-export const pipeline: Target = { request: { path: "/plain", headers }, start };
+export const pipeline: Target = { request: { paths: ["/plain"], headers }, start };
 
 async function start(): Promise<number> {
   const plenty = { count: 100_000_000, seconds: 60 };

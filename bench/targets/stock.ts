@@ -13,7 +13,7 @@ const keyHash = createHmac("sha256", pepper).update(benchKey).digest();
 
 /** The same duties from Hono's own middlewares and hand-written ones in the form they usually have. */
 export const stock: Target = {
-  request: { path: "/staff/80351110224678912/access", headers: { Authorization: `Bearer ${benchKey}` } },
+  request: { paths: ["/staff/80351110224678912/access"], headers: { Authorization: `Bearer ${benchKey}` } },
   start: () => {
     const logger = pino({ base: null }, pino.destination({ dest: "/dev/null", sync: false }));
     const counts = new Map<string, { count: number; resetAt: number }>();

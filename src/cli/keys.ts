@@ -1,15 +1,12 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import type { KeyView } from "../features/keys/keys.schema.ts";
-import { list, wholeNumber } from "./arguments.ts";
+import { settled } from "../kernel/held.ts";
+import { list } from "./arguments.ts";
+import { keyArgument, revokeCommand, rotateCommand, updateCommand } from "./keys-change.ts";
+import { scopesHelp, settingsInput, settingsOptions } from "./keys-options.ts";
+import type { SettingsOptions } from "./keys-options.ts";
 import { print, printError, table } from "./output.ts";
-import { listKeys, withServices } from "./services.ts";
-
-interface CreateOptions {
-  name: string;
-  scopes: string[];
-  delegation: "none" | "trusted";
-  expiresDays: number;
-}
+import { findKey, listKeys, withServices } from "./services.ts";
 
 /** `provost keys …`: the API keys, beside a running server or without one. */
 export function keysCommand(): Command {
@@ -17,57 +14,57 @@ export function keysCommand(): Command {
     .description("Manage API keys")
     .addCommand(createCommand())
     .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(updateCommand())
+    .addCommand(rotateCommand())
     .addCommand(revokeCommand());
 }
 
 function createCommand(): Command {
-  return new Command("create")
+  const command = new Command("create")
     .description("Create an API key; the key alone is printed on standard output, once")
     .requiredOption("--name <name>", "what the key is for")
-    .requiredOption("--scopes <list>", "comma list of permissions, with group.* and *; system.act is always named", list)
-    .addOption(
-      new Option("--delegation <kind>", "whether the key may name acting users in X-Acting-User")
-        .choices(["none", "trusted"])
-        .default("none"),
-    )
-    .option("--expires-days <days>", "days until the key expires", wholeNumber(1, 3650), 365)
-    .action(async ({ name, scopes, delegation, expiresDays }: CreateOptions) => {
-      await withServices(async ({ keys }, call) => {
-        const created = await keys.create(call, { name, scopes, delegation, expires_days: expiresDays });
-        printError(`Key "${name}", valid for ${expiresDays.toString()} days. Keep it safe, it is shown only now:`);
-        print(created.key);
-      });
+    .requiredOption("--scopes <list>", scopesHelp, list);
+  for (const option of settingsOptions("days until the key expires (default: 365)")) command.addOption(option);
+  return command.action(async ({ name, scopes, ...options }: SettingsOptions & { name: string; scopes: string[] }) => {
+    await withServices(async ({ keys }, call) => {
+      const created = settled(await keys.create(call, { name, scopes, ...settingsInput(options) }));
+      printError(`Key "${name}", valid until ${created.expires_at}. Keep it safe, it is shown only now:`);
+      print(created.key);
     });
-}
-
-function listCommand(): Command {
-  return new Command("list").description("List the API keys").action(async () => {
-    const rows = await withServices(listKeys);
-    const header = ["KEY ID", "NAME", "SCOPES", "DELEGATION", "EXPIRES", "LAST USED", "STATE"];
-    for (const line of table(header, rows.map(cells))) print(line);
   });
 }
 
-function revokeCommand(): Command {
-  return new Command("revoke")
-    .description("Revoke an API key; a running server refuses it within seconds")
-    .argument("<key id>", "the KEY ID column of the list")
-    .action(async (given: string) => {
-      await withServices(async (services, call) => {
-        const known = (await listKeys(services, call)).find((key) => key.key_id === given || key.id === given);
-        if (known === undefined) throw new Error("There is no such key.");
-        await services.keys.revoke(call, known.id);
-        printError(`Key "${known.name}" is revoked.`);
-      });
+function listCommand(): Command {
+  return new Command("list")
+    .description("List the API keys")
+    .option("--json", "print them as JSON")
+    .action(async ({ json }: { json?: true }) => {
+      const rows = await withServices(listKeys);
+      const header = ["KEY ID", "NAME", "SCOPES", "DELEGATION", "EXPIRES", "LAST USED", "STATE"];
+      if (json === true) print(JSON.stringify(rows, null, 2));
+      else for (const line of table(header, rows.map(cells))) print(line);
+    });
+}
+
+function showCommand(): Command {
+  return new Command("show")
+    .description("Show everything about one API key but its secret")
+    .argument(...keyArgument)
+    .option("--json", "print it as JSON")
+    .action(async (given: string, { json }: { json?: true }) => {
+      const key = await withServices((services, call) => findKey(services, call, given));
+      if (json === true) print(JSON.stringify(key, null, 2));
+      else for (const line of table(["FIELD", "VALUE"], Object.entries(key).map(field))) print(line);
     });
 }
 
 function cells(key: KeyView): string[] {
   const day = (at: string | null): string => at?.slice(0, 10) ?? "never";
-  return [key.key_id, key.name, key.scopes.join(","), key.delegation, day(key.expires_at), day(key.last_used_at), state(key)];
+  return [key.key_id, key.name, key.scopes.join(","), key.delegation, day(key.expires_at), day(key.last_used_at), key.state];
 }
 
-function state(key: KeyView): string {
-  if (key.revoked_at !== null) return "revoked";
-  return Date.parse(key.expires_at) <= Date.now() ? "expired" : "active";
+function field([name, value]: [string, unknown]): string[] {
+  if (Array.isArray(value)) return [name, value.length === 0 ? "any" : value.join(",")];
+  return [name, typeof value === "string" ? value : JSON.stringify(value)];
 }

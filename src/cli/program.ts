@@ -8,6 +8,7 @@ import { demoCommand } from "./demo.ts";
 import { keysCommand } from "./keys.ts";
 import { openapiCommand } from "./openapi.ts";
 import { printError } from "./output.ts";
+import { ownersCommand } from "./owners.ts";
 import { secretsCommand } from "./secrets.ts";
 import { serveCommand } from "./serve.ts";
 
@@ -44,6 +45,7 @@ function createProgram(setExitCode: (code: number) => void): Command {
     secretsCommand(),
     bootstrapCommand(),
     keysCommand(),
+    ownersCommand(),
     configCommand(),
     openapiCommand(),
     auditCommand(setExitCode),

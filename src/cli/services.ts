@@ -2,16 +2,23 @@ import { loadConfigOrExit } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { AuditService } from "../features/audit/audit.service.ts";
+import type { GuildState } from "../discord/guild-state.ts";
 import type { KeyView } from "../features/keys/keys.schema.ts";
 import type { KeysService } from "../features/keys/keys.service.ts";
+import type { PermissionsService } from "../features/permissions/permissions.service.ts";
+import type { Standings } from "../features/permissions/standing.ts";
 import { systemCall } from "../kernel/call.ts";
 import type { Call } from "../kernel/call.ts";
+import { ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
 
 /** What the command line uses of the services. */
 export interface Services {
-  keys: Pick<KeysService, "bootstrap" | "create" | "list" | "revoke">;
+  keys: Pick<KeysService, "bootstrap" | "create" | "get" | "list" | "revoke" | "rotate" | "update">;
   audit: Pick<AuditService, "verify">;
+  permissions: Pick<PermissionsService, "owners">;
+  guildState: Pick<GuildState, "load">;
+  standing: Pick<Standings, "load">;
   close(): Promise<void>;
 }
 
@@ -50,4 +57,17 @@ export async function listKeys(services: Services, call: Call): Promise<KeyView[
     cursor = page.next_cursor;
   } while (cursor !== null);
   return rows;
+}
+
+/**
+ * One key by its public key id or the id of its record.
+ * @throws Error in words for the terminal when there is none
+ */
+export async function findKey({ keys }: Services, call: Call, id: string): Promise<KeyView> {
+  try {
+    return await keys.get(call, id);
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "record_not_found") throw new Error("There is no such key.", { cause: error });
+    throw error;
+  }
 }

@@ -36,6 +36,12 @@ export interface Config {
   logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   /** How old the guild state may be for privileged writes. */
   rosterStaleSeconds: number;
+  /** What needs a confirmation in Discord by the acting person. */
+  confirmInDiscord: ("permissions" | "keys" | "erasure")[];
+  /** Whether granting a dangerous permission needs a second person. */
+  secondPersonForDanger: boolean;
+  /** Whether staff on leave keep their access. */
+  leaveAccess: "keep" | "none";
 }
 
 export type ConfigReading = { ok: true; config: Config; secrets: Secrets } | { ok: false; lines: string[] };
@@ -89,6 +95,9 @@ function toConfig(env: Env): Config {
     referencePrefix: env.REFERENCE_PREFIX ?? null,
     logLevel: env.LOG_LEVEL,
     rosterStaleSeconds: env.ROSTER_STALE_SECONDS,
+    confirmInDiscord: env.CONFIRM_IN_DISCORD,
+    secondPersonForDanger: env.SECOND_PERSON_FOR_DANGER,
+    leaveAccess: env.LEAVE_ACCESS,
   };
 }
 

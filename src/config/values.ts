@@ -41,6 +41,14 @@ export function oneOf<const T extends string>(...choices: readonly T[]) {
   return parsed(`must be one of ${choices.join(", ")}`, (text) => choices.find((choice) => choice === text));
 }
 
+/** A comma list of named choices, each once. */
+export function listOf<const T extends string>(...choices: readonly T[]) {
+  return parsed(`must be a comma-separated list of ${choices.join(", ")}`, (text) => {
+    const named = text.split(",").map((entry) => choices.find((choice) => choice === entry.trim()));
+    return named.every((choice) => choice !== undefined) ? [...new Set(named)] : undefined;
+  });
+}
+
 export const flag = parsed("must be true or false", (text) => (text === "true" ? true : text === "false" ? false : undefined));
 
 /** Whether the text is a Discord id; the shape is looked at first, so that hostile text goes no further. */

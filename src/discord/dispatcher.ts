@@ -29,9 +29,10 @@ export function createDispatcher({ commands, guildIds, actorOf, logger }: Dispat
 
   const isOurs = (guildId: string): boolean => configured.size === 0 || configured.has(guildId);
 
-  const callOf = async (interaction: { id: string; user: { id: string } }): Promise<Call> => {
+  const callOf = async (interaction: { id: string; guildId: string; user: { id: string } }): Promise<Call> => {
     const actor = await actorOf(interaction.user.id);
-    return { client: null, actor, via: "slash", requestId: interaction.id, idempotency: null, replayed: false };
+    const { id, guildId } = interaction;
+    return { client: null, actor, via: "slash", requestId: id, idempotency: null, replayed: false, guildId };
   };
 
   const answerOf = async (interaction: SlashInteraction, run: Run | undefined): Promise<Reply> => {

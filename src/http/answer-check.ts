@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated, type RouteSpec } from "./route.ts";
 
@@ -7,6 +8,7 @@ export function createAnswerCheck(spec: RouteSpec): (answer: unknown) => void {
   const { schema, shape } = spec.success;
   if (shape === "raw") return () => undefined;
   return (answer) => {
+    if (spec.confirmable === true && isHeld(answer)) return;
     const views = shape === "list" ? (answer as Page<unknown>).data : [annotated(answer).view];
     for (const view of views) {
       const checked = schema.safeParse(view);

@@ -1,3 +1,5 @@
+import { isHeld } from "../kernel/held.ts";
+import type { Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import { annotated, type RawAnswer, type RouteSpec } from "./route.ts";
@@ -9,7 +11,13 @@ const noStore = ["Cache-Control", "no-store"] as const;
 export type Presenter = (exchange: Exchange, answer: unknown) => Reply;
 
 /** @returns the presenter for the shape the route answers in */
-export function createPresenter({ success, method }: RouteSpec): Presenter {
+export function createPresenter(spec: RouteSpec): Presenter {
+  const present = presenterOf(spec);
+  if (spec.confirmable !== true) return present;
+  return (exchange, answer) => (isHeld(answer) ? presentHeld(answer) : present(exchange, answer));
+}
+
+function presenterOf({ success, method }: RouteSpec): Presenter {
   const { status } = success;
   switch (success.shape) {
     case "single":
@@ -21,6 +29,12 @@ export function createPresenter({ success, method }: RouteSpec): Presenter {
     case "raw":
       return (_exchange, answer) => presentRaw(answer as RawAnswer, status, success.mediaType ?? "application/octet-stream");
   }
+}
+
+/** Nothing was changed yet: the change waits at the address in `Location`. */
+function presentHeld({ confirmation_required: held }: Held): Reply {
+  const body = JSON.stringify({ success: true, code: "confirmation_required", data: held });
+  return { status: 202, type: json, body, headers: [...noStore, "Location", `/confirmations/${held.id}`] };
 }
 
 function presentSingle(exchange: Exchange, answer: unknown, successStatus: number, isRead: boolean): Reply {

@@ -19,7 +19,7 @@ export type ContentReader = (
 
 const noFields = z.strictObject({});
 const idempotencyForm = /^[\x20-\x7e]{8,255}$/;
-const revisionTag = /^"v(\d{1,15})"$/;
+const revisionTag = /^"v(\d{1,15})(?:-[\w-]{1,64})?"$/;
 /** No record has this revision, so an entity tag of ours that was never given matches nothing. */
 const noRevision = -1;
 const empty: Readonly<Record<string, never>> = Object.freeze({});
@@ -29,7 +29,7 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
   const { params: paramsSchema, query: querySchema } = spec.request ?? {};
   const bodySchema = spec.request?.body ?? noFields;
   const isConditional = requireIfMatch && ["put", "patch", "delete"].includes(spec.method);
-  const refusesUnknown = spec.success.shape === "list";
+  const refusesUnknown = spec.success.shape === "list" || spec.success.shape === "raw";
   const hasActor = !("public" in spec.access) || spec.access.credentials === "optional";
 
   return (exchange, pathParams, raw, call) => {
@@ -52,6 +52,7 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
       body: spec.request?.body === undefined ? undefined : parsed,
       ifMatch: spec.method === "get" ? undefined : ifMatch(exchange),
       ifNoneMatch: header(exchange, "if-none-match"),
+      lastEventId: header(exchange, "last-event-id"),
     };
   };
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { uuid7 } from "../kernel/ids.ts";
 
 /** One request on its way through the pipeline, whatever carried it. */
@@ -33,6 +33,11 @@ export interface Reply {
   type: string;
   body: string | Buffer | Readable | null;
   headers: readonly string[];
+}
+
+/** Let go of a body that is not sent. */
+export function discard({ body }: Reply): void {
+  if (body instanceof Readable) body.destroy();
 }
 
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/;

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
 import type { ProblemError } from "../kernel/errors.ts";
 import type { Door } from "./door.ts";
-import { type Exchange, openExchange, type Reply } from "./exchange.ts";
+import { discard, type Exchange, openExchange, type Reply } from "./exchange.ts";
 import { bodyTooLarge } from "./json-body.ts";
 import type { Refusals } from "./problem.ts";
 import { replyHeaders } from "./reply-headers.ts";
@@ -61,6 +61,10 @@ function toResponse(common: readonly string[], exchange: Exchange, reply: Reply)
   const flat = replyHeaders(common, exchange, reply);
   const headers = new Headers();
   for (let index = 0; index < flat.length; index += 2) headers.append(flat[index] ?? "", flat[index + 1] ?? "");
+  if (exchange.method === "HEAD") {
+    discard(reply);
+    return new Response(null, { status: reply.status, headers });
+  }
   const body = reply.body instanceof Readable ? (Readable.toWeb(reply.body) as ReadableStream) : reply.body;
   return new Response(body, { status: reply.status, headers });
 }

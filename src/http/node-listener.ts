@@ -5,7 +5,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { AccessLog } from "./access-log.ts";
 import type { DoorFinder } from "./doors.ts";
-import { type Exchange, openExchange, type Reply } from "./exchange.ts";
+import { discard, type Exchange, openExchange, type Reply } from "./exchange.ts";
 import { findAmbiguity, readNodeBody } from "./node-request.ts";
 import type { Refusals } from "./problem.ts";
 import type { AddressReader } from "./remote-address.ts";
@@ -63,12 +63,17 @@ export function createNodeListener({ finder, refuse, clock, log, common, address
   }
 
   function write({ exchange, request, response, reply, startedAt }: Outgoing): void {
-    if (response.destroyed) return log?.note(exchange, clientLeft, performance.now() - startedAt);
+    if (response.destroyed) {
+      discard(reply);
+      return log?.note(exchange, clientLeft, performance.now() - startedAt);
+    }
     const headers = replyHeaders(common, exchange, reply);
     if (isShuttingDown() || leavesMuchUnread(request)) headers.push("Connection", "close");
     response.writeHead(reply.status, headers);
-    if (request.method === "HEAD" || reply.body === null) response.end();
-    else if (reply.body instanceof Readable) pipeline(reply.body, response).catch(() => response.destroy());
+    if (request.method === "HEAD" || reply.body === null) {
+      discard(reply);
+      response.end();
+    } else if (reply.body instanceof Readable) pipeline(reply.body, response).catch(() => response.destroy());
     else response.end(reply.body);
     log?.note(exchange, reply.status, performance.now() - startedAt);
   }

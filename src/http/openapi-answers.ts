@@ -10,6 +10,23 @@ const ListMeta = z
   .object({ as_of: z.iso.datetime().nullable(), stale: z.boolean() })
   .meta({ id: "ListMeta", description: "How fresh the list is" });
 
+const ConfirmationRequired = z
+  .object({
+    success: z.literal(true),
+    code: z.literal("confirmation_required"),
+    data: z.object({
+      id: z.string(),
+      code: z.string().meta({ description: "What the person types or picks in `/confirm`", example: "K7QM2X" }),
+      action: z.string().meta({ example: "permissions.users.update" }),
+      summary: z.string().meta({ description: "What it will do, in plain words" }),
+      needs: z.array(z.enum(["acting_user", "second_person"])).meta({ description: "Who still has to confirm" }),
+      status: z.literal("pending"),
+      expires_at: z.iso.datetime(),
+      key: z.string().optional().meta({ description: "A new API key, shown only now; it works once the change is confirmed" }),
+    }),
+  })
+  .meta({ id: "ConfirmationRequired", description: "Nothing was changed yet: the change waits for a confirmation in Discord" });
+
 /** The answers of a route that did what was asked. */
 export function successResponses(spec: RouteSpec) {
   const { success } = spec;
@@ -22,6 +39,13 @@ export function successResponses(spec: RouteSpec) {
   return {
     [success.status]: { description: success.description, content, headers: headersOf(spec) },
     ...Object.fromEntries(others),
+    ...(spec.confirmable === true && {
+      202: {
+        description: "`confirmation_required`: nothing was changed yet. `GET` the address in `Location` to see what became of it",
+        content: { "application/json": { schema: ConfirmationRequired } },
+        headers: headersOf(spec),
+      },
+    }),
     ...(spec.method === "get" && success.shape === "single" && { 304: { description: "Nothing changed since the known `ETag`" } }),
   };
 }

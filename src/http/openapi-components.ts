@@ -65,6 +65,13 @@ const parameters = {
   },
   IfMatch: { name: "If-Match", required: false, schema: text, example: '"v7"', description: "The `ETag` the change is based on" },
   IfNoneMatch: { name: "If-None-Match", required: false, schema: text, example: '"v7"', description: "The `ETag` that is known already" },
+  LastEventId: {
+    name: "Last-Event-ID",
+    required: false,
+    schema: text,
+    example: "1041",
+    description: "The `id` of the last event a client got before its stream was cut off",
+  },
   RequestId: {
     name: "X-Request-Id",
     required: false,
@@ -95,5 +102,6 @@ export function headerParameters(spec: RouteSpec, isPublic: boolean): { $ref: st
   if (spec.method !== "get") names.push("IdempotencyKey");
   if (["put", "patch", "delete"].includes(spec.method)) names.push("IfMatch");
   if (spec.method === "get" && spec.success.shape === "single") names.push("IfNoneMatch");
+  if (spec.success.mediaType === "text/event-stream") names.push("LastEventId");
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }

@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
 import type { Call } from "../kernel/call.ts";
 import type { ProblemCode } from "../kernel/errors.ts";
+import type { Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 
 /**
@@ -29,6 +31,11 @@ export function withEtag<View>(view: View, tag: string): Annotated<View> {
   return { [annotation]: { etag: `"${tag}"` }, view };
 }
 
+/** For views that show more than their record, such as names from Discord: the tag changes with either, and `If-Match` reads the revision. */
+export function withContentEtag<View extends { revision: number }>(view: View): Annotated<View> {
+  return withEtag(view, `v${view.revision}-${hash("sha256", JSON.stringify(view), "base64url").slice(0, 16)}`);
+}
+
 /** Answer `view` with one of the route's `otherStatuses`. */
 export function withStatus<View>(view: View, status: number): Annotated<View> {
   return { [annotation]: { status }, view };
@@ -41,7 +48,7 @@ export function annotated(answer: unknown): { view: unknown; etag?: string; stat
   return { view, ...notes };
 }
 
-/** An answer that is not JSON: a file, an export, a stream of events. */
+/** An answer that is not JSON: a file, an export, a stream of events. A body nobody reads to its end is destroyed. */
 export interface RawAnswer {
   headers?: Readonly<Record<string, string>>;
   body: string | Buffer | Readable;
@@ -105,6 +112,8 @@ export interface RouteSpec<
   capability?: string;
   request?: RequestSpec<Params, Query, Body>;
   success: SuccessSpec<Kind, View>;
+  /** Whether the verb may hold its change back until it is confirmed: `202 confirmation_required`. */
+  confirmable?: boolean;
   /** Problem codes this route can answer with beyond those every route has. */
   refusals?: readonly ProblemCode[];
 }
@@ -122,6 +131,8 @@ export interface RouteInput<
   /** The revision of `If-Match: "v7"`; undefined when absent or `*`. 0 stands for a record that is not there yet (`If-None-Match: *`), -1 for a tag that is none of ours. */
   ifMatch: number | undefined;
   ifNoneMatch: string | undefined;
+  /** Where a client that follows a stream stood when it was cut off. */
+  lastEventId: string | undefined;
 }
 
 /** A route whose types have been checked; doors pass these to the app. */
@@ -142,7 +153,7 @@ export function route<
   Body extends z.ZodType = z.ZodUndefined,
 >(
   spec: RouteSpec<Kind, View, Params, Query, Body>,
-  handler: (input: RouteInput<Params, Query, Body>) => Promise<Answers<z.output<View>>[Kind]>,
+  handler: (input: RouteInput<Params, Query, Body>) => Promise<Answers<z.output<View>>[Kind] | Held>,
 ): Route {
   return { spec, handle: handler };
 }

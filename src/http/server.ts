@@ -51,18 +51,25 @@ export async function listen({ host, port, timeouts, listener, common, logger }:
   server.on("checkContinue", listener);
   server.on("checkExpectation", listener);
   server.on("clientError", createClientErrorHandler(common, logger));
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port }, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, limits.close) };
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, sockets, limits.close) };
 }
 
-async function closeServer(server: Server, patience: number): Promise<void> {
+/** A client may open a connection ahead of its next request: one that has said nothing yet is as idle as one between two requests. */
+async function closeServer(server: Server, sockets: ReadonlySet<Socket>, patience: number): Promise<void> {
   const lastCall = setTimeout(() => server.closeAllConnections(), patience);
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   });
   clearTimeout(lastCall);
 }

@@ -27,7 +27,10 @@ export interface Actor {
   rank: number;
   /** True when the guild state behind this standing is older than the limit for privileged writes. */
   isStale: boolean;
-  decide(permission: string): Decision;
+  /** @param guildId where the call was given, if in a guild: entries limited to that guild count, too */
+  decide(permission: string, guildId?: string): Decision;
+  /** Until when a permission is held: null for good, undefined when it is not held. */
+  heldUntil(permission: string, guildId?: string): Date | null | undefined;
 }
 
 /** The API key (or the system itself) a call came from. */
@@ -35,6 +38,8 @@ export interface CallClient {
   id: string;
   name: string;
   allows(permission: string): boolean;
+  /** When the key itself ends; absent for the service itself. */
+  expiresAt?: Date;
 }
 
 /** An idempotency key that the effect's own transaction keeps. `status` is what the door answers on success. */
@@ -53,6 +58,10 @@ export interface Call {
   idempotency: IdempotencyClaim | null;
   /** Set by the database when the answer is the stored one of an earlier request. */
   replayed: boolean;
+  /** The guild a slash command was given in. */
+  guildId?: string;
+  /** The held change that is being carried out now: what it needed has been confirmed. */
+  confirmation?: string;
 }
 
 export interface PermissionOptions {
@@ -65,7 +74,7 @@ export function can(call: Call, permission: string, options: PermissionOptions =
   if (call.client !== null && !call.client.allows(permission)) return false;
   if (call.actor === null) return call.client !== null;
   if (options.own !== undefined && call.actor.id === options.own) return true;
-  return call.actor.isStaff && call.actor.decide(permission).allowed;
+  return call.actor.isStaff && call.actor.decide(permission, call.guildId).allowed;
 }
 
 /**

@@ -56,6 +56,12 @@ export const UserRef = z
   .meta({ id: "UserRef" });
 export type UserRef = z.infer<typeof UserRef>;
 
+/** The names of what an answer leaves out. */
+export const redacted = z
+  .array(z.string())
+  .optional()
+  .meta({ description: "Fields this answer leaves out; only for holders of `audit.see_redactions`" });
+
 /** Query parameters shared by every list. */
 export const listQuery = {
   limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: "How many entries a page holds", example: 50 }),

@@ -1,5 +1,9 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { settingsOptions } from "../../src/cli/keys-options.ts";
 import { validEnvironment } from "../config/environment.ts";
+import { createPair } from "../features/keys-signer.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { createWorkplace, dotEnv } from "./run.ts";
 
@@ -61,6 +65,64 @@ test("keys are created, listed without their secret, and revoked", async () => {
   expect((await work.provost(["keys", "list"])).stdout).toMatch(new RegExp(`^${keyId} .* revoked$`, "m"));
 });
 
+test("a signed key is made from a PEM file, shown, and changed with JSON", async () => {
+  await using work = await createInstallation();
+  const [one, two] = [createPair(), createPair()];
+  const file = join(work.directory, "site.pub.pem");
+  await writeFile(file, one.publicKey.export({ type: "spki", format: "pem" }));
+  const settings = ["--delegation", "signed", "--public-key", file, "--ip", "203.0.113.0/24,2001:db8::1"];
+  const created = await work.provost(["keys", "create", "--name", "site", "--scopes", "staff.*", ...settings]);
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
+  expect(created.stderr).toMatch(/^Key "site", valid until \d{4}-\d\d-\d\dT.+Z\. Keep it safe, it is shown only now:\n$/);
+  const keyId = key.exec(created.stdout)?.[1] ?? "";
+  const shown = (await work.provost(["keys", "show", keyId])).stdout;
+  expect(shown).toMatch(/^delegation +signed$/m);
+  expect(shown).toMatch(/^ip_allowlist +203\.0\.113\.0\/24,2001:db8::1$/m);
+  expect(shown).toContain(one.jwk.x);
+  expect(shown).not.toContain(created.stdout.trim().slice(22));
+
+  const change = ["--public-key", JSON.stringify(two.jwk), "--ip", "any", "--name", "other", "--expires-days", "10"];
+  expect(await work.provost(["keys", "update", keyId, ...change])).toEqual({ code: 0, stdout: "", stderr: 'Key "other" is changed.\n' });
+  const changed = JSON.parse((await work.provost(["keys", "show", keyId, "--json"])).stdout);
+  expect(changed).toMatchObject({ name: "other", public_key: two.jwk, ip_allowlist: [], warning: "expires_soon", revision: 2 });
+});
+
+test("a key is rotated with a grace, and without one revoked at once", async () => {
+  await using work = await createInstallation();
+  const created = await work.provost(["keys", "create", "--name", "site", "--scopes", "*,system.act"]);
+  const keyId = key.exec(created.stdout)?.[1] ?? "";
+  const rotated = await work.provost(["keys", "rotate", keyId, "--grace", "3600", "--expires-days", "30"]);
+  expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
+  expect(rotated.stderr).toContain("the old one works for 3600 more seconds at most");
+  expect(rotated.stderr).not.toContain(rotated.stdout.trim());
+  const newId = key.exec(rotated.stdout)?.[1] ?? "";
+  const again = await work.provost(["keys", "rotate", newId, "--grace", "0"]);
+  expect(again.stderr).toContain("the old one is revoked");
+  const keys = JSON.parse((await work.provost(["keys", "list", "--json"])).stdout);
+  expect(keys).toMatchObject([
+    { key_id: keyId, state: "active", warning: "expires_soon" },
+    { key_id: newId, state: "revoked", rotated_from: keys[0].id, scopes: ["*", "system.act"] },
+    { key_id: key.exec(again.stdout)?.[1], state: "active", rotated_from: keys[1].id, expires_at: keys[1].expires_at },
+  ]);
+  expect(Date.parse(keys[0].expires_at)).toBe(Date.parse(keys[1].created_at) + 3_600_000);
+});
+
+test("a private key is refused wherever it is named", async () => {
+  await using work = await createInstallation();
+  const pair = createPair();
+  const file = join(work.directory, "private.pem");
+  await writeFile(file, pair.privateKey.export({ type: "pkcs8", format: "pem" }));
+  const read = settingsOptions("").find(({ long }) => long === "--public-key")?.parseArg;
+  expect(() => read?.(file, undefined)).toThrow("It is a private key. Keep it, and name its public half.");
+  expect(() => read?.(join(work.directory, "nothing.pem"), undefined)).toThrow(/nothing\.pem cannot be read\.$/);
+  expect(() => read?.("{", undefined)).toThrow("It must be a JWK or a PEM file.");
+  const jwk = JSON.stringify({ ...pair.jwk, d: "x".repeat(43) });
+  const sent = await work.provost(["keys", "create", "--name", "x", "--scopes", "*", "--delegation", "signed", "--public-key", jwk]);
+  expect(sent).toMatchObject({ code: 1, stdout: "" });
+  expect(sent.stderr).toBe("public_key/d: This is the private half. Keep it, and send the key without it.\n");
+  expect((await work.provost(["keys", "list", "--json"])).stdout).toBe("[]\n");
+});
+
 test("what a key verb refuses is told in plain lines and changes nothing", async () => {
   await using work = await createInstallation();
   const unknown = await work.provost(["keys", "create", "--name", "x", "--scopes", "no.such.permission"]);
@@ -71,6 +133,7 @@ test("what a key verb refuses is told in plain lines and changes nothing", async
   expect(malformed).toMatchObject({ code: 1, stdout: "" });
   expect(malformed.stderr).toMatch(/^name: .+\nscopes\/0: .+\n$/);
   expect(await work.provost(["keys", "revoke", "nosuchkey000"])).toEqual({ code: 1, stdout: "", stderr: "There is no such key.\n" });
+  expect(await work.provost(["keys", "update", "nosuchkey000"])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Say what/) });
   expect((await work.provost(["keys", "list"])).stdout.trimEnd().split("\n")).toHaveLength(1);
 });
 

@@ -84,6 +84,8 @@ describe("a refused caller changes nothing, and no audit entry claims otherwise"
     const before = await everyRow(world);
     expect(guarded.length).toBeGreaterThan(20);
     expect(guarded.filter((route) => !documentedCodes(route).includes("acting_user_required")).map(({ path }) => path)).toEqual([
+      "/permissions/explain",
+      "/permissions/simulate",
       "/blacklist/check",
     ]);
     for (const route of guarded.filter((one) => documentedCodes(one).includes(refusal.code))) {

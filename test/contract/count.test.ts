@@ -3,11 +3,12 @@ import { catalog } from "../../src/features/permissions/catalog.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
+import { settled } from "../../src/kernel/held.ts";
 import { ladder } from "../support/world.ts";
 import { documentedRoutes, filing, freshId } from "./document.ts";
 import { authorize, shareWorld } from "./world.ts";
 
-const shared = shareWorld();
+const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
 const places: Record<string, string> = {};
 const place = (path: string): string => path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[name] ?? "");
 
@@ -26,7 +27,7 @@ const scene = (): Cast => {
 beforeAll(async () => {
   const { world } = shared;
   cast = { owner: await world.staff("owner"), requester: await world.staff("moderator"), outsider: await world.staff("moderator") };
-  const { owner, requester } = cast;
+  const { owner, requester, outsider } = cast;
   const person = world.member();
   const listed = ["Raid Base", "Raid Base Two"].map((name) => world.sandbox.createGuild({ name, withBot: false }));
   for (const guild of listed) guild.addMember(person);
@@ -50,6 +51,9 @@ beforeAll(async () => {
   ] as const)
     filed.push(await world.post(`/workflows/${kind}`, body, { actor: requester }));
   expect([...made, changed, ...filed].map(({ status }) => status)).toEqual([201, 201, 201, 200, 201, 201, 201, 201]);
+  const grant = { overrides: [{ key: "staff.suspend", effect: "allow", reason: "on call tonight" }] };
+  for (const { id: userId } of [requester, outsider])
+    expect((await world.patch(`/permissions/users/${userId}`, grant, { actor: owner })).status).toBe(202);
   Object.assign(places, { discord_user_id: person.id, id });
 });
 
@@ -58,6 +62,8 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/staff", "", 3],
   ["/staff", "level=moderator", 2],
   ["/staffroles", "", roles],
+  ["/keys", "", 2],
+  ["/confirmations", "", 2],
   ["/permissions/catalog", "", catalog.length],
   ["/permissions/roles", "", roles],
   ["/blacklist", "", 3],
@@ -154,7 +160,7 @@ test("a hidden reason cannot be searched for by its count", async () => {
 test("keys are counted, revoked ones too", async () => {
   const { keys } = shared.world.app;
   const call = systemCall("cli", uuid7());
-  const { id } = await keys.create(call, { name: "retired", scopes: ["staff.read"], delegation: "none" });
+  const { id } = settled(await keys.create(call, { name: "retired", scopes: ["staff.read"], delegation: "none" }));
   await keys.revoke(call, id);
   const first = await keys.list(call, { limit: 1 });
   expect(first).not.toHaveProperty("total");

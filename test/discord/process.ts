@@ -12,7 +12,15 @@ const discord = createDiscord({
   logger: pino({ level: "silent" }),
   commands: [],
   retryMs: 20,
-  actorOf: () => ({ id: "", isStaff: false, isOwner: false, rank: 0, isStale: false, decide: () => ({ allowed: false, reasons: [] }) }),
+  actorOf: () => ({
+    id: "",
+    isStaff: false,
+    isOwner: false,
+    rank: 0,
+    isStale: false,
+    decide: () => ({ allowed: false, reasons: [] }),
+    heldUntil: () => undefined,
+  }),
   guildState: { feed: { attach: nothing, handle: nothing, alive: nothing, lost: nothing, stop: () => Promise.resolve() } },
 });
 discord.start();

@@ -26,7 +26,15 @@ export interface StandOptions {
 
 /** An actor without any standing. */
 export function stranger(id: string): Actor {
-  return { id, isStaff: false, isOwner: false, rank: 0, isStale: false, decide: () => ({ allowed: false, reasons: [] }) };
+  return {
+    id,
+    isStaff: false,
+    isOwner: false,
+    rank: 0,
+    isStale: false,
+    decide: () => ({ allowed: false, reasons: [] }),
+    heldUntil: () => undefined,
+  };
 }
 
 export function createLog(): { logger: Logger; log: string[] } {

@@ -233,7 +233,15 @@ describe("the status", () => {
     const world = await createWorld();
     const call = (id: string): Call => ({
       client: null,
-      actor: { id, isStaff: false, isOwner: false, rank: 0, isStale: false, decide: () => ({ allowed: false, reasons: [] }) },
+      actor: {
+        id,
+        isStaff: false,
+        isOwner: false,
+        rank: 0,
+        isStale: false,
+        decide: () => ({ allowed: false, reasons: [] }),
+        heldUntil: () => undefined,
+      },
       via: "web",
       requestId: "own",
       idempotency: null,

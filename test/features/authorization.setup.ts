@@ -61,6 +61,7 @@ const staff = (id: string): Actor => ({
   rank: 40,
   isStale: false,
   decide: () => ({ allowed: true, reasons: [] }),
+  heldUntil: () => null,
 });
 
 const authenticate: Authenticate = ({ presented, actingUser, requestId }) => {

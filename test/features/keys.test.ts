@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createAddressCheck } from "../../src/features/keys/keys.addresses.ts";
-import { createAuthenticate } from "../../src/features/keys/keys.authenticate.ts";
 import { createKeysService } from "../../src/features/keys/keys.service.ts";
 import { createKeyStore } from "../../src/features/keys/keys.store.ts";
 import { createKeyText, formatKey, parseKey } from "../../src/features/keys/keys.text.ts";
@@ -11,11 +10,12 @@ import { createPermissionsService } from "../../src/features/permissions/permiss
 import type { Call } from "../../src/kernel/call.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";
+import { settled } from "../../src/kernel/held.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createJournals } from "../support/rooms.ts";
+import { createKeys, nobody, secret } from "./keys-ground.ts";
 import { createHouse } from "./staff-house.ts";
 
-const secret = Buffer.alloc(32, 7);
 const cli = (): Call => systemCall("cli", "request-1");
 const asked = {
   actingUser: undefined,
@@ -74,27 +74,6 @@ test.each([
   expect(createAddressCheck(ranges)(address)).toBe(isIn);
 });
 
-/** The keys room alone, on a fresh database. */
-async function createKeys(pollMs = 60_000) {
-  const time = { now: new Date("2026-11-20T10:00:00.000Z") };
-  const clock = { now: () => time.now };
-  const fresh = await createTestDatabase({ clock });
-  const cursors = createCursors(secret);
-  const service = (database: typeof fresh.database) => {
-    const audit = createAuditService({ database, cursors });
-    const permissions = createPermissionsService({ database, audit, standing: undefined as never, cursors });
-    return { permissions, keys: createKeysService({ database, audit, permissions, cursors, pepper: secret }) };
-  };
-  const { permissions, keys } = service(fresh.database);
-  const store = createKeyStore({ database: fresh.database, keys, permissions, pepper: secret, pollMs });
-  const standing = {
-    actorOf: (id: string) =>
-      ({ id, isStaff: true, isOwner: false, rank: 1, isStale: false, decide: () => ({ allowed: true, reasons: [] }) }) as never,
-  };
-  const authenticate = createAuthenticate({ store, standing, clock });
-  return { time, fresh, database: fresh.database, keys, store, authenticate, service };
-}
-
 async function refusalOf(work: () => unknown): Promise<{ code: unknown; text: string }> {
   try {
     await work();
@@ -112,7 +91,7 @@ async function refusalOf(work: () => unknown): Promise<{ code: unknown; text: st
 
 test("missing, mistyped, unknown and wrong keys are one and the same refusal", async () => {
   const { authenticate, keys, fresh } = await createKeys();
-  const { key } = await keys.create(cli(), { name: "k", scopes: ["*"] });
+  const { key } = settled(await keys.create(cli(), { name: "k", scopes: ["*"] }));
   const known = parseKey(key);
   const wrong = formatKey({ keyId: known?.keyId ?? "", secret: createKeyText().secret });
   const refusals = [];
@@ -126,7 +105,7 @@ test("missing, mistyped, unknown and wrong keys are one and the same refusal", a
 
 test("a key used before is verified at once, without the database", async () => {
   const { authenticate, keys, store, fresh } = await createKeys();
-  const { key, id, key_id } = await keys.create(cli(), { name: "k", scopes: ["staff.*"], delegation: "trusted" });
+  const { key, id, key_id } = settled(await keys.create(cli(), { name: "k", scopes: ["staff.*"], delegation: "trusted" }));
   expect(authenticate({ ...asked, presented: key })).toBeInstanceOf(Promise);
   await authenticate({ ...asked, presented: key });
   await store.close();
@@ -142,8 +121,8 @@ test("a key used before is verified at once, without the database", async () => 
 
 test("that a key has ended is told to the holder of its secret alone", async () => {
   const { authenticate, keys, time, fresh } = await createKeys();
-  const revoked = await keys.create(cli(), { name: "revoked", scopes: ["*"] });
-  const expiring = await keys.create(cli(), { name: "expiring", scopes: ["*"], expires_days: 1 });
+  const revoked = settled(await keys.create(cli(), { name: "revoked", scopes: ["*"] }));
+  const expiring = settled(await keys.create(cli(), { name: "expiring", scopes: ["*"], expires_days: 1 }));
   await authenticate({ ...asked, presented: revoked.key });
   await authenticate({ ...asked, presented: expiring.key });
   await keys.revoke(cli(), revoked.id);
@@ -157,7 +136,7 @@ test("that a key has ended is told to the holder of its secret alone", async () 
 
 test("a key revoked while it is being looked up is not remembered as good", async () => {
   const { database, keys, fresh, service } = await createKeys();
-  const { key, key_id } = await keys.create(cli(), { name: "k", scopes: ["*"] });
+  const { key, key_id } = settled(await keys.create(cli(), { name: "k", scopes: ["*"] }));
   // The row is read before the revocation and used after it.
   const slow = async (query: Parameters<typeof database.read.apiKey.findUnique>[0]) => {
     const row = await database.read.apiKey.findUnique(query);
@@ -181,7 +160,7 @@ test("a key revoked while it is being looked up is not remembered as good", asyn
 
 test("a key may be used from its addresses alone", async () => {
   const { authenticate, keys, fresh } = await createKeys();
-  const { key } = await keys.create(cli(), { name: "k", scopes: ["*"], ip_allowlist: ["203.0.113.0/24"] });
+  const { key } = settled(await keys.create(cli(), { name: "k", scopes: ["*"], ip_allowlist: ["203.0.113.0/24"] }));
   await expect(authenticate({ ...asked, presented: key, remoteAddress: "203.0.113.4" })).resolves.toBeDefined();
   expect((await refusalOf(() => authenticate({ ...asked, presented: key }))).code).toBe("invalid_credentials");
   await fresh.drop();
@@ -191,7 +170,7 @@ test("keys made and revoked by another process are noticed", async () => {
   const { authenticate, fresh, service } = await createKeys(20);
   const other = await openDatabase({ url: fresh.url, synchronous: "normal" });
   const elsewhere = service(other).keys;
-  const { key, key_id } = await elsewhere.create(cli(), { name: "k", scopes: ["*"] });
+  const { key, key_id } = settled(await elsewhere.create(cli(), { name: "k", scopes: ["*"] }));
   // The first look at the table empties the memory once, whenever it comes.
   const isWarm = async (): Promise<boolean> => {
     await authenticate({ ...asked, presented: key });
@@ -208,7 +187,7 @@ test("keys made and revoked by another process are noticed", async () => {
 
 test("the secret is in one answer and nowhere in the database", async () => {
   const { database, keys, fresh } = await createKeys();
-  const { key } = await keys.create(cli(), { name: "k", scopes: ["*"] });
+  const { key } = settled(await keys.create(cli(), { name: "k", scopes: ["*"] }));
   const hidden = parseKey(key)?.secret ?? "";
   const rows = [
     await database.read.apiKey.findMany(),
@@ -220,16 +199,22 @@ test("the secret is in one answer and nowhere in the database", async () => {
   await fresh.drop();
 });
 
-test("unknown scopes are refused with their places, signed delegation with a reason, and nothing is made", async () => {
+test("unknown scopes are refused with their places, a missing or unwanted public key with a reason, and nothing is made", async () => {
   const { database, keys, fresh } = await createKeys();
   const unknown = keys.create(cli(), { name: "k", scopes: ["staff.read", "stuff.read", "stuff.*"] });
   await expect(unknown).rejects.toMatchObject({
     code: "validation_failed",
     errors: [{ pointer: "/scopes/1" }, { pointer: "/scopes/2", code: "unknown_scope" }],
   });
-  await expect(keys.create(cli(), { name: "k", scopes: ["*"], delegation: "signed" })).rejects.toMatchObject({
-    errors: [{ pointer: "/delegation" }],
-  });
+  const public_key = { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" } as const;
+  for (const [given, code] of [
+    [{ delegation: "signed" }, "required"],
+    [{ delegation: "trusted", public_key }, "only_signed"],
+    [{ public_key }, "only_signed"],
+  ] as const) {
+    const refused = keys.create(cli(), { name: "k", scopes: ["*"], ...given });
+    await expect(refused).rejects.toMatchObject({ code: "validation_failed", errors: [{ pointer: "/public_key", code }] });
+  }
   expect([await database.read.apiKey.count(), await database.read.auditEntry.count()]).toEqual([0, 0]);
   await fresh.drop();
 });
@@ -237,11 +222,12 @@ test("unknown scopes are refused with their places, signed delegation with a rea
 test("keys are listed in pages and stay revoked", async () => {
   const { keys, fresh } = await createKeys();
   const made = [];
-  for (const name of ["a", "b", "c"]) made.push(await keys.create(cli(), { name, scopes: ["*"] }));
+  for (const name of ["a", "b", "c"]) made.push(settled(await keys.create(cli(), { name, scopes: ["*"] })));
   const first = await keys.list(cli(), { limit: 2 });
   const second = await keys.list(cli(), { limit: 2, cursor: first.next_cursor ?? "" });
   expect([...first.data, ...second.data].map((key) => key.id).toSorted()).toEqual(made.map((key) => key.id).toSorted());
   const once = await keys.revoke(cli(), made[0]?.key_id ?? "");
+  expect(once).toMatchObject({ state: "revoked", revision: 2 });
   expect(await keys.revoke(cli(), made[0]?.id ?? "")).toEqual(once);
   await expect(keys.revoke(cli(), "nobody")).rejects.toMatchObject({ code: "record_not_found" });
   await fresh.drop();
@@ -266,8 +252,10 @@ test("bootstrap names an owner whom a running server notices, with a key for eve
   const other = await openDatabase({ url: house.test.url, synchronous: "normal" });
   const cursors = createCursors(secret);
   const audit = createAuditService({ database: other, cursors });
-  const permissions = createPermissionsService({ database: other, audit, standing: undefined as never, cursors });
-  const { key, delegation } = await createKeysService({ database: other, audit, permissions, cursors, pepper: secret }).bootstrap(cli(), {
+  const ground = { database: other, audit, standing: nobody, cursors };
+  const journals = createJournals(ground);
+  const permissions = createPermissionsService({ ...ground, ...journals, guildState: undefined as never });
+  const { key, delegation } = await createKeysService({ ...ground, ...journals, permissions, pepper: secret }).bootstrap(cli(), {
     owner: "80351110224678912",
   });
   expect([delegation, parseKey(key) === undefined]).toEqual(["trusted", false]);

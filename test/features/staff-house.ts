@@ -17,11 +17,13 @@ import { createStaffService } from "../../src/features/staff/staff.service.ts";
 import { createHttpApp } from "../../src/http/app.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
+import { settled } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
+import { createJournals } from "../support/rooms.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 export const ladder = { owner: 100, admin: 80, senior: 60, moderator: 40, viewer: 10 } as const;
@@ -37,6 +39,8 @@ interface HouseOptions {
   ownerIds?: readonly string[];
   clock?: Clock;
   staleLimitSeconds?: number;
+  /** Whether leave takes access away. */
+  leaveBars?: boolean;
   /** What is in the database before the service reads it. */
   prepare?: (database: Awaited<ReturnType<typeof createTestDatabase>>["database"]) => Promise<void>;
 }
@@ -55,19 +59,22 @@ export async function createHouse(options: HouseOptions = {}) {
   const guild = sandbox.createGuild({ name: "Harbour" });
   const rungs = Object.keys(ladder) as Rung[];
   const roles = Object.fromEntries(rungs.map((rung) => [rung, guild.createRole(rung)])) as Record<Rung, Role>;
-  const test = await createTestDatabase();
+  const test = await createTestDatabase(options.clock === undefined ? {} : { clock: options.clock });
   const { database } = test;
   await options.prepare?.(database);
 
   const cursors = createCursors(secret);
   const staleLimit = options.staleLimitSeconds === undefined ? {} : { staleLimitSeconds: options.staleLimitSeconds };
   const guildState = createGuildState({ database, logger, guildIds: [guild.id], ...staleLimit });
-  const standing = createStanding({ database, guildState, ownerIds: options.ownerIds ?? [], clock: options.clock ?? clock, pollMs: 50 });
+  const { ownerIds = [], leaveBars = false, clock: time = clock } = options;
+  const standing = createStanding({ database, guildState, ownerIds, leaveBars, clock: time, pollMs: 50 });
   const audit = createAuditService({ database, cursors });
-  const permissions = createPermissionsService({ database, audit, standing, cursors });
-  const keys = createKeysService({ database, audit, permissions, cursors, pepper: secret });
+  const ground = { database, audit, standing, guildState, cursors, clock: options.clock ?? clock };
+  const journals = createJournals(ground);
+  const permissions = createPermissionsService({ ...ground, ...journals });
+  const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
   const store = createKeyStore({ database, keys, permissions, pepper: secret, pollMs: 50 });
-  const staff = createStaffService({ database, audit, guildState, standing, permissions, cursors, clock: options.clock ?? clock });
+  const staff = createStaffService({ ...ground, ...journals, permissions });
   await guildState.load();
   await standing.load();
 
@@ -115,7 +122,7 @@ export async function createHouse(options: HouseOptions = {}) {
     await staff.roles.put(cli(), rung, { name: rung, rank: ladder[rung], level: rung, discord: discordRoles });
   }
   const makeKey = async (scopes: string[], delegation: "none" | "trusted" = "trusted"): Promise<string> =>
-    (await keys.create(cli(), { name: "test", scopes, delegation })).key;
+    settled(await keys.create(cli(), { name: "test", scopes, delegation })).key;
   const everything = await makeKey(["*"]);
 
   async function ask(method: string, path: string, body?: unknown, { key = everything, actor, headers }: Ask = {}) {
@@ -144,6 +151,7 @@ export async function createHouse(options: HouseOptions = {}) {
     guildState,
     standing,
     audit,
+    events: journals.events,
     permissions,
     keys,
     store,

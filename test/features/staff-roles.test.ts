@@ -34,7 +34,7 @@ test("a staff role is created, read, replaced and kept in step with Discord", as
   expect((await house.get("/staffroles/helper")).body.data.discord).toEqual([
     { guild_id: house.guild.id, role_id: helper.id, name: null, missing: true },
   ]);
-  const actions = await house.database.read.auditEntry.findMany({ where: { targetId: "helper" }, orderBy: { seq: "asc" } });
+  const actions = await house.database.read.auditEntry.findMany({ where: { targetId: "helper", via: "rest" }, orderBy: { seq: "asc" } });
   expect(actions.map(({ action, actorId }) => [action, actorId])).toEqual([
     ["staff_role.create", owner.id],
     ["staff_role.update", owner.id],

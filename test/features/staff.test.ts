@@ -194,6 +194,15 @@ test("with Discord gone the last state answers, marked stale, and privileged wri
   expect([refused.status, refused.body.code]).toEqual([503, "roster_stale"]);
 });
 
+test("whoever is known is answered at once, without waiting for the database or Discord", async () => {
+  const house = await createHouse();
+  const person = await house.person("senior");
+  const call = { ...house.cli(), actor: house.standing.of(person.id) };
+  for (const query of [{}, { permission: "cases.read" }, { guild_id: house.guild.id }])
+    expect(house.staff.access(call, person.id, query)).toMatchObject({ view: { user_id: person.id, allowed: true } });
+  expect(house.staff.access(call, nobody)).toBeInstanceOf(Promise);
+});
+
 test("owners by configuration are owners without being members", async () => {
   const house = await createHouse({ ownerIds: [nobody] });
   expect(await access(house, nobody)).toMatchObject({

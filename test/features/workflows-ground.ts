@@ -56,7 +56,7 @@ export async function createGround(options: { filing?: { perHour: number; openPe
   const { database, drop } = await createTestDatabase({ clock });
   const logger = pino({ level: "silent" });
   const people = new Map<string, Actor>();
-  const standing = { of: (userId: string) => people.get(userId) ?? stranger(userId) };
+  const standing = { of: (userId: string) => people.get(userId) ?? stranger(userId), noteRecord: () => undefined };
   const cursors = createCursors(randomBytes(32));
   const guildState = createGuildState({ database, logger, guildIds: [] });
   const serversKey = randomBytes(32);
@@ -157,6 +157,7 @@ function person(id: string, level: Level): Actor {
     rank: ranks[level],
     isStale: false,
     decide: (permission) => ({ allowed: held.has(permission), reasons: [] }),
+    heldUntil: (permission) => (held.has(permission) ? null : undefined),
   };
 }
 

@@ -29,6 +29,7 @@ const actorOf = (id: string): Actor => ({
   rank: 1,
   isStale: false,
   decide: () => ({ allowed: true, reasons: [] }),
+  heldUntil: () => null,
 });
 
 export const farAway = new Date("2030-01-01T00:00:00.000Z");

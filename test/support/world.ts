@@ -7,6 +7,7 @@ import { createApp } from "../../src/app.ts";
 import type { App } from "../../src/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
+import { settled } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import type { GuildHandle, Role, Sandbox, User } from "../../src/sandbox/index.ts";
@@ -123,7 +124,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
-    const text = await response.text();
+    const text = await textOf(response);
     const isJson = response.headers.get("content-type")?.includes("json") === true;
     const answer = { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
     options.onAnswer?.({ method, path }, answer);
@@ -143,7 +144,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     roles,
     key,
     makeKey: async (scopes, delegation = "trusted") =>
-      (await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
+      settled(await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
     async staff(level, name = `${level}${(count += 1).toString()}`) {
       const user = sandbox.createUser(name);
       guild.addMember(user, { roles: [roles[level]] });
@@ -173,6 +174,15 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   };
   if (options.ladder !== false) await setUpLadder(world);
   return world;
+}
+
+/** A stream of events does not end by itself: its first part is enough. */
+async function textOf(response: Response): Promise<string> {
+  if (response.headers.get("content-type") !== "text/event-stream" || response.body === null) return response.text();
+  const reader = response.body.getReader();
+  const { value } = await reader.read();
+  await reader.cancel();
+  return new TextDecoder().decode(value);
 }
 
 /** The key made by the operator may write without an acting user, so that the first roles can be set up. */

@@ -1,6 +1,8 @@
 import type { AuditEntry, AuditPayload } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
+import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
+import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
 import type { AuditView } from "./audit.schema.ts";
 
 interface Details {
@@ -9,9 +11,40 @@ interface Details {
   after: unknown;
 }
 
+/** What of an entry is for whom. */
+const fields: FieldClasses<AuditView> = {
+  seq: "public",
+  id: "public",
+  at: "public",
+  action: "public",
+  outcome: "public",
+  actor: "public",
+  client: "public",
+  via: "public",
+  target: "public",
+  subject_user_id: "public",
+  guild_id: "public",
+  request_id: "public",
+  permission_used: "public",
+  break_glass: "public",
+  reason: "staff",
+  before: "staff",
+  after: "staff",
+  prev_hash: "public",
+  hash: "public",
+};
+const visible = createVisibility(fields);
+
+function clearanceFor(call: Call): Clearance {
+  return { ...noClearance, staff: can(call, "audit.read") };
+}
+
 /** An entry as a reader sees it; reason, before and after need `audit.read` and are absent once erased. */
 export function presentAuditEntry(call: Call, row: AuditEntry, payload: AuditPayload | undefined): AuditView {
-  const details = payload !== undefined && can(call, "audit.read") ? (payload.payload as unknown as Details) : undefined;
+  return visible(viewOf(row, payload?.payload as Details | undefined), clearanceFor(call), seesRedactions(call));
+}
+
+function viewOf(row: AuditEntry, details: Details | undefined): AuditView {
   return {
     seq: row.seq,
     id: row.id,

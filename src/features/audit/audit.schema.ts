@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
 
 const text = z.string().min(1).max(200);
 
@@ -46,6 +46,7 @@ export const AuditView = z
     after: z.unknown().optional(),
     prev_hash: z.string(),
     hash: z.string(),
+    redacted,
   })
   .meta({ id: "AuditEntry", description: "One entry of the hash chain" });
 export type AuditView = z.infer<typeof AuditView>;

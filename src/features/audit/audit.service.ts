@@ -29,22 +29,34 @@ export interface AuditInput {
 export interface AuditService {
   /** Queue an entry that is chained and inserted before the commit of this transaction; nothing survives a rollback. */
   record(tx: Tx, entry: AuditInput): void;
-  /** Entries, newest first. @throws ProblemError permission_denied, invalid_cursor */
+  /**
+   * Leave entries about some targets out of what a caller reads: records they may not know of. Told once, at start.
+   * @param source answers the ids of those targets
+   */
+  withhold(source: (call: Call) => Promise<readonly string[]>): void;
+  /** Entries the caller may know of, newest first. @throws ProblemError permission_denied, invalid_cursor */
   list(call: Call, query: ListAuditQuery): Promise<Page<AuditView>>;
   /** Walk the whole chain. @throws ProblemError permission_denied */
   verify(call: Call): Promise<AuditVerification>;
 }
 
 export function createAuditService({ database, cursors }: { database: Database; cursors: Cursors }): AuditService {
+  let hiddenFrom: (call: Call) => Promise<readonly string[]> = () => Promise.resolve([]);
+
   return {
     record: createRecorder(),
+
+    withhold(source) {
+      hiddenFrom = source;
+    },
 
     async list(call, query) {
       requirePermission(call, "audit.read");
       const { limit, cursor, count, ...filters } = ListAuditQuery.parse(query);
       const before = cursor === undefined ? undefined : Number(cursors.decode("audit", filters, cursor)[0]);
+      const where = { AND: [conditions(filters), notAbout(await hiddenFrom(call))] };
       const rows = await database.read.auditEntry.findMany({
-        where: { AND: [conditions(filters), before === undefined ? {} : { seq: { lt: before } }] },
+        where: { AND: [where, before === undefined ? {} : { seq: { lt: before } }] },
         orderBy: { seq: "desc" },
         take: limit + 1,
       });
@@ -56,7 +68,7 @@ export function createAuditService({ database, cursors }: { database: Database; 
         (row) => presentAuditEntry(call, row, details.get(row.seq)),
         (last) => cursors.encode("audit", filters, [last.seq, last.id]),
       );
-      return withTotal(page, { count }, () => database.read.auditEntry.count({ where: conditions(filters) }));
+      return withTotal(page, { count }, () => database.read.auditEntry.count({ where }));
     },
 
     async verify(call) {
@@ -64,6 +76,11 @@ export function createAuditService({ database, cursors }: { database: Database; 
       return verifyChain(database.read);
     },
   };
+}
+
+/** Entries without a target are about nobody's record. */
+function notAbout(targetIds: readonly string[]) {
+  return targetIds.length === 0 ? {} : { OR: [{ targetId: null }, { NOT: { targetId: { in: [...targetIds] } } }] };
 }
 
 function conditions(filters: Omit<ReturnType<typeof ListAuditQuery.parse>, "limit" | "cursor" | "count">) {

@@ -3,6 +3,8 @@ import type { Authorization, AuthorizationSession } from "../../generated/sqlite
 import type { Actor, Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
+import type { FieldClasses } from "../../kernel/visibility.ts";
+import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
 import type { AuthorizationStatus, AuthorizationView } from "./authorization.schema.ts";
 import { authorizationStatuses, purposes } from "./authorization.schema.ts";
 
@@ -74,7 +76,29 @@ export function nextRefreshAt(grant: Pick<Authorization, "grantedAt" | "refreshe
   return refreshedAt === null || refreshedAt <= grantedAt ? grantedAt : addSeconds(refreshedAt, cooldownSeconds);
 }
 
-export function presentAuthorization(state: AuthorizationState, cooldownSeconds: number, now: Date): AuthorizationView {
+/** What of a status is for whom: all of it for whoever may ask, the person themself included. */
+const fields: FieldClasses<AuthorizationView> = {
+  discord_user_id: "public",
+  status: "public",
+  scopes: "public",
+  granted_at: "public",
+  expires_at: "public",
+  last_refreshed_at: "public",
+  next_refresh_at: "public",
+  consent_version: "public",
+  purposes: "public",
+  servers_seen_count: "public",
+  session: "public",
+  revision: "public",
+};
+const visible = createVisibility(fields);
+
+/** A status as this viewer sees it. */
+export function presentAuthorization(call: Call, state: AuthorizationState, cooldownSeconds: number, now: Date): AuthorizationView {
+  return visible(viewOf(state, cooldownSeconds, now), noClearance, seesRedactions(call));
+}
+
+function viewOf(state: AuthorizationState, cooldownSeconds: number, now: Date): AuthorizationView {
   const { userId, grant, open, serversSeen } = state;
   const counts = grant !== null && isInForce(grant, now);
   return {
@@ -111,6 +135,7 @@ export function textsOf(value: unknown): string[] {
 /** The call of somebody at the pages: nobody is signed in until Discord has said who it is, and even they are no staff here. */
 export function webCall(requestId: string, userId: string | null = null): Call {
   const decide: Actor["decide"] = () => ({ allowed: false, reasons: [] });
-  const actor = userId === null ? null : { id: userId, isStaff: false, isOwner: false, rank: 0, isStale: false, decide };
+  const actor =
+    userId === null ? null : { id: userId, isStaff: false, isOwner: false, rank: 0, isStale: false, decide, heldUntil: () => undefined };
   return { client: null, actor, via: "web", requestId, idempotency: null, replayed: false };
 }

@@ -1,6 +1,5 @@
 import type { Route } from "../../http/route.ts";
-import { route, withEtag } from "../../http/route.ts";
-import { hashToken } from "../../kernel/secrets.ts";
+import { route, withContentEtag } from "../../http/route.ts";
 import { authorizationPermissions } from "./authorization.policy.ts";
 import {
   AuthorizationView,
@@ -81,7 +80,7 @@ function getAuthorization(authorization: AuthorizationService): Route {
     // The status follows the clock and the sessions too, so the revision of the grant cannot be the tag.
     async ({ call, params }) => {
       const view = await authorization.get(call, params.discord_user_id);
-      return withEtag(view, `v${view.revision}-${hashToken(JSON.stringify(view)).slice(0, 16)}`);
+      return withContentEtag(view);
     },
   );
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
 
 export const purposes = ["verification", "recruitment", "investigation", "recheck", "appeal"] as const;
 export type Purpose = (typeof purposes)[number];
@@ -100,6 +100,7 @@ export const AuthorizationView = z
       .optional()
       .meta({ description: "The latest open session" }),
     revision: z.int().nonnegative().meta({ description: "Of the grant; 0 when there never was one" }),
+    redacted,
   })
   .meta({ id: "AuthorizationStatus", description: "What a user has granted, and what is being asked" });
 export type AuthorizationView = z.infer<typeof AuthorizationView>;

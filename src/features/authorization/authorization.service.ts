@@ -65,7 +65,7 @@ export function createAuthorizationService(deps: AuthorizationDeps): Authorizati
         read.authorizationSession.findFirst({ where: { userId }, orderBy: newestFirst }),
         read.userServer.count({ where: { userId, leftAt: null } }),
       ]);
-      return presentAuthorization({ userId, grant, open, latest, serversSeen }, cooldownSeconds, now);
+      return presentAuthorization(call, { userId, grant, open, latest, serversSeen }, cooldownSeconds, now);
     },
   };
 }

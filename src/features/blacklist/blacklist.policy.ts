@@ -3,6 +3,8 @@ import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
+import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
+import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
 import type { MatchRecord } from "../intelligence/matches.service.ts";
 import type { BlacklistView, CheckedRecord, Severity } from "./blacklist.schema.ts";
 
@@ -68,18 +70,61 @@ export function presentRecord(row: BlacklistRecord, now: Date): BlacklistView {
   };
 }
 
+/** What of a record is for whom; a bulk check tells callers who are not cleared as staff only what to do about its subject. */
+const fields: FieldClasses<CheckedRecord> = {
+  id: "staff",
+  number: "staff",
+  kind: "public",
+  subject_id: "staff",
+  subject_snapshot: "staff",
+  scope: "staff",
+  server_ids: "staff",
+  category: "public",
+  severity: "public",
+  status: "staff",
+  reason_public: "staff",
+  reason_internal: "confidential",
+  recommended_action: "public",
+  member_policy: "public",
+  grace_period_seconds: "staff",
+  exempt_user_ids: "confidential",
+  evidence: "staff",
+  tags: "staff",
+  source: "staff",
+  origin_reference: "staff",
+  created_by: "staff",
+  approved_by: "staff",
+  starts_at: "staff",
+  expires_at: "public",
+  review_at: "staff",
+  last_reviewed_at: "staff",
+  revoked: "staff",
+  history_count: "staff",
+  revision: "staff",
+  created_at: "staff",
+  updated_at: "staff",
+};
+const visible = createVisibility(fields);
+
+/** The fields whose content stays out of the audit. */
+export const confidentialFields: ReadonlySet<string> = new Set(
+  Object.entries(fields).flatMap(([field, fieldClass]) => (fieldClass === "confidential" ? [field] : [])),
+);
+
+/** @param isReader whether the record is the caller's to read: the verb's own permission says so, or `blacklist.read` */
+function clearanceFor(call: Call, isReader: boolean): Clearance {
+  return { ...noClearance, staff: isReader, confidential: isReader && can(call, "blacklist.read_confidential") };
+}
+
 /** The record without what this viewer may not see. */
 export function visibleRecord(call: Call, view: BlacklistView): BlacklistView {
-  if (can(call, "blacklist.read_confidential")) return view;
-  const { reason_internal: _reason, exempt_user_ids: _exempt, ...rest } = view;
-  return rest;
+  // A cleared reader gets every field that a record always has.
+  return visible(view, clearanceFor(call, true), seesRedactions(call)) as BlacklistView;
 }
 
 /** A record as a bulk check shows it: reduced for callers without `blacklist.read`. */
 export function checkedRecord(call: Call, view: BlacklistView): CheckedRecord {
-  if (can(call, "blacklist.read")) return visibleRecord(call, view);
-  const { kind, category, severity, recommended_action, member_policy, expires_at } = view;
-  return { kind, category, severity, recommended_action, member_policy, expires_at };
+  return visible(view, clearanceFor(call, can(call, "blacklist.read")), seesRedactions(call));
 }
 
 /** The record as matching needs it. */

@@ -8,7 +8,8 @@ import { can } from "../../kernel/call.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchChanges, MatchesService } from "../intelligence/matches.service.ts";
-import { presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
+import type { Standings } from "../permissions/standing.ts";
+import { confidentialFields, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { BlacklistView, Severity } from "./blacklist.schema.ts";
 import { severities } from "./blacklist.schema.ts";
 
@@ -65,10 +66,12 @@ export type BlacklistRecords = ReturnType<typeof createBlacklistRecords>;
 export function createBlacklistRecords({
   audit,
   matches,
+  standing,
   serversKey,
 }: {
   audit: AuditService;
   matches: MatchesService;
+  standing: Pick<Standings, "noteRecord">;
   serversKey: Buffer;
 }) {
   async function settle(tx: Tx, before: BlacklistRecord | null, row: BlacklistRecord, note: ChangeNote): Promise<RecordChange> {
@@ -86,6 +89,7 @@ export function createBlacklistRecords({
       ...difference(before === null ? {} : presentRecord(before, tx.now), after),
       permission: note.permission,
     });
+    tx.afterCommit(() => standing.noteRecord(row));
     return { row, matches: await matches.applyRecord(tx, toMatchRecord(row, tx.now)) };
   }
 
@@ -200,15 +204,14 @@ function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: Date): C
 
 /** The changed fields before and after. Confidential ones are named, never shown. */
 function difference(before: Partial<BlacklistView>, after: BlacklistView): { before: object; after: object } {
-  const hidden = new Set(["reason_internal", "exempt_user_ids"]);
   const silent = new Set(["revision", "history_count", "updated_at"]);
   const was: Record<string, unknown> = {};
   const is: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(after)) {
     const earlier = before[key as keyof BlacklistView];
     if (silent.has(key) || JSON.stringify(earlier) === JSON.stringify(value)) continue;
-    if (earlier !== undefined) was[key] = hidden.has(key) ? "(hidden)" : earlier;
-    is[key] = hidden.has(key) ? "(hidden)" : value;
+    if (earlier !== undefined) was[key] = confidentialFields.has(key) ? "(hidden)" : earlier;
+    is[key] = confidentialFields.has(key) ? "(hidden)" : value;
   }
   return { before: was, after: is };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Duration, listQuery, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { Duration, listQuery, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
 
 export const severities = ["low", "medium", "high", "critical"] as const;
 export type Severity = (typeof severities)[number];
@@ -192,6 +192,7 @@ export const BlacklistView = z
     revision: z.int(),
     created_at: Timestamp,
     updated_at: Timestamp,
+    redacted,
   })
   .meta({ id: "BlacklistRecord" });
 export type BlacklistView = z.infer<typeof BlacklistView>;

@@ -9,6 +9,7 @@ import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { Standings } from "../permissions/standing.ts";
 import { changesOf, draftOf } from "./blacklist.drafts.ts";
 import { conditions } from "./blacklist.filters.ts";
 import type { Ranks } from "./blacklist.policy.ts";
@@ -32,7 +33,7 @@ export interface BlacklistParts {
   database: Database;
   audit: AuditService;
   matches: MatchesService;
-  standing: Ranks;
+  standing: Ranks & Pick<Standings, "noteRecord">;
   cursors: Cursors;
   clock: Clock;
   /** The key of server hashes, the same that hashes people's servers. */
@@ -40,7 +41,7 @@ export interface BlacklistParts {
 }
 
 export function createBlacklistService({ database, audit, matches, standing, cursors, clock, serversKey }: BlacklistParts) {
-  const records = createBlacklistRecords({ audit, matches, serversKey });
+  const records = createBlacklistRecords({ audit, matches, standing, serversKey });
 
   /** Read a record to change it: under its lock, in the revision the caller knows, and not ended. */
   async function open(tx: Tx, key: string, ifMatch: number | undefined, action: string): Promise<BlacklistRecord> {

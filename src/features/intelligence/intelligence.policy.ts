@@ -5,6 +5,8 @@ import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
 import type { UserRef } from "../../kernel/fields.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
+import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
+import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
 import type { MatchView, ServerRef, UserServerView } from "./intelligence.schema.ts";
 import { matchKinds, matchStatuses } from "./intelligence.schema.ts";
 import { severities } from "./match-record.ts";
@@ -21,15 +23,62 @@ export const intelligencePermissions = {
 export const ServerDetails = z.object({ id: z.string(), name: z.string(), icon: z.string().nullable() });
 export type ServerDetails = z.infer<typeof ServerDetails>;
 
+const refFields: FieldClasses<ServerRef> = {
+  id: "public",
+  name_snapshot: "public",
+  icon: "public",
+  status: "staff",
+  merged_into: "public",
+};
+
+/** What of a server of a person's list is for whom. */
+const serverFields: FieldClasses<UserServerView> = {
+  server: refFields,
+  relation: "public",
+  tags: "public",
+  agreements: "public",
+  blacklist_id: "staff",
+};
+const visibleServer = createVisibility(serverFields);
+
+/** What of a match is for whom. */
+const matchFields: FieldClasses<MatchView> = {
+  id: "public",
+  user: "public",
+  kind: "public",
+  record_ref: "staff",
+  server: refFields,
+  severity: "public",
+  confidence: "public",
+  status: "public",
+  why: "public",
+  suggested_action: "public",
+  first_seen_at: "public",
+  last_seen_at: "public",
+  closed_at: "public",
+  grace_until: "public",
+  resolution: "public",
+  revision: "public",
+};
+const visibleMatch = createVisibility(matchFields);
+
+/** @param userId the person it is about */
+function clearanceFor(call: Call, userId: string): Clearance {
+  return { ...noClearance, requester: call.actor?.id === userId, staff: can(call, intelligencePermissions.records) };
+}
+
 /** @param blacklistId the record in force about the server, or null */
 export function presentUserServer(call: Call, row: UserServer, details: ServerDetails, blacklistId: string | null): UserServerView {
-  const mayKnow = can(call, intelligencePermissions.records);
+  return visibleServer(serverView(row, details, blacklistId), clearanceFor(call, row.userId), seesRedactions(call));
+}
+
+function serverView(row: UserServer, details: ServerDetails, blacklistId: string | null): UserServerView {
   return {
     server: {
       id: details.id,
       name_snapshot: details.name,
       icon: details.icon,
-      ...(mayKnow && { status: blacklistId === null ? ("known" as const) : ("blacklisted" as const) }),
+      status: blacklistId === null ? "known" : "blacklisted",
     },
     relation: {
       is_owner: row.relation === "owner",
@@ -41,7 +90,7 @@ export function presentUserServer(call: Call, row: UserServer, details: ServerDe
     },
     tags: [],
     agreements: [],
-    ...(mayKnow && { blacklist_id: blacklistId }),
+    blacklist_id: blacklistId,
   };
 }
 
@@ -51,13 +100,17 @@ const resolved = new Set<string>(["acknowledged", "confirmed", "dismissed", "exe
 
 /** @param details the matched server as the person's list names it, where the match has one */
 export function presentMatch(call: Call, row: Match, user: UserRef, details: ServerDetails | undefined, now: Date): MatchView {
+  return visibleMatch(matchView(row, user, details, now), clearanceFor(call, row.userId), seesRedactions(call));
+}
+
+function matchView(row: Match, user: UserRef, details: ServerDetails | undefined, now: Date): MatchView {
   const status = z.enum(matchStatuses).parse(statusAt(row, now));
   const resolution = StoredResolution.safeParse(row.resolution);
   return {
     id: row.id,
     user,
     kind: z.enum(matchKinds).parse(row.kind),
-    ...(can(call, intelligencePermissions.records) && { record_ref: row.recordReference }),
+    record_ref: row.recordReference,
     ...(row.serverId !== null && { server: presentMatchedServer(row.serverId, details) }),
     severity: z.enum(severities).parse(row.severity),
     confidence: row.confidence,

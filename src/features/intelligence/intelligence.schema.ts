@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, Snowflake, Timestamp, UserRef } from "../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, Timestamp, UserRef } from "../../kernel/fields.ts";
 import { severities } from "./match-record.ts";
 
 export const matchKinds = [
@@ -57,6 +57,7 @@ export const UserServerView = z
     tags: z.array(z.string()),
     agreements: z.array(z.string()),
     blacklist_id: z.string().nullable().optional().meta({ description: "The record in force; only for holders of blacklist.read" }),
+    redacted,
   })
   .meta({ id: "UserServer", description: "One server of a person's approved list" });
 export type UserServerView = z.infer<typeof UserServerView>;
@@ -82,6 +83,7 @@ export const MatchView = z
     grace_until: Timestamp.nullable().meta({ description: "Until then the person may leave the server without further consequence" }),
     resolution: z.object({ by: Snowflake, at: Timestamp, reason: z.string() }).nullable(),
     revision: z.int().positive(),
+    redacted,
   })
   .meta({ id: "Match", description: "A hit of a person against a record" });
 export type MatchView = z.infer<typeof MatchView>;

@@ -4,16 +4,19 @@ import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Standings } from "../permissions/standing.ts";
+import type { VerifyAssertion } from "./keys.assertion.ts";
 import type { KeyStore, VerifiedKey } from "./keys.store.ts";
 
 export interface AuthenticateDeps {
   store: KeyStore;
   standing: Pick<Standings, "actorOf">;
+  /** Verifies the assertions of signed keys; without it none is accepted. */
+  verifyAssertion?: VerifyAssertion;
   clock?: Clock;
 }
 
-/** Tell who calls: the key, and the staff member it acts for. Nothing is awaited when both are in memory. */
-export function createAuthenticate({ store, standing, clock = systemClock }: AuthenticateDeps): Authenticate {
+/** Tell who calls: the key, and the staff member it acts for. Nothing is awaited when both are in memory and nothing is signed. */
+export function createAuthenticate({ store, standing, verifyAssertion = refuseAll, clock = systemClock }: AuthenticateDeps): Authenticate {
   return (credentials) => {
     const { presented } = credentials;
     if (presented === undefined) throw refused();
@@ -34,18 +37,24 @@ export function createAuthenticate({ store, standing, clock = systemClock }: Aut
     if (key.isRevoked) throw new ProblemError("credential_revoked");
     if (key.expiresAtMs <= now) throw new ProblemError("credential_expired");
     store.noteUse(key, now);
-    if (credentials.actingUser === undefined) return callerOf(key, credentials, null);
-    const actor = actingUser(key, credentials.actingUser);
+    const { actingUser, assertion } = credentials;
+    if (key.delegation !== "trusted" && (actingUser !== undefined || assertion !== undefined)) return proved(key, credentials);
+    if (actingUser === undefined) return callerOf(key, credentials, null);
+    const actor = standing.actorOf(actingUser);
     return actor instanceof Promise ? actor.then((found) => callerOf(key, credentials, found)) : callerOf(key, credentials, actor);
   }
 
-  /** @throws ProblemError permission_denied */
-  function actingUser(key: VerifiedKey, userId: string): Actor | Promise<Actor> {
-    if (!key.maySpeakForOthers) {
-      const extra = { required: "delegation", missing_in: "key" };
-      throw new ProblemError("permission_denied", { detail: "This API key may not name an acting user.", extra });
-    }
-    return standing.actorOf(userId);
+  /** An acting user whom the key's word alone does not name. @throws ProblemError permission_denied */
+  function proved(key: VerifiedKey, credentials: Credentials): Promise<Caller> {
+    if (key.delegation === "signed") return signed(key, credentials);
+    const extra = { required: "delegation", missing_in: "key" };
+    throw new ProblemError("permission_denied", { detail: "This API key may not name an acting user.", extra });
+  }
+
+  /** @throws ProblemError assertion_invalid, assertion_replayed */
+  async function signed(key: VerifiedKey, credentials: Credentials): Promise<Caller> {
+    const { userId, redeem } = await verifyAssertion(key, credentials);
+    return { ...callerOf(key, credentials, await standing.actorOf(userId)), checkBody: redeem };
   }
 }
 
@@ -57,4 +66,8 @@ function callerOf(key: VerifiedKey, { requestId }: Credentials, actor: Actor | n
 /** Missing, mistyped, unknown, wrong and used from elsewhere look the same. */
 function refused(): ProblemError {
   return new ProblemError("invalid_credentials");
+}
+
+function refuseAll(): Promise<never> {
+  return Promise.reject(new ProblemError("assertion_invalid", { detail: "Assertions are not accepted here." }));
 }

@@ -2,56 +2,134 @@ import { z } from "zod";
 import { isAddressRange } from "../../kernel/addresses.ts";
 import { Snowflake, Timestamp, listQuery } from "../../kernel/fields.ts";
 
-export const keysLimits = { name: 80, scopes: 200, addresses: 50, expiresDays: 3650 } as const;
+export const keysLimits = { name: 80, scopes: 200, addresses: 50, expiresDays: 3650, graceSeconds: 604_800, search: 80 } as const;
+
+const Name = z.string().trim().min(1).max(keysLimits.name).meta({ description: "What the key is for", example: "community site" });
 
 const Scope = z
   .string()
   .max(100)
   .regex(/^(\*|[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*(\.\*)?)$/, "Write a permission, group.* or *.")
   .meta({ description: "A permission of the catalog, `group.*` or `*`; `system.act` is always named", example: "staff.*" });
+const Scopes = z.array(Scope).min(1).max(keysLimits.scopes);
+
+const Delegation = z
+  .enum(["none", "trusted", "signed"])
+  .meta({ description: "Whether the key may name acting users: not at all, by its word, or by a signature" });
+
+const isWhole = (x: string): boolean => Buffer.from(x, "base64url").toString("base64url") === x;
+
+/** The public half of an Ed25519 key pair (RFC 8037). */
+export const PublicKey = z
+  .strictObject({
+    kty: z.literal("OKP"),
+    crv: z.literal("Ed25519"),
+    x: z
+      .string()
+      .regex(/^[\w-]{43}$/, { error: "Write 32 bytes as 43 characters of base64url.", abort: true })
+      .refine(isWhole, "Write 32 bytes as 43 characters of base64url.")
+      .meta({ example: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }),
+  })
+  .meta({ description: "The public half of an Ed25519 key pair as a JWK; only for signed delegation" });
+export type PublicKey = z.infer<typeof PublicKey>;
+
+const PublicKeyInput = PublicKey.extend({
+  d: z
+    .string()
+    .refine(() => false, "This is the private half. Keep it, and send the key without it.")
+    .optional()
+    .meta({ description: "The private half: never to be sent, always refused" }),
+})
+  .transform(({ kty, crv, x }): PublicKey => ({ kty, crv, x }))
+  .meta({ id: "Ed25519PublicKey", description: "The public half of an Ed25519 key pair as a JWK; only for signed delegation" });
+
+const Addresses = z
+  .array(z.string().max(50).refine(isAddressRange, "Write an address or a range such as 203.0.113.0/24."))
+  .max(keysLimits.addresses)
+  .meta({ description: "Where the key may be used from; empty: anywhere" });
+
+const ExpiresDays = z.int().min(1).max(keysLimits.expiresDays);
 
 export const CreateKeyInput = z
   .strictObject({
-    name: z.string().trim().min(1).max(keysLimits.name).meta({ description: "What the key is for" }),
-    scopes: z.array(Scope).min(1).max(keysLimits.scopes),
-    delegation: z
-      .enum(["none", "trusted", "signed"])
-      .default("none")
-      .meta({ description: "Whether the key may name acting users: not at all, by its word, or by a signature" }),
-    expires_days: z.int().min(1).max(keysLimits.expiresDays).default(365),
-    ip_allowlist: z
-      .array(z.string().max(50).refine(isAddressRange, "Write an address or a range such as 203.0.113.0/24."))
-      .max(keysLimits.addresses)
-      .default([])
-      .meta({ description: "Where the key may be used from; empty: anywhere" }),
+    name: Name,
+    scopes: Scopes,
+    delegation: Delegation.default("none"),
+    public_key: PublicKeyInput.optional(),
+    expires_days: ExpiresDays.optional().meta({ description: "365 unless told, but never beyond the end of a key without acting user" }),
+    ip_allowlist: Addresses.default([]),
   })
   .meta({ id: "CreateKeyInput" });
 export type CreateKeyInput = z.input<typeof CreateKeyInput>;
 
-export const BootstrapInput = z.strictObject({
-  owner: Snowflake.optional(),
-  name: z.string().trim().min(1).max(keysLimits.name).default("first key"),
-});
+export const UpdateKeyInput = z
+  .strictObject({
+    name: Name.optional(),
+    scopes: Scopes.optional(),
+    delegation: Delegation.optional(),
+    public_key: PublicKeyInput.optional(),
+    ip_allowlist: Addresses.optional(),
+    expires_at: Timestamp.optional().meta({ description: "The new end; send it or `expires_days`" }),
+    expires_days: ExpiresDays.optional().meta({ description: "The new end, in days from now" }),
+  })
+  .refine((input) => input.expires_at === undefined || input.expires_days === undefined, {
+    path: ["expires_days"],
+    message: "Send expires_at or expires_days, not both.",
+  })
+  .meta({ id: "UpdateKeyInput", description: "Fields that are not sent stay" });
+export type UpdateKeyInput = z.input<typeof UpdateKeyInput>;
+
+export const RotateKeyInput = z
+  .strictObject({
+    grace_seconds: z
+      .int()
+      .min(0)
+      .max(keysLimits.graceSeconds)
+      .default(86_400)
+      .meta({ description: "How long the old key goes on working; 0 ends it at once" }),
+    expires_days: ExpiresDays.optional().meta({
+      description: "Days until the new key ends; without it, it ends when the old one would have",
+    }),
+  })
+  .meta({ id: "RotateKeyInput" });
+export type RotateKeyInput = z.input<typeof RotateKeyInput>;
+
+export const BootstrapInput = z.strictObject({ owner: Snowflake.optional(), name: Name.default("first key") });
 export type BootstrapInput = z.input<typeof BootstrapInput>;
+
+const KeyState = z.enum(["active", "expired", "revoked"]);
 
 export const KeyView = z
   .object({
     id: z.string(),
     key_id: z.string().meta({ description: "The public part of the key" }),
     name: z.string(),
+    state: KeyState,
+    warning: z.enum(["expires_soon"]).nullable().meta({ description: "`expires_soon` during its last 30 days" }),
     scopes: z.array(z.string()),
-    delegation: z.enum(["none", "trusted", "signed"]),
+    delegation: Delegation,
+    public_key: PublicKey.nullable(),
     ip_allowlist: z.array(z.string()),
     created_by: z.string().nullable(),
     created_at: Timestamp,
     expires_at: Timestamp,
-    last_used_at: Timestamp.nullable(),
-    rotated_from: z.string().nullable(),
+    last_used_at: Timestamp.nullable().meta({ description: "Noted once a minute" }),
+    rotated_from: z.string().nullable().meta({ description: "The id of the key this one took the place of" }),
     revoked_at: Timestamp.nullable(),
     revision: z.int().positive(),
   })
   .meta({ id: "ApiKey", description: "An API key; its secret is shown once, when it is made" });
 export type KeyView = z.infer<typeof KeyView>;
 
-export const KeysListQuery = z.object(listQuery);
+/** A key that was just made. The secret is in no other answer. */
+export const CreatedKeyView = KeyView.extend({
+  key: z.string().meta({ description: "The key itself, shown only now", example: `prv_live_${"0".repeat(12)}_…` }),
+}).meta({ id: "CreatedApiKey", description: "An API key with its secret" });
+export type CreatedKeyView = z.infer<typeof CreatedKeyView>;
+
+export const KeysListQuery = z.object({
+  ...listQuery,
+  state: KeyState.optional(),
+  q: z.string().trim().min(1).max(keysLimits.search).optional().meta({ description: "Part of the name, or the start of the key id" }),
+});
 export type KeysListQuery = z.infer<typeof KeysListQuery>;

@@ -1,4 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import type { CryptoKey } from "jose";
+import { importJWK } from "jose";
 import { LRUCache } from "lru-cache";
 import type { Database, Logger } from "../../database/database.ts";
 import { systemCall } from "../../kernel/call.ts";
@@ -7,8 +9,9 @@ import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createAddressCheck } from "./keys.addresses.ts";
-import { textsOf } from "./keys.policy.ts";
-import type { KeyRow } from "./keys.policy.ts";
+import { settingsOf } from "./keys.policy.ts";
+import type { KeyRow, KeySettings } from "./keys.policy.ts";
+import type { PublicKey } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";
 import { parseKey } from "./keys.text.ts";
 
@@ -19,7 +22,10 @@ export interface VerifiedKey {
   caller: { id: string; keyId: string; expiresAt: Date };
   expiresAtMs: number;
   isRevoked: boolean;
-  maySpeakForOthers: boolean;
+  /** Whether it may name acting users: not at all, by its word, or by a signature. */
+  delegation: KeySettings["delegation"];
+  /** What its assertions are verified with; only of signed keys. */
+  publicKey: CryptoKey | undefined;
   allowsAddress: (address: string) => boolean;
 }
 
@@ -71,9 +77,14 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     const uses = [...used];
     if (uses.length === 0) return;
     used.clear();
-    await database.write(systemCall("job", uuid7()), async ({ db }) => {
-      for (const [id, at] of uses) await db.apiKey.update({ where: { id }, data: { lastUsedAt: new Date(at) } });
-    });
+    try {
+      await database.write(systemCall("job", uuid7()), async ({ db }) => {
+        for (const [id, at] of uses) await db.apiKey.update({ where: { id }, data: { lastUsedAt: new Date(at) } });
+      });
+    } catch (error) {
+      for (const [id, at] of uses) if (!used.has(id)) used.set(id, at);
+      throw error;
+    }
   }
 
   const quietly = (work: () => Promise<void>, what: string) => () =>
@@ -89,7 +100,8 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     const before = generation;
     const row = await database.read.apiKey.findUnique({ where: { keyId: text.keyId } });
     if (!hasSecret(row, text.secret, pepper)) return undefined;
-    const key = toVerified(row, permissions.createScopes(textsOf(row.scopes)));
+    const settings = settingsOf(row);
+    const key = toVerified(row, settings, permissions.createScopes(settings.scopes), await importKey(settings.publicKey));
     // A revocation during the look-up must not be outlived by what was read before it.
     if (!key.isRevoked && generation === before) verified.set(digest(presented), key);
     return key;
@@ -117,13 +129,26 @@ function hasSecret(row: KeyRow | null, secret: string, pepper: Buffer): row is K
   return given.length === wanted.length && timingSafeEqual(given, wanted) && row !== null;
 }
 
-function toVerified(row: KeyRow, allows: (permission: string) => boolean): VerifiedKey {
+async function importKey(jwk: PublicKey | null): Promise<CryptoKey | undefined> {
+  if (jwk === null) return undefined;
+  const { kty, crv, x } = jwk;
+  const key = await importJWK({ kty, crv, x }, "EdDSA");
+  return key instanceof Uint8Array ? undefined : key;
+}
+
+function toVerified(
+  row: KeyRow,
+  { name, delegation, ipAllowlist, expiresAt }: KeySettings,
+  allows: (permission: string) => boolean,
+  publicKey: CryptoKey | undefined,
+): VerifiedKey {
   return {
-    client: { id: row.id, name: row.name, allows },
-    caller: { id: row.id, keyId: row.keyId, expiresAt: row.expiresAt },
-    expiresAtMs: row.expiresAt.getTime(),
+    client: { id: row.id, name, allows, expiresAt },
+    caller: { id: row.id, keyId: row.keyId, expiresAt },
+    expiresAtMs: expiresAt.getTime(),
     isRevoked: row.revokedAt !== null,
-    maySpeakForOthers: row.delegation === "trusted",
-    allowsAddress: createAddressCheck(textsOf(row.ipAllowlist)),
+    delegation,
+    publicKey,
+    allowsAddress: createAddressCheck(ipAllowlist),
   };
 }

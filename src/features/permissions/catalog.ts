@@ -182,15 +182,19 @@ function ofKind(kind: WorkflowKind): readonly Row[] {
   ];
 }
 
+/** Groups whose permissions reach beyond any one guild. */
+const networkOnly: ReadonlySet<string> = new Set(["system", "clients", "permissions", "staffroles", "audit", "servers", "users"]);
+
 function toEntry([key, level, label, description, more = {}]: Row): CatalogEntry {
+  const group = key.slice(0, key.indexOf("."));
   return Object.freeze({
     key,
-    group: key.slice(0, key.indexOf(".")),
+    group,
     label,
     description,
     default_level: level,
     danger: more.danger ?? false,
-    scopes: ["network"] as const,
+    scopes: networkOnly.has(group) ? (["network"] as const) : (["network", "server"] as const),
     implies: more.implies ?? [],
     conflicts: [],
     since: "1.0.0",

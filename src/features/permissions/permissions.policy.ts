@@ -1,27 +1,33 @@
-import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { knownPermissions } from "./catalog.ts";
 import type { CatalogEntry } from "./catalog.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
 import type { Subject, RoleRules } from "./resolve.ts";
 import { clientOnly, notGranted, resolve } from "./resolve.ts";
-import type { StaffRoleRecord } from "./standing.person.ts";
+import type { StaffRoleRecord } from "./standing.subject.ts";
 
 /** Who may call the verbs of this room. */
 export const permissionsPolicy = {
   catalog: "permissions.read",
   roles: "permissions.read",
-  replaceRole: "permissions.roles.manage",
+  changeRole: "permissions.roles.manage",
+  user: "permissions.read",
+  changeUser: "permissions.users.manage",
+  explain: "permissions.explain",
+  /** Owners are looked at and named with it; only owners and the operator may. */
+  owners: "system.settings.manage",
+  /** Held by the service itself. */
+  jobs: "system.act",
 } as const;
 
 /** Every key, catalogued or not, that somebody with this role alone holds. */
 export function effectivePermissions(rules: RoleRules): string[] {
   const subject: Subject = {
     owner: null,
-    suspension: null,
+    bars: [],
     userDeny: new Map(),
     userAllow: new Map(),
+    local: new Map(),
     roles: [rules],
     otherwise: notGranted,
   };
@@ -30,35 +36,22 @@ export function effectivePermissions(rules: RoleRules): string[] {
   return [...all].filter(isHeld).toSorted();
 }
 
-/**
- * Nobody touches what stands at or above them. Owners and clients that act as the system stand above everything.
- * @throws ProblemError hierarchy_violation
- */
-export function requireRankAbove(call: Call, rank: number): void {
-  if (call.actor === null || call.actor.isOwner || call.actor.rank > rank) return;
-  throw new ProblemError("hierarchy_violation", {
-    detail: `Rank ${rank.toString()} is not below your own rank ${call.actor.rank.toString()}.`,
-  });
-}
-
-/**
- * Nobody gives what they do not hold, and what a call holds is what both its key and its actor hold.
- * @throws ProblemError cannot_grant_unheld
- */
-export function requireHeld(call: Call, granted: readonly string[]): void {
-  const unheld = granted.filter((key) => key === clientOnly || !can(call, key));
-  if (unheld.length === 0) return;
-  const isKeyMissing = unheld.some((key) => call.client?.allows(key) === false);
-  throw new ProblemError("cannot_grant_unheld", {
-    detail: `The ${isKeyMissing ? "API key" : "acting user"} does not hold ${unheld.slice(0, 10).join(", ")}.`,
-    extra: { unheld: unheld.slice(0, 100), missing_in: isKeyMissing ? "key" : "acting_user" },
-  });
-}
-
 /** @throws ProblemError precondition_failed when the caller read another revision; `found` is null when there is no record */
 export function requireRevision(ifMatch: number | undefined, found: number | null): void {
   if (ifMatch === undefined || ifMatch === (found ?? 0)) return;
   throw new ProblemError("precondition_failed", { extra: { current_etag: found === null ? null : `"v${found.toString()}"` } });
+}
+
+const longest = 10;
+
+/** A change in plain words, for whoever has to confirm it. */
+export function summaryOf(whose: string, lists: Readonly<Record<string, readonly string[]>>): string {
+  const parts = Object.entries(lists).flatMap(([verb, keys]) => {
+    if (keys.length === 0) return [];
+    const more = keys.length > longest ? ` and ${(keys.length - longest).toString()} more` : "";
+    return [`${verb} ${keys.slice(0, longest).join(", ")}${more}`];
+  });
+  return `Change what ${whose} holds: ${parts.join("; ")}.`;
 }
 
 export function presentCatalogEntry(entry: CatalogEntry): CatalogView {

@@ -1,11 +1,21 @@
 import { z } from "zod";
 import type { Route } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
+import { explanationsRoutes } from "./permissions.explain.routes.ts";
 import { permissionsPolicy } from "./permissions.policy.ts";
-import { CatalogView, PermissionsListQuery, ReplaceRolePermissionsInput, RolePermissionsView, StaffRoleKey } from "./permissions.schema.ts";
+import {
+  CatalogView,
+  PermissionsListQuery,
+  ReplaceRolePermissionsInput,
+  RolePermissionsView,
+  StaffRoleKey,
+  UpdateRolePermissionsInput,
+} from "./permissions.schema.ts";
 import type { PermissionsService } from "./permissions.service.ts";
+import { userPermissionsRoutes } from "./permissions.users.routes.ts";
 
 const tags = ["permissions"];
+const refusals = ["record_not_found", "precondition_failed", "hierarchy_violation", "cannot_grant_unheld"] as const;
 const params = z.object({ role_key: StaffRoleKey });
 const exampleMapping = {
   role_key: "moderator",
@@ -95,7 +105,7 @@ export function permissionsRoutes(permissions: PermissionsService): Route[] {
         summary: "Replace what one staff role holds",
         description:
           "Send the full set: a key in neither list follows the level of the role. Nobody gives what they do not hold, nor edits a role at or above their own rank. Keys this version does not know are kept and reported in `unknown`.",
-        access: { permission: permissionsPolicy.replaceRole },
+        access: { permission: permissionsPolicy.changeRole },
         request: { params, body: ReplaceRolePermissionsInput, example: { allow: ["audit.read"], deny: ["users.refresh"] } },
         success: {
           status: 200,
@@ -104,9 +114,35 @@ export function permissionsRoutes(permissions: PermissionsService): Route[] {
           description: "The mapping as it stands now",
           example: { ...exampleMapping, effective: ["audit.read"] },
         },
-        refusals: ["record_not_found", "precondition_failed", "hierarchy_violation", "cannot_grant_unheld"],
+        confirmable: true,
+        refusals,
       },
       ({ call, params: { role_key }, body, ifMatch }) => permissions.replaceRole(call, role_key, body, ifMatch),
     ),
+    route(
+      {
+        method: "patch",
+        path: "/permissions/roles/{role_key}",
+        operationId: "updateRolePermissions",
+        tags,
+        summary: "Change what one staff role holds",
+        description:
+          "Allow, deny or clear some keys; the others stay. The rules are those of the whole set: nobody gives what they do not hold, and taking a denial away gives.",
+        access: { permission: permissionsPolicy.changeRole },
+        request: { params, body: UpdateRolePermissionsInput, example: { allow: ["audit.read"], clear: ["users.refresh"] } },
+        success: {
+          status: 200,
+          shape: "single",
+          schema: RolePermissionsView,
+          description: "The mapping as it stands now",
+          example: { ...exampleMapping, deny: [], effective: ["audit.read"] },
+        },
+        confirmable: true,
+        refusals,
+      },
+      ({ call, params: { role_key }, body, ifMatch }) => permissions.updateRole(call, role_key, body, ifMatch),
+    ),
+    ...userPermissionsRoutes(permissions),
+    ...explanationsRoutes(permissions),
   ];
 }

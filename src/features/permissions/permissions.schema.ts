@@ -67,6 +67,45 @@ export const ReplaceRolePermissionsInput = z
   .meta({ id: "ReplaceRolePermissionsInput", description: "The full set: a key in neither list follows the level of the role" });
 export type ReplaceRolePermissionsInput = z.infer<typeof ReplaceRolePermissionsInput>;
 
+interface KeyLists {
+  allow: readonly string[];
+  deny: readonly string[];
+  clear: readonly string[];
+}
+
+/** A key can be wanted in one way only, and at least one has to be named. */
+export function checkKeyLists({ allow, deny, clear }: KeyLists, context: z.RefinementCtx): void {
+  const wrong = (path: PropertyKey[], code: string, message: string): void =>
+    context.addIssue({ code: "custom", path, message, params: { code } });
+  if (allow.length + deny.length + clear.length === 0) wrong(["allow"], "required", "Name at least one key.");
+  const found = new Map(allow.map((key) => [key, "allow"]));
+  for (const [list, keys] of Object.entries({ deny, clear })) {
+    for (const [index, key] of keys.entries()) {
+      const other = found.get(key) ?? list;
+      if (other !== list) wrong([list, index], "contradiction", `${key} is in ${other} as well.`);
+      found.set(key, other);
+    }
+  }
+}
+
+const someKeys = z.array(PermissionKey).max(permissionsLimits.keys).default([]);
+export const keyLists = {
+  allow: someKeys.meta({ description: "Keys to allow" }),
+  deny: someKeys.meta({ description: "Keys to deny" }),
+  clear: someKeys.meta({ description: "Keys about which nothing is to be said any more" }),
+};
+
+export const UpdateRolePermissionsInput = z
+  .strictObject(keyLists)
+  .superRefine(checkKeyLists)
+  .meta({ id: "UpdateRolePermissionsInput", description: "Keys that are not named stay as they are" });
+export type UpdateRolePermissionsInput = z.input<typeof UpdateRolePermissionsInput>;
+
+/** A held change of a role, and the revision it was asked about. */
+const heldRole = { role_key: StaffRoleKey, if_match: z.int() };
+export const HeldRoleReplacement = z.strictObject({ ...heldRole, input: ReplaceRolePermissionsInput });
+export const HeldRoleUpdate = z.strictObject({ ...heldRole, input: UpdateRolePermissionsInput });
+
 /** Without paging the whole catalog comes at once. */
 export const PermissionsListQuery = z.object({ ...listQuery, limit: listQuery.limit.default(200) });
 export type PermissionsListQuery = z.infer<typeof PermissionsListQuery>;

@@ -20,13 +20,22 @@ export interface RoleRules {
   byDefault: Rule;
 }
 
+/** Deny and allow entries of one person for one guild, by permission. */
+export interface LocalRules {
+  deny: ReadonlyMap<string, Rule>;
+  allow: ReadonlyMap<string, Rule>;
+}
+
 /** Everything that is known about one person when a permission is decided. */
 export interface Subject {
   owner: Rule | null;
-  suspension: Rule | null;
+  /** What takes everything away for now: a suspension, a blacklist record, leave. */
+  bars: readonly Rule[];
   /** Deny and allow entries of the person by permission. */
   userDeny: ReadonlyMap<string, Rule>;
   userAllow: ReadonlyMap<string, Rule>;
+  /** Entries that count in one guild only, by guild. */
+  local: ReadonlyMap<string, LocalRules>;
   /** Highest rank first, for display alone: the order never changes the outcome. */
   roles: readonly RoleRules[];
   /** What speaks when no rule does. */
@@ -35,9 +44,10 @@ export interface Subject {
 
 const saysDeny = 1;
 const saysAllow = 2;
-const saysDefault = 4;
+/** The bit of what a level gives by default in `RoleRules.spoken`. */
+export const saysDefault = 4;
 
-/** The one key that neither ownership nor a default gives: it is a scope of API keys. */
+/** The one key that no person ever holds, whatever their roles and entries say: it is a scope of API keys. */
 export const clientOnly = "system.act";
 const places: ReadonlyMap<string, number> = new Map(catalog.map((entry, index) => [entry.key, index]));
 
@@ -70,15 +80,20 @@ export const notStaff = rule(false, { code: "not_member", source: "staff", ref: 
 const speakers: Rule[] = [];
 
 /**
- * Decide one permission: owner → suspension → user deny → user allow → role deny → role allow → default of the level.
+ * Decide one permission: owner → suspension and other bars → user deny → user allow → role deny → role allow → default of the level.
  * The first rule that speaks decides; every other rule that spoke follows it in the reasons.
+ * @param guildId where the permission is used, if in a guild: entries limited to that guild speak, too
  */
-export function resolve(subject: Subject, permission: string): Decision {
+export function resolve(subject: Subject, permission: string, guildId?: string): Decision {
+  if (permission === clientOnly) return subject.otherwise.alone;
   speakers.length = 0;
-  if (subject.owner !== null && permission !== clientOnly) speakers.push(subject.owner);
-  if (subject.suspension !== null) speakers.push(subject.suspension);
+  const local = guildId === undefined || subject.local.size === 0 ? undefined : subject.local.get(guildId);
+  if (subject.owner !== null) speakers.push(subject.owner);
+  for (const bar of subject.bars) speakers.push(bar);
   if (subject.userDeny.size > 0) speakFrom(subject.userDeny, permission);
+  if (local !== undefined) speakFrom(local.deny, permission);
   if (subject.userAllow.size > 0) speakFrom(subject.userAllow, permission);
+  if (local !== undefined) speakFrom(local.allow, permission);
   speakForRoles(subject.roles, permission);
   const [first = subject.otherwise] = speakers;
   if (speakers.length <= 1) return first.alone;

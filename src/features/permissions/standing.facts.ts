@@ -1,6 +1,6 @@
-import type { Database, TransactionClient } from "../../database/database.ts";
-import type { Override, StaffRoleRecord } from "./standing.person.ts";
-import { findRole, readOverrides, readOwners, readRoles, refOf } from "./standing.rows.ts";
+import type { Database, ReadClient, TransactionClient } from "../../database/database.ts";
+import { findOverrides, findRole, readLeaves, readListings, readOverrides, readOwners, readRoles, refOf } from "./standing.rows.ts";
+import type { Leave, Listing, Override, StaffRoleRecord } from "./standing.subject.ts";
 
 /** What the database says about staff, held in memory. */
 export interface Facts {
@@ -14,56 +14,126 @@ export interface Facts {
   /** Every Discord role that stands for a staff role. */
   refs(): ReadonlySet<string>;
   setRole(role: StaffRoleRecord): void;
+  removeRole(key: string): void;
   readRole(db: TransactionClient, key: string): Promise<StaffRoleRecord | null>;
+  readOverrides(db: Pick<ReadClient, "userPermission">, userId: string): Promise<Override[]>;
   overridesOf(userId: string): readonly Override[];
+  setOverrides(userId: string, entries: readonly Override[], revision: number): void;
   overridden(): Iterable<string>;
-  /** `configuration` or `owners` for an owner by name. */
+  leaveOf(userId: string): Leave | null;
+  setLeave(userId: string, leave: Leave | null, revision: number): void;
+  listingOf(userId: string): Listing | null;
+  /** @param listing null: this record bars nobody (any more) */
+  setListing(userId: string, recordId: string, listing: Listing | null): void;
+  /** `configuration`, `owners` or `last_owner` for an owner by name. */
   ownerSource(userId: string): string | null;
+  /** Owners by name. */
   owners(): readonly string[];
+  /** Owners named in the configuration. */
+  configuredOwners(): readonly string[];
+  /** Owners by name who are not kept only as the last ones. */
+  lastingOwners(): readonly string[];
+  setOwners(change: (owners: Map<string, { retained: boolean }>) => void): void;
 }
 
-/** @param onChange called after anything in memory was replaced */
-export function createFacts(database: Database, configured: ReadonlySet<string>, onChange: () => void): Facts {
-  let kept: ReadonlySet<string> = new Set();
+/** @param onChange called after something in memory was replaced: about one person, or (null) about anybody */
+export function createFacts(database: Database, configured: ReadonlySet<string>, onChange: (userId: string | null) => void): Facts {
+  let owners: Owners = new Map();
   let roles: ReadonlyMap<string, StaffRoleRecord> = new Map();
   let byRef: ReadonlyMap<string, StaffRoleRecord> = new Map();
-  let overrides: ReadonlyMap<string, readonly Override[]> = new Map();
+  let overrides = new Map<string, readonly Override[]>();
+  let leaves = new Map<string, Leave>();
+  let listings = new Map<string, Listing>();
+  const newest = createRevisions();
 
   function takeOver(next: readonly StaffRoleRecord[]): void {
     roles = new Map(next.map((role) => [role.key, role]));
     byRef = new Map(next.flatMap((role) => role.discord.map((one) => [refOf(one), role] as const)));
-    onChange();
+    onChange(null);
   }
+
+  const others = (key: string): StaffRoleRecord[] => [...roles.values()].filter((one) => one.key !== key);
 
   return {
     async load() {
-      const [nextRoles, nextOverrides, nextOwners] = await Promise.all([
-        readRoles(database.read),
-        readOverrides(database.read),
-        readOwners(database.read),
+      const { read } = database;
+      [overrides, owners, leaves, listings] = await Promise.all([
+        readOverrides(read),
+        readOwners(read),
+        readLeaves(read),
+        readListings(read),
       ]);
-      overrides = nextOverrides;
-      kept = nextOwners;
-      takeOver(nextRoles);
+      takeOver(await readRoles(read));
     },
     async pollOwners() {
       const found = await readOwners(database.read);
-      if (found.size === kept.size && [...found].every((id) => kept.has(id))) return;
-      kept = found;
-      onChange();
+      if (isSame(found, owners)) return;
+      owners = found;
+      onChange(null);
     },
     roles: () => [...roles.values()],
     role: (key) => roles.get(key),
     roleAt: (ref) => byRef.get(ref),
     refs: () => new Set(byRef.keys()),
     setRole(role) {
-      if ((roles.get(role.key)?.revision ?? 0) < role.revision)
-        takeOver([...[...roles.values()].filter((one) => one.key !== role.key), role]);
+      if ((roles.get(role.key)?.revision ?? 0) < role.revision) takeOver([...others(role.key), role]);
+    },
+    removeRole(key) {
+      if (roles.has(key)) takeOver(others(key));
     },
     readRole: findRole,
+    readOverrides: findOverrides,
     overridesOf: (userId) => overrides.get(userId) ?? [],
+    setOverrides(userId, entries, revision) {
+      if (!newest(`overrides:${userId}`, revision)) return;
+      if (entries.length === 0) overrides.delete(userId);
+      else overrides.set(userId, entries);
+      onChange(userId);
+    },
     overridden: () => overrides.keys(),
-    ownerSource: (userId) => (configured.has(userId) ? "configuration" : kept.has(userId) ? "owners" : null),
-    owners: () => [...new Set([...configured, ...kept])],
+    leaveOf: (userId) => leaves.get(userId) ?? null,
+    setLeave(userId, leave, revision) {
+      if (!newest(`leave:${userId}`, revision)) return;
+      if (leave === null) leaves.delete(userId);
+      else leaves.set(userId, leave);
+      onChange(userId);
+    },
+    listingOf: (userId) => listings.get(userId) ?? null,
+    setListing(userId, recordId, listing) {
+      if (listing !== null) listings.set(userId, listing);
+      else if (listings.get(userId)?.recordId === recordId) listings.delete(userId);
+      else return;
+      onChange(userId);
+    },
+    ownerSource(userId) {
+      if (configured.has(userId)) return "configuration";
+      const owner = owners.get(userId);
+      return owner === undefined ? null : owner.retained ? "last_owner" : "owners";
+    },
+    owners: () => [...new Set([...configured, ...owners.keys()])],
+    configuredOwners: () => [...configured],
+    lastingOwners: () => [...new Set([...configured, ...[...owners].flatMap(([id, { retained }]) => (retained ? [] : [id]))])],
+    setOwners(change) {
+      const next = new Map(owners);
+      change(next);
+      owners = next;
+      onChange(null);
+    },
+  };
+}
+
+type Owners = ReadonlyMap<string, { retained: boolean }>;
+
+function isSame(a: Owners, b: Owners): boolean {
+  return a.size === b.size && [...a].every(([id, { retained }]) => b.get(id)?.retained === retained);
+}
+
+/** Commits may be heard of in another order than they happened: an older revision of a thing changes nothing. */
+function createRevisions(): (thing: string, revision: number) => boolean {
+  const seen = new Map<string, number>();
+  return (thing, revision) => {
+    if ((seen.get(thing) ?? 0) >= revision) return false;
+    seen.set(thing, revision);
+    return true;
   };
 }

@@ -2,63 +2,46 @@ import type { MemberState } from "../../discord/guild-state.ts";
 import type { Actor, Reason } from "../../kernel/call.ts";
 import type { Level } from "./catalog.ts";
 import { levelOrder } from "./catalog.ts";
-import type { RoleRules, Rule, Subject } from "./resolve.ts";
-import { notGranted, notStaff, resolve, rule } from "./resolve.ts";
-
-/** A staff role as it stands in memory. */
-export interface StaffRoleRecord {
-  key: string;
-  name: string;
-  rank: number;
-  level: Level;
-  capacity: number | null;
-  callsignPool: string | null;
-  revision: number;
-  discord: readonly { guildId: string; roleId: string }[];
-  rules: RoleRules;
-}
-
-/** An allow or deny entry of one person; `*` denied is a suspension. */
-export interface Override {
-  id: string;
-  permission: string;
-  effect: "allow" | "deny";
-  expiresAt: Date | null;
-}
-
-/** A staff role somebody holds, and the Discord roles (`guildId:roleId`) that give it. */
-export interface HeldRole {
-  role: StaffRoleRecord;
-  refs: readonly string[];
-}
+import type { Rule, Subject } from "./resolve.ts";
+import { resolve, rule } from "./resolve.ts";
+import type { BarFacts, HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./standing.subject.ts";
+import { barsOf, heldUntil, subjectOf } from "./standing.subject.ts";
 
 /** Where one person stands: their roles, level and permissions, resolved in memory. */
 export interface Standing extends Actor {
   level: Level;
   /** `former` held a role once; null was never staff. */
-  status: "active" | "suspended" | "former" | null;
+  status: "active" | "loa" | "suspended" | "former" | null;
+  /** Whether something takes every permission away for now. Never true for owners. */
+  isBarred: boolean;
+  /** The leave that runs or is planned. */
+  leave: Leave | null;
+  /** The severe blacklist record about them that is or will be in force. */
+  listing: Listing | null;
   /** Whether they are a member of a guild right now. */
   isInGuild: boolean;
   /** Their staff roles, highest rank first. */
   held: readonly HeldRole[];
   members: readonly MemberState[];
+  /** Allow and deny entries that count now. */
+  overrides: readonly Override[];
   /** Why they have access or not, the deciding reason first. */
   reasons: readonly Reason[];
-  /** Permissions that a deny entry takes away; `*` when suspended. */
+  /** Permissions that a deny entry takes away; `*` when barred from all. */
   explicitDenials: readonly string[];
-  /** When the first temporary entry ends. */
+  /** When this answer may change by itself: a temporary entry ends, a leave begins or ends. */
   expiresAt: Date | null;
 }
 
 /** What a standing is made from. */
-export interface PersonFacts {
+export interface PersonFacts extends BarFacts {
   userId: string;
   members: readonly MemberState[];
   isStored: boolean;
-  /** Where ownership comes from when not from a role: `configuration` or `owners`. */
+  /** Where ownership comes from when not from a role: `configuration`, `owners` or `last_owner`. */
   ownerSource: string | null;
-  /** Entries that have not expired. */
   overrides: readonly Override[];
+  leave: Leave | null;
   isPresentGuild: (guildId: string) => boolean;
   roleAt: (ref: string) => StaffRoleRecord | undefined;
   isStale: () => boolean;
@@ -69,12 +52,16 @@ export const ownerRank = 1_000_000;
 
 /** The standing of one person. Only roles of members present in a guild the bot is in count. */
 export function standingOf(facts: PersonFacts): Standing {
+  const { now, leave } = facts;
   const isInGuild = presentMembers(facts.members, facts.isPresentGuild).length > 0;
   const held = heldRoles(presentRefs(facts.members, facts.isPresentGuild), facts.roleAt);
   const owner = ownership(facts.ownerSource, held);
   const isStaff = owner !== null || held.length > 0;
-  const subject = subjectOf(facts.overrides, owner, held, isStaff);
-  const isSuspended = subject.suspension !== null && owner === null;
+  const overrides = facts.overrides.filter((entry) => entry.expiresAt === null || entry.expiresAt > now);
+  const isOnLeave = leave !== null && leave.from <= now && (leave.until === null || leave.until > now);
+  const bars = barsOf(facts, overrides, isOnLeave);
+  const subject = subjectOf({ overrides, owner, bars, held, isStaff });
+  const isBarred = bars.length > 0 && owner === null;
   return {
     id: facts.userId,
     isStaff,
@@ -83,16 +70,26 @@ export function standingOf(facts: PersonFacts): Standing {
     get isStale() {
       return facts.isStale();
     },
-    decide: (permission) => resolve(subject, permission),
+    decide: (permission, guildId) => resolve(subject, permission, guildId),
+    heldUntil: (permission, guildId) => heldUntil(subject, overrides, permission, guildId),
     level: owner === null ? highestLevel(held) : "owner",
-    status: isStaff ? (isSuspended ? "suspended" : "active") : facts.isStored ? "former" : null,
+    status: isStaff ? statusOf(bars, isOnLeave, owner !== null) : facts.isStored ? "former" : null,
+    isBarred,
+    leave,
+    listing: facts.listing,
     isInGuild,
     held,
     members: facts.members,
-    reasons: accessReasons(subject, held, facts.overrides, isInGuild),
-    explicitDenials: owner !== null ? [] : isSuspended ? ["*"] : denials(subject),
-    expiresAt: earliest(facts.overrides),
+    overrides,
+    reasons: accessReasons(subject, held, overrides, isInGuild),
+    explicitDenials: owner !== null ? [] : isBarred ? ["*"] : denials(subject),
+    expiresAt: nextChange(facts),
   };
+}
+
+function statusOf(bars: readonly Rule[], isOnLeave: boolean, isOwner: boolean): "active" | "loa" | "suspended" {
+  const isSuspended = bars.some(({ reason }) => reason.code !== "loa_policy");
+  return isSuspended && !isOwner ? "suspended" : isOnLeave ? "loa" : "active";
 }
 
 type IsPresentGuild = PersonFacts["isPresentGuild"];
@@ -123,31 +120,8 @@ function ownership(source: string | null, held: readonly HeldRole[]): Rule | nul
   return role === undefined ? null : rule(true, { code: "owner", source: role.role.key, ref: role.refs[0] ?? null });
 }
 
-function subjectOf(overrides: readonly Override[], owner: Rule | null, held: readonly HeldRole[], isStaff: boolean): Subject {
-  const suspension = overrides.find(isSuspension);
-  const entries = (effect: Override["effect"], code: Reason["code"]): Map<string, Rule> =>
-    new Map(
-      overrides
-        .filter((entry) => entry.effect === effect && entry.permission !== "*")
-        .map((entry) => [entry.permission, rule(effect === "allow", { code, source: "user", ref: entry.id })]),
-    );
-  return {
-    owner,
-    suspension: suspension === undefined ? null : rule(false, { code: "suspension", source: "user", ref: suspension.id }),
-    userDeny: entries("deny", "user_deny"),
-    // Without a staff role a personal allow gives nothing: it ends with the membership it was given for.
-    userAllow: isStaff ? entries("allow", "user_allow") : new Map(),
-    roles: held.map((one) => one.role.rules),
-    otherwise: isStaff ? notGranted : notStaff,
-  };
-}
-
-function isSuspension(entry: Override): boolean {
-  return entry.effect === "deny" && entry.permission === "*";
-}
-
 function accessReasons(subject: Subject, held: readonly HeldRole[], overrides: readonly Override[], isInGuild: boolean): Reason[] {
-  const reasons: Reason[] = [subject.owner?.reason, subject.suspension?.reason].filter((reason) => reason !== undefined);
+  const reasons: Reason[] = [...(subject.owner === null ? [] : [subject.owner]), ...subject.bars].map(({ reason }) => reason);
   for (const { role, refs } of held) for (const ref of refs) reasons.push({ code: "role_mapping", source: role.key, ref });
   if (subject.owner === null && held.length === 0) reasons.push({ code: "not_member", source: isInGuild ? "staff" : "guild", ref: null });
   for (const { id, permission, effect } of overrides) {
@@ -166,7 +140,8 @@ function highestLevel(held: readonly HeldRole[]): Level {
   return held.reduce<Level>((highest, { role }) => (levelOrder[role.level] > levelOrder[highest] ? role.level : highest), "none");
 }
 
-function earliest(overrides: readonly Override[]): Date | null {
-  const ends = overrides.flatMap((entry) => (entry.expiresAt === null ? [] : [entry.expiresAt.getTime()]));
-  return ends.length === 0 ? null : new Date(Math.min(...ends));
+function nextChange({ now, overrides, leave, listing }: PersonFacts): Date | null {
+  const times = [...overrides.map((entry) => entry.expiresAt), leave?.from, leave?.until, listing?.startsAt, listing?.expiresAt];
+  const ahead = times.flatMap((at) => (at instanceof Date && at > now ? [at.getTime()] : []));
+  return ahead.length === 0 ? null : new Date(Math.min(...ahead));
 }

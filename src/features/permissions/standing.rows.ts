@@ -2,7 +2,7 @@ import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { Level } from "./catalog.ts";
 import { levels } from "./catalog.ts";
 import { roleRules } from "./resolve.ts";
-import type { Override, StaffRoleRecord } from "./standing.person.ts";
+import type { Leave, Listing, Override, StaffRoleRecord } from "./standing.subject.ts";
 
 /** A staff role with everything that hangs on it. */
 const withParts = { discord: true, permissions: true } as const;
@@ -30,24 +30,81 @@ export async function findRole(db: TransactionClient, key: string): Promise<Staf
   return row === null ? null : toRecord(row);
 }
 
-/** The allow and deny entries of everybody. Entries limited to one guild say nothing about the network. */
+interface OverrideRow extends Omit<Override, "effect"> {
+  userId: string;
+  effect: string;
+}
+
+function toOverride({ id, permission, effect, guildId, reason, expiresAt, createdBy, createdAt }: OverrideRow): Override {
+  return { id, permission, effect: effect === "allow" ? "allow" : "deny", guildId, reason, expiresAt, createdBy, createdAt };
+}
+
+/** The allow and deny entries of everybody. */
 export async function readOverrides(db: ReadClient): Promise<Map<string, Override[]>> {
   const found = new Map<string, Override[]>();
-  for (const row of await db.userPermission.findMany({ where: { guildId: null }, orderBy: { id: "asc" } })) {
-    const entry: Override = {
-      id: row.id,
-      permission: row.permission,
-      effect: row.effect === "allow" ? "allow" : "deny",
-      expiresAt: row.expiresAt,
-    };
-    found.set(row.userId, [...(found.get(row.userId) ?? []), entry]);
+  for (const row of await db.userPermission.findMany({ orderBy: { id: "asc" } })) {
+    found.set(row.userId, [...(found.get(row.userId) ?? []), toOverride(row)]);
   }
   return found;
 }
 
-/** The owners kept in the database. */
-export async function readOwners(db: ReadClient): Promise<Set<string>> {
-  return new Set((await db.owner.findMany({ select: { userId: true } })).map((row) => row.userId));
+/** The allow and deny entries of one person as the transaction or the reader sees them, oldest first; expired ones too. */
+export async function findOverrides(db: Pick<ReadClient, "userPermission">, userId: string): Promise<Override[]> {
+  return (await db.userPermission.findMany({ where: { userId }, orderBy: { id: "asc" } })).map(toOverride);
+}
+
+/** Every leave that runs or is planned. */
+export async function readLeaves(db: ReadClient): Promise<Map<string, Leave>> {
+  const rows = await db.staffProfile.findMany({
+    where: { leaveFrom: { not: null } },
+    select: { userId: true, leaveFrom: true, leaveUntil: true },
+  });
+  return new Map(
+    rows.flatMap(({ userId, leaveFrom, leaveUntil }) => (leaveFrom === null ? [] : [[userId, { from: leaveFrom, until: leaveUntil }]])),
+  );
+}
+
+/** A row of the blacklist as far as it may bar somebody. */
+export interface ListedRecord {
+  id: string;
+  kind: string;
+  scope: string;
+  subjectId: string;
+  status: string;
+  severity: string;
+  startsAt: Date;
+  expiresAt: Date | null;
+}
+
+/** What bars staff from access: a record about a person, for the whole network, from the severity on at which roster entries are suspended. */
+const barring = { kind: "user", scope: "network", severity: { in: ["high", "critical"] }, status: { in: ["active", "scheduled"] } };
+
+/** The severe records about people that are or will be in force. */
+export async function readListings(db: ReadClient): Promise<Map<string, Listing>> {
+  const select = {
+    id: true,
+    kind: true,
+    scope: true,
+    subjectId: true,
+    status: true,
+    severity: true,
+    startsAt: true,
+    expiresAt: true,
+  } as const;
+  const rows: ListedRecord[] = await db.blacklistRecord.findMany({ where: barring, select });
+  return new Map(rows.map(({ id, subjectId, startsAt, expiresAt }) => [subjectId, { recordId: id, startsAt, expiresAt }]));
+}
+
+/** How a record bars its subject; null: not at all. */
+export function listingOf({ id, kind, scope, status, severity, startsAt, expiresAt }: ListedRecord): Listing | null {
+  const isBarring =
+    kind === barring.kind && scope === barring.scope && barring.severity.in.includes(severity) && barring.status.in.includes(status);
+  return isBarring ? { recordId: id, startsAt, expiresAt } : null;
+}
+
+/** The owners kept in the database, and whether each is kept only as the last one. */
+export async function readOwners(db: ReadClient): Promise<Map<string, { retained: boolean }>> {
+  return new Map((await db.owner.findMany()).map(({ userId, retained }) => [userId, { retained }]));
 }
 
 function toRecord(row: StaffRoleRow): StaffRoleRecord {

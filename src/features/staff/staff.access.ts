@@ -5,7 +5,7 @@ import { fieldError } from "../../kernel/errors.ts";
 import type { Standing } from "../permissions/standing.ts";
 import { presentAccess } from "./staff.policy.ts";
 import type { AccessContent } from "./staff.policy.ts";
-import type { AccessView } from "./staff.schema.ts";
+import type { AccessQuery, AccessView } from "./staff.schema.ts";
 
 /** An access answer and the tag of its content, which the time is no part of. */
 export interface TaggedAccess {
@@ -24,17 +24,27 @@ interface Kept {
 const sharedMs = 1000;
 
 export interface AccessAnswers {
-  answer(standing: Standing): TaggedAccess;
-  decide(standing: Standing, permissions: readonly string[]): TaggedAccess;
-  /** @throws ProblemError validation_failed for an unknown permission */
-  parse(list: string): string[];
+  /** @param asked what of an answer was asked for; undefined: the answer itself, at once */
+  answer(standing: Standing, asked?: Asked): TaggedAccess;
+  /** @throws ProblemError validation_failed for an unknown permission or guild */
+  parse(query: AccessQuery): Asked | undefined;
+}
+
+/** Permissions to decide one by one, and the guild in which they are used. */
+interface Asked {
+  permissions: readonly string[] | undefined;
+  guildId: string | undefined;
 }
 
 /**
  * Access answers, each made once for a standing: a standing is replaced when anything behind it changes.
  * @param known every permission of the catalog
  */
-export function createAccessAnswers(known: ReadonlySet<string>, guildState: Pick<GuildState, "freshness">, clock: Clock): AccessAnswers {
+export function createAccessAnswers(
+  known: ReadonlySet<string>,
+  guildState: Pick<GuildState, "freshness" | "guilds">,
+  clock: Clock,
+): AccessAnswers {
   const kept = new WeakMap<Standing, Kept>();
 
   function remember(standing: Standing): Kept {
@@ -56,23 +66,36 @@ export function createAccessAnswers(known: ReadonlySet<string>, guildState: Pick
     return next;
   }
 
+  function decide(standing: Standing, { permissions, guildId }: Asked): TaggedAccess {
+    const { content: general, answer } = remember(standing);
+    const content = guildId === undefined ? general : presentAccess(standing, known, guildState.freshness(), guildId);
+    const decisions = permissions?.map((permission) => {
+      const { allowed, reasons } = standing.decide(permission, guildId);
+      return { permission, allowed, reasons: [...reasons] };
+    });
+    const asked = {
+      ...content,
+      ...(decisions !== undefined && { allowed: decisions.every((decision) => decision.allowed), decisions }),
+    };
+    return { view: { ...asked, evaluated_at: answer.view.evaluated_at }, tag: tagOf(asked) };
+  }
+
+  function parsePermissions(list: string): string[] {
+    const asked = [...new Set(list.split(",").map((key) => key.trim()))];
+    const unknown = asked.find((key) => !known.has(key));
+    if (unknown !== undefined)
+      throw fieldError("/permission", "unknown_permission", `"${unknown.slice(0, 100)}" is not a permission of the catalog.`, "query");
+    return asked;
+  }
+
   return {
-    answer: (standing) => remember(standing).answer,
-    decide(standing, permissions) {
-      const { content, answer } = remember(standing);
-      const decisions = permissions.map((permission) => {
-        const { allowed, reasons } = standing.decide(permission);
-        return { permission, allowed, reasons: [...reasons] };
-      });
-      const asked = { ...content, allowed: decisions.every((decision) => decision.allowed), decisions };
-      return { view: { ...asked, evaluated_at: answer.view.evaluated_at }, tag: tagOf(asked) };
-    },
-    parse(list) {
-      const asked = [...new Set(list.split(",").map((key) => key.trim()))];
-      const unknown = asked.find((key) => !known.has(key));
-      if (unknown !== undefined)
-        throw fieldError("/permission", "unknown_permission", `"${unknown.slice(0, 100)}" is not a permission of the catalog.`, "query");
-      return asked;
+    answer: (standing, asked) => (asked === undefined ? remember(standing).answer : decide(standing, asked)),
+    parse({ permission, guild_id: guildId }) {
+      if (permission === undefined && guildId === undefined) return undefined;
+      const permissions = permission === undefined ? undefined : parsePermissions(permission);
+      if (guildId !== undefined && !guildState.guilds().some(({ id, present }) => id === guildId && present))
+        throw fieldError("/guild_id", "unknown_guild", "The service does not know this guild; is the bot a member of it?", "query");
+      return { permissions, guildId };
     },
   };
 }

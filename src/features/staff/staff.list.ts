@@ -1,6 +1,8 @@
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Position } from "../../kernel/page.ts";
 import type { Standing, Standings } from "../permissions/standing.ts";
+import { isAvailable } from "./staff.profile.policy.ts";
+import type { ProfileRow } from "./staff.profile.store.ts";
 import type { StaffListQuery } from "./staff.schema.ts";
 
 /** Everyone who is or was staff, highest rank first, then by id. */
@@ -25,14 +27,28 @@ export function compareIds(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
+/** Profiles by person, as far as a list needs them. */
+export type Profiles = ReadonlyMap<string, ProfileRow>;
+
+/** What of the profiles decides whether somebody is listed; undefined: nothing does. */
+export function profilesAsked({ department, available }: StaffListQuery): { department?: string } | undefined {
+  if (department !== undefined) return { department };
+  return available === undefined ? undefined : {};
+}
+
 /** @param current the standing as of now: a temporary entry may have ended since the roster was sorted */
-export function matches(current: Standing, query: StaffListQuery, inDepartment: ReadonlySet<string> | undefined): boolean {
-  const { role, level, status, q } = query;
+export function matches(current: Standing, query: StaffListQuery, profiles: Profiles, now: Date): boolean {
+  const { role, level, status, q, department, available } = query;
   if (status === undefined ? current.status === "former" : current.status !== status) return false;
   if (role !== undefined && !current.held.some((one) => one.role.key === role)) return false;
   if (level !== undefined && current.level !== level) return false;
-  if (inDepartment !== undefined && !inDepartment.has(current.id)) return false;
+  if (department !== undefined && !profiles.has(current.id)) return false;
+  if (available !== undefined && !isOfAvailability(current, available, profiles, now)) return false;
   return q === undefined || isFound(current, q.toLowerCase());
+}
+
+function isOfAvailability(current: Standing, available: "true" | "false", profiles: Profiles, now: Date): boolean {
+  return current.status !== "former" && isAvailable(current, profiles.get(current.id), now) === (available === "true");
 }
 
 function isFound({ id, members }: Standing, q: string): boolean {

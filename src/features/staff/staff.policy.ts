@@ -1,26 +1,56 @@
-import type { Freshness, GuildState, MemberState } from "../../discord/guild-state.ts";
+import type { Freshness, MemberState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
+import { requireWrite } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
 import type { UserRef } from "../../kernel/fields.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standing } from "../permissions/standing.ts";
-import type { AccessView, ProfileView, StaffEntryView } from "./staff.schema.ts";
+import type { AccessView, StaffEntryView } from "./staff.schema.ts";
 
-/** Who may call the verbs of this room; access and profile are open to the person they are about. */
+/** Who may call the verbs of this room; access, profile and leave are open to the person they are about. */
 export const staffPolicy = {
   access: "staff.access.read",
   profile: "staff.profile.read",
   list: "staff.read",
   roles: "staffroles.read",
   manageRoles: "staffroles.manage",
+  manage: "staff.manage",
+  suspend: "staff.suspend",
+  stats: "staff.stats",
+  discipline: "staff.discipline",
 } as const;
 
-/** What is kept about a colleague besides their roles. */
-export interface ProfileRow {
-  userId: string;
-  department: string | null;
-  timezone: string | null;
-  revision: number;
+/**
+ * Staff manage those below them, and themselves as far as that is allowed: for this they need no permission, but access.
+ * @param options.isOwnAllowed whether people may do this about themselves
+ * @throws ProblemError acting_user_not_staff, permission_denied, hierarchy_violation
+ */
+export function requireMayManage(
+  call: Call,
+  target: Standing,
+  { requireRankAbove }: Pick<PermissionsService, "requireRankAbove">,
+  { isOwnAllowed }: { isOwnAllowed: boolean },
+): void {
+  if (call.actor?.id !== target.id || !isOwnAllowed) {
+    requireWrite(call, staffPolicy.manage);
+    return requireRankAbove(call, target.rank);
+  }
+  if (!target.isStaff) throw new ProblemError("acting_user_not_staff");
+  if (target.isBarred) throw withoutAccess();
+}
+
+/** What the audit says about why somebody may manage: about oneself no permission was needed. */
+export function permissionUsed(call: Call, userId: string): { permission?: string } {
+  return call.actor?.id === userId ? {} : { permission: staffPolicy.manage };
+}
+
+/** The refusal of somebody whose every permission is taken away for now. */
+export function withoutAccess(): ProblemError {
+  return new ProblemError("permission_denied", {
+    detail: "The acting user has no access at present.",
+    extra: { required: staffPolicy.manage, missing_in: "acting_user" },
+  });
 }
 
 /** Everything of an access answer but the time and the asked decisions. */
@@ -28,15 +58,17 @@ export type AccessContent = Omit<AccessView, "evaluated_at" | "decisions">;
 
 const maxAgeSeconds = 30;
 
-export function presentAccess(standing: Standing, known: ReadonlySet<string>, { stale, asOf }: Freshness): AccessContent {
+/** @param guildId counts entries limited to this guild, too */
+export function presentAccess(standing: Standing, known: ReadonlySet<string>, { stale, asOf }: Freshness, guildId?: string): AccessContent {
   return {
     user_id: standing.id,
+    ...(guildId !== undefined && { guild_id: guildId }),
     allowed: hasAccess(standing),
     level: standing.level,
     rank: standing.rank,
     staff_roles: standing.held.map(({ role }) => role.key),
-    permissions: [...known].filter((key) => standing.decide(key).allowed).toSorted(),
-    denied: [...standing.explicitDenials],
+    permissions: [...known].filter((key) => standing.decide(key, guildId).allowed).toSorted(),
+    denied: guildId === undefined ? [...standing.explicitDenials] : denialsIn(standing, guildId),
     status: standing.status,
     reasons: [...standing.reasons],
     expires_at: isoOrNull(standing.expiresAt),
@@ -45,8 +77,16 @@ export function presentAccess(standing: Standing, known: ReadonlySet<string>, { 
   };
 }
 
-export function hasAccess({ isStaff, status }: Standing): boolean {
-  return isStaff && status === "active";
+/** What is denied in one guild: entries limited to it count, and may give back what a role denies. */
+function denialsIn({ explicitDenials, overrides, isOwner, isBarred, decide }: Standing, guildId: string): string[] {
+  if (isOwner || isBarred) return [...explicitDenials];
+  const local = overrides.filter((entry) => entry.guildId === guildId && entry.effect === "deny").map((entry) => entry.permission);
+  return [...new Set([...explicitDenials, ...local])].filter((key) => !decide(key, guildId).allowed).toSorted();
+}
+
+/** Leave alone takes nobody's access away, unless this installation says so. */
+export function hasAccess({ isStaff, status, isBarred }: Standing): boolean {
+  return isStaff && status !== "former" && !isBarred;
 }
 
 /** The person as known now; the name kept from the last time they were seen stands beside it. */
@@ -67,42 +107,22 @@ function avatarUrl({ userId, avatar }: MemberState): string {
   return `https://cdn.discordapp.com/avatars/${userId}/${avatar ?? ""}.png`;
 }
 
-export function presentProfile(
-  call: Call,
-  standing: Standing,
-  row: ProfileRow | null,
-  guilds: ReturnType<GuildState["guilds"]>,
-): ProfileView {
-  const names = new Map(guilds.map((guild) => [guild.id, guild.name]));
-  return {
-    user: presentUser(standing),
-    level: standing.level,
-    rank: standing.rank,
-    status: standing.status ?? "former",
-    staff_roles: standing.held.map(({ role: { key, name, rank, level } }) => ({ key, name, rank, level })),
-    department: row?.department ?? null,
-    timezone: row?.timezone ?? null,
-    ...(can(call, staffPolicy.profile) && {
-      guilds: standing.members.map(({ guildId, nick, joinedAt, present }) => ({
-        guild_id: guildId,
-        name: names.get(guildId) ?? null,
-        nick,
-        joined_at: isoOrNull(joinedAt),
-        present,
-      })),
-    }),
-    revision: row?.revision ?? 0,
-  };
+/** What of a profile an entry of the list shows. */
+interface EntryParts {
+  department: string | null;
+  timezone: string | null;
+  available: boolean;
 }
 
-export function presentEntry(standing: Standing, row: ProfileRow | undefined): StaffEntryView {
+export function presentEntry(standing: Standing, { department, timezone, available }: EntryParts): StaffEntryView {
   return {
     user: presentUser(standing),
     level: standing.level,
     rank: standing.rank,
     status: standing.status ?? "former",
     staff_roles: standing.held.map(({ role }) => role.key),
-    department: row?.department ?? null,
-    timezone: row?.timezone ?? null,
+    department,
+    timezone,
+    available,
   };
 }

@@ -2,6 +2,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Level } from "../permissions/catalog.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { StaffRoleRecord } from "../permissions/standing.ts";
 import type { PutStaffRoleInput, StaffRoleView } from "./staff.roles.schema.ts";
 
@@ -23,6 +24,7 @@ export function presentStaffRole(role: StaffRoleRecord, counts: RoleCounts, guil
       return { guild_id: guildId, role_id: roleId, name: known?.name ?? null, missing: hasState && known === undefined };
     }),
     capacity: role.capacity,
+    over_capacity: role.capacity !== null && counts.members > role.capacity,
     callsign_pool: role.callsignPool,
     permissions_count: counts.permissions,
     members_count: counts.members,
@@ -59,7 +61,7 @@ export function requireDiscordRoles(wanted: PutStaffRoleInput["discord"], before
     const wrong = (field: string, code: string, detail: string) => [
       { pointer: `/discord/${index.toString()}/${field}`, in: "body" as const, code, detail },
     ];
-    const guild = guilds.find((one) => one.id === guild_id);
+    const guild = guilds.find((one) => one.id === guild_id && one.present);
     if (guild === undefined)
       return guilds.length === 0
         ? []
@@ -71,6 +73,29 @@ export function requireDiscordRoles(wanted: PutStaffRoleInput["discord"], before
     detail: errors.length === 1 ? "1 field is wrong." : `${errors.length.toString()} fields are wrong.`,
     errors,
   });
+}
+
+/**
+ * The permissions somebody may hold after a change of a staff role who could not hold them before: by its rules, by a Discord role
+ * that stands for it now, or by being rid of what it denied.
+ * @param before null for a role that was not there, after null for one that is gone
+ */
+export function gainsOf(before: StaffRoleRecord | null, after: StaffRoleRecord | null, permissions: RoleRulesOf): string[] {
+  const isLeft = before !== null && refsOf(before).some((ref) => !refsOf(after).includes(ref));
+  const isJoined = after !== null && (before === null || refsOf(after).some((ref) => !refsOf(before).includes(ref)));
+  return [
+    ...new Set([
+      ...(isJoined ? permissions.effectivePermissions(after.rules) : []),
+      ...(isLeft || after === null ? permissions.loosened(before?.rules ?? null, null) : []),
+      ...(before !== null && after !== null ? permissions.loosened(before.rules, after.rules) : []),
+    ]),
+  ].toSorted();
+}
+
+type RoleRulesOf = Pick<PermissionsService, "effectivePermissions" | "loosened">;
+
+function refsOf(role: StaffRoleRecord | null): string[] {
+  return (role?.discord ?? []).map(({ guildId, roleId }) => `${guildId}:${roleId}`);
 }
 
 /** @throws ProblemError duplicate_active_record when a Discord role stands for another staff role */

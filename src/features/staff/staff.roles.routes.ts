@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import { route, withContentEtag } from "../../http/route.ts";
 import { staffPolicy } from "./staff.policy.ts";
-import { PutStaffRoleInput, StaffRolesListQuery, StaffRoleView } from "./staff.roles.schema.ts";
+import { DeleteStaffRoleInput, PatchStaffRoleInput, PutStaffRoleInput, StaffRolesListQuery, StaffRoleView } from "./staff.roles.schema.ts";
 import type { StaffRolesService } from "./staff.roles.service.ts";
 import { RoleKey } from "./staff.schema.ts";
 
@@ -19,6 +19,7 @@ const example = {
   ...exampleInput,
   key: "senior-moderator",
   discord: [{ guild_id: "41771983423143937", role_id: "41771983423143938", name: "Senior Mod", missing: false }],
+  over_capacity: false,
   callsign_pool: null,
   permissions_count: 58,
   members_count: 4,
@@ -26,7 +27,16 @@ const example = {
   revision: 2,
 };
 
+const manage = { permission: staffPolicy.manageRoles };
+const refusals = ["precondition_failed", "hierarchy_violation", "cannot_grant_unheld", "last_owner"] as const;
+const rules =
+  "Nobody but an owner touches a role at or above their own rank, gives a level above their own, or lets anybody have what they do not hold themselves.";
+
 export function staffRolesRoutes(roles: StaffRolesService): Route[] {
+  return [...readRoutes(roles), ...writeRoutes(roles)];
+}
+
+function readRoutes(roles: StaffRolesService): Route[] {
   return [
     route(
       {
@@ -56,8 +66,13 @@ export function staffRolesRoutes(roles: StaffRolesService): Route[] {
         success: { status: 200, shape: "single", schema: StaffRoleView, description: "The staff role", example },
         refusals: ["record_not_found"],
       },
-      ({ call, params: { key } }) => roles.get(call, key),
+      async ({ call, params: { key } }) => withContentEtag(await roles.get(call, key)),
     ),
+  ];
+}
+
+function writeRoutes(roles: StaffRolesService): Route[] {
+  return [
     route(
       {
         method: "put",
@@ -65,14 +80,49 @@ export function staffRolesRoutes(roles: StaffRolesService): Route[] {
         operationId: "putStaffRole",
         tags,
         summary: "Create or replace a staff role",
-        description:
-          "Send the whole role. One Discord role stands for one staff role. Nobody but an owner edits a role at or above their own rank, gives a level above their own, or lets a role give what they do not hold.",
-        access: { permission: staffPolicy.manageRoles },
+        description: `Send the whole role. One Discord role stands for one staff role. ${rules}`,
+        access: manage,
         request: { params, body: PutStaffRoleInput, example: exampleInput },
         success: { status: 200, shape: "single", schema: StaffRoleView, description: "The staff role as it stands now", example },
-        refusals: ["precondition_failed", "hierarchy_violation", "cannot_grant_unheld", "last_owner", "duplicate_active_record"],
+        refusals: [...refusals, "duplicate_active_record"],
       },
       ({ call, params: { key }, body, ifMatch }) => roles.put(call, key, body, ifMatch),
+    ),
+    route(
+      {
+        method: "patch",
+        path: "/staffroles/{key}",
+        operationId: "updateStaffRole",
+        tags,
+        summary: "Change parts of a staff role",
+        description: `Fields that are not sent stay; \`discord\` is always the whole list. ${rules}`,
+        access: manage,
+        request: { params, body: PatchStaffRoleInput, example: { name: "Senior Moderator", capacity: 12 } },
+        success: { status: 200, shape: "single", schema: StaffRoleView, description: "The staff role as it stands now", example },
+        refusals: [...refusals, "record_not_found", "duplicate_active_record"],
+      },
+      ({ call, params: { key }, body, ifMatch }) => roles.patch(call, key, body, ifMatch),
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/staffroles/{key}",
+        operationId: "deleteStaffRole",
+        tags,
+        summary: "Delete a staff role",
+        description: `Its holders keep their Discord roles, which stand for nothing any more. The reason stands in the body or in \`?reason=\`. ${rules} What the role denied counts as given.`,
+        access: manage,
+        request: {
+          params,
+          query: z.object(DeleteStaffRoleInput.shape),
+          body: DeleteStaffRoleInput,
+          bodyOptional: true,
+          example: { reason: "The team was dissolved." },
+        },
+        success: { status: 200, shape: "single", schema: StaffRoleView, description: "The staff role as it was", example },
+        refusals: [...refusals, "record_not_found"],
+      },
+      ({ call, params: { key }, query, body, ifMatch }) => roles.remove(call, key, { ...query, ...body }, ifMatch),
     ),
   ];
 }

@@ -6,71 +6,93 @@ import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { StaffRoleRecord, Standings } from "../permissions/standing.ts";
 import { staffPolicy } from "./staff.policy.ts";
-import { presentStaffRole, requireDiscordRoles, requireLevel, requireUnclaimed } from "./staff.roles.policy.ts";
-import { PutStaffRoleInput } from "./staff.roles.schema.ts";
+import { gainsOf, presentStaffRole, requireDiscordRoles, requireLevel, requireUnclaimed } from "./staff.roles.policy.ts";
+import { DeleteStaffRoleInput, PatchStaffRoleInput, PutStaffRoleInput } from "./staff.roles.schema.ts";
 import type { StaffRolesListQuery, StaffRoleView } from "./staff.roles.schema.ts";
+import { claimsOfOthers, createTurns, isSame, settingsOf, writeRole } from "./staff.roles.store.ts";
+import type { RoleWatch } from "./staff.roles.watch.ts";
 
 export type StaffRolesService = ReturnType<typeof createStaffRolesService>;
 
 export interface StaffRolesDeps {
   database: Database;
   audit: AuditService;
+  events: Pick<EventsService, "emit">;
   guildState: GuildState;
   standing: Standings;
-  permissions: Pick<PermissionsService, "effectivePermissions" | "requireHeld" | "requireRankAbove" | "requireRevision">;
+  permissions: Pick<PermissionsService, "effectivePermissions" | "loosened" | "requireHeld" | "requireRankAbove" | "requireRevision">;
   cursors: Cursors;
+  watch: RoleWatch;
 }
 
+/** What a change of a staff role is told as. */
+const changes = { create: "created", update: "updated", delete: "deleted" } as const;
+
 /** Staff roles and the Discord roles that stand for them. */
-export function createStaffRolesService({ database, audit, guildState, standing, permissions, cursors }: StaffRolesDeps) {
+export function createStaffRolesService({ database, audit, events, guildState, standing, permissions, cursors, watch }: StaffRolesDeps) {
+  const turns = createTurns();
+
   function present(role: StaffRoleRecord): StaffRoleView {
     const members = standing.countHolders(new Set(role.discord.map(({ guildId, roleId }) => `${guildId}:${roleId}`)));
     return presentStaffRole(role, { permissions: permissions.effectivePermissions(role.rules).length, members }, guildState);
   }
 
-  /** @throws ProblemError hierarchy_violation, cannot_grant_unheld, last_owner */
-  function requireMayPut(call: Call, before: StaffRoleRecord | null, after: StaffRoleRecord): void {
-    const gives = permissions.effectivePermissions(after.rules);
-    const gave = new Set(before === null || hasNewHolders(before, after) ? [] : permissions.effectivePermissions(before.rules));
-    permissions.requireHeld(
-      call,
-      gives.filter((key) => !gave.has(key)),
-    );
-    if (standing.losesLastOwner(after)) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more." });
+  /** @throws ProblemError hierarchy_violation */
+  function requireAbove(call: Call, { rank, level }: Pick<StaffRoleRecord, "rank" | "level">): void {
+    permissions.requireRankAbove(call, rank);
+    requireLevel(call, call.actor === null ? "owner" : standing.of(call.actor.id).level, level);
   }
 
-  async function put(tx: Tx, key: string, input: PutStaffRoleInput, ifMatch: number | undefined): Promise<StaffRoleView> {
-    await tx.lock("staff-roles");
-    const before = await standing.readRole(tx.db, key);
-    permissions.requireRevision(ifMatch, before?.revision ?? null);
-    for (const role of [before, input]) {
-      if (role === null) continue;
-      permissions.requireRankAbove(tx.call, role.rank);
-      requireLevel(tx.call, ownLevel(tx.call), role.level);
-    }
-    requireDiscordRoles(input.discord, before, guildState);
-    requireUnclaimed(await claimsOfOthers(tx, key, input));
-    if (before !== null && isSame(before, input)) return present(before);
-    await write(tx, key, input, before !== null);
-    const after = await standing.readRole(tx.db, key);
-    if (after === null) throw recordNotFound();
-    requireMayPut(tx.call, before, after);
+  /** @throws ProblemError cannot_grant_unheld, last_owner */
+  function requireHarmless(call: Call, key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null): void {
+    permissions.requireHeld(call, gainsOf(before, after, permissions));
+    if (standing.losesLastOwner(key, after)) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more." });
+  }
+
+  /** Audit, tell and remember a change, in the order in which transactions got hold of the roles. */
+  function settle(tx: Tx, key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null, reason?: string): void {
+    const verb = before === null ? "create" : after === null ? "delete" : "update";
     audit.record(tx, {
-      action: before === null ? "staff_role.create" : "staff_role.update",
+      action: `staff_role.${verb}`,
       target: { kind: "staff_role", id: key },
+      ...(reason !== undefined && { reason }),
       ...(before !== null && { before: settingsOf(before) }),
-      after: settingsOf(after),
+      ...(after !== null && { after: settingsOf(after) }),
       permission: staffPolicy.manageRoles,
     });
-    tx.afterCommit(() => standing.setRole(after));
-    return present(after);
+    events.emit(tx, { type: "staff_role.changed", data: { role_key: key, change: changes[verb] } });
+    const inTurn = turns.take(key);
+    tx.afterCommit(() =>
+      inTurn(() => {
+        // A new role takes the place of whatever memory still has under its key: its revision says nothing about that one.
+        if (before === null || after === null) standing.removeRole(key);
+        if (after !== null) standing.setRole(after);
+        watch.look();
+      }),
+    );
   }
 
-  function ownLevel(call: Call): StaffRoleRecord["level"] {
-    return call.actor === null ? "owner" : standing.of(call.actor.id).level;
+  type Wanted = (before: StaffRoleRecord | null) => PutStaffRoleInput;
+
+  async function put(tx: Tx, key: string, wanted: Wanted, ifMatch: number | undefined): Promise<StaffRoleView> {
+    await tx.lock("staff-roles");
+    const before = await standing.readRole(tx.db, key);
+    const input = wanted(before);
+    for (const role of [before, input]) if (role !== null) requireAbove(tx.call, role);
+    requireDiscordRoles(input.discord, before, guildState);
+    permissions.requireRevision(ifMatch, before?.revision ?? null);
+    requireUnclaimed(await claimsOfOthers(tx, key, input));
+    if (before !== null && isSame(before, input)) return present(before);
+    await writeRole(tx, key, input, before !== null);
+    const after = await standing.readRole(tx.db, key);
+    if (after === null) throw recordNotFound();
+    requireHarmless(tx.call, key, before, after);
+    settle(tx, key, before, after);
+    return present(after);
   }
 
   return {
@@ -103,42 +125,41 @@ export function createStaffRolesService({ database, audit, guildState, standing,
     async put(call: Call, key: string, given: PutStaffRoleInput, ifMatch?: number): Promise<StaffRoleView> {
       requireWrite(call, staffPolicy.manageRoles);
       const input = PutStaffRoleInput.parse(given);
-      return await database.write(call, (tx) => put(tx, key, input, ifMatch));
+      return await database.write(call, (tx) => put(tx, key, () => input, ifMatch));
+    },
+
+    /** Change parts of a staff role. @throws ProblemError record_not_found and as `put` */
+    async patch(call: Call, key: string, given: PatchStaffRoleInput, ifMatch?: number): Promise<StaffRoleView> {
+      requireWrite(call, staffPolicy.manageRoles);
+      const input = PatchStaffRoleInput.parse(given);
+      const wanted: Wanted = (before) => {
+        if (before === null) throw recordNotFound();
+        const sent = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+        return { ...settingsOf(before), ...sent };
+      };
+      return await database.write(call, (tx) => put(tx, key, wanted, ifMatch));
+    },
+
+    /**
+     * Delete a staff role with its mappings. Its holders keep their Discord roles.
+     * @returns the role as it was
+     * @throws ProblemError record_not_found, precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner
+     */
+    async remove(call: Call, key: string, given: DeleteStaffRoleInput = {}, ifMatch?: number): Promise<StaffRoleView> {
+      requireWrite(call, staffPolicy.manageRoles);
+      const { reason } = DeleteStaffRoleInput.parse(given);
+      return await database.write(call, async (tx) => {
+        await tx.lock("staff-roles");
+        const before = await standing.readRole(tx.db, key);
+        if (before === null) throw recordNotFound();
+        requireAbove(call, before);
+        requireHarmless(call, key, before, null);
+        permissions.requireRevision(ifMatch, before.revision);
+        const view = present(before);
+        await tx.db.staffRole.delete({ where: { key } });
+        settle(tx, key, before, null, reason);
+        return view;
+      });
     },
   };
-}
-
-async function claimsOfOthers({ db }: Tx, key: string, { discord }: PutStaffRoleInput) {
-  if (discord.length === 0) return [];
-  const refs = discord.map(({ guild_id, role_id }) => ({ guildId: guild_id, roleId: role_id }));
-  return await db.staffRoleDiscordRole.findMany({ where: { OR: refs, NOT: { staffRoleKey: key } }, take: 1 });
-}
-
-async function write({ db, now }: Tx, key: string, input: PutStaffRoleInput, isKnown: boolean): Promise<void> {
-  const { name, rank, level, capacity = null, callsign_pool: callsignPool = null } = input;
-  const fields = { name, rank, level, capacity, callsignPool, updatedAt: now };
-  if (isKnown) await db.staffRole.update({ where: { key }, data: { ...fields, revision: { increment: 1 } } });
-  else await db.staffRole.create({ data: { key, ...fields, createdAt: now } });
-  await db.staffRoleDiscordRole.deleteMany({ where: { staffRoleKey: key } });
-  await db.staffRoleDiscordRole.createMany({
-    data: input.discord.map(({ guild_id, role_id }) => ({ staffRoleKey: key, guildId: guild_id, roleId: role_id })),
-  });
-}
-
-/** Whether a Discord role stands for this staff role that did not before: its holders gain everything the role gives. */
-function hasNewHolders(before: StaffRoleRecord, after: StaffRoleRecord): boolean {
-  const known = new Set(before.discord.map(({ guildId, roleId }) => `${guildId}:${roleId}`));
-  return after.discord.some(({ guildId, roleId }) => !known.has(`${guildId}:${roleId}`));
-}
-
-function settingsOf({ name, rank, level, capacity, callsignPool, discord }: StaffRoleRecord): PutStaffRoleInput {
-  const refs = discord.map(({ guildId, roleId }) => ({ guild_id: guildId, role_id: roleId }));
-  return { name, rank, level, capacity, callsign_pool: callsignPool, discord: refs };
-}
-
-function isSame(role: StaffRoleRecord, input: PutStaffRoleInput): boolean {
-  const { name, rank, level, capacity = null, callsign_pool = null } = input;
-  const discord = input.discord.toSorted((a, b) => (`${a.guild_id}:${a.role_id}` < `${b.guild_id}:${b.role_id}` ? -1 : 1));
-  const wanted = { name, rank, level, capacity, callsign_pool, discord: discord.map(({ guild_id, role_id }) => ({ guild_id, role_id })) };
-  return JSON.stringify(settingsOf(role)) === JSON.stringify(wanted);
 }

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import type { Route } from "../../http/route.ts";
-import { route, withEtag } from "../../http/route.ts";
+import { route, withContentEtag, withEtag } from "../../http/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
+import { staffDutyRoutes } from "./staff.duty.routes.ts";
 import { staffPolicy } from "./staff.policy.ts";
+import { ProfileView, UpdateProfileInput } from "./staff.profile.schema.ts";
 import { staffRolesRoutes } from "./staff.roles.routes.ts";
-import { AccessQuery, AccessView, ProfileView, StaffEntryView, StaffListQuery } from "./staff.schema.ts";
+import { AccessQuery, AccessView, StaffEntryView, StaffListQuery } from "./staff.schema.ts";
 import type { StaffService } from "./staff.service.ts";
 
 const tags = ["staff"];
@@ -19,8 +21,26 @@ const exampleEntry = {
   department: null,
   timezone: "Europe/Berlin",
 };
+const exampleProfile = {
+  ...exampleEntry,
+  staff_roles: [{ key: "senior-moderator", name: "Senior Moderator", rank: 50, level: "senior" }],
+  availability: "available",
+  quiet_hours: [{ days: [0, 6], from: "22:00", to: "09:00" }],
+  leave: null,
+  revision: 1,
+};
 
 export function staffRoutes(staff: StaffService): Route[] {
+  return [
+    ...accessRoutes(staff),
+    ...profileRoutes(staff),
+    ...staffDutyRoutes(staff),
+    ...listRoutes(staff),
+    ...staffRolesRoutes(staff.roles),
+  ];
+}
+
+function accessRoutes(staff: StaffService): Route[] {
   return [
     route(
       {
@@ -30,7 +50,7 @@ export function staffRoutes(staff: StaffService): Route[] {
         tags,
         summary: "Decide staff access",
         description:
-          "What a person may do here and why, by the Discord roles they hold right now. A stranger is answered with `allowed: false`, never with 404. Everybody may read their own. With `permission` the answer is whether they hold every named permission, with one decision for each.",
+          "What a person may do here and why, by the Discord roles they hold right now. A stranger is answered with `allowed: false`, never with 404. Everybody may read their own. With `permission` the answer is whether they hold every named permission, with one decision for each. With `guild_id` the answer is about that guild.",
         access: { permission: staffPolicy.access, own: "discord_user_id" },
         request: { params, query: AccessQuery },
         success: {
@@ -59,6 +79,11 @@ export function staffRoutes(staff: StaffService): Route[] {
         return withEtag(view, tag);
       },
     ),
+  ];
+}
+
+function profileRoutes(staff: StaffService): Route[] {
+  return [
     route(
       {
         method: "get",
@@ -66,7 +91,8 @@ export function staffRoutes(staff: StaffService): Route[] {
         operationId: "getStaffProfile",
         tags,
         summary: "Read a staff profile",
-        description: "Who a present or former staff member is. Everybody may read their own.",
+        description:
+          "Who a present or former staff member is. Everybody may read their own. `activity` is for holders of staff.stats, `discipline` for holders of staff.discipline.",
         access: { permission: staffPolicy.profile, own: "discord_user_id" },
         request: { params },
         success: {
@@ -74,16 +100,43 @@ export function staffRoutes(staff: StaffService): Route[] {
           shape: "single",
           schema: ProfileView,
           description: "The profile",
-          example: {
-            ...exampleEntry,
-            staff_roles: [{ key: "senior-moderator", name: "Senior Moderator", rank: 50, level: "senior" }],
-            revision: 1,
-          },
+          example: exampleProfile,
         },
         refusals: ["record_not_found"],
       },
-      ({ call, params: { discord_user_id } }) => staff.profile(call, discord_user_id),
+      async ({ call, params: { discord_user_id } }) => withContentEtag(await staff.profile(call, discord_user_id)),
     ),
+    route(
+      {
+        method: "patch",
+        path: "/staff/{discord_user_id}",
+        operationId: "updateStaffProfile",
+        tags,
+        summary: "Change what is kept about a colleague",
+        description:
+          "Fields that are not sent stay. Everybody may change their own time zone, quiet hours and availability; everything else takes a rank above the person's.",
+        access: { permission: staffPolicy.manage, own: "discord_user_id" },
+        request: {
+          params,
+          body: UpdateProfileInput,
+          example: { timezone: "Europe/Berlin", quiet_hours: [{ from: "22:00", to: "07:00" }] },
+        },
+        success: {
+          status: 200,
+          shape: "single",
+          schema: ProfileView,
+          description: "The profile as it stands now",
+          example: exampleProfile,
+        },
+        refusals: ["record_not_found", "hierarchy_violation", "precondition_failed"],
+      },
+      ({ call, params: { discord_user_id }, body, ifMatch }) => staff.update(call, discord_user_id, body, ifMatch),
+    ),
+  ];
+}
+
+function listRoutes(staff: StaffService): Route[] {
+  return [
     route(
       {
         method: "get",
@@ -94,11 +147,16 @@ export function staffRoutes(staff: StaffService): Route[] {
         description: "Staff by rank, highest first, then by id. Former staff are listed with `status=former` only.",
         access: { permission: staffPolicy.list },
         request: { query: StaffListQuery },
-        success: { status: 200, shape: "list", schema: StaffEntryView, description: "A page of staff", example: exampleEntry },
+        success: {
+          status: 200,
+          shape: "list",
+          schema: StaffEntryView,
+          description: "A page of staff",
+          example: { ...exampleEntry, available: true },
+        },
         refusals: ["invalid_cursor"],
       },
       ({ call, query }) => staff.list(call, query),
     ),
-    ...staffRolesRoutes(staff.roles),
   ];
 }

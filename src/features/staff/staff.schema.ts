@@ -10,7 +10,20 @@ export const staffLimits = {
   capacity: 100_000,
   name: 80,
   pool: 50,
+  department: 80,
+  timezone: 64,
+  quietHours: 7,
 } as const;
+
+/** Text that both databases store as it is. */
+export function text(min: number, max: number) {
+  return z
+    .string()
+    .trim()
+    .min(min)
+    .max(max)
+    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
+}
 
 const levelNames = { none: "none", viewer: "viewer", moderator: "moderator", senior: "senior", admin: "admin", owner: "owner" } as const;
 export const StaffLevel = z
@@ -38,12 +51,14 @@ export const AccessQuery = z.object({
     .max(staffLimits.permissionQuery)
     .optional()
     .meta({ description: "Permissions to decide, as a comma list", example: "staff.read,cases.read" }),
+  guild_id: Snowflake.optional().meta({ description: "Count entries limited to this guild, too, as for a command given there" }),
 });
 export type AccessQuery = z.infer<typeof AccessQuery>;
 
 export const AccessView = z
   .object({
     user_id: Snowflake,
+    guild_id: Snowflake.optional().meta({ description: "The guild asked for" }),
     allowed: z.boolean().meta({ description: "Whether they have access at all; with `permission`, whether they hold every one of them" }),
     level: StaffLevel,
     rank: z.int(),
@@ -65,34 +80,6 @@ export const AccessView = z
   .meta({ id: "StaffAccess", description: "What somebody may do here, and why" });
 export type AccessView = z.infer<typeof AccessView>;
 
-const HeldRoleView = z.object({ key: z.string(), name: z.string(), rank: z.int(), level: StaffLevel });
-
-export const ProfileView = z
-  .object({
-    user: UserRef,
-    level: StaffLevel,
-    rank: z.int(),
-    status: StaffStatus,
-    staff_roles: z.array(HeldRoleView),
-    department: z.string().nullable(),
-    timezone: z.string().nullable(),
-    guilds: z
-      .array(
-        z.object({
-          guild_id: Snowflake,
-          name: z.string().nullable(),
-          nick: z.string().nullable(),
-          joined_at: Timestamp.nullable(),
-          present: z.boolean(),
-        }),
-      )
-      .optional()
-      .meta({ description: "Only for holders of staff.profile.read" }),
-    revision: z.int().nonnegative(),
-  })
-  .meta({ id: "StaffProfile" });
-export type ProfileView = z.infer<typeof ProfileView>;
-
 export const StaffEntryView = z
   .object({
     user: UserRef,
@@ -102,6 +89,9 @@ export const StaffEntryView = z
     staff_roles: z.array(z.string()),
     department: z.string().nullable(),
     timezone: z.string().nullable(),
+    available: z
+      .boolean()
+      .meta({ description: "Whether they can be asked now: active, not unavailable by their own word, not in quiet hours" }),
   })
   .meta({ id: "StaffEntry" });
 export type StaffEntryView = z.infer<typeof StaffEntryView>;
@@ -110,7 +100,8 @@ export const StaffListQuery = z.object({
   ...listQuery,
   role: RoleKey.optional(),
   level: StaffLevel.optional(),
-  department: z.string().max(80).optional(),
+  department: z.string().max(staffLimits.department).optional(),
+  available: z.enum(["true", "false"]).optional().meta({ description: "Whether they can be asked now; never former staff" }),
   status: StaffStatus.optional().meta({ description: "Without it everybody but former staff" }),
   q: z.string().trim().min(1).max(staffLimits.search).optional().meta({ description: "Part of a name, or the start of an id" }),
 });

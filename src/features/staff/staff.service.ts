@@ -1,95 +1,107 @@
-import type { Database } from "../../database/database.ts";
+import type { Database, Logger } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
-import { recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../permissions/standing.ts";
 import { createAccessAnswers } from "./staff.access.ts";
 import type { TaggedAccess } from "./staff.access.ts";
-import { createRoster, freshnessMeta, indexAfter, matches } from "./staff.list.ts";
-import { presentEntry, presentProfile, staffPolicy } from "./staff.policy.ts";
+import { createLeavesService } from "./staff.leave.service.ts";
+import { createRoster, freshnessMeta, indexAfter, matches, profilesAsked } from "./staff.list.ts";
+import type { Profiles } from "./staff.list.ts";
+import { presentEntry, staffPolicy } from "./staff.policy.ts";
+import { isAvailable } from "./staff.profile.policy.ts";
+import { createProfilesService } from "./staff.profile.service.ts";
+import { createProfileStore, emptyProfile } from "./staff.profile.store.ts";
 import { createStaffRolesService } from "./staff.roles.service.ts";
-import type { AccessQuery, ProfileView, StaffEntryView, StaffListQuery } from "./staff.schema.ts";
+import { createRoleWatch } from "./staff.roles.watch.ts";
+import type { AccessQuery, StaffEntryView, StaffListQuery } from "./staff.schema.ts";
+import { createSuspensionsService } from "./staff.suspension.service.ts";
 
 export type StaffService = ReturnType<typeof createStaffService>;
 
 export interface StaffDeps {
   database: Database;
   audit: AuditService;
+  events: Pick<EventsService, "emit">;
   guildState: GuildState;
   standing: Standings;
   permissions: PermissionsService;
   cursors: Cursors;
   clock?: Clock;
+  logger?: Logger;
 }
 
-const profileFields = { userId: true, department: true, timezone: true, revision: true } as const;
-
 /** Who is staff, and what they may do. */
-export function createStaffService({ database, audit, guildState, standing, permissions, cursors, clock = systemClock }: StaffDeps) {
+export function createStaffService(given: StaffDeps) {
+  const { database, guildState, standing, permissions, cursors, clock = systemClock } = given;
   const answers = createAccessAnswers(permissions.knownPermissions, guildState, clock);
   const roster = createRoster(standing);
+  const profiles = createProfileStore(given);
+  const deps = { ...given, clock, profiles };
+  const watch = createRoleWatch(deps);
+  const leaves = createLeavesService(deps);
 
-  function answer(found: Standing, asked: readonly string[] | undefined): TaggedAccess {
-    return asked === undefined ? answers.answer(found) : answers.decide(found, asked);
-  }
-
-  /** @returns undefined when no department is asked for */
-  async function membersOf(department: string | undefined): Promise<ReadonlySet<string> | undefined> {
-    if (department === undefined) return undefined;
-    const rows = await database.read.staffProfile.findMany({ where: { department }, select: { userId: true } });
-    return new Set(rows.map((row) => row.userId));
+  async function readProfiles(where: object): Promise<Profiles> {
+    const rows = await database.read.staffProfile.findMany({ where });
+    return new Map(rows.map((row) => [row.userId, row]));
   }
 
   return {
     /** The roles they hold, as configured. */
-    roles: createStaffRolesService({ database, audit, guildState, standing, permissions, cursors }),
+    roles: createStaffRolesService({ ...deps, watch }),
+    ...createProfilesService(deps),
+    ...createSuspensionsService(deps),
+    startLeave: leaves.startLeave,
+    endLeave: leaves.endLeave,
 
     /**
      * What somebody may do, and why. A stranger is an answer, too. At once for everybody in memory.
-     * @throws ProblemError validation_failed for a permission that does not exist
+     * @throws ProblemError validation_failed for a permission or guild that does not exist
      */
-    access(call: Call, userId: string, { permission }: AccessQuery = {}): TaggedAccess | Promise<TaggedAccess> {
+    access(call: Call, userId: string, query: AccessQuery = {}): TaggedAccess | Promise<TaggedAccess> {
       requirePermission(call, staffPolicy.access, { own: userId });
-      const asked = permission === undefined ? undefined : answers.parse(permission);
+      const asked = answers.parse(query);
       const found = standing.actorOf(userId);
-      return found instanceof Promise ? found.then((one) => answer(one, asked)) : answer(found, asked);
-    },
-
-    /** @throws ProblemError record_not_found for somebody who never was staff */
-    async profile(call: Call, userId: string): Promise<ProfileView> {
-      requirePermission(call, staffPolicy.profile, { own: userId });
-      const found = await standing.resolve(userId);
-      if (found.status === null) throw recordNotFound();
-      const row = await database.read.staffProfile.findUnique({ where: { userId }, select: profileFields });
-      return presentProfile(call, found, row, guildState.guilds());
+      return found instanceof Promise ? found.then((one) => answers.answer(one, asked)) : answers.answer(found, asked);
     },
 
     /** Staff by rank, then by id; former staff only when asked for. */
     async list(call: Call, query: StaffListQuery): Promise<Page<StaffEntryView>> {
       requirePermission(call, staffPolicy.list);
       const { limit, cursor } = query;
+      const now = clock.now();
       const all = roster();
       const start = cursor === undefined ? 0 : indexAfter(all, cursors.decode("staff", query, cursor));
-      const inDepartment = await membersOf(query.department);
+      const asked = profilesAsked(query);
+      const deciding = asked === undefined ? new Map() : await readProfiles(asked);
       const found: Standing[] = [];
       for (let index = start; index < all.length && found.length <= limit; index += 1) {
         const current = standing.of(all[index]?.id ?? "");
-        if (matches(current, query, inDepartment)) found.push(current);
+        if (matches(current, query, deciding, now)) found.push(current);
       }
       const ids = found.slice(0, limit).map((one) => one.id);
-      const rows = await database.read.staffProfile.findMany({ where: { userId: { in: ids } }, select: profileFields });
-      const profiles = new Map(rows.map((row) => [row.userId, row]));
-      const present = (one: Standing): StaffEntryView => presentEntry(one, profiles.get(one.id));
+      const shown = asked === undefined ? await readProfiles({ userId: { in: ids } }) : deciding;
+      const present = (one: Standing): StaffEntryView => {
+        const { department, timezone } = shown.get(one.id) ?? emptyProfile(one.id);
+        return presentEntry(one, { department, timezone, available: isAvailable(one, shown.get(one.id), now) });
+      };
       const page = toPage(found, limit, present, (last) => cursors.encode("staff", query, [last.rank, last.id]));
-      const meta = freshnessMeta(guildState, clock.now());
-      return withTotal({ ...page, meta }, query, () => all.filter(({ id }) => matches(standing.of(id), query, inDepartment)).length);
+      const meta = freshnessMeta(guildState, now);
+      return withTotal({ ...page, meta }, query, () => all.filter(({ id }) => matches(standing.of(id), query, deciding, now)).length);
+    },
+
+    /** Do what is due by time, and tell what could not be told before. For the job that runs each minute. */
+    async expireDue(call: Call): Promise<number> {
+      const due = await leaves.settleLeaves(call);
+      watch.look();
+      return due;
     },
   };
 }

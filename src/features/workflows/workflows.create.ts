@@ -3,7 +3,7 @@ import { nextNumber } from "../../database/counter.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { can, requireWrite } from "../../kernel/call.ts";
+import { requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -17,6 +17,7 @@ import { understand } from "./workflows.intake.ts";
 import { kinds } from "./workflows.kinds.ts";
 import { subjectRows } from "./workflows.policy.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
+import { visibleCreation } from "./workflows.visibility.ts";
 
 export interface CreateParts {
   database: Database;
@@ -70,16 +71,9 @@ export function createFiling(parts: CreateParts) {
         effects_preview: effects.preview(kind),
       };
     });
-    return visibleAnswer(call, answer);
+    return visibleCreation(call, answer);
   }
   return { create };
-}
-
-/** A replayed answer is cut to what its caller may see now. */
-function visibleAnswer(call: Call, answer: CreationAnswer): CreationAnswer {
-  if (can(call, "workflows.read")) return answer;
-  const { duplicates: _duplicates, ...rest } = answer;
-  return rest;
 }
 
 function requesterName(guildState: GuildState, call: Call): string | null {

@@ -14,8 +14,9 @@ import type { DecisionInput } from "./workflows.decision.ts";
 import { understandDecision } from "./workflows.decision.ts";
 import { kinds } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
-import { canSee, decidePermission, stateOf, visibleEffects, whole } from "./workflows.policy.ts";
+import { canSee, decidePermission, stateOf, whole } from "./workflows.policy.ts";
 import type { DecisionAnswer, EffectView, WorkflowDecision } from "./workflows.schema.ts";
+import { visibleDecision } from "./workflows.visibility.ts";
 
 export interface DecideParts {
   database: Database;
@@ -111,7 +112,7 @@ export function createDecisions({ database, audit, effects, standing }: DecidePa
         ...(result.isReplay && { replayed: true }),
       };
     });
-    return { ...answer, effects: visibleEffects(call, answer.effects) };
+    return visibleDecision(call, type, answer);
   }
   return { decide };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, Snowflake, Timestamp, UserRef } from "../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, Timestamp, UserRef } from "../../kernel/fields.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
 import { actions, statuses } from "./transition.ts";
 import { priorities } from "./workflows.fields.ts";
@@ -11,7 +11,11 @@ export const EffectView = z
   .object({
     key: z.string().meta({ example: "blacklist.create" }),
     status: z.enum(["applied", "pending", "done", "failed", "skipped", "reversed"]),
-    target: z.object({ kind: z.string(), id: z.string(), reference: z.string().optional() }).nullable(),
+    target: z
+      .object({ kind: z.string(), id: z.string(), reference: z.string().optional() })
+      .nullable()
+      .optional()
+      .meta({ description: "The record it is about; needs blacklist.read" }),
     detail: z.string(),
   })
   .meta({ id: "WorkflowEffect", description: "One consequence of an approval" });
@@ -28,6 +32,7 @@ export const CreationAnswer = z
     warnings: z.array(WarningView).meta({ description: "What was assumed, and unknown fields that were kept" }),
     duplicates: z.array(RequestLink).optional().meta({ description: "Other open requests about the same subjects; needs workflows.read" }),
     effects_preview: z.array(z.object({ key: z.string(), detail: z.string() })).meta({ description: "What an approval will do" }),
+    redacted,
   })
   .meta({ id: "WorkflowCreated" });
 export type CreationAnswer = z.infer<typeof CreationAnswer>;
@@ -44,6 +49,7 @@ export const DecisionAnswer = z
     approvals: Approvals,
     effects: z.array(EffectView),
     replayed: z.literal(true).optional().meta({ description: "The same person had decided the same already; nothing happened" }),
+    redacted,
   })
   .meta({ id: "WorkflowDecided" });
 export type DecisionAnswer = z.infer<typeof DecisionAnswer>;
@@ -69,7 +75,7 @@ export const WorkflowDecision = z.object({
   by: z.string(),
   at: Timestamp,
   reason_public: z.string().nullable(),
-  reason_internal: z.string().nullable().optional(),
+  reason_internal: z.string().nullable().optional().meta({ description: "Deciders only" }),
   policy_refs: z.array(z.string()),
 });
 export type WorkflowDecision = z.infer<typeof WorkflowDecision>;
@@ -78,7 +84,7 @@ const VoteView = z.object({
   actor: UserRef,
   verdict: z.string(),
   at: Timestamp,
-  note: z.string().nullable().optional(),
+  note: z.string().nullable().optional().meta({ description: "Deciders only" }),
   payload_revision: z.int(),
 });
 
@@ -121,6 +127,7 @@ export const WorkflowView = z
     created_at: Timestamp,
     updated_at: Timestamp,
     allowed_actions: z.array(z.enum(actions)).meta({ description: "What the acting user may do now" }),
+    redacted,
   })
   .meta({ id: "Workflow" });
 export type WorkflowView = z.infer<typeof WorkflowView>;

@@ -21,7 +21,8 @@ import { defaultFilingLimits } from "./workflows.filing.ts";
 import { conditions } from "./workflows.filters.ts";
 import { kindOf } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
-import { canSee, presentRequest, whole } from "./workflows.policy.ts";
+import { canSee, whole } from "./workflows.policy.ts";
+import { presentRequest } from "./workflows.presenter.ts";
 import type { WorkflowView } from "./workflows.schema.ts";
 import { ListWorkflowsQuery } from "./workflows.schema.ts";
 
@@ -82,6 +83,15 @@ export function createWorkflowsService(parts: WorkflowsParts) {
       const kind = found === null ? undefined : kindOf(found.type);
       if (kind === undefined) throw recordNotFound();
       return decide(call, kind, reference.trim(), body);
+    },
+
+    /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
+    async hiddenFrom(call: Call): Promise<string[]> {
+      const restricted = await database.read.workflowRequest.findMany({
+        where: { subjects: { some: { kind: "restricted" } } },
+        select: { id: true, requesterId: true, subjects: true },
+      });
+      return restricted.filter((request) => !canSee(call, request)).map(({ id }) => id);
     },
 
     /** @param key id or reference, in any case */

@@ -1,0 +1,106 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { LoadOrder, LoadResult } from "./load.ts";
+import type { Target } from "./target.ts";
+
+/** A target in a process of its own. */
+export interface Host {
+  child: ChildProcess;
+  port: number;
+  request: Target["request"];
+}
+
+export interface Sample {
+  perSecond: number;
+  /** CPU microseconds of the server per answer. */
+  cpu: number;
+  p50: number;
+  p99: number;
+}
+
+const connections = 32;
+const patienceMs = 120_000;
+const farewellMs = 15_000;
+
+/** Every process of one benchmark; none outlives it. */
+export function createProcesses() {
+  const children: ChildProcess[] = [];
+
+  function start(file: string, args: readonly string[] = []): ChildProcess {
+    const child = fork(fileURLToPath(new URL(file, import.meta.url)), args);
+    children.push(child);
+    return child;
+  }
+
+  return {
+    startClient: (): ChildProcess => start("./load.ts"),
+    /** @param module relative to this folder */
+    async startHost(module: string, name: string): Promise<Host> {
+      const child = start("./host.ts", [module, name]);
+      const { port, request } = await answerOf<Pick<Host, "port" | "request">>(child);
+      return { child, port, request };
+    },
+    /** Let every process clean up and end. */
+    async end(): Promise<void> {
+      await Promise.all(children.map(farewell));
+    },
+  };
+}
+
+/** Let a host do one of its tasks. */
+export async function ask<Answer>(child: ChildProcess, task: string, input?: unknown): Promise<Answer> {
+  child.send({ task, input });
+  return await answerOf<Answer>(child);
+}
+
+/** Ask a host from all connections. @throws Error when an answer was not 200 */
+export async function load(
+  client: ChildProcess,
+  { port, request }: Host,
+  wanted: Pick<LoadOrder, "seconds" | "answers">,
+): Promise<LoadResult> {
+  const order: LoadOrder = { port, ...request, connections, ...wanted };
+  client.send(order);
+  const result = await answerOf<LoadResult>(client);
+  if (result.refused > 0) throw new Error(`${result.refused} answers were not 200`);
+  return result;
+}
+
+/** The same, with what it cost the host. */
+export async function measure(client: ChildProcess, host: Host, seconds: number): Promise<Sample> {
+  const before = await cpuOf(host.child);
+  const { answers, perSecond, p50, p99 } = await load(client, host, { seconds });
+  return { perSecond, cpu: ((await cpuOf(host.child)) - before) / answers, p50, p99 };
+}
+
+async function cpuOf(child: ChildProcess): Promise<number> {
+  const { user, system } = await ask<NodeJS.CpuUsage>(child, "cpu");
+  return user + system;
+}
+
+/** @throws Error what the process failed with, that it has ended, or that it keeps silent */
+async function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
+  const waiting = new AbortController();
+  const signal = AbortSignal.any([waiting.signal, AbortSignal.timeout(patienceMs)]);
+  const ended = async (): Promise<never> => {
+    await once(child, "exit", { signal });
+    throw new Error("a process of the benchmark has ended early");
+  };
+  try {
+    const [said] = (await Promise.race([once(child, "message", { signal }), ended()])) as [{ answer: Answer } | { error: string }];
+    if ("error" in said) throw new Error(said.error);
+    return said.answer;
+  } finally {
+    waiting.abort();
+  }
+}
+
+async function farewell(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const limit = setTimeout(() => child.kill("SIGKILL"), farewellMs);
+  const gone = once(child, "exit");
+  if (child.connected) child.disconnect();
+  await gone;
+  clearTimeout(limit);
+}

@@ -1,0 +1,102 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { openApiDocument } from "../src/app.ts";
+import { catalog } from "../src/features/permissions/catalog.ts";
+import type { CatalogEntry } from "../src/features/permissions/catalog.ts";
+
+/**
+ * Makes the tables of routes and permissions in `docs/permissions.md` anew from the code; everything else on the page stays.
+ * `--check` changes nothing and ends with 1 when the page is not up to date.
+ *
+ * Two things are decided on the page because the document does not tell them: which limit a route counts against, and whether
+ * even a key with `system.act` has to name somebody (`always`). What the page says of a known route stays.
+ */
+interface Operation {
+  summary: string;
+  security?: object[];
+  responses: Record<string, Response>;
+  "x-permission"?: string;
+  "x-own-data-of"?: string;
+}
+
+interface Response {
+  headers?: Record<string, object>;
+  content?: Record<string, { schema: { allOf?: { properties?: { code: { enum: string[] } } }[] } }>;
+}
+
+const path = fileURLToPath(new URL("../docs/permissions.md", import.meta.url));
+const none = "–";
+
+/** A table as the formatter writes it. */
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? "").length)));
+  const line = (row: readonly string[]): string => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
+
+const code = (text: string): string => `\`${text}\``;
+
+function routesTable(page: string): string {
+  const { paths } = openApiDocument() as { paths: Record<string, Record<string, Operation>> };
+  const rows = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => routeRow(page, `${method.toUpperCase()} ${path}`, operation)),
+  );
+  const byPath = ([route = ""]: readonly string[]): string => route.replace(/^`(\S+) (\S+)`$/, "$2 $1");
+  return tableOf(
+    ["Route", "Permission", "Own", "Acting user", "Limit", "What it does"],
+    rows.toSorted((a, b) => (byPath(a) < byPath(b) ? -1 : 1)),
+  );
+}
+
+function routeRow(page: string, route: string, operation: Operation): string[] {
+  const { summary, security, "x-permission": permission, "x-own-data-of": own } = operation;
+  const isOpen = security?.length === 0 ? "public" : "public, key optional";
+  const isWrite = refusalsOf(operation, "403").includes("acting_user_required");
+  const [, , , , actor, limit] =
+    page
+      .split("\n")
+      .find((line) => line.startsWith(`| ${code(route)} `))
+      ?.split("|") ?? [];
+  const kept = (cell: string | undefined, otherwise: string): string =>
+    cell === undefined || cell.trim() === none ? otherwise : cell.trim();
+  return [
+    code(route),
+    permission === undefined ? isOpen : code(permission),
+    own === undefined ? none : code(own),
+    isWrite ? kept(actor, "required") : none,
+    isLimited(operation) ? kept(limit, isWrite ? "write" : "read") : none,
+    summary,
+  ];
+}
+
+/** JSON routes document the headers of their limit, pages that there is one. */
+function isLimited({ responses }: Operation): boolean {
+  const headers = Object.values(responses).flatMap((response) => (response.headers === undefined ? [] : Object.keys(response.headers)));
+  return headers.length === 0 ? "429" in responses : headers.includes("RateLimit-Policy");
+}
+
+function refusalsOf({ responses }: Operation, status: string): readonly string[] {
+  const parts = responses[status]?.content?.["application/problem+json"]?.schema.allOf ?? [];
+  return parts.flatMap(({ properties }) => properties?.code.enum ?? []);
+}
+
+function permissionRow({ key, default_level, danger, scopes, description }: CatalogEntry): string[] {
+  return [code(key), default_level === "none" ? "nobody" : default_level, danger ? "yes" : none, scopes.join(", "), description];
+}
+
+/** The page with another table under a heading. */
+function withTable(page: string, heading: string, table: string): string {
+  const place = new RegExp(`(\n## ${heading}\n[^#]*?\n)\\|[^\n]*(?:\n\\|[^\n]*)*`);
+  if (!place.test(page)) throw new Error(`docs/permissions.md has no table under "${heading}"`);
+  return page.replace(place, (_whole, before: string) => before + table);
+}
+
+const page = readFileSync(path, "utf8");
+const permissions = tableOf(["Permission", "From level", "Danger", "Scopes", "What it allows"], catalog.map(permissionRow));
+const made = withTable(withTable(page, "Routes", routesTable(page)), "Permissions", permissions);
+
+if (!process.argv.includes("--check")) writeFileSync(path, made);
+else if (made !== page) {
+  process.stderr.write("docs/permissions.md is not up to date: npx tsx scripts/policy.ts\n");
+  process.exitCode = 1;
+}

@@ -1,0 +1,53 @@
+import { Command } from "commander";
+import type { PermissionsService } from "../features/permissions/permissions.service.ts";
+import type { Call } from "../kernel/call.ts";
+import { snowflake } from "./arguments.ts";
+import { print, printError, table } from "./output.ts";
+import { withServices } from "./services.ts";
+
+type Owners = PermissionsService["owners"];
+
+/** `provost owners …`: who owns the installation, beside a running server or without one. */
+export function ownersCommand(): Command {
+  const add = new Command("add")
+    .description("Name an owner; a running server knows within seconds")
+    .argument("<id>", "Discord id", snowflake)
+    .action(async (id: string) => {
+      await withOwners((owners, call) => owners.add(call, id));
+      printError(`${id} is an owner.`);
+    });
+  const remove = new Command("remove")
+    .description("Take an owner off the list of names; the last owner stays")
+    .argument("<id>", "Discord id", snowflake)
+    .action(async (id: string) => {
+      await withOwners((owners, call) => owners.remove(call, id));
+      printError(`${id} is off the list of owners.`);
+    });
+  return new Command("owners")
+    .description("Manage the owners, who hold every permission")
+    .addCommand(listCommand())
+    .addCommand(add)
+    .addCommand(remove);
+}
+
+function listCommand(): Command {
+  return new Command("list").description("List the owners and what makes them one").action(async () => {
+    const rows = await withOwners((owners, call) => owners.list(call));
+    const cells = rows.map(({ user_id, sources }) => [
+      user_id,
+      sources.map((source) => words[source] ?? `staff role ${source}`).join(", "),
+    ]);
+    for (const line of table(["USER ID", "BY"], cells)) print(line);
+  });
+}
+
+const words: Readonly<Record<string, string>> = { configuration: "OWNER_IDS", owners: "name", last_owner: "being the last one" };
+
+/** Owners by a Discord role are known from the guild state as it was last stored. */
+async function withOwners<T>(work: (owners: Owners, call: Call) => T | Promise<T>): Promise<T> {
+  return await withServices(async ({ guildState, standing, permissions }, call) => {
+    await guildState.load();
+    await standing.load();
+    return await work(permissions.owners, call);
+  });
+}

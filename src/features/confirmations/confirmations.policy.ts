@@ -1,0 +1,60 @@
+import type { Call } from "../../kernel/call.ts";
+import { isoOrNull } from "../../kernel/fields.ts";
+import type { FieldClasses } from "../../kernel/visibility.ts";
+import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
+import { canConfirm } from "./confirmations.rights.ts";
+import type { ConfirmationRow } from "./confirmations.rows.ts";
+import { answersOf, needsOf, statusAt } from "./confirmations.rows.ts";
+import type { ConfirmationView } from "./confirmations.schema.ts";
+
+/** Who may call the verbs of this room; whoever may ask for such a change has it. */
+export const confirmationsPermission = "permissions.read";
+
+/** What of a held change is for whom. */
+const fields: FieldClasses<ConfirmationView> = {
+  id: "public",
+  code: "decider",
+  action: "public",
+  summary: "public",
+  needs: "public",
+  status: "public",
+  requested_by: "public",
+  confirmed_by: "public",
+  declined_by: "public",
+  decline_reason: "public",
+  failure: "public",
+  created_at: "public",
+  expires_at: "public",
+  ended_at: "public",
+  revision: "public",
+};
+const visible = createVisibility(fields);
+
+/** A held change as somebody who may know of it sees it. */
+export function presentConfirmation(call: Call, row: ConfirmationRow, now: Date): ConfirmationView {
+  return visible(viewOf(row, now), { ...noClearance, decider: canConfirm(call, row) }, seesRedactions(call));
+}
+
+function viewOf(row: ConfirmationRow, now: Date): ConfirmationView {
+  const status = statusAt(row, now);
+  const isPending = status === "pending";
+  const answers = answersOf(row);
+  const decline = answers.find((answer) => answer.as === "declined");
+  return {
+    id: row.id,
+    ...(isPending && { code: row.code }),
+    action: row.action,
+    summary: row.summary,
+    needs: isPending ? needsOf(row) : [],
+    status,
+    requested_by: row.actorId,
+    confirmed_by: answers.filter(({ as }) => as === "acting_user" || as === "second_person").map((answer) => answer.user_id),
+    declined_by: decline?.user_id ?? null,
+    decline_reason: decline?.reason ?? null,
+    ...(row.failure !== null && { failure: row.failure }),
+    created_at: row.createdAt.toISOString(),
+    expires_at: row.expiresAt.toISOString(),
+    ended_at: isoOrNull(row.endedAt),
+    revision: row.revision,
+  };
+}

@@ -1,0 +1,90 @@
+import type { Tx } from "../../database/database.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
+import { recordNotFound } from "../../kernel/errors.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import { confirmationsPermission } from "./confirmations.policy.ts";
+import { canSee } from "./confirmations.rights.ts";
+import type { Answer, ConfirmationRow } from "./confirmations.rows.ts";
+import { answersOf, statusAt, withoutInput } from "./confirmations.rows.ts";
+import type { Need } from "./confirmations.schema.ts";
+
+/** One step of a held change; without a status it stays pending. */
+interface Step {
+  /** The audit action after `confirmation.`. */
+  verb: "accept" | "decline" | "expire" | "fail";
+  status?: "applied" | "declined" | "expired" | "failed";
+  /** What the caller said, when a person took the step. */
+  answer?: Answer["as"];
+  /** Who has to confirm after it. */
+  needs?: readonly Need[];
+  failure?: string;
+  reason?: string | undefined;
+}
+
+export type ConfirmationRecords = ReturnType<typeof createConfirmationRecords>;
+
+/** The rows of held changes: every step is one update with its audit entry and, at the end, its event. */
+export function createConfirmationRecords({ audit, events }: { audit: AuditService; events: Pick<EventsService, "emit"> }) {
+  async function read(tx: Tx, id: string): Promise<ConfirmationRow> {
+    await tx.lock(`confirmation:${id}`);
+    return await tx.db.confirmation.findUniqueOrThrow({ where: { id }, omit: withoutInput });
+  }
+
+  return {
+    /** The row under its lock. */
+    read,
+
+    /** The row under its lock, when it is pending and the caller may know of it. @throws ProblemError record_not_found */
+    async open(tx: Tx, id: string): Promise<ConfirmationRow> {
+      const row = await read(tx, id);
+      if (!canSee(tx.call, row) || statusAt(row, tx.now) !== "pending") throw recordNotFound();
+      return row;
+    },
+
+    async change(tx: Tx, row: ConfirmationRow, step: Step): Promise<ConfirmationRow> {
+      const changed = await tx.db.confirmation.update({ where: { id: row.id }, data: dataOf(tx, row, step), omit: withoutInput });
+      audit.record(tx, {
+        action: `confirmation.${step.verb}`,
+        target: { kind: "confirmation", id: row.id },
+        ...(row.subjectUserId !== null && { subjectUserId: row.subjectUserId }),
+        ...(step.reason !== undefined && { reason: step.reason }),
+        before: { status: row.status, needs: row.needs },
+        after: {
+          action: row.action,
+          status: changed.status,
+          needs: changed.needs,
+          ...(step.failure !== undefined && { failure: step.failure }),
+        },
+        permission: step.verb === "expire" ? "system.act" : confirmationsPermission,
+      });
+      if (step.status !== undefined) events.emit(tx, { type: "confirmation.ended", data: { id: row.id, status: step.status } });
+      return changed;
+    },
+  };
+}
+
+function dataOf(tx: Tx, row: ConfirmationRow, step: Step): Prisma.ConfirmationUpdateInput {
+  const { status, answer, needs, failure } = step;
+  return {
+    revision: { increment: 1 },
+    ...(status !== undefined && { status, endedAt: tx.now }),
+    ...(needs !== undefined && { needs: [...needs] }),
+    ...(failure !== undefined && { failure }),
+    ...(answer !== undefined && { answers: [...answersOf(row), ...answerOf(tx, answer, step.reason)] }),
+  };
+}
+
+/** What the caller says now; nobody says anything in the name of the service itself. */
+export function answerOf({ call, now }: Tx, as: Answer["as"], reason?: string): Answer[] {
+  if (call.actor === null) return [];
+  return [
+    {
+      user_id: call.actor.id,
+      as,
+      at: now.toISOString(),
+      ...(call.guildId !== undefined && { guild_id: call.guildId }),
+      ...(reason !== undefined && { reason }),
+    },
+  ];
+}

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import type { ProblemCode } from "../../kernel/errors.ts";
+import type { Route } from "../../http/route.ts";
+import { route } from "../../http/route.ts";
+import { ConfirmationKey, ConfirmationView, DeclineConfirmationInput, ListConfirmationsQuery } from "./confirmations.schema.ts";
+import type { ConfirmationsService } from "./confirmations.service.ts";
+
+const tags = ["confirmations"];
+const access = { permission: "permissions.read" } as const;
+const params = z.object({ id: ConfirmationKey });
+const example = {
+  id: "01993c1e-7f8a-7cc2-9d3b-5b6f7a8c9d0e",
+  code: "K7QM2X",
+  action: "permissions.users.update",
+  summary: "Allow staff.suspend for 80351110224678912",
+  needs: ["second_person"],
+  status: "pending",
+  requested_by: "80351110224678913",
+  confirmed_by: ["80351110224678913"],
+  declined_by: null,
+  decline_reason: null,
+  created_at: "2026-11-20T10:00:00.000Z",
+  expires_at: "2026-11-21T10:00:00.000Z",
+  ended_at: null,
+  revision: 2,
+};
+const single = { status: 200, shape: "single", schema: ConfirmationView, example } as const;
+
+/** Who may say anything, and when. */
+const turns = ["record_not_found", "invalid_transition", "conflict_of_interest", "cannot_grant_unheld", "hierarchy_violation"] as const;
+/** What a change can be refused with while it is carried out. */
+const outcomes: readonly ProblemCode[] = ["last_owner", "duplicate_active_record", "precondition_failed", "unsupported_operation"];
+
+export function confirmationsRoutes(confirmations: ConfirmationsService): Route[] {
+  return [...readRoutes(confirmations), ...answerRoutes(confirmations)];
+}
+
+function readRoutes(confirmations: ConfirmationsService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/confirmations",
+        operationId: "listConfirmations",
+        tags,
+        summary: "List the changes that wait for you, newest first",
+        description: "Pending changes that the acting user has asked for or may confirm.",
+        access,
+        request: { query: ListConfirmationsQuery },
+        success: { status: 200, shape: "list", schema: ConfirmationView, description: "A page of held changes", example },
+        refusals: ["invalid_cursor", "unknown_parameter"],
+      },
+      ({ call, query }) => confirmations.list(call, query),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/confirmations/{id}",
+        operationId: "getConfirmation",
+        tags,
+        summary: "See what became of a held change",
+        description: "For the person who asked, for those who may be the second person, and for holders of `audit.read`.",
+        access,
+        request: { params },
+        success: { ...single, description: "The held change" },
+        refusals: ["record_not_found"],
+      },
+      ({ call, params: { id } }) => confirmations.get(call, id),
+    ),
+  ];
+}
+
+function answerRoutes(confirmations: ConfirmationsService): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/confirmations/{id}/confirm",
+        operationId: "confirmChange",
+        tags,
+        summary: "Confirm a held change as the second person",
+        description:
+          "The last confirmation carries the change out, for the person who asked and as they stand now. When it is not allowed any more, the answer is that refusal and the change has failed. The person who asked confirms in Discord, with `/confirm accept`.",
+        access,
+        request: { params },
+        success: { ...single, description: "The change as it stands now" },
+        refusals: [...turns, ...outcomes],
+      },
+      ({ call, params: { id } }) => confirmations.confirm(call, id),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/confirmations/{id}/decline",
+        operationId: "declineChange",
+        tags,
+        summary: "Decline a held change, or take it back as the person who asked",
+        access,
+        request: { params, body: DeclineConfirmationInput, bodyOptional: true, example: { reason: "Let us talk about it first." } },
+        success: { ...single, description: "The declined change" },
+        refusals: [...turns],
+      },
+      ({ call, params: { id }, body }) => confirmations.decline(call, id, body),
+    ),
+  ];
+}

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { listQuery, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
+
+/** Who may have to confirm, in the order in which they do. */
+export const needs = ["acting_user", "second_person"] as const;
+export type Need = (typeof needs)[number];
+
+const statuses = ["pending", "applied", "declined", "expired", "failed"] as const;
+
+/** The id of a held change, or the code that is typed in Discord. */
+export const ConfirmationKey = z
+  .string()
+  .trim()
+  .regex(/^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-z]{6})$/i, "Name the change by its id or its code of 6 characters.")
+  .meta({ description: "Id or code", example: "K7QM2X" });
+
+export const ListConfirmationsQuery = z.strictObject(listQuery);
+export type ListConfirmationsQuery = z.output<typeof ListConfirmationsQuery>;
+
+export const declineLimits = { reason: 1000 } as const;
+
+export const DeclineConfirmationInput = z
+  .strictObject({
+    reason: z
+      .string()
+      .trim()
+      .min(3)
+      .max(declineLimits.reason)
+      .refine((text) => !/[\0\p{Surrogate}]/u.test(text), "The text holds a character that cannot be stored.")
+      .optional()
+      .meta({ description: "Why; shown to the person who asked", example: "Let us talk about it first." }),
+  })
+  .meta({ id: "DeclineConfirmationInput" });
+export type DeclineConfirmationInput = z.input<typeof DeclineConfirmationInput>;
+
+export const ConfirmationView = z
+  .object({
+    id: z.uuid(),
+    code: z
+      .string()
+      .optional()
+      .meta({ description: "What is typed or picked in `/confirm`; only for those who can confirm it now or next" }),
+    action: z.string().meta({ description: "The verb that is carried out", example: "permissions.users.update" }),
+    summary: z.string().meta({ description: "What it does, in plain words" }),
+    needs: z.array(z.enum(needs)).meta({ description: "Who still has to confirm, in this order; empty once it has ended" }),
+    status: z
+      .enum(statuses)
+      .meta({ description: "`applied`: carried out. `failed`: confirmed, but not allowed any more; nothing was changed" }),
+    requested_by: Snowflake,
+    confirmed_by: z.array(Snowflake).meta({ description: "Who has confirmed, in order" }),
+    declined_by: Snowflake.nullable(),
+    decline_reason: z.string().nullable(),
+    failure: z.string().optional().meta({ description: "The problem code it failed with", example: "hierarchy_violation" }),
+    created_at: Timestamp,
+    expires_at: Timestamp.meta({ description: "When it lapses unless it is confirmed" }),
+    ended_at: Timestamp.nullable(),
+    revision: z.int(),
+    redacted,
+  })
+  .meta({ id: "Confirmation" });
+export type ConfirmationView = z.infer<typeof ConfirmationView>;

@@ -1,0 +1,130 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requirePermission } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { recordNotFound } from "../../kernel/errors.ts";
+import type { Held } from "../../kernel/held.ts";
+import type { Cursors, Page } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { Standings } from "../permissions/standing.ts";
+import { createDecisions } from "./confirmations.decide.ts";
+import { createHold } from "./confirmations.hold.ts";
+import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
+import { createConfirmationRecords } from "./confirmations.records.ts";
+import { canSee, concerns } from "./confirmations.rights.ts";
+import { keyOf, withoutInput } from "./confirmations.rows.ts";
+import type { ConfirmationView, DeclineConfirmationInput, ListConfirmationsQuery } from "./confirmations.schema.ts";
+import { createSweep } from "./confirmations.sweep.ts";
+
+/** A change that may have to wait, as the verb that would make it tells it. */
+export interface Confirmable {
+  /** The registered verb that carries it out, such as `permissions.users.update`. */
+  action: string;
+  /** What of `CONFIRM_IN_DISCORD` it belongs to. */
+  group: "permissions" | "keys" | "erasure";
+  /** The permission that allows it; a second person has to hold it as well. */
+  permission: string;
+  /** JSON that `apply` is given once everything is confirmed. */
+  input: object;
+  /** What it will do, in plain words. */
+  summary: string;
+  /** Dangerous permissions it would grant; a second person has to hold them as well. */
+  dangerous?: readonly string[];
+  /** Whom it is done to; they cannot be the second person. */
+  subjectUserId?: string;
+  /** The rank of what it is done to; a second person has to stand above. */
+  rank?: number;
+}
+
+/**
+ * Carries out a held change in the transaction that ends its confirmation, for the person who asked (`tx.call`): it checks again
+ * all that the verb checked. It may run more than once. @throws ProblemError when it is not allowed any more
+ */
+export type Apply = (tx: Tx, input: unknown) => Promise<unknown>;
+
+export interface ConfirmationsService {
+  /** Name the way a held change of this action is carried out; once, at start. */
+  register(action: string, apply: Apply): void;
+  /**
+   * Ask, inside the verb's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
+   * returned is the verb's answer; if not, undefined, and the verb goes on.
+   * @throws ProblemError acting_user_required when nobody could confirm it, rate_limited when too much waits for this person,
+   * invalid_transition when it is being carried out and would do more than what was confirmed
+   */
+  hold(tx: Tx, change: Confirmable): Promise<Held | undefined>;
+  /**
+   * Say yes, as the person who asked (in Discord) or as the second person. The last yes carries the change out.
+   * @param key id or code
+   * @throws ProblemError record_not_found, invalid_transition (not the caller's turn), conflict_of_interest, permission_denied,
+   * cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed for good
+   */
+  confirm(call: Call, key: string): Promise<ConfirmationView>;
+  /** Say no, as the person who asked or as a possible second person. @throws ProblemError as `confirm` */
+  decline(call: Call, key: string, input?: DeclineConfirmationInput): Promise<ConfirmationView>;
+  /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */
+  get(call: Call, key: string): Promise<ConfirmationView>;
+  /** What waits for the caller's word and what they have asked for, newest first. */
+  list(call: Call, query: ListConfirmationsQuery): Promise<Page<ConfirmationView>>;
+  /** End held changes that nobody confirmed in time; returns how many. For the job that runs each minute. */
+  expireDue(call: Call): Promise<number>;
+}
+
+export interface ConfirmationsDeps {
+  database: Database;
+  audit: AuditService;
+  events: EventsService;
+  standing: Pick<Standings, "actorOf" | "of">;
+  cursors: Cursors;
+  clock?: Clock;
+  /** What needs a confirmation in Discord by the acting person. */
+  confirmInDiscord: readonly Confirmable["group"][];
+  /** Whether granting a dangerous permission needs a second person. */
+  secondPersonForDanger: boolean;
+}
+
+/** Changes that wait for a word in Discord, for a second person, or for both. */
+export function createConfirmationsService(deps: ConfirmationsDeps): ConfirmationsService {
+  const { database, standing, cursors, clock = systemClock } = deps;
+  const actions = new Map<string, Apply>();
+  const records = createConfirmationRecords(deps);
+
+  return {
+    register(action, apply) {
+      if (actions.has(action)) throw new Error(`${action} is registered already`);
+      actions.set(action, apply);
+    },
+
+    hold: createHold({ ...deps, actions }),
+    ...createDecisions({ database, records, standing, actions }),
+    ...createSweep({ database, records, clock }),
+
+    async get(call, key) {
+      requirePermission(call, confirmationsPermission);
+      const where = keyOf(key);
+      const row = where === undefined ? null : await database.read.confirmation.findFirst({ where, omit: withoutInput });
+      if (row === null || !canSee(call, row)) throw recordNotFound();
+      return presentConfirmation(call, row, clock.now());
+    },
+
+    async list(call, query) {
+      requirePermission(call, confirmationsPermission);
+      const { limit, cursor } = query;
+      const now = clock.now();
+      // Few wait at a time, for each person asks for few: who may confirm them is not in the words of the database.
+      const where = { status: "pending", expiresAt: { gt: now } };
+      const pending = await database.read.confirmation.findMany({ where, orderBy: { id: "desc" }, omit: withoutInput });
+      const mine = pending.filter((row) => concerns(call, row));
+      const before = cursor === undefined ? undefined : cursors.decode("confirmations", {}, cursor)[1];
+      const page = toPage(
+        mine.filter((row) => before === undefined || row.id < before),
+        limit,
+        (row) => presentConfirmation(call, row, now),
+        (last) => cursors.encode("confirmations", {}, [last.id, last.id]),
+      );
+      return withTotal(page, query, () => mine.length);
+    },
+  };
+}

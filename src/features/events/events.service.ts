@@ -1,0 +1,75 @@
+import type { Database, Tx } from "../../database/database.ts";
+import { nextNumber } from "../../database/counter.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requirePermission } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { eventsPolicy } from "./events.policy.ts";
+import { eventTypes } from "./events.types.ts";
+import type { EventType } from "./events.types.ts";
+
+/** Something that happened, told thinly: ids, references and statuses, never content. */
+export interface EventInput {
+  /** Who may be told of it stands in the table of types. */
+  type: EventType;
+  data: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+}
+
+export type EventsService = ReturnType<typeof createEventsService>;
+
+const keptMs = 7 * 86_400_000;
+const sweptAtOnce = 5000;
+
+/** The outbox: events are written in the transaction of what they tell of, and come to nothing with it. */
+export function createEventsService({ database, clock = systemClock }: { database: Database; clock?: Clock }) {
+  const queues = new WeakMap<Tx, EventInput[]>();
+  const listeners = new Set<() => void>();
+
+  return {
+    /** Queue an event that is numbered and inserted right before the commit. */
+    emit(tx: Tx, event: EventInput): void {
+      const queue = queues.get(tx);
+      if (queue !== undefined) return void queue.push(event);
+      const fresh = [event];
+      queues.set(tx, fresh);
+      tx.beforeCommit(async () => {
+        queues.delete(tx);
+        await append(tx, fresh);
+      });
+      tx.afterCommit(() => {
+        for (const listener of listeners) listener();
+      });
+    },
+
+    /** Hear that events of this process were committed. */
+    onCommit(listener: () => void): void {
+      listeners.add(listener);
+    },
+
+    /** Delete the oldest events once they are seven days old, a bounded part at a time; the newest stays. Answers how many. */
+    async sweep(call: Call): Promise<number> {
+      requirePermission(call, eventsPolicy.sweep);
+      const oldest = await database.read.outboxEvent.findMany({
+        orderBy: { seq: "asc" },
+        take: sweptAtOnce + 1,
+        select: { seq: true, at: true },
+      });
+      const limit = clock.now().getTime() - keptMs;
+      // Only a whole beginning goes, so that what is kept has no holes even where the clock was put back.
+      const before = oldest.find(({ at }, index) => index === oldest.length - 1 || at.getTime() >= limit);
+      if (before === undefined || before === oldest[0]) return 0;
+      return database.write(call, async ({ db }) => (await db.outboxEvent.deleteMany({ where: { seq: { lt: before.seq } } })).count);
+    },
+  };
+}
+
+async function append(tx: Tx, events: readonly EventInput[]): Promise<void> {
+  // The audit holds this lock, too: taken in one order, the two journals never wait for each other.
+  await tx.lock("audit");
+  for (const { type, data } of events) {
+    const { permission } = eventTypes[type];
+    const seq = await nextNumber(tx, "events");
+    await tx.db.outboxEvent.create({ data: { seq, id: uuid7(tx.now.getTime()), at: tx.now, type, permission, data } });
+  }
+}

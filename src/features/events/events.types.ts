@@ -1,0 +1,27 @@
+/** What is told of an event: who may be told, and what it means. */
+interface EventKind {
+  /** Holders of this permission of the catalog are told. */
+  permission: string;
+  description: string;
+}
+
+/** Every type of event there is, ordered by name: `entity.what_happened`. */
+export const eventTypes = {
+  "api_key.created": { permission: "clients.manage", description: "An API key was made" },
+  "api_key.expiring": { permission: "clients.manage", description: "An API key ends in 30, 7 or 1 days" },
+  "api_key.revoked": { permission: "clients.manage", description: "An API key was ended" },
+  "api_key.rotated": { permission: "clients.manage", description: "An API key got a successor and ends, at once or after a while" },
+  "api_key.updated": { permission: "clients.manage", description: "The name, scopes, delegation, addresses or end of an API key changed" },
+  "confirmation.ended": { permission: "audit.read", description: "A held change was carried out, declined, failed or expired" },
+  "confirmation.requested": { permission: "audit.read", description: "A change is held until it is confirmed" },
+  "owner.changed": { permission: "staff.read", description: "Somebody became an owner or is one no longer" },
+  "permission.changed": { permission: "permissions.read", description: "What a staff role or a person holds was changed" },
+  "staff.access_changed": {
+    permission: "staff.access.read",
+    description: "What a person may do at all changed: suspended, reinstated, on leave",
+  },
+  "staff.profile_changed": { permission: "staff.profile.read", description: "The profile of a staff member changed" },
+  "staff_role.changed": { permission: "staffroles.read", description: "A staff role or the Discord roles that stand for it changed" },
+} as const satisfies Record<string, EventKind>;
+
+export type EventType = keyof typeof eventTypes;

@@ -1,0 +1,119 @@
+import type { Readable } from "node:stream";
+import type { Logger } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requirePermission } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { createPlaces, eventsPolicy, requireReadable } from "./events.policy.ts";
+import { FollowEventsQuery, typesOf } from "./events.schema.ts";
+import type { EventsService } from "./events.service.ts";
+import { createEventStream } from "./events.stream.ts";
+import type { EventStream, Pace, Start } from "./events.stream.ts";
+import { createTail } from "./events.tail.ts";
+import { createViewer } from "./events.viewer.ts";
+import type { ViewerDeps } from "./events.viewer.ts";
+
+export interface StreamsDeps extends ViewerDeps {
+  events: Pick<EventsService, "onCommit">;
+  logger?: Logger;
+  pace?: Pace;
+  places?: { all: number; perKey: number };
+  /** How often events of other processes, such as the command line, are looked for while somebody listens. */
+  pollMs?: number;
+}
+
+export interface EventStreamsService {
+  /**
+   * Follow events: frames of text/event-stream, from after a known event or from now on, until the caller leaves or may not listen
+   * any more. Holds no transaction and writes nothing.
+   * @param lastEventId the position of a client that comes back, as it sent it
+   * @throws ProblemError permission_denied, acting_user_not_staff, rate_limited, overloaded, shutting_down
+   */
+  follow(call: Call, query: FollowEventsQuery, lastEventId?: string): Promise<Readable>;
+  /** End every stream; resolves when all are gone, a second later at most. */
+  close(): Promise<void>;
+}
+
+const defaultPace: Pace = { pingMs: 15_000, eventsBehind: 1000, behindMs: 1000, endMs: 1000 };
+const defaultPlaces = { all: 100, perKey: 5 };
+const positionForm = /^\d{1,15}$/;
+
+export function createEventStreams(deps: StreamsDeps): EventStreamsService {
+  const { database, events, logger, pace = defaultPace, places: limits = defaultPlaces, pollMs = 1000 } = deps;
+  const streams = new Set<EventStream>();
+  const places = createPlaces(limits);
+  const tail = createTail({
+    read: database.read,
+    onGrowth: (grown) => {
+      for (const stream of streams) stream.noteGrowth(grown);
+    },
+    ...(logger !== undefined && { logger }),
+  });
+  let isClosed = false;
+  const look = (): void => {
+    if (streams.size > 0) void tail.look();
+  };
+  events.onCommit(look);
+  const timer = setInterval(look, pollMs).unref();
+
+  async function startAt(asked: number | undefined): Promise<Start> {
+    const { oldest, newest } = await tail.ends();
+    if (streams.size === 0) tail.skip(newest);
+    if (asked === undefined) return { cursor: newest };
+    const first = Math.max(oldest, 1);
+    return asked <= newest ? { cursor: asked } : { cursor: first - 1, lostUntil: first };
+  }
+
+  async function open(call: Call, wanted: ReadonlySet<string> | undefined, position: number | undefined): Promise<Readable> {
+    const leave = places.take(call.client?.id ?? call.actor?.id ?? "");
+    try {
+      const viewer = await createViewer(deps, call);
+      const start = await startAt(position);
+      if (isClosed) throw new ProblemError("shutting_down", { retryAfter: 5 });
+      const stream = createEventStream({
+        tail,
+        viewer,
+        start,
+        isWanted: (type) => wanted?.has(type) ?? true,
+        pace,
+        onClose: () => {
+          streams.delete(stream);
+          leave();
+        },
+      });
+      streams.add(stream);
+      look();
+      return stream.body;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  return {
+    async follow(call, given, lastEventId) {
+      requirePermission(call, eventsPolicy.follow);
+      const { types, after } = FollowEventsQuery.parse(given);
+      const wanted = types === undefined ? undefined : typesOf(types);
+      requireReadable(call, wanted);
+      return open(call, wanted, positionOf(lastEventId) ?? after);
+    },
+
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await Promise.all(
+        [...streams].map(async (stream) => {
+          const gone = new Promise<void>((resolve) => void stream.body.once("close", resolve));
+          stream.end();
+          await gone;
+        }),
+      );
+    },
+  };
+}
+
+/** A position that was never given counts as one that is not kept any more. */
+function positionOf(lastEventId: string | undefined): number | undefined {
+  if (lastEventId === undefined || lastEventId === "") return undefined;
+  return positionForm.test(lastEventId) ? Number(lastEventId) : Infinity;
+}

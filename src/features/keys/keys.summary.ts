@@ -1,0 +1,38 @@
+import type { KeySettings } from "./keys.policy.ts";
+
+const longest = 10;
+
+/** Each setting as a person reads it who has to confirm it. */
+const words: { [Name in keyof KeySettings]: (value: KeySettings[Name]) => string | undefined } = {
+  name: (name) => `name "${name}"`,
+  scopes: (scopes) => `scopes ${listed(scopes)}`,
+  delegation: (delegation) => `delegation ${delegation}`,
+  publicKey: (key) => (key === null ? undefined : `public key ${key.x}`),
+  ipAllowlist: (addresses) => (addresses.length === 0 ? "usable from anywhere" : `usable from ${listed(addresses)}`),
+  expiresAt: (end) => `ends ${end.toISOString().slice(0, 10)}`,
+};
+
+/**
+ * What a change does to a key, in plain words.
+ * @param changed the settings it has afterwards, or those of them that are others than before
+ * @param dangerous permissions among its scopes that can do lasting harm
+ */
+export function inWords(what: string, changed: Partial<KeySettings>, dangerous: readonly string[]): string {
+  const parts = Object.entries(changed).flatMap(([name, value]) => (words[name as keyof KeySettings] as Word)(value) ?? []);
+  const danger = dangerous.length === 0 ? [] : [`dangerous: ${listed(dangerous)}`];
+  return `${[what, ...(parts.length === 0 ? [] : [[...parts, ...danger].join("; ")])].join(": ")}.`;
+}
+
+type Word = (value: unknown) => string | undefined;
+
+/** What of the settings is another than before. */
+export function changedOf(before: KeySettings, after: KeySettings): Partial<KeySettings> {
+  const isOther = ([name, value]: [string, unknown]): boolean =>
+    JSON.stringify(value) !== JSON.stringify(before[name as keyof KeySettings]);
+  return Object.fromEntries(Object.entries(after).filter(isOther));
+}
+
+function listed(texts: readonly string[]): string {
+  const more = texts.length > longest ? ` and ${(texts.length - longest).toString()} more` : "";
+  return `${texts.slice(0, longest).join(", ")}${more}`;
+}

@@ -1,0 +1,27 @@
+import type { Tx } from "../../database/database.ts";
+import type { Override, Standings } from "./standing.ts";
+
+/** The stored entries of one person, whose every change counts one revision. */
+export function createUserRows(standing: Pick<Standings, "readOverrides" | "setOverrides">) {
+  return {
+    /** The entries under their lock, expired ones and a suspension too. @returns revision 0 where nothing was ever written */
+    async open(tx: Tx, userId: string): Promise<{ rows: Override[]; revision: number }> {
+      await tx.lock(`user-permissions:${userId}`);
+      const set = await tx.db.userPermissionSet.findUnique({ where: { userId } });
+      return { rows: await standing.readOverrides(tx.db, userId), revision: set?.revision ?? 0 };
+    },
+
+    /** @returns the new revision; memory follows the commit */
+    async save(tx: Tx, userId: string, change: { rows: readonly Override[]; gone: readonly Override[]; fresh: readonly Override[] }) {
+      await tx.db.userPermission.deleteMany({ where: { id: { in: change.gone.map(({ id }) => id) } } });
+      await tx.db.userPermission.createMany({ data: change.fresh.map((entry) => ({ userId, ...entry })) });
+      const { revision } = await tx.db.userPermissionSet.upsert({
+        where: { userId },
+        create: { userId, updatedAt: tx.now },
+        update: { revision: { increment: 1 }, updatedAt: tx.now },
+      });
+      tx.afterCommit(() => standing.setOverrides(userId, change.rows, revision));
+      return revision;
+    },
+  };
+}

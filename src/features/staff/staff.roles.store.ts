@@ -1,0 +1,60 @@
+import type { Tx } from "../../database/database.ts";
+import type { StaffRoleRecord } from "../permissions/standing.ts";
+import type { PutStaffRoleInput } from "./staff.roles.schema.ts";
+
+/** The Discord roles of an input that stand for another staff role. */
+export async function claimsOfOthers({ db }: Tx, key: string, { discord }: PutStaffRoleInput) {
+  if (discord.length === 0) return [];
+  const refs = discord.map(({ guild_id, role_id }) => ({ guildId: guild_id, roleId: role_id }));
+  return await db.staffRoleDiscordRole.findMany({ where: { OR: refs, NOT: { staffRoleKey: key } }, take: 1 });
+}
+
+/** Create a staff role or replace its settings; what it allows and denies stays. */
+export async function writeRole({ db, now }: Tx, key: string, input: PutStaffRoleInput, isKnown: boolean): Promise<void> {
+  const { name, rank, level, capacity = null, callsign_pool: callsignPool = null } = input;
+  const fields = { name, rank, level, capacity, callsignPool, updatedAt: now };
+  if (isKnown) await db.staffRole.update({ where: { key }, data: { ...fields, revision: { increment: 1 } } });
+  else await db.staffRole.create({ data: { key, ...fields, createdAt: now } });
+  await db.staffRoleDiscordRole.deleteMany({ where: { staffRoleKey: key } });
+  await db.staffRoleDiscordRole.createMany({
+    data: input.discord.map(({ guild_id, role_id }) => ({ staffRoleKey: key, guildId: guild_id, roleId: role_id })),
+  });
+}
+
+/** A staff role as it is sent, and kept in the audit. */
+export function settingsOf({ name, rank, level, capacity, callsignPool, discord }: StaffRoleRecord): PutStaffRoleInput {
+  const refs = discord.map(({ guildId, roleId }) => ({ guild_id: guildId, role_id: roleId }));
+  return { name, rank, level, capacity, callsign_pool: callsignPool, discord: refs };
+}
+
+/** Whether an input changes nothing. */
+export function isSame(role: StaffRoleRecord, input: PutStaffRoleInput): boolean {
+  const { name, rank, level, capacity = null, callsign_pool = null } = input;
+  const discord = input.discord.toSorted((a, b) => (`${a.guild_id}:${a.role_id}` < `${b.guild_id}:${b.role_id}` ? -1 : 1));
+  const wanted = { name, rank, level, capacity, callsign_pool, discord: discord.map(({ guild_id, role_id }) => ({ guild_id, role_id })) };
+  return JSON.stringify(settingsOf(role)) === JSON.stringify(wanted);
+}
+
+/**
+ * Changes of memory in the order of the transactions behind them: their commits may be heard of in another one, and a role that was
+ * made again after its deletion has no revision that would tell.
+ */
+export function createTurns() {
+  const newest = new Map<string, number>();
+  let last = 0;
+  return {
+    /**
+     * Take a turn while the lock is held that orders the transactions.
+     * @returns runs a change of memory, unless a later turn had its own already
+     */
+    take(thing: string): (change: () => void) => void {
+      last += 1;
+      const turn = last;
+      return (change) => {
+        if ((newest.get(thing) ?? 0) > turn) return;
+        newest.set(thing, turn);
+        change();
+      };
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import type { AskOptions } from "../support/world.ts";
+import { documentedCodes, documentedRoutes, filing } from "./document.ts";
+import { codesIn, tableUnder } from "./policy.ts";
+import { shareWorld } from "./world.ts";
+
+const shared = shareWorld({ env: { CONFIRM_IN_DISCORD: "permissions" } });
+
+/** A record that is there, a key of the same length that leads nowhere, and who may look at it. */
+interface Hidden {
+  /** Those who may pass the door; the record is not theirs to see. */
+  callers: Record<string, AskOptions>;
+  /** Somebody to whom it is there. */
+  witness: AskOptions;
+  ids: { real: string; missing: string }[];
+  body?: unknown;
+}
+
+/** Routes whose records are hidden from some who pass the door, each with such a record. */
+const scenes: Record<string, () => Promise<Hidden>> = {
+  "GET /workflows/{type}/{id}": () => confidentialRequest(),
+  "POST /workflows/{type}/{website_id}/decision": async () => ({
+    ...(await confidentialRequest()),
+    body: { decision: "deny", reason: "There is not enough to go on." },
+  }),
+  "GET /confirmations/{id}": () => heldChange(),
+  "POST /confirmations/{id}/confirm": () => heldChange(),
+  "POST /confirmations/{id}/decline": async () => ({ ...(await heldChange()), body: { reason: "Let us talk about it first." } }),
+};
+
+const seesConfidential = "cases.confidential";
+
+/** A confidential investigation about an admin, with another admin kept out of it. */
+async function confidentialRequest(): Promise<Hidden> {
+  const { world } = shared;
+  const [requester, colleague] = [await world.staff("senior"), await world.staff("senior")];
+  const [subject, partial, owner] = [await world.staff("admin"), await world.staff("admin"), await world.staff("owner")];
+  const about = { subject: { kind: "user", id: subject.id }, confidential: true, conflict_user_ids: [partial.id] };
+  const { status, body } = await world.post("/workflows/investigation", { ...filing("investigation"), ...about }, { actor: requester });
+  expect(status, JSON.stringify(body)).toBe(201);
+  const reader = await world.makeKey(["workflows.*"]);
+  return {
+    callers: {
+      "a senior who is not on the team": { actor: colleague },
+      "the admin it is about": { actor: subject },
+      "an admin who is kept out": { actor: partial },
+      [`an owner with a key without ${seesConfidential}`]: { actor: owner, key: reader },
+    },
+    witness: { actor: requester },
+    ids: [
+      { real: body.id, missing: withOtherEnd(body.id) },
+      { real: body.reference, missing: withOtherEnd(body.reference) },
+    ],
+  };
+}
+
+/** A change of what somebody holds that waits for the admin who asked for it. */
+async function heldChange(): Promise<Hidden> {
+  const { world } = shared;
+  const [requester, subject, owner] = [await world.staff("admin"), await world.staff("viewer"), await world.staff("owner")];
+  const overrides = [{ key: "staff.read", effect: "deny", reason: "Until this is cleared up." }];
+  const { status, body } = await world.patch(`/permissions/users/${subject.id}`, { overrides }, { actor: requester });
+  expect(status, JSON.stringify(body)).toBe(202);
+  const { id, code } = body.data;
+  return {
+    callers: {
+      "a moderator": { actor: await world.staff("moderator") },
+      "the viewer it is about": { actor: subject },
+      "an owner with a key without audit.read": { actor: owner, key: await world.makeKey(["permissions.*"]) },
+    },
+    witness: { actor: requester },
+    ids: [
+      { real: id, missing: withOtherEnd(id) },
+      { real: code, missing: withOtherEnd(code) },
+    ],
+  };
+}
+
+/** A key of the same length, that nothing has. */
+const withOtherEnd = (id: string): string => id.slice(0, -1) + (id.endsWith("7") ? "8" : "7");
+
+/** Everything an answer says, but for the time and what is left of the limit. */
+async function whole(method: string, path: string, { actor, key }: AskOptions, body: unknown) {
+  const { world } = shared;
+  const id = typeof actor === "object" ? actor.id : actor;
+  const response = await fetch(world.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${key ?? world.key}`,
+      "x-request-id": "one-and-the-same",
+      ...(id !== undefined && { "x-acting-user": id }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const headers = [...response.headers].filter(([name]) => name !== "date" && name !== "ratelimit");
+  return { status: response.status, headers, text: await response.text() };
+}
+
+describe("a record that is hidden from a caller answers byte for byte as one that is missing", () => {
+  test("the page says of every route with records whom they are hidden from", () => {
+    const withRecords = documentedRoutes.filter((route) => route.path.includes("{") && documentedCodes(route).includes("record_not_found"));
+    const told = tableUnder("Records").map(([route = "", from = ""]) => ({ route: codesIn(route)[0] ?? "", isHidden: from !== "nobody" }));
+    expect(told.map(({ route }) => route).toSorted()).toEqual(withRecords.map(({ method, path }) => `${method} ${path}`).toSorted());
+    expect(told.flatMap(({ route, isHidden }) => (isHidden ? [route] : [])).toSorted()).toEqual(Object.keys(scenes).toSorted());
+  });
+
+  test.each(Object.entries(scenes))("%s", async (route, setScene) => {
+    const [method = "", path = ""] = route.split(" ");
+    const { callers, witness, ids, body } = await setScene();
+    const at = (id: string): string => path.replace("{type}", "investigation").replace(/\{\w+\}/, id);
+    for (const [who, caller] of Object.entries(callers))
+      for (const { real, missing } of ids) {
+        const hidden = await whole(method, at(real), caller, body);
+        const none = await whole(method, at(missing), caller, body);
+        expect({ who, ...hidden, text: hidden.text.replaceAll(real, missing) }).toEqual({ who, ...none });
+        expect(JSON.parse(none.text)).toMatchObject({ status: 404, code: "record_not_found" });
+      }
+    // Once is enough: a witness may end what they see.
+    expect((await whole(method, at(ids[0]?.real ?? ""), witness, body)).text).not.toContain("record_not_found");
+  });
+
+  test("a list neither shows nor counts it", async () => {
+    const { world } = shared;
+    const [senior, subject] = [await world.staff("senior"), await world.staff("viewer")];
+    const list = async () => (await world.get(`/workflows?count=true&subject=${subject.id}`, { actor: senior })).body;
+    const { data, page } = await list();
+    const about = { subject: { kind: "user", id: subject.id }, confidential: true };
+    const filed = { ...filing("investigation"), ...about };
+    expect((await world.post("/workflows/investigation", filed, { actor: await world.staff("viewer") })).status).toBe(201);
+    expect(await list()).toMatchObject({ data, page });
+    expect(page.total).toBe(0);
+  });
+});
+
+test("the audit says nothing about a request to those who may not know of it, whatever they ask for", async () => {
+  const { world } = shared;
+  const { callers, witness, ids } = await confidentialRequest();
+  const subject = callers["the admin it is about"]?.actor;
+  const subjectId = typeof subject === "object" ? subject.id : "";
+  const queries = [...ids.map(({ real }) => `target=${real}`), `subject=${subjectId}`, "action_prefix=workflow."];
+  const told = async (options: AskOptions): Promise<number[]> => {
+    const totals = [];
+    for (const query of queries) {
+      const { body } = await world.get(`/audit?count=true&limit=200&${query}`, options);
+      const about = body.data.filter((entry: any) => ids.some(({ real }) => JSON.stringify(entry).includes(real)));
+      if (about.length > 0) expect(body.page.total).toBeGreaterThanOrEqual(about.length);
+      totals.push(about.length);
+    }
+    return totals;
+  };
+  const auditors = Object.values(callers).map(({ actor, key }) => ({ actor, ...(key !== undefined && { key }) }) as AskOptions);
+  const wide = await world.makeKey(["audit.read", "workflows.*"]);
+  for (const auditor of auditors) expect(await told(auditor.key === undefined ? auditor : { ...auditor, key: wide })).toEqual([0, 0, 0, 0]);
+  expect(await told(witness)).toEqual([1, 1, 1, 1]);
+});
