@@ -42,6 +42,9 @@ test("the required variables alone give every default", () => {
     referencePrefix: null,
     logLevel: "info",
     rosterStaleSeconds: 900,
+    confirmInDiscord: [],
+    secondPersonForDanger: false,
+    leaveAccess: "keep",
   });
 });
 
@@ -162,6 +165,9 @@ const wrong: Partial<Record<VariableName, string[]>> = {
   ROSTER_STALE_SECONDS: ["0", "86401"],
   REFERENCE_PREFIX: ["acme", "A", "ABCDEFGHI", "AC-ME", "ACMÉ"],
   REQUIRE_IF_MATCH: ["1", "on"],
+  CONFIRM_IN_DISCORD: ["everything", "permissions,", "permissions keys"],
+  SECOND_PERSON_FOR_DANGER: ["yes", "2"],
+  LEAVE_ACCESS: ["deny", "false"],
   UNSUPPORTED_STATUS: ["500", "501.0"],
   SQLITE_SYNCHRONOUS: ["off", "FULL"],
   LOG_LEVEL: ["verbose", "INFO"],
@@ -204,6 +210,9 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
   ["REFERENCE_PREFIX", "ACME", (config) => config.referencePrefix, "ACME"],
   ["UNSUPPORTED_STATUS", "404", (config) => config.http.unsupportedStatus, 404],
   ["REQUIRE_IF_MATCH", "true", (config) => config.http.requireIfMatch, true],
+  ["CONFIRM_IN_DISCORD", "keys, permissions,keys", (config) => config.confirmInDiscord, ["keys", "permissions"]],
+  ["SECOND_PERSON_FOR_DANGER", "true", (config) => config.secondPersonForDanger, true],
+  ["LEAVE_ACCESS", "none", (config) => config.leaveAccess, "none"],
   ["LOG_LEVEL", " debug ", (config) => config.logLevel, "debug"],
 ])("%s accepts %j", (name, value, read, expected) => {
   expect(read(configOf({ ...validEnvironment(), [name]: value }))).toEqual(expected);

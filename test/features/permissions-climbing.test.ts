@@ -99,7 +99,15 @@ async function createCommunity() {
     guild.addMember(person, { roles: cast });
     people.push(person);
   }
-  await world.sandbox.waitFor(() => people.filter((one) => world.app.standing.of(one.id).isStaff).length === people.length - 2);
+  // Whoever was staff or had an entry once is stored; of others Discord tells only after the edit that makes them staff.
+  const seen = { name: "seen", rank: 1, level: "none", discord: loose.map(({ id }) => ({ guild_id: guild.id, role_id: id })) };
+  await world.put("/staffroles/seen", seen, { actor: owner });
+  const [nobody] = people.slice(-1);
+  const first = { key: "cases.read", effect: "deny", reason };
+  await world.patch(`/permissions/users/${nobody?.id ?? ""}`, { overrides: [first] }, { actor: owner });
+  await world.sandbox.waitFor(() => people.every((one) => world.app.guildState.members(one.id).length > 0));
+  await world.sandbox.waitFor(() => people.filter((one) => world.app.standing.of(one.id).isStaff).length === people.length - 1);
+  await world.delete("/staffroles/seen", {}, { actor: owner });
   const refs = [...Object.values(roles), ...extra, ...loose].map((role) => ({ guild_id: guild.id, role_id: role.id }));
   return { world, people, refs, places: [undefined, guild.id, quay.id] };
 }
@@ -114,6 +122,7 @@ async function createKeys(world: World): Promise<ApiKey[]> {
   return [everything, everything, await named(half), await named([...managing, "cases.read", "cases.delete"])];
 }
 
+const reason = "For this test";
 const start = Date.now();
 const ends = [1, 2, 24].map((hours) => new Date(start + hours * 3_600_000).toISOString());
 
@@ -156,7 +165,7 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
     const effect = pick(["allow", "allow", "deny", "clear"]);
     const scope = scoped.has(key) && chance(35) ? pick(places) : undefined;
     const expires = withEnd && effect !== "clear" ? { expires_at: pick(ends) } : {};
-    return { key, effect, reason: "For this test", ...expires, ...(scope !== undefined && { scope }) };
+    return { key, effect, reason, ...expires, ...(scope !== undefined && { scope }) };
   };
   const entries = (withEnd: boolean) => {
     const all = Array.from({ length: 1 + roll(3) }, () => entry(withEnd));
@@ -194,10 +203,10 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
     },
     "person cleared"() {
       const person = target();
-      return { method: "DELETE", path: `/permissions/users/${person.id}`, body: { reason: "For this test" }, ranks: ofUser(person) };
+      return { method: "DELETE", path: `/permissions/users/${person.id}`, body: { reason }, ranks: ofUser(person) };
     },
     "staff role put"() {
-      const key = roleNamed(chance(50));
+      const key = roleNamed(chance(15));
       const wanted = rank();
       const body = { name: key, rank: wanted, level: level(), discord: mapping(key) };
       return { method: "PUT", path: `/staffroles/${key}`, body, ranks: [...rankOf(key), wanted] };
@@ -215,7 +224,7 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
     },
     "person suspended"() {
       const person = target();
-      const body = { reason: "For this test", ...(chance(50) && { until: pick(ends) }) };
+      const body = { reason, ...(chance(50) && { until: pick(ends) }) };
       return { method: "POST", path: `/staff/${person.id}/suspend`, body, ranks: ofUser(person) };
     },
     "person reinstated"() {
@@ -223,7 +232,7 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
       return {
         method: "POST",
         path: `/staff/${person.id}/reinstate`,
-        body: { reason: "For this test" },
+        body: { reason },
         ranks: ofUser(person),
         givesBack: true,
       };
@@ -233,7 +242,9 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
   return {
     kinds: kindNames,
     choose(number: number): Edit {
-      const kind = kindNames[number % kindNames.length] ?? "";
+      // Roles are made as often as they are deleted, so that there are some to edit.
+      const turns = [...kindNames, "staff role put"];
+      const kind = turns[number % turns.length] ?? "";
       return { kind, ...(kinds[kind]?.() ?? { method: "PATCH", path: "", body: {}, ranks: [] }) };
     },
     actor(): User {
