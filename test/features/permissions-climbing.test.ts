@@ -250,7 +250,7 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
     actor(): User {
       const owners = people.filter((one) => standing.of(one.id).isOwner);
       const staff = people.filter((one) => standing.of(one.id).isStaff);
-      return chance(45) ? pick(owners) : pick(chance(80) ? staff : people);
+      return chance(55) ? pick(owners) : pick(chance(80) ? staff : people);
     },
   };
 }
