@@ -87,7 +87,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
   const eventStreams = createEventStreams({ database, events, permissions, standing, clock, logger });
   const pepper = deriveKey(secrets.secretKey, "api-keys");
   const keys = createKeysService({ database, audit, events, confirmations, permissions, cursors, pepper, clock, logger });
-  const staff = createStaffService({ database, audit, events, standing, guildState, permissions, cursors, clock, logger });
+  const staff = createStaffService({ database, audit, events, confirmations, standing, guildState, permissions, cursors, clock, logger });
   const grants = createGrantsService({ read: database.read, clock });
   const isStaff = (userId: string): boolean => standing.of(userId).isStaff;
   const { servers, matches } = createIntelligence({ database, guildState, grants, keyring, cursors, clock, serversKey, isStaff });

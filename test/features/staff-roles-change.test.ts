@@ -261,8 +261,9 @@ test("commits that are heard of in another order leave memory as the database is
   const { audit, guildState, standing, permissions } = house;
   const events = { emit: () => undefined };
   const watch = { look: () => undefined };
+  const confirmations = { hold: () => Promise.resolve(undefined), register: () => undefined };
   const cursors = createCursors(Buffer.alloc(32));
-  const roles = createStaffRolesService({ database, audit, events, guildState, standing, permissions, cursors, watch });
+  const roles = createStaffRolesService({ database, audit, events, confirmations, guildState, standing, permissions, cursors, watch });
   const settings = { name: "Old", rank: 5, level: "viewer" as const, discord: [] };
   await roles.put(house.cli(), "twice", settings);
   await roles.patch(house.cli(), "twice", { name: "Older" });

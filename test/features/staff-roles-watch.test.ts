@@ -138,7 +138,8 @@ test("nothing is missing from a guild state that has not been read", async () =>
   await house.settled();
   const cursors = createCursors(Buffer.alloc(32));
   const guildState = createGuildState({ database: house.database, logger: pino({ level: "silent" }), guildIds: [house.guild.id] });
-  const staff = createStaffService({ ...house, guildState, cursors });
+  const confirmations = { hold: () => Promise.resolve(undefined), register: () => undefined };
+  const staff = createStaffService({ ...house, confirmations, guildState, cursors });
   const before = await house.auditCount();
   await staff.expireDue(jobCall());
   await house.database.write(jobCall(), () => Promise.resolve());

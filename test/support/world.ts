@@ -185,12 +185,10 @@ async function textOf(response: Response): Promise<string> {
   return new TextDecoder().decode(value);
 }
 
-/** The key made by the operator may write without an acting user, so that the first roles can be set up. */
-async function setUpLadder(world: World): Promise<void> {
-  const key = await world.makeKey(["*", "system.act"]);
-  for (const [level, rank] of Object.entries(ladder)) {
-    const discord = [{ guild_id: world.guild.id, role_id: world.roles[level as Level].id }];
-    const answer = await world.put(`/staffroles/${level}`, { name: level, rank, level, discord }, { key });
-    if (answer.status !== 200) throw new Error(`setting up ${level} answered ${answer.status.toString()}: ${JSON.stringify(answer.body)}`);
+/** As the operator at the command line sets up the first roles: nothing has to be confirmed there. */
+async function setUpLadder({ app, guild, roles }: World): Promise<void> {
+  for (const [level, rank] of Object.entries(ladder) as [Level, number][]) {
+    const discord = [{ guild_id: guild.id, role_id: roles[level].id }];
+    await app.staff.roles.put(systemCall("cli", uuid7()), level, { name: level, rank, level, discord });
   }
 }

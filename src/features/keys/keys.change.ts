@@ -49,7 +49,7 @@ export function createKeyChanges({ database, permissions, confirmations, records
     if (input.scopes !== undefined) grants.requireKnown(after.scopes);
     const changes = changedOf(before, after);
     if (Object.keys(changes).length === 0) return presentKey(row, tx.now);
-    const dangerous = requireMayChange(tx.call, before, after) ? [] : await grants.dangerousIn(after.scopes, tx.call.requestId);
+    const dangerous = requireMayChange(tx.call, before, after) ? [] : grants.dangerousIn(after.scopes);
     const held = await confirmations.hold(tx, {
       action: "keys.update",
       group: "keys",

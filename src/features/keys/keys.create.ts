@@ -40,7 +40,7 @@ export function createKeyCreation({ database, permissions, confirmations, record
     const expiresAt = boundEnd(tx.call, days === undefined ? undefined : after(days), after(defaultDays));
     grants.requireMayGive(tx.call, { scopes, expiresAt });
     const settings = { name, scopes, delegation, publicKey, ipAllowlist: draft.ip_allowlist, expiresAt };
-    const dangerous = await grants.dangerousIn(scopes, tx.call.requestId);
+    const dangerous = grants.dangerousIn(scopes);
     const held = await confirmations.hold(tx, {
       action: "keys.create",
       group: "keys",

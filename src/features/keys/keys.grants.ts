@@ -1,5 +1,4 @@
 import type { Call } from "../../kernel/call.ts";
-import { systemCall } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { isNarrower } from "./keys.addresses.ts";
@@ -7,7 +6,7 @@ import type { KeySettings } from "./keys.policy.ts";
 
 export type GrantingPermissions = Pick<
   PermissionsService,
-  "isKnownScope" | "createScopes" | "knownPermissions" | "requireHeld" | "catalog"
+  "isKnownScope" | "createScopes" | "knownPermissions" | "requireHeld" | "dangerousOf"
 >;
 
 export type KeyGrants = ReturnType<typeof createKeyGrants>;
@@ -61,11 +60,6 @@ export function createKeyGrants(permissions: GrantingPermissions) {
     },
 
     /** Which of the permissions that scopes give can do lasting harm. */
-    async dangerousIn(scopes: readonly string[], requestId: string): Promise<string[]> {
-      const whole = { limit: knownPermissions.size };
-      const { data } = await permissions.catalog(systemCall("job", requestId), whole);
-      const dangerous = new Set(data.filter((entry) => entry.danger).map((entry) => entry.key));
-      return givenBy(scopes).filter((key) => dangerous.has(key));
-    },
+    dangerousIn: (scopes: readonly string[]): string[] => permissions.dangerousOf(givenBy(scopes)),
   };
 }

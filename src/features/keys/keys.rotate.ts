@@ -52,7 +52,7 @@ export function createKeyRotation({ database, permissions, confirmations, record
     const byItself = asked.by_itself || tx.call.client?.id === row.id;
     const isGiving = !byItself || end > row.expiresAt;
     if (isGiving) grants.requireMayGive(tx.call, settings);
-    const dangerous = !isGiving ? [] : await grants.dangerousIn(scopes, tx.call.requestId);
+    const dangerous = !isGiving ? [] : grants.dangerousIn(scopes);
     const held = await confirmations.hold(tx, {
       action: "keys.rotate",
       group: "keys",

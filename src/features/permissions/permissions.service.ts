@@ -10,7 +10,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { catalog, knownPermissions } from "./catalog.ts";
-import { loosened, requireHeld, requireRankAbove } from "./grant.ts";
+import { dangerousOf, loosened, requireHeld, requireRankAbove } from "./grant.ts";
 import type { RequireGrants, RequireKeys } from "./grant.ts";
 import { waitingGrants } from "./overrides.ts";
 import { createExpiry } from "./permissions.expiry.ts";
@@ -20,6 +20,7 @@ import { effectivePermissions, permissionsPolicy, presentCatalogEntry, requireRe
 import { createRolePermissions } from "./permissions.roles.service.ts";
 import type { CatalogView, PermissionsListQuery } from "./permissions.schema.ts";
 import { createUserPermissions } from "./permissions.users.service.ts";
+import { roleRules } from "./resolve.ts";
 import { createScopes, isKnownScope } from "./scopes.ts";
 import type { Standings } from "./standing.ts";
 
@@ -57,6 +58,8 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     createScopes,
     effectivePermissions,
     loosened,
+    dangerousOf,
+    roleRules,
     /** @throws ProblemError cannot_grant_unheld when these are given everywhere, until then, and the call does not hold them so */
     requireHeld: requireKeys,
     /**

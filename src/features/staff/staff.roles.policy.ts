@@ -80,7 +80,7 @@ export function requireDiscordRoles(wanted: PutStaffRoleInput["discord"], before
  * that stands for it now, or by being rid of what it denied.
  * @param before null for a role that was not there, after null for one that is gone
  */
-export function gainsOf(before: StaffRoleRecord | null, after: StaffRoleRecord | null, permissions: RoleRulesOf): string[] {
+export function gainsOf(before: StaffRoleRecord | null, after: StaffRoleRecord | null, permissions: RulesOfRoles): string[] {
   const isLeft = before !== null && refsOf(before).some((ref) => !refsOf(after).includes(ref));
   const isJoined = after !== null && (before === null || refsOf(after).some((ref) => !refsOf(before).includes(ref)));
   return [
@@ -92,7 +92,28 @@ export function gainsOf(before: StaffRoleRecord | null, after: StaffRoleRecord |
   ].toSorted();
 }
 
-type RoleRulesOf = Pick<PermissionsService, "effectivePermissions" | "loosened">;
+/** What the permissions room knows about the rules of staff roles. */
+export type RulesOfRoles = Pick<PermissionsService, "effectivePermissions" | "loosened" | "roleRules">;
+
+/** The Discord roles (`guildId:roleId`) that stand for a staff role only after a change. */
+export function newRefs(before: StaffRoleRecord | null, after: StaffRoleRecord | null): ReadonlySet<string> {
+  const known = refsOf(before);
+  return new Set(refsOf(after).filter((ref) => !known.includes(ref)));
+}
+
+/** Whether a change is about who may do what, not only about names and numbers. */
+export function isAboutAccess(before: StaffRoleRecord | null, after: StaffRoleRecord | null): boolean {
+  const [was, is] = [before, after].map((role) => role && JSON.stringify([role.rank, role.level, refsOf(role)]));
+  return was !== is;
+}
+
+/** What a change does, in plain words. */
+export function summaryOf(key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null): string {
+  if (after === null) return `Delete the staff role ${key}.`;
+  const verb = before === null ? "Create" : "Change";
+  const count = after.discord.length;
+  return `${verb} the staff role ${key}: level ${after.level}, rank ${after.rank.toString()}, ${count.toString()} Discord role${count === 1 ? "" : "s"}.`;
+}
 
 function refsOf(role: StaffRoleRecord | null): string[] {
   return (role?.discord ?? []).map(({ guildId, roleId }) => `${guildId}:${roleId}`);

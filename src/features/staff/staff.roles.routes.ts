@@ -82,6 +82,7 @@ function writeRoutes(roles: StaffRolesService): Route[] {
         summary: "Create or replace a staff role",
         description: `Send the whole role. One Discord role stands for one staff role. ${rules}`,
         access: manage,
+        confirmable: true,
         request: { params, body: PutStaffRoleInput, example: exampleInput },
         success: { status: 200, shape: "single", schema: StaffRoleView, description: "The staff role as it stands now", example },
         refusals: [...refusals, "duplicate_active_record"],
@@ -97,6 +98,7 @@ function writeRoutes(roles: StaffRolesService): Route[] {
         summary: "Change parts of a staff role",
         description: `Fields that are not sent stay; \`discord\` is always the whole list. ${rules}`,
         access: manage,
+        confirmable: true,
         request: { params, body: PatchStaffRoleInput, example: { name: "Senior Moderator", capacity: 12 } },
         success: { status: 200, shape: "single", schema: StaffRoleView, description: "The staff role as it stands now", example },
         refusals: [...refusals, "record_not_found", "duplicate_active_record"],
@@ -112,6 +114,7 @@ function writeRoutes(roles: StaffRolesService): Route[] {
         summary: "Delete a staff role",
         description: `Its holders keep their Discord roles, which stand for nothing any more. The reason stands in the body or in \`?reason=\`. ${rules} What the role denied counts as given.`,
         access: manage,
+        confirmable: true,
         request: {
           params,
           query: z.object(DeleteStaffRoleInput.shape),

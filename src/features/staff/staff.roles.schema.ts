@@ -80,5 +80,8 @@ export const DeleteStaffRoleInput = z
   .meta({ id: "DeleteStaffRoleInput" });
 export type DeleteStaffRoleInput = z.infer<typeof DeleteStaffRoleInput>;
 
+/** A change of a staff role, as it is kept while it waits for a confirmation; without an input the role is deleted. */
+export const HeldStaffRoleChange = z.strictObject({ key: RoleKey, if_match: z.int(), input: PutStaffRoleInput.nullable() });
+
 export const StaffRolesListQuery = z.object(listQuery);
 export type StaffRolesListQuery = z.infer<typeof StaffRolesListQuery>;

@@ -3,17 +3,29 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission, requireWrite } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { Held } from "../../kernel/held.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { StaffRoleRecord, Standings } from "../permissions/standing.ts";
 import { staffPolicy } from "./staff.policy.ts";
-import { gainsOf, presentStaffRole, requireDiscordRoles, requireLevel, requireUnclaimed } from "./staff.roles.policy.ts";
-import { DeleteStaffRoleInput, PatchStaffRoleInput, PutStaffRoleInput } from "./staff.roles.schema.ts";
+import {
+  gainsOf,
+  isAboutAccess,
+  newRefs,
+  presentStaffRole,
+  requireDiscordRoles,
+  requireLevel,
+  requireUnclaimed,
+  summaryOf,
+} from "./staff.roles.policy.ts";
+import type { RulesOfRoles } from "./staff.roles.policy.ts";
+import { DeleteStaffRoleInput, HeldStaffRoleChange, PatchStaffRoleInput, PutStaffRoleInput } from "./staff.roles.schema.ts";
 import type { StaffRolesListQuery, StaffRoleView } from "./staff.roles.schema.ts";
-import { claimsOfOthers, createTurns, isSame, settingsOf, writeRole } from "./staff.roles.store.ts";
+import { claimsOfOthers, createTurns, isSame, recordOf, settingsOf, writeRole } from "./staff.roles.store.ts";
 import type { RoleWatch } from "./staff.roles.watch.ts";
 
 export type StaffRolesService = ReturnType<typeof createStaffRolesService>;
@@ -24,7 +36,9 @@ export interface StaffRolesDeps {
   events: Pick<EventsService, "emit">;
   guildState: GuildState;
   standing: Standings;
-  permissions: Pick<PermissionsService, "effectivePermissions" | "loosened" | "requireHeld" | "requireRankAbove" | "requireRevision">;
+  confirmations: Pick<ConfirmationsService, "hold" | "register">;
+  permissions: Pick<PermissionsService, "requireHeld" | "requireWaiting" | "requireRankAbove" | "requireRevision" | "dangerousOf"> &
+    RulesOfRoles;
   cursors: Cursors;
   watch: RoleWatch;
 }
@@ -33,7 +47,8 @@ export interface StaffRolesDeps {
 const changes = { create: "created", update: "updated", delete: "deleted" } as const;
 
 /** Staff roles and the Discord roles that stand for them. */
-export function createStaffRolesService({ database, audit, events, guildState, standing, permissions, cursors, watch }: StaffRolesDeps) {
+export function createStaffRolesService(deps: StaffRolesDeps) {
+  const { database, audit, events, confirmations, guildState, standing, permissions, cursors, watch } = deps;
   const turns = createTurns();
 
   function present(role: StaffRoleRecord): StaffRoleView {
@@ -47,10 +62,25 @@ export function createStaffRolesService({ database, audit, events, guildState, s
     requireLevel(call, call.actor === null ? "owner" : standing.of(call.actor.id).level, level);
   }
 
-  /** @throws ProblemError cannot_grant_unheld, last_owner */
-  function requireHarmless(call: Call, key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null): void {
-    permissions.requireHeld(call, gainsOf(before, after, permissions));
+  /**
+   * The rules of granting, and then whether the change has to wait for a confirmation.
+   * @throws ProblemError cannot_grant_unheld, last_owner
+   */
+  async function allow(tx: Tx, key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null): Promise<Held | undefined> {
+    const gains = gainsOf(before, after, permissions);
+    permissions.requireHeld(tx.call, gains);
+    permissions.requireWaiting(tx.call, newRefs(before, after));
     if (standing.losesLastOwner(key, after)) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more." });
+    if (!isAboutAccess(before, after)) return undefined;
+    return await confirmations.hold(tx, {
+      action: "staffroles.change",
+      group: "permissions",
+      permission: staffPolicy.manageRoles,
+      input: { key, if_match: before?.revision ?? 0, input: after === null ? null : settingsOf(after) },
+      summary: summaryOf(key, before, after),
+      dangerous: permissions.dangerousOf(gains),
+      rank: Math.max(before?.rank ?? 0, after?.rank ?? 0),
+    });
   }
 
   /** Audit, tell and remember a change, in the order in which transactions got hold of the roles. */
@@ -78,7 +108,7 @@ export function createStaffRolesService({ database, audit, events, guildState, s
 
   type Wanted = (before: StaffRoleRecord | null) => PutStaffRoleInput;
 
-  async function put(tx: Tx, key: string, wanted: Wanted, ifMatch: number | undefined): Promise<StaffRoleView> {
+  async function put(tx: Tx, key: string, wanted: Wanted, ifMatch: number | undefined): Promise<StaffRoleView | Held> {
     await tx.lock("staff-roles");
     const before = await standing.readRole(tx.db, key);
     const input = wanted(before);
@@ -87,13 +117,33 @@ export function createStaffRolesService({ database, audit, events, guildState, s
     permissions.requireRevision(ifMatch, before?.revision ?? null);
     requireUnclaimed(await claimsOfOthers(tx, key, input));
     if (before !== null && isSame(before, input)) return present(before);
+    const after = recordOf(key, input, before, permissions);
+    const held = await allow(tx, key, before, after);
+    if (held !== undefined) return held;
     await writeRole(tx, key, input, before !== null);
-    const after = await standing.readRole(tx.db, key);
-    if (after === null) throw recordNotFound();
-    requireHarmless(tx.call, key, before, after);
     settle(tx, key, before, after);
     return present(after);
   }
+
+  async function remove(tx: Tx, key: string, reason: string | undefined, ifMatch: number | undefined): Promise<StaffRoleView | Held> {
+    await tx.lock("staff-roles");
+    const before = await standing.readRole(tx.db, key);
+    if (before === null) throw recordNotFound();
+    requireAbove(tx.call, before);
+    permissions.requireRevision(ifMatch, before.revision);
+    const held = await allow(tx, key, before, null);
+    if (held !== undefined) return held;
+    const view = present(before);
+    await tx.db.staffRole.delete({ where: { key } });
+    settle(tx, key, before, null, reason);
+    return view;
+  }
+
+  confirmations.register("staffroles.change", (tx, held) => {
+    requireWrite(tx.call, staffPolicy.manageRoles);
+    const { key, if_match: ifMatch, input } = HeldStaffRoleChange.parse(held);
+    return input === null ? remove(tx, key, undefined, ifMatch) : put(tx, key, () => input, ifMatch);
+  });
 
   return {
     /** Staff roles, highest rank first. */
@@ -122,14 +172,14 @@ export function createStaffRolesService({ database, audit, events, guildState, s
      * @throws ProblemError precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner, duplicate_active_record,
      * validation_failed (a guild or Discord role that does not exist)
      */
-    async put(call: Call, key: string, given: PutStaffRoleInput, ifMatch?: number): Promise<StaffRoleView> {
+    async put(call: Call, key: string, given: PutStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held> {
       requireWrite(call, staffPolicy.manageRoles);
       const input = PutStaffRoleInput.parse(given);
       return await database.write(call, (tx) => put(tx, key, () => input, ifMatch));
     },
 
     /** Change parts of a staff role. @throws ProblemError record_not_found and as `put` */
-    async patch(call: Call, key: string, given: PatchStaffRoleInput, ifMatch?: number): Promise<StaffRoleView> {
+    async patch(call: Call, key: string, given: PatchStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held> {
       requireWrite(call, staffPolicy.manageRoles);
       const input = PatchStaffRoleInput.parse(given);
       const wanted: Wanted = (before) => {
@@ -145,21 +195,10 @@ export function createStaffRolesService({ database, audit, events, guildState, s
      * @returns the role as it was
      * @throws ProblemError record_not_found, precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner
      */
-    async remove(call: Call, key: string, given: DeleteStaffRoleInput = {}, ifMatch?: number): Promise<StaffRoleView> {
+    async remove(call: Call, key: string, given: DeleteStaffRoleInput = {}, ifMatch?: number): Promise<StaffRoleView | Held> {
       requireWrite(call, staffPolicy.manageRoles);
       const { reason } = DeleteStaffRoleInput.parse(given);
-      return await database.write(call, async (tx) => {
-        await tx.lock("staff-roles");
-        const before = await standing.readRole(tx.db, key);
-        if (before === null) throw recordNotFound();
-        requireAbove(call, before);
-        requireHarmless(call, key, before, null);
-        permissions.requireRevision(ifMatch, before.revision);
-        const view = present(before);
-        await tx.db.staffRole.delete({ where: { key } });
-        settle(tx, key, before, null, reason);
-        return view;
-      });
+      return await database.write(call, (tx) => remove(tx, key, reason, ifMatch));
     },
   };
 }

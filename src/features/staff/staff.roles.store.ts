@@ -1,5 +1,6 @@
 import type { Tx } from "../../database/database.ts";
 import type { StaffRoleRecord } from "../permissions/standing.ts";
+import type { RulesOfRoles } from "./staff.roles.policy.ts";
 import type { PutStaffRoleInput } from "./staff.roles.schema.ts";
 
 /** The Discord roles of an input that stand for another staff role. */
@@ -19,6 +20,23 @@ export async function writeRole({ db, now }: Tx, key: string, input: PutStaffRol
   await db.staffRoleDiscordRole.createMany({
     data: input.discord.map(({ guild_id, role_id }) => ({ staffRoleKey: key, guildId: guild_id, roleId: role_id })),
   });
+}
+
+/** A staff role as it is once the input is written. */
+export function recordOf(
+  key: string,
+  input: PutStaffRoleInput,
+  before: StaffRoleRecord | null,
+  { roleRules }: RulesOfRoles,
+): StaffRoleRecord {
+  const { name, rank, level, capacity = null, callsign_pool: callsignPool = null } = input;
+  const discord = input.discord.map(({ guild_id, role_id }) => ({ guildId: guild_id, roleId: role_id })).toSorted(byRef);
+  const rules = roleRules(key, level, before?.rules.allow ?? new Set(), before?.rules.deny ?? new Set());
+  return { key, name, rank, level, capacity, callsignPool, discord, rules, revision: (before?.revision ?? 0) + 1 };
+}
+
+function byRef(a: StaffRoleRecord["discord"][number], b: StaffRoleRecord["discord"][number]): number {
+  return `${a.guildId}:${a.roleId}` < `${b.guildId}:${b.roleId}` ? -1 : 1;
 }
 
 /** A staff role as it is sent, and kept in the audit. */

@@ -7,6 +7,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../permissions/standing.ts";
@@ -30,6 +31,7 @@ export interface StaffDeps {
   database: Database;
   audit: AuditService;
   events: Pick<EventsService, "emit">;
+  confirmations: Pick<ConfirmationsService, "hold" | "register">;
   guildState: GuildState;
   standing: Standings;
   permissions: PermissionsService;
