@@ -1,3 +1,4 @@
+import { loadavg } from "node:os";
 import type { Benchmark } from "./benchmark.ts";
 import { countWarmAnswers, measureThroughput } from "./access/part-answers.ts";
 import { measureMemberChanges, measureNextAnswers, measureRoleChanges } from "./access/part-changes.ts";
@@ -30,7 +31,10 @@ export const benchmark: Benchmark = {
       const setting = { client, service, bare: { ...bare, request: service.request }, options };
       const found: Findings[] = [];
       for (const part of parts) found.push(await part(setting));
-      const rows = found.flatMap(({ rows }) => rows);
+      const rows = [
+        ...found.flatMap(({ rows }) => rows),
+        ["load of the machine, last minute", "processes", loadavg()[0]?.toFixed(2) ?? "", "", ""],
+      ];
       return { columns: ["measured", "unit", "median", "p99", "most"], rows, goals: found.flatMap(({ goals }) => goals) };
     } finally {
       await processes.end();

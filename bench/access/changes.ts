@@ -13,6 +13,9 @@ export interface RoleChanges {
   decisions: number[];
   /** From the commit until everybody's access answer was made and showed it. */
   answers: number[];
+  /** Of these times, what this process was computing; the rest went to others on the machine. */
+  decisionsCpu: number[];
+  answersCpu: number[];
   /** What each single one of these took. */
   oneDecision: number[];
   oneAnswer: number[];
@@ -26,7 +29,16 @@ const call = systemCall("job", "bench");
 /** Change again and again what the role of everybody denies, and ask about everybody: by decision, by access answer, and the other way round. */
 export async function measureRoleChanges(staffed: Staffed, changes: number): Promise<RoleChanges> {
   const { app, ids } = staffed;
-  const times: RoleChanges = { first: [], decisions: [], answers: [], oneDecision: [], oneAnswer: [], outdated: 0 };
+  const times: RoleChanges = {
+    first: [],
+    decisions: [],
+    answers: [],
+    decisionsCpu: [],
+    answersCpu: [],
+    oneDecision: [],
+    oneAnswer: [],
+    outdated: 0,
+  };
   const sweep = (holds: (id: string) => boolean, wanted: boolean, singles: number[]): void => {
     for (const id of ids) {
       const askedAt = performance.now();
@@ -38,10 +50,13 @@ export async function measureRoleChanges(staffed: Staffed, changes: number): Pro
     const holds = turn % 2 === 1;
     const { shownMs, settled } = await changeRole(staffed, holds);
     times.first.push(shownMs);
+    const before = process.cpuUsage();
     const isByDecision = turn % 4 === 0 || turn % 4 === 3;
     if (isByDecision) sweep((id) => app.standing.of(id).decide(watched).allowed, holds, times.oneDecision);
     else sweep((id) => viewOf(staffed, id).permissions.includes(watched), holds, times.oneAnswer);
     times[isByDecision ? "decisions" : "answers"].push(performance.now() - committedAt());
+    const { user, system } = process.cpuUsage(before);
+    times[isByDecision ? "decisionsCpu" : "answersCpu"].push((user + system) / 1000);
     await settled();
   }
   return times;

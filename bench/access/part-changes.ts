@@ -18,8 +18,10 @@ export async function measureRoleChanges({ service, options: { progress } }: Set
     rows: [
       timeRow("role change: until the first decision shows it", times.first),
       timeRow("role change: until 10,000 decisions show it", times.decisions),
+      timeRow("  processor time of that", times.decisionsCpu),
       timeRow("  each of them", times.oneDecision),
       timeRow("role change: until 10,000 access answers show it", times.answers),
+      timeRow("  processor time of that", times.answersCpu),
       timeRow("  each of them", times.oneAnswer),
     ],
     goals: [

@@ -6,9 +6,12 @@ import { createGuildLink } from "./guild-link.ts";
 import { createGuildRecord } from "./guild-record.ts";
 import { memberState } from "./guild-rows.ts";
 import { createLookUps } from "./member-look-up.ts";
+import type { MemberState } from "./guild-state.ts";
 import type { MemberSource } from "./member-source.ts";
 import { createMemberSync } from "./member-sync.ts";
 import { createTracking } from "./tracking.ts";
+
+const refOf = (guildId: string, roleId: string): string => `${guildId}:${roleId}`;
 
 export type GuildEngine = ReturnType<typeof createGuildEngine>;
 
@@ -17,6 +20,7 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
   const configured = new Set(options.guildIds);
   const isOurs = (guildId: string): boolean => configured.size === 0 || configured.has(guildId);
   const changes = createChanges(logger);
+  const goneRoles = new Set<string>();
   let discord: MemberSource | undefined;
   const source = (): MemberSource | undefined => discord;
 
@@ -42,7 +46,7 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
     isLinked,
     isWanted: isPresent,
     presentIds: (guildId) => record.membersOf(guildId).flatMap((state) => (state.present ? [state.userId] : [])),
-    accept: (guildId, member) => tracking.observe(memberState(guildId, member)),
+    accept: (guildId, member) => observe(memberState(guildId, member)),
     absent: (guildId, userId) => record.setAbsent(guildId, userId),
     write(guildId, startedAt) {
       record.setSynced(guildId, startedAt);
@@ -68,13 +72,19 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
   const read = (guildId: string): Promise<void> => sync.request(guildId);
   const markUnread = (guildId: string): void => link.markUnread(guildId);
   const tracking = createTracking({ record, lookUps, presentGuilds, isLinked, read, markUnread });
+  // A member list that was asked for before a role was deleted still names it when it arrives.
+  const observe = (state: MemberState): void => {
+    const roleIds = state.roleIds.filter((roleId) => !goneRoles.has(refOf(state.guildId, roleId)));
+    tracking.observe(roleIds.length === state.roleIds.length ? state : { ...state, roleIds });
+  };
   const handle = createGuildEvents({
     isOurs,
     record,
     link,
     sync,
     readAgain,
-    observe: tracking.observe,
+    observe,
+    roleGone: (guildId, roleId) => void goneRoles.add(refOf(guildId, roleId)),
     touched(guildId, userId) {
       sync.touched(guildId, userId);
       lookUps.touched(userId);

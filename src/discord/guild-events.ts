@@ -35,12 +35,24 @@ interface GuildEventsOptions {
   observe(state: MemberState): void;
   /** An event about this person arrived. */
   touched(guildId: string, userId: string): void;
+  /** Discord has deleted a role; its id is never given again. */
+  roleGone(guildId: string, roleId: string): void;
   /** Which guilds count has changed. */
   guildsChanged(): void;
 }
 
 /** Translates gateway dispatches into changes of the record; dispatches of guilds that are not ours are ignored. */
-export function createGuildEvents({ isOurs, record, link, sync, readAgain, observe, touched, guildsChanged }: GuildEventsOptions) {
+export function createGuildEvents({
+  isOurs,
+  record,
+  link,
+  sync,
+  readAgain,
+  observe,
+  touched,
+  roleGone,
+  guildsChanged,
+}: GuildEventsOptions) {
   const removed = (guildId: string): void => {
     const known = record.guild(guildId);
     link.drop(guildId);
@@ -77,6 +89,7 @@ export function createGuildEvents({ isOurs, record, link, sync, readAgain, obser
 
   /** Discord announces a deleted role once, not again for each member who held it. */
   const roleDeleted = (guildId: string, roleId: string): void => {
+    roleGone(guildId, roleId);
     changeRoles(guildId, (roles) => roles.delete(roleId));
     for (const state of record.membersOf(guildId)) {
       if (state.roleIds.includes(roleId)) record.setMember({ ...state, roleIds: state.roleIds.filter((id) => id !== roleId) });

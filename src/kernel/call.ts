@@ -25,8 +25,8 @@ export interface Actor {
   isOwner: boolean;
   /** The highest rank of their staff roles; owners are above every rank. */
   rank: number;
-  /** True when the guild state behind this standing is older than the limit for privileged writes. */
-  isStale: boolean;
+  /** Whether the guild state behind this standing is older than the limit for privileged writes. */
+  isStale(): boolean;
   /** @param guildId where the call was given, if in a guild: entries limited to that guild count, too */
   decide(permission: string, guildId?: string): Decision;
   /** Until when a permission is held: null for good, undefined when it is not held. */
@@ -97,7 +97,7 @@ export function requireWrite(call: Call, permission: string, options: Permission
   if (call.actor === null && call.client?.allows("system.act") !== true) {
     throw new ProblemError("acting_user_required", { detail: "Name the staff member this is done for in X-Acting-User." });
   }
-  if (call.actor?.isStale === true && call.actor.id !== options.own) throw new ProblemError("roster_stale", { retryAfter: 30 });
+  if (call.actor?.isStale() === true && call.actor.id !== options.own) throw new ProblemError("roster_stale", { retryAfter: 30 });
 }
 
 /** The call of the service itself: a job, or the operator's command line. */

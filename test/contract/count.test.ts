@@ -51,6 +51,7 @@ beforeAll(async () => {
   ] as const)
     filed.push(await world.post(`/workflows/${kind}`, body, { actor: requester }));
   expect([...made, changed, ...filed].map(({ status }) => status)).toEqual([201, 201, 201, 200, 201, 201, 201, 201]);
+  await world.makeKey(["staff.read"]);
   const grant = { overrides: [{ key: "staff.suspend", effect: "allow", reason: "on call tonight" }] };
   for (const { id: userId } of [requester, outsider])
     expect((await world.patch(`/permissions/users/${userId}`, grant, { actor: owner })).status).toBe(202);

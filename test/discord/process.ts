@@ -17,7 +17,7 @@ const discord = createDiscord({
     isStaff: false,
     isOwner: false,
     rank: 0,
-    isStale: false,
+    isStale: () => false,
     decide: () => ({ allowed: false, reasons: [] }),
     heldUntil: () => undefined,
   }),

@@ -31,7 +31,7 @@ export function stranger(id: string): Actor {
     isStaff: false,
     isOwner: false,
     rank: 0,
-    isStale: false,
+    isStale: () => false,
     decide: () => ({ allowed: false, reasons: [] }),
     heldUntil: () => undefined,
   };

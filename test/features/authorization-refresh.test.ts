@@ -238,7 +238,7 @@ describe("the status", () => {
         isStaff: false,
         isOwner: false,
         rank: 0,
-        isStale: false,
+        isStale: () => false,
         decide: () => ({ allowed: false, reasons: [] }),
         heldUntil: () => undefined,
       },

@@ -59,7 +59,7 @@ const staff = (id: string): Actor => ({
   isStaff: true,
   isOwner: false,
   rank: 40,
-  isStale: false,
+  isStale: () => false,
   decide: () => ({ allowed: true, reasons: [] }),
   heldUntil: () => null,
 });

@@ -35,7 +35,7 @@ const actors = Object.fromEntries(
       isStaff: true,
       isOwner: name === "owner",
       rank,
-      isStale: false,
+      isStale: () => false,
       decide: (permission) => ({ allowed: held.has(permission), reasons: [] }),
       heldUntil: (permission) => (held.has(permission) ? null : undefined),
     };

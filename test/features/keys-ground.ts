@@ -38,7 +38,7 @@ export async function createKeys(pollMs = 60_000) {
         isStaff: true,
         isOwner: false,
         rank: 1,
-        isStale: false,
+        isStale: () => false,
         decide: () => ({ allowed: true, reasons: [] }),
         heldUntil: () => null,
       }) as never,

@@ -155,7 +155,7 @@ function person(id: string, level: Level): Actor {
     isStaff: level !== "none",
     isOwner: level === "owner",
     rank: ranks[level],
-    isStale: false,
+    isStale: () => false,
     decide: (permission) => ({ allowed: held.has(permission), reasons: [] }),
     heldUntil: (permission) => (held.has(permission) ? null : undefined),
   };

@@ -27,7 +27,7 @@ const actorOf = (id: string): Actor => ({
   isStaff: id !== strangerId,
   isOwner: false,
   rank: 1,
-  isStale: false,
+  isStale: () => false,
   decide: () => ({ allowed: true, reasons: [] }),
   heldUntil: () => null,
 });

@@ -136,6 +136,8 @@ export function textsOf(value: unknown): string[] {
 export function webCall(requestId: string, userId: string | null = null): Call {
   const decide: Actor["decide"] = () => ({ allowed: false, reasons: [] });
   const actor =
-    userId === null ? null : { id: userId, isStaff: false, isOwner: false, rank: 0, isStale: false, decide, heldUntil: () => undefined };
+    userId === null
+      ? null
+      : { id: userId, isStaff: false, isOwner: false, rank: 0, isStale: () => false, decide, heldUntil: () => undefined };
   return { client: null, actor, via: "web", requestId, idempotency: null, replayed: false };
 }

@@ -1,7 +1,7 @@
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { catalog, knownPermissions } from "./catalog.ts";
-import { clientOnly, saysDefault } from "./resolve.ts";
+import { clientOnly, places, saysDefault } from "./resolve.ts";
 import type { RoleRules } from "./resolve.ts";
 
 /** Something that a change lets somebody do. */
@@ -53,8 +53,8 @@ export function requireHeld(call: Call, grants: readonly Grant[], guildIds: Read
 function holds({ client, actor }: Call, { key, guildId, until }: Grant, guildIds: ReadonlySet<string>): boolean {
   if (key === clientOnly || client?.allows(key) === false) return false;
   if (actor === null) return client !== null;
-  const places = guildId === null ? [undefined, ...guildIds] : [guildId];
-  return places.every((place) => {
+  const everywhere = guildId === null ? [undefined, ...guildIds] : [guildId];
+  return everywhere.every((place) => {
     const end = actor.heldUntil(key, place);
     return end === null || (end !== undefined && until !== null && until <= end);
   });
@@ -77,8 +77,6 @@ function stance({ allow, deny, level, spoken }: RoleRules, key: string, place: n
   if (deny.has(key)) return -1;
   return allow.has(key) || ((spoken[place] ?? 0) & saysDefault) !== 0 ? 1 : 0;
 }
-
-const places = new Map(catalog.map((entry, place) => [entry.key, place]));
 
 /**
  * The permissions for which a staff role says more after a change than before, sorted. Only for these can anybody gain anything,

@@ -49,7 +49,8 @@ export const saysDefault = 4;
 
 /** The one key that no person ever holds, whatever their roles and entries say: it is a scope of API keys. */
 export const clientOnly = "system.act";
-const places: ReadonlyMap<string, number> = new Map(catalog.map((entry, index) => [entry.key, index]));
+/** The place of each permission in the catalog. */
+export const places: ReadonlyMap<string, number> = new Map(catalog.map((entry, index) => [entry.key, index]));
 
 /** A rule with its prepared answer. */
 export function rule(isAllowed: boolean, reason: Reason): Rule {

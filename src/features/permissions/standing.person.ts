@@ -67,9 +67,7 @@ export function standingOf(facts: PersonFacts): Standing {
     isStaff,
     isOwner: owner !== null,
     rank: owner === null ? (held[0]?.role.rank ?? 0) : ownerRank,
-    get isStale() {
-      return facts.isStale();
-    },
+    isStale: facts.isStale,
     decide: (permission, guildId) => resolve(subject, permission, guildId),
     heldUntil: (permission, guildId) => heldUntil(subject, overrides, permission, guildId),
     level: owner === null ? highestLevel(held) : "owner",

@@ -7,6 +7,7 @@ import { createOwnership } from "./standing.owners.ts";
 import type { Standing } from "./standing.person.ts";
 import { presentRefs, standingOf } from "./standing.person.ts";
 import { listingOf } from "./standing.rows.ts";
+import { createSharedStandings } from "./standing.shared.ts";
 import type { StandingOptions, Standings, Supposition } from "./standing.types.ts";
 
 export type { Standing } from "./standing.person.ts";
@@ -17,13 +18,16 @@ export type { HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./stan
 export function createStanding(options: StandingOptions): Standings {
   const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000 } = options;
   const memo = new Map<string, Standing>();
+  const shared = createSharedStandings();
   let version = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function changed(userId: string | null): void {
     version += 1;
-    if (userId === null) memo.clear();
-    else memo.delete(userId);
+    if (userId === null) {
+      memo.clear();
+      shared.forget();
+    } else memo.delete(userId);
     ownership.check(userId);
   }
   const facts = createFacts(database, new Set(options.ownerIds), (userId) => {
@@ -32,6 +36,7 @@ export function createStanding(options: StandingOptions): Standings {
   });
   const stop = guildState.onChange(changed);
 
+  const isStale = (): boolean => guildState.isTooOld();
   const isPresentGuild = (guildId: string): boolean => guildState.guilds().some((guild) => guild.id === guildId && guild.present);
 
   function build(userId: string, members: readonly MemberState[], isStored: boolean, supposition: Supposition = {}): Standing {
@@ -43,7 +48,8 @@ export function createStanding(options: StandingOptions): Standings {
             const role = facts.roleAt(ref);
             return role === undefined ? undefined : (roles.get(role.key) ?? role);
           };
-    return standingOf({
+    const isReal = Object.keys(supposition).length === 0;
+    return (isReal ? shared.of : standingOf)({
       userId,
       now: clock.now(),
       members,
@@ -55,7 +61,7 @@ export function createStanding(options: StandingOptions): Standings {
       leaveBars,
       isPresentGuild,
       roleAt,
-      isStale: () => guildState.isTooOld(),
+      isStale,
     });
   }
 
