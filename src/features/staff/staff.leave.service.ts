@@ -73,8 +73,10 @@ export function createLeavesService({ database, audit, events, standing, permiss
       return await database.write(call, async (tx) => {
         const leave = leaveWanted(input, tx.now);
         const before = await profiles.open(tx, userId);
+        // Under the lock it is later than at the start of the transaction: a leave begun meanwhile has begun.
+        const now = clock.now();
         if (target.status === "former") throw illegal("former", "loa_start", []);
-        if (isRunning(leaveAt(before, tx.now), tx.now)) throw illegal("loa", "loa_start", ["loa_end"]);
+        if (isRunning(leaveAt(before, now), now)) throw illegal("loa", "loa_start", ["loa_end"]);
         const { reason } = input;
         const wanted = { leaveFrom: leave.from, leaveUntil: leave.until, leaveReason: reason, leaveBy: call.actor?.id ?? null };
         return await write(tx, target, before, wanted, { change: "loa_start", reason });
