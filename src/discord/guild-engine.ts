@@ -1,4 +1,5 @@
 import { systemClock } from "../kernel/clock.ts";
+import { roleRef } from "../kernel/role-ref.ts";
 import { createChanges } from "./guild-changes.ts";
 import { createGuildEvents } from "./guild-events.ts";
 import type { GuildStateOptions } from "./guild-feed.ts";
@@ -10,8 +11,6 @@ import type { MemberState } from "./guild-state.ts";
 import type { MemberSource } from "./member-source.ts";
 import { createMemberSync } from "./member-sync.ts";
 import { createTracking } from "./tracking.ts";
-
-const refOf = (guildId: string, roleId: string): string => `${guildId}:${roleId}`;
 
 export type GuildEngine = ReturnType<typeof createGuildEngine>;
 
@@ -74,7 +73,7 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
   const tracking = createTracking({ record, lookUps, presentGuilds, isLinked, read, markUnread });
   // A member list that was asked for before a role was deleted still names it when it arrives.
   const observe = (state: MemberState): void => {
-    const roleIds = state.roleIds.filter((roleId) => !goneRoles.has(refOf(state.guildId, roleId)));
+    const roleIds = state.roleIds.filter((roleId) => !goneRoles.has(roleRef(state.guildId, roleId)));
     tracking.observe(roleIds.length === state.roleIds.length ? state : { ...state, roleIds });
   };
   const handle = createGuildEvents({
@@ -84,7 +83,7 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
     sync,
     readAgain,
     observe,
-    roleGone: (guildId, roleId) => void goneRoles.add(refOf(guildId, roleId)),
+    roleGone: (guildId, roleId) => void goneRoles.add(roleRef(guildId, roleId)),
     touched(guildId, userId) {
       sync.touched(guildId, userId);
       lookUps.touched(userId);

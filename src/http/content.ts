@@ -1,13 +1,12 @@
 import { z } from "zod";
 import type { Call } from "../kernel/call.ts";
-import { type FieldError, ProblemError } from "../kernel/errors.ts";
+import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import { Snowflake } from "../kernel/fields.ts";
 import { check } from "./check.ts";
 import { type Exchange, header } from "./exchange.ts";
 import { parseJson } from "./json-body.ts";
 import { readQuery } from "./query.ts";
 import type { RouteInput, RouteSpec } from "./route.ts";
-import { validationProblem } from "./validation.ts";
 
 /** A door's reader of everything a caller can get wrong in content. `raw` is undefined for methods without a body. */
 export type ContentReader = (

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { type FieldError, ProblemError } from "../kernel/errors.ts";
+import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import { takeToken } from "./admission.ts";
 import { check } from "./check.ts";
 import type { Door, DoorGround, PathParams } from "./door.ts";
@@ -8,7 +8,6 @@ import { announcesBody, checkBodyHeaders } from "./json-body.ts";
 import type { HtmlPage, PageAnswer, PageInput } from "./page.ts";
 import { toProblem } from "./problem.ts";
 import { readQuery } from "./query.ts";
-import { validationProblem } from "./validation.ts";
 
 /** Bytes of a form. */
 const formLimit = 16 * 1024;

@@ -1,7 +1,7 @@
 import { ZodError } from "zod";
-import { ProblemError, problems } from "../kernel/errors.ts";
+import { ProblemError, problems, validationProblem } from "../kernel/errors.ts";
 import type { Exchange, Reply } from "./exchange.ts";
-import { fieldErrors, validationProblem } from "./validation.ts";
+import { fieldErrors } from "./validation.ts";
 
 /** Seconds to wait where a refusal that may pass names none. */
 const defaultRetryAfter = 5;

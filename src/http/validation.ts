@@ -1,16 +1,7 @@
 import type { z } from "zod";
-import { type FieldError, ProblemError } from "../kernel/errors.ts";
+import type { FieldError } from "../kernel/errors.ts";
 
 type Issue = z.core.$ZodIssue;
-
-/** More wrong fields than this are not listed. */
-const maxErrors = 100;
-
-/** A 422 naming every wrong field at once. */
-export function validationProblem(errors: readonly FieldError[]): ProblemError {
-  const detail = errors.length === 1 ? "1 field is wrong." : `${errors.length} fields are wrong.`;
-  return new ProblemError("validation_failed", { detail, errors: errors.slice(0, maxErrors) });
-}
 
 /** The wrong fields behind a schema's issues, with RFC 6901 pointers. */
 export function fieldErrors(issues: readonly Issue[], where: FieldError["in"]): FieldError[] {

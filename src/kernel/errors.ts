@@ -107,7 +107,16 @@ export function recordNotFound(): ProblemError {
   return new ProblemError("record_not_found");
 }
 
+/** More wrong fields than this are not listed. */
+const maxFieldErrors = 100;
+
+/** A 422 naming every wrong field at once. */
+export function validationProblem(errors: readonly FieldError[]): ProblemError {
+  const detail = errors.length === 1 ? "1 field is wrong." : `${errors.length.toString()} fields are wrong.`;
+  return new ProblemError("validation_failed", { detail, errors: errors.slice(0, maxFieldErrors) });
+}
+
 /** A 422 for one field; `pointer` starts with `/`. */
 export function fieldError(pointer: string, code: string, detail: string, where: FieldError["in"] = "body"): ProblemError {
-  return new ProblemError("validation_failed", { detail: "1 field is wrong.", errors: [{ pointer, in: where, code, detail }] });
+  return validationProblem([{ pointer, in: where, code, detail }]);
 }

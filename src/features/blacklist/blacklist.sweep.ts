@@ -1,4 +1,5 @@
 import type { Database } from "../../database/database.ts";
+import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -40,12 +41,7 @@ export function createSweep({ database, records, clock }: { database: Database; 
     /** Bring every record's status up to the present time. For the job that runs each minute. */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      let total = 0;
-      for (;;) {
-        const changed = await sweepBatch(call);
-        total += changed;
-        if (changed < batch) return total;
-      }
+      return await inBatches(batch, () => sweepBatch(call));
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Database } from "../../database/database.ts";
+import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -32,12 +33,7 @@ export function createSweep({ database, records, clock }: { database: Database; 
     /** End held changes that nobody confirmed in time; returns how many. For the job that runs each minute. */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      let total = 0;
-      for (;;) {
-        const expired = await expireBatch(call);
-        total += expired;
-        if (expired < batch) return total;
-      }
+      return await inBatches(batch, () => expireBatch(call));
     },
   };
 }

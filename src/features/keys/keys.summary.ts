@@ -1,6 +1,5 @@
+import { listed } from "../../kernel/listed.ts";
 import type { KeySettings } from "./keys.policy.ts";
-
-const longest = 10;
 
 /** Each setting as a person reads it who has to confirm it. */
 const words: { [Name in keyof KeySettings]: (value: KeySettings[Name]) => string | undefined } = {
@@ -30,9 +29,4 @@ export function changedOf(before: KeySettings, after: KeySettings): Partial<KeyS
   const isOther = ([name, value]: [string, unknown]): boolean =>
     JSON.stringify(value) !== JSON.stringify(before[name as keyof KeySettings]);
   return Object.fromEntries(Object.entries(after).filter(isOther));
-}
-
-function listed(texts: readonly string[]): string {
-  const more = texts.length > longest ? ` and ${(texts.length - longest).toString()} more` : "";
-  return `${texts.slice(0, longest).join(", ")}${more}`;
 }

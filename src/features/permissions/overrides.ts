@@ -1,4 +1,7 @@
+import type { Call } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
 import type { Grant } from "./grant.ts";
+import { isSuspension } from "./standing.subject.ts";
 import type { Override } from "./standing.subject.ts";
 
 /** An entry of one person as a change wants it; `clear` wants none. */
@@ -25,9 +28,24 @@ export function entriesAt(rows: readonly Override[], now: Date): Override[] {
   return rows.filter((row) => row.permission !== everything && isInForce(row, now));
 }
 
+/** What denies somebody everything, until its end. */
+export function suspensionBy(call: Call, { reason, expiresAt }: Pick<Override, "reason" | "expiresAt">, now: Date): Override {
+  const id = uuid7(now.getTime());
+  return {
+    id,
+    permission: everything,
+    effect: "deny",
+    guildId: null,
+    reason,
+    expiresAt,
+    createdBy: call.actor?.id ?? null,
+    createdAt: now,
+  };
+}
+
 /** The suspension that counts at a moment. */
 export function suspensionAt(rows: readonly Override[], now: Date): Override | undefined {
-  return rows.find((row) => row.permission === everything && row.effect === "deny" && isInForce(row, now));
+  return rows.find((row) => isSuspension(row) && isInForce(row, now));
 }
 
 function isInForce({ expiresAt }: Override, now: Date): boolean {

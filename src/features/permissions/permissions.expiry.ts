@@ -1,4 +1,5 @@
 import type { Database, Tx } from "../../database/database.ts";
+import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -65,12 +66,7 @@ export function createExpiry({ database, audit, events, standing, clock }: Expir
     /** End every entry and suspension past its end. @returns of how many people */
     async expireEntries(call: Call): Promise<number> {
       requirePermission(call, permissionsPolicy.jobs);
-      let total = 0;
-      for (;;) {
-        const people = await expireBatch(call);
-        total += people;
-        if (people < batch) return total;
-      }
+      return await inBatches(batch, () => expireBatch(call));
     },
   };
 }

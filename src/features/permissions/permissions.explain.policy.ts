@@ -1,6 +1,7 @@
 import type { FieldError } from "../../kernel/errors.ts";
+import { validationProblem } from "../../kernel/errors.ts";
 import type { Change } from "./permissions.explain.schema.ts";
-import { flawsOf, refuseFlaws } from "./permissions.users.policy.ts";
+import { flawsOf } from "./permissions.users.policy.ts";
 import { wantedBy } from "./simulate.ts";
 
 /** What there is, for changes to be about. */
@@ -12,13 +13,12 @@ interface Known {
 
 /** @throws ProblemError validation_failed naming roles, permissions and guilds that cannot be */
 export function requireThinkable(changes: readonly Change[], known: Known): void {
-  refuseFlaws(
-    changes.flatMap((change, index) =>
-      changeFlaws(change, known).map(([field, code, detail]): FieldError => {
-        return { pointer: `/changes/${index.toString()}/${field}`, in: "body", code, detail };
-      }),
-    ),
+  const errors = changes.flatMap((change, index) =>
+    changeFlaws(change, known).map(([field, code, detail]): FieldError => {
+      return { pointer: `/changes/${index.toString()}/${field}`, in: "body", code, detail };
+    }),
   );
+  if (errors.length > 0) throw validationProblem(errors);
 }
 
 function changeFlaws(change: Change, { hasRole, guilds, now }: Known): (readonly [field: string, code: string, detail: string])[] {

@@ -1,4 +1,5 @@
 import { ProblemError } from "../../kernel/errors.ts";
+import { listed } from "../../kernel/listed.ts";
 import { knownPermissions } from "./catalog.ts";
 import type { CatalogEntry } from "./catalog.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
@@ -42,14 +43,11 @@ export function requireRevision(ifMatch: number | undefined, found: number | nul
   throw new ProblemError("precondition_failed", { extra: { current_etag: found === null ? null : `"v${found.toString()}"` } });
 }
 
-const longest = 10;
-
 /** A change in plain words, for whoever has to confirm it. */
 export function summaryOf(whose: string, lists: Readonly<Record<string, readonly string[]>>): string {
   const parts = Object.entries(lists).flatMap(([verb, keys]) => {
     if (keys.length === 0) return [];
-    const more = keys.length > longest ? ` and ${(keys.length - longest).toString()} more` : "";
-    return [`${verb} ${keys.slice(0, longest).join(", ")}${more}`];
+    return [`${verb} ${listed(keys)}`];
   });
   return `Change what ${whose} holds: ${parts.join("; ")}.`;
 }

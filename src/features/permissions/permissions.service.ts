@@ -12,7 +12,7 @@ import type { EventsService } from "../events/events.service.ts";
 import { catalog, knownPermissions } from "./catalog.ts";
 import { dangerousOf, loosened, requireHeld, requireRankAbove } from "./grant.ts";
 import type { RequireGrants, RequireKeys } from "./grant.ts";
-import { waitingGrants } from "./overrides.ts";
+import { suspensionAt, suspensionBy, waitingGrants } from "./overrides.ts";
 import { createExpiry } from "./permissions.expiry.ts";
 import { createExplanations } from "./permissions.explain.service.ts";
 import { createOwners } from "./permissions.owners.service.ts";
@@ -23,6 +23,7 @@ import { createUserPermissions } from "./permissions.users.service.ts";
 import { roleRules } from "./resolve.ts";
 import { createScopes, isKnownScope } from "./scopes.ts";
 import type { Standings } from "./standing.ts";
+import { createUserRows } from "./user-rows.ts";
 
 export type PermissionsService = ReturnType<typeof createPermissionsService>;
 
@@ -76,6 +77,10 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     },
     requireRankAbove,
     requireRevision,
+    /** The stored entries of one person, for the room that suspends people. */
+    userRows: createUserRows(deps.standing),
+    suspensionAt,
+    suspensionBy,
 
     ...createRolePermissions(ground),
     ...createUserPermissions(ground),

@@ -1,7 +1,7 @@
 import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
 import type { FieldError } from "../../kernel/errors.ts";
-import { ProblemError } from "../../kernel/errors.ts";
+import { validationProblem } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
 import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
@@ -91,14 +91,7 @@ export function requireOffered(wanted: readonly Wanted[], guilds: ReadonlySet<st
       return { pointer: `/overrides/${index.toString()}/${field}`, in: "body", code, detail };
     }),
   );
-  refuseFlaws(errors);
-}
-
-/** @throws ProblemError validation_failed when something is wrong */
-export function refuseFlaws(errors: readonly FieldError[]): void {
-  if (errors.length === 0) return;
-  const detail = errors.length === 1 ? "1 field is wrong." : `${errors.length.toString()} fields are wrong.`;
-  throw new ProblemError("validation_failed", { detail, errors: errors.slice(0, 100) });
+  if (errors.length > 0) throw validationProblem(errors);
 }
 
 /** What is done to somebody's entries, in plain words. */

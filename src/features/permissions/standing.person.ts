@@ -1,5 +1,6 @@
 import type { MemberState } from "../../discord/guild-state.ts";
 import type { Actor, Reason } from "../../kernel/call.ts";
+import { roleRef } from "../../kernel/role-ref.ts";
 import type { Level } from "./catalog.ts";
 import { levelOrder } from "./catalog.ts";
 import type { Rule, Subject } from "./resolve.ts";
@@ -98,7 +99,7 @@ function presentMembers(members: readonly MemberState[], isPresentGuild: IsPrese
 
 /** The Discord roles (`guildId:roleId`) of somebody that count. */
 export function presentRefs(members: readonly MemberState[], isPresentGuild: IsPresentGuild): string[] {
-  return presentMembers(members, isPresentGuild).flatMap((member) => member.roleIds.map((roleId) => `${member.guildId}:${roleId}`));
+  return presentMembers(members, isPresentGuild).flatMap((member) => member.roleIds.map((roleId) => roleRef(member.guildId, roleId)));
 }
 
 function heldRoles(refs: readonly string[], roleAt: PersonFacts["roleAt"]): HeldRole[] {

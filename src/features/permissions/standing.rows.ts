@@ -1,4 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
+import { roleRef } from "../../kernel/role-ref.ts";
 import type { Level } from "./catalog.ts";
 import { levels } from "./catalog.ts";
 import { roleRules } from "./resolve.ts";
@@ -123,5 +124,5 @@ function toLevel(text: string): Level {
 
 /** A Discord role as one text. */
 export function refOf({ guildId, roleId }: { guildId: string; roleId: string }): string {
-  return `${guildId}:${roleId}`;
+  return roleRef(guildId, roleId);
 }

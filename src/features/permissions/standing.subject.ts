@@ -113,6 +113,7 @@ function rulesOf(overrides: readonly Override[], effect: Override["effect"], gui
   );
 }
 
-function isSuspension(entry: Override): boolean {
+/** Whether an entry is a suspension: it denies everything. */
+export function isSuspension(entry: Override): boolean {
   return entry.effect === "deny" && entry.permission === "*";
 }

@@ -39,8 +39,8 @@ export function createStanding(options: StandingOptions): Standings {
   const isStale = (): boolean => guildState.isTooOld();
   const isPresentGuild = (guildId: string): boolean => guildState.guilds().some((guild) => guild.id === guildId && guild.present);
 
-  function build(userId: string, members: readonly MemberState[], isStored: boolean, supposition: Supposition = {}): Standing {
-    const { roles, overrides = facts.overridesOf(userId) } = supposition;
+  function build(userId: string, members: readonly MemberState[], isStored: boolean, supposition?: Supposition): Standing {
+    const { roles, overrides = facts.overridesOf(userId) } = supposition ?? {};
     const roleAt: Facts["roleAt"] =
       roles === undefined
         ? facts.roleAt
@@ -48,8 +48,7 @@ export function createStanding(options: StandingOptions): Standings {
             const role = facts.roleAt(ref);
             return role === undefined ? undefined : (roles.get(role.key) ?? role);
           };
-    const isReal = Object.keys(supposition).length === 0;
-    return (isReal ? shared.of : standingOf)({
+    return (supposition === undefined ? shared.of : standingOf)({
       userId,
       now: clock.now(),
       members,

@@ -99,13 +99,6 @@ export function isAvailable(standing: Standing, row: ProfileRow | undefined, at:
   return availabilityOf(row) === "available" && !isQuietAt(quietHoursOf(row), row.timezone, at);
 }
 
-/** The suspension among the entries of somebody that count. */
-export function suspensionOf(entries: readonly Override[], now: Date): Override | undefined {
-  return entries.find(
-    ({ permission, effect, expiresAt }) => permission === "*" && effect === "deny" && (expiresAt === null || expiresAt > now),
-  );
-}
-
 export function presentSuspension(entry: Override | undefined): SuspensionView | null {
   if (entry === undefined) return null;
   const { id, reason, createdBy, createdAt, expiresAt } = entry;

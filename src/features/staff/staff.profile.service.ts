@@ -11,15 +11,7 @@ import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../permissions/standing.ts";
 import { readActivity, readPunishments } from "./staff.activity.ts";
 import { permissionUsed, requireMayManage, staffPolicy } from "./staff.policy.ts";
-import {
-  availabilityOf,
-  clearanceFor,
-  presentProfile,
-  presentSuspension,
-  quietHoursOf,
-  suspensionOf,
-  visibleProfile,
-} from "./staff.profile.policy.ts";
+import { availabilityOf, clearanceFor, presentProfile, presentSuspension, quietHoursOf, visibleProfile } from "./staff.profile.policy.ts";
 import type { DisciplineView, ProfileView } from "./staff.profile.schema.ts";
 import { UpdateProfileInput } from "./staff.profile.schema.ts";
 import type { ProfileRow, ProfileStore } from "./staff.profile.store.ts";
@@ -30,7 +22,7 @@ export interface ProfilesDeps {
   events: Pick<EventsService, "emit">;
   guildState: GuildState;
   standing: Standings;
-  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision" | "suspensionAt">;
   profiles: ProfileStore;
   clock: Clock;
 }
@@ -38,7 +30,7 @@ export interface ProfilesDeps {
 /** What is known about present and former staff. */
 export function createProfilesService({ database, audit, events, guildState, standing, permissions, profiles, clock }: ProfilesDeps) {
   async function disciplineOf(person: Standing, now: Date): Promise<DisciplineView> {
-    const suspension = presentSuspension(suspensionOf(person.overrides, now));
+    const suspension = presentSuspension(permissions.suspensionAt(person.overrides, now));
     return { suspension, punishments: await readPunishments(database.read, person.id) };
   }
 

@@ -1,7 +1,8 @@
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
-import { ProblemError } from "../../kernel/errors.ts";
+import { ProblemError, validationProblem } from "../../kernel/errors.ts";
 import type { Level } from "../permissions/catalog.ts";
+import { roleRef } from "../../kernel/role-ref.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { StaffRoleRecord } from "../permissions/standing.ts";
 import type { PutStaffRoleInput, StaffRoleView } from "./staff.roles.schema.ts";
@@ -54,10 +55,10 @@ export function requireLevel(call: Call, ownLevel: Level, level: Level): void {
  * @throws ProblemError validation_failed
  */
 export function requireDiscordRoles(wanted: PutStaffRoleInput["discord"], before: StaffRoleRecord | null, guildState: GuildState): void {
-  const stood = new Set(before?.discord.map(({ guildId, roleId }) => `${guildId}:${roleId}`));
+  const stood = new Set(refsOf(before));
   const guilds = guildState.guilds();
   const errors = wanted.flatMap(({ guild_id, role_id }, index) => {
-    if (stood.has(`${guild_id}:${role_id}`)) return [];
+    if (stood.has(roleRef(guild_id, role_id))) return [];
     const wrong = (field: string, code: string, detail: string) => [
       { pointer: `/discord/${index.toString()}/${field}`, in: "body" as const, code, detail },
     ];
@@ -68,11 +69,7 @@ export function requireDiscordRoles(wanted: PutStaffRoleInput["discord"], before
         : wrong("guild_id", "unknown_guild", "The service does not know this guild; is the bot a member of it?");
     return guildState.role(guild_id, role_id) === undefined ? wrong("role_id", "unknown_role", `${guild.name} has no such role.`) : [];
   });
-  if (errors.length === 0) return;
-  throw new ProblemError("validation_failed", {
-    detail: errors.length === 1 ? "1 field is wrong." : `${errors.length.toString()} fields are wrong.`,
-    errors,
-  });
+  if (errors.length > 0) throw validationProblem(errors);
 }
 
 /**
@@ -115,8 +112,9 @@ export function summaryOf(key: string, before: StaffRoleRecord | null, after: St
   return `${verb} the staff role ${key}: level ${after.level}, rank ${after.rank.toString()}, ${count.toString()} Discord role${count === 1 ? "" : "s"}.`;
 }
 
-function refsOf(role: StaffRoleRecord | null): string[] {
-  return (role?.discord ?? []).map(({ guildId, roleId }) => `${guildId}:${roleId}`);
+/** The Discord roles (`guildId:roleId`) that stand for a staff role. */
+export function refsOf(role: StaffRoleRecord | null): string[] {
+  return (role?.discord ?? []).map(({ guildId, roleId }) => roleRef(guildId, roleId));
 }
 
 /** @throws ProblemError duplicate_active_record when a Discord role stands for another staff role */

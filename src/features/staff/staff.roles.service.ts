@@ -17,6 +17,7 @@ import {
   isAboutAccess,
   newRefs,
   presentStaffRole,
+  refsOf,
   requireDiscordRoles,
   requireLevel,
   requireUnclaimed,
@@ -52,7 +53,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
   const turns = createTurns();
 
   function present(role: StaffRoleRecord): StaffRoleView {
-    const members = standing.countHolders(new Set(role.discord.map(({ guildId, roleId }) => `${guildId}:${roleId}`)));
+    const members = standing.countHolders(new Set(refsOf(role)));
     return presentStaffRole(role, { permissions: permissions.effectivePermissions(role.rules).length, members }, guildState);
   }
 

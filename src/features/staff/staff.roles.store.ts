@@ -1,4 +1,5 @@
 import type { Tx } from "../../database/database.ts";
+import { roleRef } from "../../kernel/role-ref.ts";
 import type { StaffRoleRecord } from "../permissions/standing.ts";
 import type { RulesOfRoles } from "./staff.roles.policy.ts";
 import type { PutStaffRoleInput } from "./staff.roles.schema.ts";
@@ -30,13 +31,21 @@ export function recordOf(
   { roleRules }: RulesOfRoles,
 ): StaffRoleRecord {
   const { name, rank, level, capacity = null, callsign_pool: callsignPool = null } = input;
-  const discord = input.discord.map(({ guild_id, role_id }) => ({ guildId: guild_id, roleId: role_id })).toSorted(byRef);
+  const discord = mappingsOf(input);
   const rules = roleRules(key, level, before?.rules.allow ?? new Set(), before?.rules.deny ?? new Set());
   return { key, name, rank, level, capacity, callsignPool, discord, rules, revision: (before?.revision ?? 0) + 1 };
 }
 
-function byRef(a: StaffRoleRecord["discord"][number], b: StaffRoleRecord["discord"][number]): number {
-  return `${a.guildId}:${a.roleId}` < `${b.guildId}:${b.roleId}` ? -1 : 1;
+type Mapping = StaffRoleRecord["discord"][number];
+
+/** The order in which a staff role names its Discord roles. */
+function byRef(a: Mapping, b: Mapping): number {
+  return roleRef(a.guildId, a.roleId) < roleRef(b.guildId, b.roleId) ? -1 : 1;
+}
+
+/** The Discord roles of an input in the order of a staff role. */
+function mappingsOf({ discord }: PutStaffRoleInput): Mapping[] {
+  return discord.map(({ guild_id, role_id }) => ({ guildId: guild_id, roleId: role_id })).toSorted(byRef);
 }
 
 /** A staff role as it is sent, and kept in the audit. */
@@ -47,9 +56,8 @@ export function settingsOf({ name, rank, level, capacity, callsignPool, discord 
 
 /** Whether an input changes nothing. */
 export function isSame(role: StaffRoleRecord, input: PutStaffRoleInput): boolean {
-  const { name, rank, level, capacity = null, callsign_pool = null } = input;
-  const discord = input.discord.toSorted((a, b) => (`${a.guild_id}:${a.role_id}` < `${b.guild_id}:${b.role_id}` ? -1 : 1));
-  const wanted = { name, rank, level, capacity, callsign_pool, discord: discord.map(({ guild_id, role_id }) => ({ guild_id, role_id })) };
+  const { name, rank, level, capacity = null, callsign_pool: callsignPool = null } = input;
+  const wanted = settingsOf({ ...role, name, rank, level, capacity, callsignPool, discord: mappingsOf(input) });
   return JSON.stringify(settingsOf(role)) === JSON.stringify(wanted);
 }
 

@@ -2,6 +2,7 @@ import type { Database, Logger, Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { systemCall } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import { roleRef } from "../../kernel/role-ref.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { Standings } from "../permissions/standing.ts";
@@ -27,7 +28,7 @@ interface Vanished {
 }
 
 const action = "staff_role.discord_role_missing";
-const refOf = ({ guildId, roleId }: { guildId: string; roleId: string }): string => `${guildId}:${roleId}`;
+const refOf = ({ guildId, roleId }: { guildId: string; roleId: string }): string => roleRef(guildId, roleId);
 
 /**
  * Notices when Discord has no longer a role that stands for a staff role: its holders lose their access although nobody here took

@@ -2,22 +2,23 @@ import type { Database, Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requireWrite } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
-import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Override, Standing, Standings } from "../permissions/standing.ts";
+import type { Standing, Standings } from "../permissions/standing.ts";
 import { endOf, ReinstateInput, SuspendInput } from "./staff.duty.schema.ts";
 import type { SuspensionStateView } from "./staff.duty.schema.ts";
 import { staffPolicy } from "./staff.policy.ts";
-import { presentSuspension, suspensionOf } from "./staff.profile.policy.ts";
+import { presentSuspension } from "./staff.profile.policy.ts";
+
+type Entries = Parameters<PermissionsService["userRows"]["save"]>[2];
 
 export interface SuspensionsDeps {
   database: Database;
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   standing: Standings;
-  permissions: Pick<PermissionsService, "requireRankAbove">;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "userRows" | "suspensionAt" | "suspensionBy">;
 }
 
 /** A suspension takes every permission away at once: it is a personal entry that denies them all. */
@@ -32,25 +33,13 @@ export function createSuspensionsService({ database, audit, events, standing, pe
     return target;
   }
 
-  /** The entries of somebody, under the lock their permissions are changed under. */
-  async function open(tx: Tx, userId: string): Promise<Override | undefined> {
-    await tx.lock(`user-permissions:${userId}`);
-    return suspensionOf(await standing.readOverrides(tx.db, userId), tx.now);
-  }
-
-  /** Number the change, tell memory and whoever follows along, and present how it stands now. */
-  async function settle(tx: Tx, target: Standing, change: "suspend" | "reinstate"): Promise<SuspensionStateView> {
+  /** Write the change, tell whoever follows along, and present how it stands now. */
+  async function settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries): Promise<SuspensionStateView> {
     const { id: userId } = target;
-    const { revision } = await tx.db.userPermissionSet.upsert({
-      where: { userId },
-      create: { userId, updatedAt: tx.now },
-      update: { updatedAt: tx.now, revision: { increment: 1 } },
-    });
-    const entries = await standing.readOverrides(tx.db, userId);
+    const revision = await permissions.userRows.save(tx, userId, entries);
     events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change } });
-    tx.afterCommit(() => standing.setOverrides(userId, entries, revision));
-    const status = standing.suppose(target, { overrides: entries }).status ?? "former";
-    return { user_id: userId, status, suspension: presentSuspension(suspensionOf(entries, tx.now)), revision };
+    const status = standing.suppose(target, { overrides: entries.rows }).status ?? "former";
+    return { user_id: userId, status, suspension: presentSuspension(permissions.suspensionAt(entries.rows, tx.now)), revision };
   }
 
   return {
@@ -62,12 +51,12 @@ export function createSuspensionsService({ database, audit, events, standing, pe
       return await database.write(call, async (tx) => {
         const expiresAt = endOf(input, tx.now);
         if (expiresAt !== null && expiresAt <= tx.now) throw fieldError("/until", "in_the_past", "A suspension ends after it begins.");
-        const running = await open(tx, userId);
+        const { rows } = await permissions.userRows.open(tx, userId);
+        const running = permissions.suspensionAt(rows, tx.now);
         if (running !== undefined) throw illegal("suspended", "suspend", { suspension: presentSuspension(running) });
         const { reason } = input;
-        const entry = { permission: "*", effect: "deny", guildId: null, reason, expiresAt, createdBy: call.actor?.id ?? null };
-        await tx.db.userPermission.create({ data: { id: uuid7(tx.now.getTime()), userId, ...entry, createdAt: tx.now } });
-        const view = await settle(tx, target, "suspend");
+        const entry = permissions.suspensionBy(call, { reason, expiresAt }, tx.now);
+        const view = await settle(tx, target, "suspend", { rows: [...rows, entry], gone: [], fresh: [entry] });
         audit.record(tx, {
           action: "staff.suspend",
           target: { kind: "user", id: userId },
@@ -87,11 +76,11 @@ export function createSuspensionsService({ database, audit, events, standing, pe
       const { reason } = ReinstateInput.parse(given);
       const target = await targetOf(call, userId);
       return await database.write(call, async (tx) => {
-        const running = await open(tx, userId);
+        const { rows } = await permissions.userRows.open(tx, userId);
+        const running = permissions.suspensionAt(rows, tx.now);
         if (running === undefined) throw illegal(target.status, "reinstate");
-        const inForce = [{ expiresAt: null }, { expiresAt: { gt: tx.now } }];
-        await tx.db.userPermission.deleteMany({ where: { userId, permission: "*", effect: "deny", OR: inForce } });
-        const view = await settle(tx, target, "reinstate");
+        const entries = { rows: rows.filter((entry) => entry !== running), gone: [running], fresh: [] };
+        const view = await settle(tx, target, "reinstate", entries);
         audit.record(tx, {
           action: "staff.reinstate",
           target: { kind: "user", id: userId },

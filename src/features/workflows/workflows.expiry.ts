@@ -1,4 +1,5 @@
 import type { Database } from "../../database/database.ts";
+import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -41,12 +42,7 @@ export function createExpiry({ database, audit, clock }: { database: Database; a
     /** End open requests past their end; returns how many. For the job that runs each minute. */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      let total = 0;
-      for (;;) {
-        const expired = await expireBatch(call);
-        total += expired;
-        if (expired < batch) return total;
-      }
+      return await inBatches(batch, () => expireBatch(call));
     },
   };
 }
