@@ -5,6 +5,7 @@ import { type Benchmark, formatTable } from "./benchmark.ts";
 const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>> = {
   access: () => import("./access.ts"),
   http: () => import("./http.ts"),
+  matches: () => import("./matches.ts"),
 };
 
 async function main(): Promise<void> {

@@ -6,6 +6,7 @@ import { acquireDataLock } from "./database/data-lock.ts";
 import { createDiscord } from "./discord/client.ts";
 import { auditRoutes } from "./features/audit/audit.routes.ts";
 import { authorizationPages } from "./features/authorization/authorization.pages.ts";
+import { webCall } from "./features/authorization/authorization.policy.ts";
 import { authorizationRoutes } from "./features/authorization/authorization.routes.ts";
 import { createConsentNames } from "./features/authorization/consent-names.ts";
 import { blacklistCommands } from "./features/blacklist/blacklist.commands.ts";
@@ -23,9 +24,15 @@ import { keysRoutes } from "./features/keys/keys.routes.ts";
 import { createKeyStore } from "./features/keys/keys.store.ts";
 import { knownPermissions } from "./features/permissions/catalog.ts";
 import { permissionsRoutes } from "./features/permissions/permissions.routes.ts";
+import { linksRoutes } from "./features/links/links.routes.ts";
+import { privacyCommands } from "./features/privacy/privacy.commands.ts";
+import { privacyPages } from "./features/privacy/privacy.pages.ts";
+import { privacyRoutes } from "./features/privacy/privacy.routes.ts";
 import { rosterRoutes } from "./features/roster/roster.routes.ts";
+import { serversRoutes } from "./features/servers/servers.routes.ts";
 import { staffCommands } from "./features/staff/staff.commands.ts";
 import { staffRoutes } from "./features/staff/staff.routes.ts";
+import { timelineRoutes } from "./features/timeline/timeline.routes.ts";
 import { workflowsCommands } from "./features/workflows/workflows.commands.ts";
 import { workflowsRoutes } from "./features/workflows/workflows.routes.ts";
 import { createHttpApp } from "./http/app.ts";
@@ -80,6 +87,10 @@ function routesOf(services: Services) {
   return [
     ...authorizationRoutes(services.authorization),
     ...intelligenceRoutes(services),
+    ...serversRoutes(services.registry),
+    ...linksRoutes(services.links),
+    ...timelineRoutes(services.timeline),
+    ...privacyRoutes(services.privacy),
     ...staffRoutes(services.staff),
     ...permissionsRoutes(services.permissions),
     ...keysRoutes(services.keys),
@@ -118,17 +129,25 @@ const switchedOff: ReadonlyMap<string, string> = new Map(
 const isOn = (capability: string): boolean => !switchedOff.has(capability);
 
 /** The whole service. Nothing listens and nothing connects before `start`. */
-export async function createApp({ config, secrets, validateAnswers = false, logTo }: AppOptions) {
+export async function createApp({ validateAnswers = false, logTo, ...ground }: AppOptions) {
+  const { config, secrets } = ground;
   const logger = createLogger(config.logLevel, logTo);
   const lock = await acquireDataLock(config.dataDir);
-  const services = await openServices({ config, secrets, logger }).catch((error: unknown) => {
+  const services = await openServices({ ...ground, logger }).catch((error: unknown) => {
     lock.release();
     throw error;
   });
   const { clock, database, guildState, standing } = services;
-  await guildState.load();
-  await standing.load();
-  await services.matches.load();
+  try {
+    await guildState.load();
+    await standing.load();
+    await services.matches.load();
+    await services.privacy.catchUp();
+  } catch (error) {
+    await services.close();
+    lock.release();
+    throw error;
+  }
 
   const discord = createDiscord({
     ...config.discord,
@@ -140,6 +159,7 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
       ...confirmationsCommands(services.confirmations),
       ...blacklistCommands(services.blacklist),
       ...workflowsCommands(services.workflows),
+      ...privacyCommands({ privacy: services.privacy, publicUrl: () => services.publicUrl.current }),
     ],
     actorOf: standing.actorOf,
     guildState,
@@ -161,14 +181,25 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
     routes: () => http.registry(),
     isShuttingDown: () => isStopping,
   });
+  const site = { publicUrl: () => services.publicUrl.current, discordOrigin: services.oauth.origin };
   const http = createHttpApp({
     ...documented([...healthRoutes(health), ...routesOf(services)]),
-    pages: authorizationPages({
-      authorization: services.authorization,
-      names: createConsentNames({ read: database.read, guildState }),
-      publicUrl: () => services.publicUrl.current,
-      discordOrigin: services.oauth.origin,
-    }),
+    pages: [
+      ...authorizationPages({
+        authorization: services.authorization,
+        signIn: services.signIn,
+        names: createConsentNames({ read: database.read, guildState }),
+        returnTo: config.returnTo,
+        ...site,
+      }),
+      ...privacyPages({
+        privacy: services.privacy,
+        authorization: services.authorization,
+        signIn: services.signIn,
+        callOf: webCall,
+        ...site,
+      }),
+    ],
     authenticate: createAuthenticate({
       store: keyStore,
       standing,
@@ -221,9 +252,15 @@ export async function createApp({ config, secrets, validateAnswers = false, logT
   };
 }
 
-function jobsOf({ authorization, permissions, confirmations, keys, blacklist, events, staff, workflows, database }: Services): Jobs {
+function jobsOf(services: Services): Jobs {
+  const { authorization, permissions, confirmations, keys, blacklist, events, staff, workflows, database } = services;
   return {
     authorization: authorization.sweep,
+    matches: services.matches.sweep,
+    registry: services.registry.sweep,
+    links: services.links.expireDue,
+    privacy: services.privacy.sweep,
+    signIn: services.signIn.sweep,
     permissions: permissions.expireDue,
     confirmations: confirmations.expireDue,
     keys: keys.sweep,

@@ -2,6 +2,7 @@ import type { Config } from "./config/config.ts";
 import type { Secrets } from "./config/secrets.ts";
 import { openDatabase } from "./database/database.ts";
 import { createGuildState } from "./discord/create-guild-state.ts";
+import { readInvite } from "./discord/invites.ts";
 import { createDiscordOAuth } from "./discord/oauth.ts";
 import { createAuditService } from "./features/audit/audit.service.ts";
 import { createAuthorizationService } from "./features/authorization/authorization.service.ts";
@@ -12,13 +13,24 @@ import { createEventsService } from "./features/events/events.service.ts";
 import { createEventStreams } from "./features/events/streams.service.ts";
 import { createIntelligence } from "./features/intelligence/intelligence.service.ts";
 import { createKeysService } from "./features/keys/keys.service.ts";
+import { createLinkReach } from "./features/links/links.reach.ts";
+import { createLinksService } from "./features/links/links.service.ts";
 import { createPermissionsService } from "./features/permissions/permissions.service.ts";
 import { createStanding } from "./features/permissions/standing.ts";
+import { createErasures } from "./features/privacy/erasures.ts";
+import { createJournal } from "./features/privacy/journal.ts";
+import { createDataReads } from "./features/privacy/privacy.reads.ts";
+import { createPrivacyService } from "./features/privacy/privacy.service.ts";
+import { createSignIn } from "./features/privacy/sign-in.service.ts";
+import { createServerFacts } from "./features/servers/servers.facts.ts";
+import { createRegistryService } from "./features/servers/servers.service.ts";
 import { createStaffService } from "./features/staff/staff.service.ts";
+import { createTimelineService } from "./features/timeline/timeline.service.ts";
 import { createWorkflowsService } from "./features/workflows/workflows.service.ts";
+import type { Clock } from "./kernel/clock.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/page.ts";
-import { createKeyring, deriveKey } from "./kernel/secrets.ts";
+import { createKeyring, deriveKey, keyedHash } from "./kernel/secrets.ts";
 import { createLogger } from "./logger.ts";
 import type { Logger } from "pino";
 
@@ -26,6 +38,8 @@ export interface Ground {
   config: Config;
   secrets: Secrets;
   logger?: Logger;
+  /** The time; the machine's own unless told. */
+  clock?: Clock;
 }
 
 export type Services = Awaited<ReturnType<typeof openServices>>;
@@ -36,8 +50,7 @@ const idempotencySeconds = 172_800;
  * Every service on the configured database, without a connection to Discord and without HTTP: what the command line works with.
  * @throws DatabaseError, ProblemError when the database cannot be opened
  */
-export async function openServices({ config, secrets, logger = createLogger("warn", process.stderr) }: Ground) {
-  const clock = systemClock;
+export async function openServices({ config, secrets, logger = createLogger("warn", process.stderr), clock = systemClock }: Ground) {
   const { discord } = config;
   const database = await openDatabase({
     url: config.database.url,
@@ -90,7 +103,43 @@ export async function openServices({ config, secrets, logger = createLogger("war
   const staff = createStaffService({ database, audit, events, confirmations, standing, guildState, permissions, cursors, clock, logger });
   const grants = createGrantsService({ read: database.read, clock });
   const isStaff = (userId: string): boolean => standing.of(userId).isStaff;
-  const { servers, matches } = createIntelligence({ database, guildState, grants, keyring, cursors, clock, serversKey, isStaff });
+  const facts = createServerFacts();
+  const reach = createLinkReach();
+  const reads = createDataReads({ database, clock, logger });
+  const people = deriveKey(secrets.secretKey, "people");
+  const hashOfPerson = (userId: string): string => keyedHash(people, userId);
+  const journal = createJournal(config.erasureJournal);
+  const erasures = createErasures({ hashOf: hashOfPerson, journal });
+  const hashOf = (serverId: string): string => keyedHash(serversKey, serverId);
+  const { servers, matches } = createIntelligence({
+    database,
+    audit,
+    events,
+    guildState,
+    standing,
+    permissions,
+    grants,
+    keyring,
+    facts,
+    reach,
+    reads,
+    cursors,
+    clock,
+    hashOf,
+    ownServerIds: () => guildState.guilds().map((guild) => guild.id),
+    isStaff,
+  });
+  const registry = createRegistryService({
+    database,
+    audit,
+    events,
+    matches,
+    cursors,
+    clock,
+    hashOf,
+    readInvite: readInvite(discord.apiBase),
+  });
+  const links = createLinksService({ database, audit, events, matches, reach, standing, permissions, cursors, clock });
   const publicUrl = { current: config.http.publicUrl };
   const authorization = createAuthorizationService({
     database,
@@ -99,7 +148,12 @@ export async function openServices({ config, secrets, logger = createLogger("war
     keyring,
     servers,
     matches,
+    events,
+    erasures,
+    reads,
     clock,
+    serverDetail: config.serverDetail,
+    returnTo: config.returnTo,
     publicUrl: () => publicUrl.current,
     pagesKey: deriveKey(secrets.secretKey, "pages"),
     cooldownSeconds: config.refreshCooldownSeconds,
@@ -109,12 +163,38 @@ export async function openServices({ config, secrets, logger = createLogger("war
     database,
     audit,
     blacklist,
+    agreements: registry,
     guildState,
     standing,
+    reach,
+    matches,
     cursors,
     clock,
     referencePrefix: config.referencePrefix,
   });
+
+  const timeline = createTimelineService({ database, reach, reads, cursors, clock, hiddenRequests: workflows.hiddenFrom });
+  const privacy = createPrivacyService({
+    database,
+    audit,
+    events,
+    confirmations,
+    authorization,
+    servers,
+    matches,
+    permissions,
+    guildState,
+    reach,
+    standing,
+    erasures,
+    reads,
+    journal,
+    hashOf: hashOfPerson,
+    hiddenRequests: workflows.hiddenFrom,
+    clock,
+    logger,
+  });
+  const signIn = createSignIn({ database, oauth, keyring, clock, publicUrl: () => publicUrl.current });
 
   audit.withhold(workflows.hiddenFrom);
 
@@ -135,11 +215,18 @@ export async function openServices({ config, secrets, logger = createLogger("war
     staff,
     servers,
     matches,
+    registry,
+    links,
+    timeline,
+    privacy,
+    signIn,
     authorization,
     blacklist,
     workflows,
     async close(): Promise<void> {
       await eventStreams.close();
+      await privacy.close();
+      await reads.close();
       standing.close();
       await database.close();
     },

@@ -11,6 +11,7 @@ import { printError } from "./output.ts";
 import { ownersCommand } from "./owners.ts";
 import { secretsCommand } from "./secrets.ts";
 import { serveCommand } from "./serve.ts";
+import { usersCommand } from "./users.ts";
 
 /** 0 done, 1 refused or failed, 2 wrong usage (for `audit verify`: could not check), 78 refused configuration. */
 export const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
@@ -46,6 +47,7 @@ function createProgram(setExitCode: (code: number) => void): Command {
     bootstrapCommand(),
     keysCommand(),
     ownersCommand(),
+    usersCommand(),
     configCommand(),
     openapiCommand(),
     auditCommand(setExitCode),

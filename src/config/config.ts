@@ -31,6 +31,12 @@ export interface Config {
   database: { url: string; synchronous: "full" | "normal" };
   dataDir: string;
   refreshCooldownSeconds: number;
+  /** The most that a session may ask to be kept readable of a person's server list. */
+  serverDetail: "full" | "listed";
+  /** Where the last page of a session can lead back to, by name. */
+  returnTo: ReadonlyMap<string, string>;
+  /** The file that lists what was deleted at people's wish. */
+  erasureJournal: string;
   /** One prefix for the references of every kind of request, or null for one prefix per kind. */
   referencePrefix: string | null;
   logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
@@ -77,7 +83,8 @@ function readProcessConfig(): ConfigReading {
 }
 
 function toConfig(env: Env): Config {
-  const database = { url: env.DATABASE_URL ?? `file:${env.DATA_DIR.replace(/\/+$/, "")}/provost.db`, synchronous: env.SQLITE_SYNCHRONOUS };
+  const dataDir = env.DATA_DIR.replace(/\/+$/, "");
+  const database = { url: env.DATABASE_URL ?? `file:${dataDir}/provost.db`, synchronous: env.SQLITE_SYNCHRONOUS };
   return {
     discord: { apiBase: env.DISCORD_API_BASE, clientId: env.DISCORD_CLIENT_ID, guildIds: env.GUILD_IDS, ownerIds: env.OWNER_IDS },
     http: {
@@ -92,6 +99,9 @@ function toConfig(env: Env): Config {
     database: unprintable(database, { ...database, url: withoutPassword(database.url) }),
     dataDir: env.DATA_DIR,
     refreshCooldownSeconds: env.REFRESH_COOLDOWN_SECONDS,
+    serverDetail: env.SERVER_DETAIL,
+    returnTo: env.RETURN_TO,
+    erasureJournal: env.ERASURE_JOURNAL ?? `${dataDir}/erasures.jsonl`,
     referencePrefix: env.REFERENCE_PREFIX ?? null,
     logLevel: env.LOG_LEVEL,
     rosterStaleSeconds: env.ROSTER_STALE_SECONDS,

@@ -143,3 +143,22 @@ export function parseRateLimits(text: string): RateLimits | undefined {
   }
   return limits;
 }
+
+/** `name=address[,…]`: where people can be led back to. An address may have a path and a query. */
+export const returnAddresses = parsed(
+  "must be a comma-separated list of <name>=<address>, such as site=https://example.org/done; https unless the host is this machine",
+  parseReturnAddresses,
+);
+
+function parseReturnAddresses(text: string): ReadonlyMap<string, string> | undefined {
+  const addresses = new Map<string, string>();
+  for (const entry of text.split(",")) {
+    const [, name = "", address = ""] = /^([a-z0-9][a-z0-9_-]{0,63})=(https?:\/\/\S+)$/.exec(entry.trim()) ?? [];
+    if (addresses.has(name) || !URL.canParse(address)) return undefined;
+    const url = new URL(address);
+    const isSafe = url.protocol === "https:" || isLoopback(url.hostname);
+    if (!isSafe || url.username !== "" || url.password !== "") return undefined;
+    addresses.set(name, url.href);
+  }
+  return addresses;
+}

@@ -14,6 +14,7 @@ import {
   parseKeys,
   parseRateLimits,
   publicUrl,
+  returnAddresses,
   snowflakeList,
   wholeNumber,
 } from "./values.ts";
@@ -49,6 +50,9 @@ export const Env = z.object({
     "must be a list such as read=600/60,write=120/60 of read, write, authorize, export, failed_auth with count/seconds",
     parseRateLimits,
   ).default(defaultRateLimits),
+  SERVER_DETAIL: oneOf("full", "listed").default("full"),
+  RETURN_TO: returnAddresses.default(new Map()),
+  ERASURE_JOURNAL: z.string().optional(),
   REFRESH_COOLDOWN_SECONDS: wholeNumber(0, 604_800).default(600),
   ROSTER_STALE_SECONDS: wholeNumber(10, 86_400).default(900),
   REFERENCE_PREFIX: parsed("must be 2 to 8 capital letters", (text) => (/^[A-Z]{2,8}$/.test(text) ? text : undefined)).optional(),

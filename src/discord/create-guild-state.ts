@@ -32,6 +32,7 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
     freshness: () => link.freshness(),
     isTooOld: () => !link.isLive() && link.ageSeconds() > staleLimitSeconds,
     track: (what) => tracking.track(what),
+    forget: (userId) => record.forget(userId),
     onChange: changes.listen,
     feed: createFeed(engine, options.logger, () => clearInterval(note)),
   };

@@ -18,6 +18,7 @@ export interface GuildMirror {
   membersOf(guildId: string): Iterable<MemberState>;
   users(): Iterable<string>;
   apply(rows: GuildRows): void;
+  forget(userId: string): void;
 }
 
 export function emptyRows(): GuildRows {
@@ -50,6 +51,10 @@ export function createGuildMirror(): GuildMirror {
     memberships: (userId) => byUser.get(userId) ?? none,
     membersOf: (guildId) => byGuild.get(guildId)?.values() ?? none,
     users: () => byUser.keys(),
+    forget(userId) {
+      for (const members of byGuild.values()) members.delete(userId);
+      byUser.delete(userId);
+    },
     apply(rows) {
       for (const [id, info] of rows.guilds) guilds.set(id, info);
       for (const [id, list] of rows.roles) roles.set(id, list);

@@ -27,6 +27,8 @@ export interface GuildRecord {
   setMember(state: MemberState): void;
   /** A stored member is not in the guild any more. */
   setAbsent(guildId: string, userId: string): void;
+  /** The rows of a person were deleted: nothing of them is shown or wanted any more. */
+  forget(userId: string): void;
   /** The stored members of a guild are complete as of this time. */
   setSynced(guildId: string, at: Date): void;
   /** @param isOurs which guilds count; rows of others stay untouched and unseen */
@@ -94,6 +96,11 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
     setAbsent(guildId, userId) {
       const known = record.member(guildId, userId);
       if (known !== undefined) record.setMember({ ...known, present: false });
+    },
+    forget(userId) {
+      for (const [key, state] of wanted.members) if (state.userId === userId) wanted.members.delete(key);
+      mirror.forget(userId);
+      onCommitted({ users: [userId], everything: false });
     },
     setSynced(guildId, at) {
       const known = record.guild(guildId);

@@ -62,6 +62,8 @@ export interface GuildState {
   isTooOld(): boolean;
   /** Tell who must be stored; resolves when they were found, or when the search is queued because Discord is down. */
   track(what: Tracked): Promise<void>;
+  /** Somebody's rows were deleted: nothing is known of them until Discord tells of them again and there is a reason to store them. */
+  forget(userId: string): void;
   /** Hear of changes; null means that anything may have changed. Returns the way to stop. */
   onChange(listener: (userId: string | null) => void): () => void;
 }

@@ -5,10 +5,11 @@ import { annotated, type RouteSpec } from "./route.ts";
 
 /** @returns a check that throws an Error when an answer does not fit the schema the document promises */
 export function createAnswerCheck(spec: RouteSpec): (answer: unknown) => void {
-  const { schema, shape } = spec.success;
+  const { schema, shape, notes = z.object({}) } = spec.success;
   if (shape === "raw") return () => undefined;
   return (answer) => {
     if (spec.confirmable === true && isHeld(answer)) return;
+    if (shape === "list") notes.strict().parse((answer as Page<unknown>).notes ?? {});
     const views = shape === "list" ? (answer as Page<unknown>).data : [annotated(answer).view];
     for (const view of views) {
       const checked = schema.safeParse(view);

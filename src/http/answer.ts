@@ -70,7 +70,7 @@ function presentList(exchange: Exchange, page: Page<unknown>, status: number): R
       has_more: page.next_cursor !== null,
       ...(page.total !== undefined && { total: page.total }),
     },
-    meta: page.meta ?? { as_of: new Date(exchange.now).toISOString(), stale: false },
+    meta: { ...(page.meta ?? { as_of: new Date(exchange.now).toISOString(), stale: false }), ...page.notes },
   });
   const headers = page.next_cursor === null ? noStore : [...noStore, "Link", `<${nextAddress(exchange, page.next_cursor)}>; rel="next"`];
   return { status, type: json, body, headers };

@@ -50,10 +50,14 @@ export function successResponses(spec: RouteSpec) {
   };
 }
 
-function bodySchema({ shape, schema }: RouteSpec["success"]): z.ZodType {
+function bodySchema({ shape, schema, notes }: RouteSpec["success"]): z.ZodType {
   if (shape === "single") return z.object({ success: z.literal(true), data: schema });
-  if (shape === "list") return z.object({ success: z.literal(true), data: z.array(schema), page: PageInfo, meta: ListMeta });
+  if (shape === "list") return z.object({ success: z.literal(true), data: z.array(schema), page: PageInfo, meta: metaSchema(notes) });
   return schema;
+}
+
+function metaSchema(notes: z.ZodObject | undefined): z.ZodType {
+  return notes === undefined ? ListMeta : ListMeta.extend(notes.shape);
 }
 
 /** The example of a view in the envelope its schema has. */

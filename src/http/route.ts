@@ -76,6 +76,8 @@ export interface SuccessSpec<Kind extends Shape, View extends z.ZodType> {
   shape: Kind;
   /** Of the view, of one entry of the list, or of the whole flat body. */
   schema: View;
+  /** Of a list: further members of its `meta`. */
+  notes?: z.ZodObject;
   description: string;
   example?: unknown;
   /** Further statuses that answer the same schema, each with what it means. */

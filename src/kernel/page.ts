@@ -10,6 +10,8 @@ export interface Page<T> {
   /** Present only when the caller asked for a count. */
   total?: number;
   meta?: { as_of: string | null; stale: boolean };
+  /** Further members of `meta`, as the `notes` of the list's route describe them. */
+  notes?: Readonly<Record<string, unknown>>;
 }
 
 /** A keyset position: the sort value and the id of the last entry shown. */

@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, ran
 
 /** Encrypts small texts at rest; the first key encrypts, every key decrypts. */
 export interface Keyring {
+  /** How every text begins that was sealed with the first key; other texts can be sealed again. */
+  readonly current: string;
   /** @param context what the text belongs to (user, column, row); decrypting under another context fails */
   encrypt(plain: string, context: string): string;
   /** @throws Error when the text was changed, belongs to another context, or its key is gone */
@@ -14,6 +16,7 @@ export function createKeyring(keys: ReadonlyMap<string, Buffer>): Keyring {
   if (first === undefined) throw new Error("the key ring is empty");
   const [currentId, currentKey] = first;
   return {
+    current: `v1.${currentId}.`,
     encrypt(plain, context) {
       const iv = randomBytes(12);
       const cipher = createCipheriv("aes-256-gcm", currentKey, iv).setAAD(Buffer.from(context));
@@ -32,7 +35,7 @@ export function createKeyring(keys: ReadonlyMap<string, Buffer>): Keyring {
 }
 
 /** One 32-byte key per purpose, derived from the installation's secret, so that no two uses share a key. */
-export function deriveKey(secret: Buffer, purpose: "api-keys" | "cursors" | "servers" | "pages"): Buffer {
+export function deriveKey(secret: Buffer, purpose: "api-keys" | "cursors" | "servers" | "pages" | "people"): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), `provost/${purpose}`, 32));
 }
 

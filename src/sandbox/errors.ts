@@ -19,6 +19,7 @@ const unknownCodes = {
   Application: 10002,
   Channel: 10003,
   Guild: 10004,
+  Invite: 10006,
   Member: 10007,
   Message: 10008,
   Role: 10011,

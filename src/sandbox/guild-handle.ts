@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Guild, Member, Role, User, World } from "./model.ts";
 import { permissionBits } from "./permissions.ts";
 import { addBot, addGuildChannel, removeBot, renameGuild, setAvailable } from "./world-guilds.ts";
@@ -42,6 +43,13 @@ export function createGuildHandle(world: World, guild: Guild) {
     /** An outage of this guild alone: false begins it, true ends it. */
     setAvailable: (available: boolean) => setAvailable(world, guild, available),
     createChannel: (name: string) => addGuildChannel(world, guild, name),
+    /** Makes an invite into the guild; answers its code. */
+    createInvite(): string {
+      const code = randomBytes(5).toString("hex");
+      world.invites.set(code, guild);
+      return code;
+    },
+    revokeInvite: (code: string) => world.invites.delete(code),
     /** Permission names as in discord.js (`BanMembers`); without a position the role goes below all older ones of position 1. */
     createRole: (name: string, { permissions = [], position }: RoleOptions = {}): Role =>
       createRole(world, guild, {

@@ -102,6 +102,8 @@ export type World = {
   readonly users: Map<string, User>;
   readonly guilds: Map<string, Guild>;
   readonly channels: Map<string, Channel>;
+  /** Guilds by the codes of the invites that lead to them. */
+  readonly invites: Map<string, Guild>;
   /** Tells listeners; guild events are told only while the bot is in that guild. */
   emit(event: WorldEvent): void;
   /** Listens until the returned function is called. */

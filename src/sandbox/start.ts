@@ -15,6 +15,7 @@ import { channelRoutes } from "./rest/channels.ts";
 import { commandRoutes } from "./rest/commands.ts";
 import { guildRoutes } from "./rest/guilds.ts";
 import { interactionRoutes } from "./rest/interactions.ts";
+import { inviteRoutes } from "./rest/invites.ts";
 import { meRoutes } from "./rest/me.ts";
 import { memberRoutes } from "./rest/members.ts";
 import { roleRoutes } from "./rest/roles.ts";
@@ -50,6 +51,7 @@ export async function startServices(options: SandboxOptions) {
     ...memberRoutes(world),
     ...roleRoutes(world),
     ...banRoutes(world),
+    ...inviteRoutes(world),
     ...channelRoutes(world),
     ...commandRoutes(world),
     ...interactionRoutes(world, interactions),

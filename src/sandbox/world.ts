@@ -23,6 +23,7 @@ export function createWorld(now: () => number): World {
     users,
     guilds,
     channels: new Map(),
+    invites: new Map(),
     application: {
       id,
       name: "Sandbox Application",

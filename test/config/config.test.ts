@@ -39,6 +39,9 @@ test("the required variables alone give every default", () => {
     database: { url: "file:./data/provost.db", synchronous: "full" },
     dataDir: "./data",
     refreshCooldownSeconds: 600,
+    serverDetail: "full",
+    returnTo: new Map(),
+    erasureJournal: "./data/erasures.jsonl",
     referencePrefix: null,
     logLevel: "info",
     rosterStaleSeconds: 900,
@@ -76,8 +79,9 @@ test.each(required)("%s stops the boot when missing, empty or senseless", (name)
   }
 });
 
-/** DATA_DIR is any path. */
-const optional = variableNames.filter((name) => !(required as readonly string[]).includes(name) && name !== "DATA_DIR");
+/** Any path will do for these. */
+const paths: readonly string[] = ["DATA_DIR", "ERASURE_JOURNAL"] satisfies VariableName[];
+const optional = variableNames.filter((name) => !(required as readonly string[]).includes(name) && !paths.includes(name));
 
 test.each(optional)("%s keeps its default when empty and stops the boot when senseless", (name) => {
   const env = validEnvironment();
@@ -162,6 +166,17 @@ const wrong: Partial<Record<VariableName, string[]>> = {
     "read=1.5/60",
   ],
   REFRESH_COOLDOWN_SECONDS: ["10m", "604801"],
+  SERVER_DETAIL: ["some", "FULL", "full,listed"],
+  RETURN_TO: [
+    "https://site.example",
+    "site=http://site.example",
+    "site=https://user@site.example",
+    "site=https://a.example,site=https://b.example",
+    "Site=https://a.example",
+    "site=javascript:alert(1)",
+    "site=https://a.example,",
+    "site=https://",
+  ],
   ROSTER_STALE_SECONDS: ["0", "86401"],
   REFERENCE_PREFIX: ["acme", "A", "ABCDEFGHI", "AC-ME", "ACMÉ"],
   REQUIRE_IF_MATCH: ["1", "on"],
@@ -191,6 +206,18 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
   ["OWNER_IDS", "80351110224678912", (config) => config.discord.ownerIds, ["80351110224678912"]],
   ["DATA_DIR", "/srv/provost/", (config) => config.database.url, "file:/srv/provost/provost.db"],
   ["DATABASE_URL", "postgres://u:p@h:5432/d?sslmode=require", (config) => config.database.url, "postgres://u:p@h:5432/d?sslmode=require"],
+  ["SERVER_DETAIL", "listed", (config) => config.serverDetail, "listed"],
+  [
+    "RETURN_TO",
+    "site=https://site.example/done?from=provost, local=http://127.0.0.1:3000",
+    (config) => [...config.returnTo],
+    [
+      ["site", "https://site.example/done?from=provost"],
+      ["local", "http://127.0.0.1:3000/"],
+    ],
+  ],
+  ["ERASURE_JOURNAL", "/srv/kept/erasures.jsonl", (config) => config.erasureJournal, "/srv/kept/erasures.jsonl"],
+  ["DATA_DIR", "/srv/provost/", (config) => config.erasureJournal, "/srv/provost/erasures.jsonl"],
   ["HOST", "::", (config) => config.http.host, "::"],
   ["HOST", "mod.internal", (config) => config.http.host, "mod.internal"],
   ["PORT", "0", (config) => config.http.port, 0],
@@ -237,7 +264,7 @@ test("a token of the sandbox is sent to this machine only", () => {
 test("no line repeats what a variable holds", () => {
   for (const name of variableNames) {
     const lines = linesOf({ ...validEnvironment(), [name]: "/hunter2?hunter2" });
-    if (name !== "DATA_DIR") expect(lines).toHaveLength(1);
+    if (!paths.includes(name)) expect(lines).toHaveLength(1);
     expect(lines.join()).not.toContain("hunter2");
   }
 });

@@ -40,6 +40,8 @@ beforeAll(async () => {
     type: "punishment",
     website_id: request.body.id,
     code: "rate_limited",
+    match_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
+    link_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
   };
   cast = {
     owner,

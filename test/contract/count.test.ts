@@ -10,7 +10,9 @@ import { authorize, shareWorld } from "./world.ts";
 
 const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
 const places: Record<string, string> = {};
-const place = (path: string): string => path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[name] ?? "");
+/** `id` stands for another thing in each room. */
+const place = (path: string): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[`${path.split("/")[1] ?? ""}.${name}`] ?? places[name] ?? "");
 
 /** One owner, two moderators, a person in three servers of which two are listed, and a confidential investigation. */
 interface Cast {
@@ -40,6 +42,10 @@ beforeAll(async () => {
   const made = [];
   for (const record of records) made.push(await world.post("/blacklist", record, { actor: owner }));
   const id: string = made[0]?.body.data.id;
+  const basis = [{ type: "admission", note: "Said so." }];
+  const linkWith = (userId: string) => ({ user_id: userId, confidence: "probable", kind: "declared_alt", basis });
+  for (const { id: other } of [requester, outsider])
+    made.push(await world.post(`/users/${person.id}/links`, linkWith(other), { actor: owner }));
   const changed = await world.patch(`/blacklist/${id}`, { tags: ["raid"] }, { actor: owner });
   const investigation = { subject: { kind: "user", id: freshId() }, allegation: "Shared internal screenshots.", confidential: true };
   const filed = [];
@@ -50,13 +56,29 @@ beforeAll(async () => {
     ["investigation", investigation],
   ] as const)
     filed.push(await world.post(`/workflows/${kind}`, body, { actor: requester }));
-  expect([...made, changed, ...filed].map(({ status }) => status)).toEqual([201, 201, 201, 200, 201, 201, 201, 201]);
+  expect([...made, changed, ...filed].map(({ status }) => status)).toEqual([201, 201, 201, 201, 201, 200, 201, 201, 201, 201]);
   await world.makeKey(["staff.read"]);
   const grant = { overrides: [{ key: "staff.suspend", effect: "allow", reason: "on call tonight" }] };
   for (const { id: userId } of [requester, outsider])
     expect((await world.patch(`/permissions/users/${userId}`, grant, { actor: owner })).status).toBe(202);
-  Object.assign(places, { discord_user_id: person.id, id });
+  Object.assign(places, { discord_user_id: person.id, id, "servers.id": await registerServers(owner) });
 });
+
+/** Three servers, one of them party of two agreements. Answers its id. */
+async function registerServers(actor: User): Promise<string> {
+  const { registry, database } = shared.world.app;
+  const ids = [freshId(), freshId(), freshId()];
+  for (const [index, serverId] of ids.entries()) {
+    const status = index === 0 ? "known" : "partner";
+    expect((await shared.world.post("/servers", { id: serverId, status }, { actor })).status).toBe(201);
+  }
+  const [first = "", ...others] = ids;
+  for (const other of others) {
+    const draft = { serverIds: [first, other], covers: "both", coolingOffDays: 30, createdBy: null, permission: "system.act" } as const;
+    await database.write(systemCall("cli", uuid7()), (tx) => registry.createAgreementWithin(tx, draft));
+  }
+  return first;
+}
 
 const roles = Object.keys(ladder).length;
 const lists: [path: string, filter: string, total: number][] = [
@@ -70,9 +92,16 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/blacklist", "", 3],
   ["/blacklist", "kind=server", 2],
   ["/blacklist/{id}/history", "", 2],
+  ["/servers", "", 3],
+  ["/servers", "status=partner", 2],
+  ["/servers/{id}/agreements", "", 2],
   ["/users/{discord_user_id}/servers", "", 3],
   ["/users/{discord_user_id}/matches", "", 3],
   ["/users/{discord_user_id}/matches", "kind=server_blacklist", 2],
+  ["/users/{discord_user_id}/links", "", 2],
+  ["/users/{discord_user_id}/links", "status=all&confidence=probable", 2],
+  ["/users/{discord_user_id}/timeline", "kind=blacklist", 2],
+  ["/users/{discord_user_id}/timeline", "kind=blacklist,link", 4],
   ["/workflows", "", 4],
   ["/workflows", "type=punishment", 2],
   ["/workflows", "type=punishment&sort=created_at", 2],

@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import type { Answer, AskOptions } from "../support/world.ts";
 import type { Schema } from "./document.ts";
-import { document, documentedRoutes, filing, freshExample } from "./document.ts";
+import { document, documentedRoutes, filing, freshExample, freshId } from "./document.ts";
 import { createJudge } from "./judge.ts";
 import { authorize, shareWorld } from "./world.ts";
 
@@ -78,17 +78,22 @@ test("every route, asked as it should be and by all who should not, answers only
   const [person, bystander] = [world.member(), await world.staff("moderator")];
   await authorize(world, viewer, { by: owner });
   const record = await world.post("/blacklist", { kind: "user", subject_id: person.id }, { actor: owner });
+  await world.post("/blacklist", { kind: "server", subject_id: world.guild.id }, { actor: owner });
   const made = await world.post("/workflows/punishment", filing("punishment"), { actor: viewer });
   expect(made.status).toBe(403);
   const request = await world.post("/workflows/poach", filing("poach"), { actor: viewer });
   const grant = (key: string) => ({ overrides: [{ key, effect: "allow", reason: "on call tonight" }] });
   const hold = async (key: string): Promise<string> =>
     (await world.patch(`/permissions/users/${bystander.id}`, grant(key), { actor: other })).body.data.id;
+  const basis = [{ type: "admission", note: "Said so." }];
+  const link = { user_id: person.id, confidence: "probable", kind: "declared_alt", basis };
+  const linked = await world.post(`/users/${viewer.id}/links`, link, { actor: owner });
   const { body: key } = await world.post("/keys", { name: "toured", scopes: ["staff.read"] }, { actor: owner });
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */
   const ids = Object.entries({
     "/blacklist": record.body.data.id,
     "/keys": key.data.id,
+    "/servers": (await world.post("/servers", { id: freshId() }, { actor: owner })).body.data.id,
     "/confirmations": await hold("staff.suspend"),
     "/confirmations/{id}/decline": await hold("blacklist.create"),
   }).toSorted(([a], [b]) => b.length - a.length);
@@ -99,8 +104,20 @@ test("every route, asked as it should be and by all who should not, answers only
     code: "rate_limited",
     type: "poach",
     website_id: request.body.id,
+    link_id: linked.body.data.id,
+    match_id: (await world.get(`/users/${viewer.id}/matches?kind=server_blacklist`, { actor: owner })).body.data[0].id,
   };
-  const none = { discord_user_id: "1", key: "none", role_key: "none", id: "BL-999999", type: "poach", website_id: "none", code: "none" };
+  const none = {
+    link_id: "none",
+    match_id: "none",
+    discord_user_id: "1",
+    key: "none",
+    role_key: "none",
+    id: "BL-999999",
+    type: "poach",
+    website_id: "none",
+    code: "none",
+  };
   const fill = (path: string, values: Record<string, string>) =>
     path.replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
       whole === "{id}" && path.startsWith("/workflows") ? (values["website_id"] ?? "") : (values[name] ?? idOf(path)),
@@ -119,7 +136,9 @@ test("every route, asked as it should be and by all who should not, answers only
       seen.set(route.operation.operationId, (seen.get(route.operation.operationId) ?? new Set()).add(answer.status));
       return answer;
     };
-    for (const caller of callers) await ask(fill(route.path, real), caller);
+    // Present staff are not redacted.
+    const about = route.operation.operationId === "redactUser" ? { ...real, discord_user_id: person.id } : real;
+    for (const caller of callers) await ask(fill(route.path, about), caller);
     await ask(fill(route.path, none), { actor: other });
     await ask(`${fill(route.path, real)}?nonsense=1&limit=0`, { actor: other });
     await ask(fill(route.path, real), { actor: other, headers: { accept: "image/png", "api-version": "1" } });

@@ -19,6 +19,11 @@ beforeAll(async () => {
   await authorize(world, person, { by: owner });
   const record = await world.post("/blacklist", { kind: "user", subject_id: person.id }, { actor: owner });
   const request = await world.post("/workflows/punishment", filing("punishment"), { actor: requester });
+  const basis = [{ type: "admission", note: "Said so." }];
+  const link = { user_id: requester.id, confidence: "probable", kind: "declared_alt", basis };
+  const linked = await world.post(`/users/${person.id}/links`, link, { actor: owner });
+  const [match] = (await world.get(`/users/${person.id}/matches`, { actor: owner })).body.data;
+  Object.assign(places, { link_id: linked.body.data.id, match_id: match.id });
   Object.assign(places, { discord_user_id: person.id, id: record.body.data.id, website_id: request.body.id });
 });
 

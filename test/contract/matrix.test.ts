@@ -84,9 +84,9 @@ function wordsFor({ method }: PolicyRoute, { status, headers, text }: Answered):
 /** The class of the limit that an answer was counted against. */
 const limitOf = ({ headers }: Answered): string | undefined => /^"(\w+)"/.exec(headers["ratelimit-policy"]?.toString() ?? "")?.[1];
 
-/** Every row but those that follow Discord by themselves. */
+/** Every row but those that follow Discord by themselves, and those that remember who looked at what. */
 async function writtenRows(world: World): Promise<Record<string, string[]>> {
-  const { Guild: _guilds, GuildRole: _roles, GuildMember: _members, ...rows } = await everyRow(world);
+  const { Guild: _guilds, GuildRole: _roles, GuildMember: _members, DataRead: _reads, ...rows } = await everyRow(world);
   return rows;
 }
 

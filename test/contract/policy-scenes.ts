@@ -40,6 +40,8 @@ interface Ground {
   recruitment: string;
   listing: string;
   confirmation: string;
+  /** Another account of the rogue, listed. */
+  alias: string;
 }
 
 /** Write every record the scenes show. */
@@ -62,6 +64,15 @@ export async function createGround(world: World, people: readonly Person[]): Pro
   const recruitment = await file("recruitment", application, [owner]);
   const listing = await file("blacklist-server", server, [admin, owner]);
 
+  const harbour = freshId();
+  await accept(world.post("/servers", { id: harbour }, { actor: owner }));
+  const registered = { id: quarry.id, note: "Not to be trusted.", invite_code: "quarry", owner_user_id: rogue.id };
+  await accept(world.post("/servers", registered, { actor: owner }));
+  await accept(world.patch(`/servers/${quarry.id}`, { status: "merged", merged_into: harbour }, { actor: owner }));
+  const alias = freshId();
+  await accept(world.post("/blacklist", { kind: "user", subject_id: alias }, { actor: owner }));
+  const link = { user_id: alias, confidence: "confirmed", kind: "declared_alt", basis: [{ type: "admission", note: "Said so." }] };
+  await accept(world.post(`/users/${rogue.id}/links`, link, { actor: owner }));
   const secret = { reason_internal: "For few eyes.", exempt_user_ids: [rogue.id] };
   await accept(world.patch("/blacklist/BL-000001", secret, { actor: owner }));
   const hours = { timezone: "UTC", quiet_hours: [{ from: "22:00", to: "07:00" }] };
@@ -71,7 +82,7 @@ export async function createGround(world: World, people: readonly Person[]): Pro
   await accept(world.patch(`/permissions/users/${helper}`, { overrides: [entry] }, { actor: owner }));
   const grave = { key: "staff.suspend", effect: "allow", reason: "Covers for a colleague." };
   const held = await accept(world.patch(`/permissions/users/${helper}`, { overrides: [grave] }, { actor: admin }));
-  return { owner, quarry: quarry.id, rogue, helper, suspended, recruitment, listing, confirmation: held.body.data.id };
+  return { owner, quarry: quarry.id, rogue, helper, suspended, recruitment, listing, confirmation: held.body.data.id, alias };
 }
 
 const word = { decision: "approve", reason: "Clear enough.", reason_internal: "For the deciders." };
@@ -80,7 +91,7 @@ const first = (body: Body): Body => body.data[0];
 
 /** Every resource with fields that are not for all of its readers. */
 export function scenesOf(ground: Ground): Scene[] {
-  const { owner, quarry, rogue, helper, suspended, recruitment, listing, confirmation } = ground;
+  const { owner, quarry, rogue, helper, suspended, recruitment, listing, confirmation, alias } = ground;
   const read = (resource: string, route: string, path: string, pick = data): Scene => {
     return { resource, route: `GET ${route}`, ask: (world, caller) => world.get(path, caller), pick };
   };
@@ -97,6 +108,12 @@ export function scenesOf(ground: Ground): Scene[] {
       pick: (body) => body.data.servers[0].records[0],
     },
     {
+      resource: "CheckedRecord",
+      route: "POST /blacklist/check",
+      ask: (world, caller) => world.post("/blacklist/check", { user_ids: [alias] }, caller),
+      pick: (body) => body.data.users[0].records[0],
+    },
+    {
       ...read("Confirmation", "/confirmations/{id}", `/confirmations/${confirmation}`),
       isAsked: (caller) => holds(caller, "audit.read"),
       dependsOn: ["audit.read", "permissions.users.manage", "staff.suspend"],
@@ -104,10 +121,15 @@ export function scenesOf(ground: Ground): Scene[] {
     },
     { ...read("Health", "/health", "/health", (body) => body), isSilent: true },
     read("Match", "/users/{discord_user_id}/matches", `/users/${rogue.id}/matches?kind=server_blacklist`, first),
+    read("Match", "/users/{discord_user_id}/matches", `/users/${rogue.id}/matches?kind=alt_of_blacklisted`, first),
+    read("Server", "/servers/{id}", `/servers/${quarry}`),
+    read("Server", "/servers", `/servers?q=${quarry}`, first),
     { ...read("StaffProfile", "/staff/{discord_user_id}/profile", `/staff/${helper}/profile`), about: helper },
     { ...read("UserPermissions", "/permissions/users/{discord_user_id}", `/permissions/users/${helper}`), about: helper },
     { ...read("UserPermissions", "/permissions/users/{discord_user_id}", `/permissions/users/${suspended}`), about: suspended },
-    read("UserServer", "/users/{discord_user_id}/servers", `/users/${rogue.id}/servers`, first),
+    read("UserServer", "/users/{discord_user_id}/servers", `/users/${rogue.id}/servers`, (body) =>
+      body.data.find(({ server }: Body) => server.id === quarry),
+    ),
     { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/recruitment/${recruitment}`), type: "recruitment" },
     { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/blacklist-server/${listing}`), type: "blacklist-server" },
     { ...read("Workflow", "/workflows", "/workflows?type=blacklist-server", first), type: "blacklist-server" },

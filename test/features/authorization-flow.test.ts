@@ -1,6 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
+import { webCall } from "../../src/features/authorization/authorization.policy.ts";
+import { systemCall } from "../../src/kernel/call.ts";
 import { answerAtDiscord, createWorld, press, visit } from "./authorization.setup.ts";
 import type { World } from "./authorization.setup.ts";
 
@@ -162,7 +164,45 @@ describe("every other ending has its page and leaves nothing behind", () => {
     await storedNothing(world);
     const [session] = await world.database.read.authorizationSession.findMany();
     expect(session).toMatchObject({ status: "failed", failure: "wrong_account" });
-    expect(JSON.stringify(await world.database.read.auditPayload.findMany())).not.toContain(eve.id);
+    const { read } = world.database;
+    const stored = [await read.auditPayload.findMany(), await read.authorizationSession.findMany(), await read.outboxEvent.findMany()];
+    expect(
+      JSON.stringify([...stored, await read.tokenRevocation.findMany()], (_, value) => (typeof value === "bigint" ? "" : value)),
+    ).not.toContain(eve.id);
+  });
+
+  test("another account: whoever asked learns it from the status and from the event; the person's own status does not say it", async () => {
+    const world = await createWorld();
+    const ann = world.sandbox.createUser("ann");
+    const eve = world.sandbox.createUser("eve");
+    await world.sandbox.as(eve).authorize(await world.session(ann), { approve: true });
+    const [session] = await world.database.read.authorizationSession.findMany();
+    const view = (await world.get(`/users/${ann.id}/authorization`)).body.data;
+    expect(view).toMatchObject({ status: "none", last_session: { id: session?.id, status: "failed", failure: "wrong_account" } });
+    expect(view.last_session.ended_at).toBe(session?.endedAt?.toISOString());
+    expect(await world.events()).toEqual([
+      { type: "authorization.failed", user_id: ann.id, session_id: session?.id, failure: "wrong_account" },
+    ]);
+    expect(await world.actions()).toEqual(["authorization_session.create", "authorization_session.fail"]);
+    const own = await world.rooms.authorization.get(webCall("own", ann.id), ann.id);
+    expect(own).not.toHaveProperty("last_session");
+    expect((await world.get(`/users/${eve.id}/authorization`)).body.data).toMatchObject({ status: "none" });
+  });
+
+  test("each ending is told to those who follow along, with the session it ended", async () => {
+    const world = await createWorld();
+    const [ann, ben, eve] = [world.sandbox.createUser("ann"), world.sandbox.createUser("ben"), world.sandbox.createUser("eve")];
+    await world.grant(ann);
+    await world.sandbox.as(ben).authorize(await world.session(ben), { approve: false });
+    await world.session(eve, { ttl_minutes: 5 });
+    world.clock.forward(301);
+    await world.rooms.authorization.sweep(systemCall("job", "sweep"));
+    const sessions = await world.database.read.authorizationSession.findMany({ orderBy: { createdAt: "asc" } });
+    expect(await world.events()).toEqual([
+      { type: "authorization.granted", user_id: ann.id, session_id: sessions[0]?.id },
+      { type: "authorization.declined", user_id: ben.id, session_id: sessions[1]?.id },
+      { type: "authorization.expired", user_id: eve.id, session_id: sessions[2]?.id },
+    ]);
   });
 
   test("expired before the button and before the way back", async () => {
@@ -352,7 +392,7 @@ describe("opening a session", () => {
   test.each([
     [{}, "/discord_user_id"],
     [{ discord_user_id: 80351110224678 }, "/discord_user_id"],
-    [{ discord_user_id: "80351110224678912", detail: "listed" }, "/detail"],
+    [{ discord_user_id: "80351110224678912", detail: "some" }, "/detail"],
     [{ discord_user_id: "80351110224678912", return_to: "https://evil.example" }, "/return_to"],
     [{ discord_user_id: "80351110224678912", ttl_minutes: 61 }, "/ttl_minutes"],
     [{ discord_user_id: "80351110224678912", scopes: ["bot"] }, "/scopes/0"],
@@ -363,6 +403,66 @@ describe("opening a session", () => {
     expect(answer.status).toBe(422);
     expect(answer.body.errors[0].pointer).toBe(pointer);
     expect(await world.database.read.authorizationSession.count()).toBe(0);
+  });
+
+  test("the detail is the installation's own unless told, never more, and goes along with the grant", async () => {
+    const world = await createWorld({ serverDetail: "listed" });
+    const ann = world.sandbox.createUser("ann");
+    const refused = await world.post("/authorize/sessions", { discord_user_id: ann.id, detail: "full" }, { actor: staffId });
+    expect(refused.status).toBe(422);
+    expect(refused.body.errors).toEqual([
+      { pointer: "/detail", in: "body", code: "not_offered", detail: "This installation keeps listed servers only." },
+    ]);
+    expect(await world.database.read.authorizationSession.count()).toBe(0);
+    await world.grant(ann);
+    expect(await world.database.read.authorizationSession.findMany()).toMatchObject([{ detail: "listed", status: "authorized" }]);
+    expect(await world.database.read.authorization.findMany()).toMatchObject([{ detail: "listed" }]);
+    await world.restart({ serverDetail: "full" });
+    const ben = world.sandbox.createUser("ben");
+    await world.grant(ben, { detail: "listed" });
+    await world.grant(ann);
+    const details = await world.database.read.authorization.findMany({ select: { userId: true, detail: true } });
+    expect(new Map(details.map(({ userId, detail }) => [userId, detail]))).toEqual(
+      new Map([
+        [ann.id, "full"],
+        [ben.id, "listed"],
+      ]),
+    );
+  });
+
+  test("what stays readable of the servers follows the detail, also once the operator asks for less", async () => {
+    const world = await createWorld();
+    const ann = world.sandbox.createUser("ann");
+    world.sandbox.createGuild({ name: "Somewhere", withBot: false }).addMember(ann);
+    const readable = async () => (await world.database.read.userServer.findMany()).map(({ details }) => details !== null);
+    await world.grant(ann, { detail: "listed" });
+    expect(await readable()).toEqual([false]);
+    await world.grant(ann);
+    expect(await readable()).toEqual([true]);
+    await world.restart({ serverDetail: "listed" });
+    expect((await world.post(`/users/${ann.id}/refresh`, {}, { actor: staffId })).status).toBe(200);
+    expect(await readable()).toEqual([false]);
+  });
+
+  test("a return address is stored by its name; an unknown one is told which there are", async () => {
+    const world = await createWorld();
+    const body = { discord_user_id: "80351110224678912", return_to: "site", locale: "pt-BR" };
+    expect((await world.post("/authorize/sessions", body, { actor: staffId })).status).toBe(201);
+    expect(await world.database.read.authorizationSession.findMany()).toMatchObject([{ returnTo: "site", locale: "pt-BR" }]);
+    const refused = await world.post("/authorize/sessions", { ...body, return_to: "shop" }, { actor: staffId });
+    expect(refused.body.errors).toMatchObject([{ code: "unknown_return_to", detail: "The return addresses here are: site." }]);
+    expect(await world.database.read.authorizationSession.count()).toBe(1);
+  });
+
+  test("a person whose data was redacted is not asked again", async () => {
+    const world = await createWorld();
+    const ann = world.sandbox.createUser("ann");
+    await world.database.write(systemCall("job", "redact"), (tx) => world.rooms.erasures.note(tx, "suppression", ann.id));
+    const refused = await world.post("/authorize/sessions", { discord_user_id: ann.id }, { actor: staffId });
+    expect(refused.status).toBe(409);
+    expect(refused.body).toMatchObject({ code: "invalid_transition", from: "redacted", action: "authorize", allowed: [] });
+    expect(await world.database.read.authorizationSession.count()).toBe(0);
+    expect(await world.actions()).toEqual([]);
   });
 
   test("a caller without the permission, or without an acting user, changes nothing", async () => {

@@ -112,6 +112,7 @@ describe("a refresh", () => {
     expect((await world.get(`/users/${ann.id}/servers`)).status).toBe(409);
     expect(world.sandbox.exchanges.length).toBe(calls);
     expect((await world.actions()).filter((action) => action === "authorization.lose")).toHaveLength(1);
+    expect((await world.events()).at(-1)).toEqual({ type: "authorization.expired", user_id: ann.id, status: "reauthorization_required" });
     await world.grant(ann);
     expect((await world.get(`/users/${ann.id}/authorization`)).body.data.status).toBe("active");
   });
@@ -200,7 +201,10 @@ describe("the status", () => {
     expect(await status()).toBe("expired");
     expect((await world.get(`/users/${ann.id}/servers`)).status).toBe(409);
     const swept = await world.rooms.authorization.sweep(systemCall("job", "sweep"));
-    expect(swept).toEqual({ sessions_expired: 0, sessions_deleted: 1, grants_expired: 1 });
+    const nothing = { revocations_told: 0, grants_refreshed: 0 };
+    expect(swept).toEqual({ sessions_expired: 0, sessions_deleted: 1, grants_expired: 1, ...nothing });
+    expect(await world.database.read.tokenRevocation.count()).toBe(0);
+    expect((await world.events()).at(-1)).toEqual({ type: "authorization.expired", user_id: ann.id });
     expect(await storedTokens(world, ann)).toMatchObject({ status: "expired", accessToken: null, refreshToken: null });
     expect(await world.database.read.userServer.count()).toBe(0);
     expect(world.sandbox.revokedTokens).toHaveLength(1);

@@ -3,6 +3,7 @@ import pino from "pino";
 import { onTestFinished } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/database.ts";
+import type { DiscordOAuth } from "../../src/discord/oauth.ts";
 import { createDiscordOAuth } from "../../src/discord/oauth.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { authorizationPages } from "../../src/features/authorization/authorization.pages.ts";
@@ -14,6 +15,8 @@ import { intelligenceRoutes } from "../../src/features/intelligence/intelligence
 import { createIntelligence } from "../../src/features/intelligence/intelligence.service.ts";
 import type { MatchRecord } from "../../src/features/intelligence/match-record.ts";
 import { recordOf } from "../../src/features/intelligence/matches.store.ts";
+import { createSignIn } from "../../src/features/privacy/sign-in.service.ts";
+import type { Standing } from "../../src/features/permissions/standing.ts";
 import { knownPermissions } from "../../src/features/permissions/catalog.ts";
 import { createHttpApp } from "../../src/http/app.ts";
 import type { Authenticate } from "../../src/http/caller.ts";
@@ -21,9 +24,10 @@ import type { Actor } from "../../src/kernel/call.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import { createKeyring, deriveKey, keyedHash } from "../../src/kernel/secrets.ts";
+import { createKeyring, deriveKey } from "../../src/kernel/secrets.ts";
 import type { Sandbox, User } from "../../src/sandbox/index.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
+import { createNeighbours } from "../support/rooms.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 /** A clock a test can move. */
@@ -72,31 +76,54 @@ const authenticate: Authenticate = ({ presented, actingUser, requestId }) => {
   return { call, client: { id: client.id, keyId: "key", expiresAt: new Date("2099-01-01") } };
 };
 
-type Secrets = { secretKey: Buffer; encryptionKey: Buffer };
+interface Settings {
+  secretKey: Buffer;
+  /** The first encrypts. */
+  encryptionKeys: ReadonlyMap<string, Buffer>;
+  serverDetail: "full" | "listed";
+  /** Answers of Discord wait for this before anything is made of them. */
+  gate: { opened: Promise<void> };
+}
 
-function createRooms(database: Database, sandbox: Sandbox, { secretKey, encryptionKey }: Secrets, clock: Clock, publicUrl: () => string) {
+/** Calls whose answers a test can keep waiting. */
+function gated(oauth: DiscordOAuth, { gate }: Settings): DiscordOAuth {
+  const later = async <T>(answer: Promise<T>): Promise<T> => {
+    await answer;
+    await gate.opened;
+    return answer;
+  };
+  return { ...oauth, refresh: (token) => later(oauth.refresh(token)), guilds: (token) => later(oauth.guilds(token)) };
+}
+
+function createRooms(database: Database, sandbox: Sandbox, settings: Settings, clock: Clock, publicUrl: () => string) {
+  const { secretKey, serverDetail } = settings;
   const { DISCORD_API_BASE: apiBase, DISCORD_CLIENT_ID: clientId, DISCORD_CLIENT_SECRET: clientSecret } = sandbox.env();
-  const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret, clock });
-  const keyring = createKeyring(new Map([["k1", encryptionKey]]));
+  const oauth = gated(createDiscordOAuth({ apiBase, clientId, clientSecret, clock }), settings);
+  const keyring = createKeyring(settings.encryptionKeys);
   const cursors = createCursors(deriveKey(secretKey, "cursors"));
   const audit = createAuditService({ database, cursors });
   const grants = createGrantsService({ read: database.read, clock });
-  const serversKey = deriveKey(secretKey, "servers");
-  const intelligence = createIntelligence({ database, guildState, grants, keyring, cursors, clock, serversKey, isStaff: () => false });
+  const neighbours = createNeighbours({ database, clock, serversKey: deriveKey(secretKey, "servers") });
+  const standing = { of: () => ({ isStaff: false, rank: 0 }) as Standing };
+  const isStaff = () => false;
+  const ground = { database, audit, clock, keyring, ...neighbours };
+  const intelligence = createIntelligence({ ...ground, guildState, standing, grants, cursors, isStaff });
   const pagesKey = deriveKey(secretKey, "pages");
+  const returnTo = new Map([["site", "https://site.example/done"]]);
   const authorization = createAuthorizationService({
-    database,
-    audit,
-    oauth,
-    keyring,
+    ...ground,
     ...intelligence,
-    clock,
+    oauth,
+    serverDetail,
+    returnTo,
     publicUrl,
     pagesKey,
     cooldownSeconds: 600,
   });
   const pages = authorizationPages({
     authorization,
+    signIn: createSignIn({ database, oauth, keyring, clock, publicUrl }),
+    returnTo,
     names: createConsentNames({ read: database.read, guildState }),
     publicUrl,
     discordOrigin: oauth.origin,
@@ -104,8 +131,10 @@ function createRooms(database: Database, sandbox: Sandbox, { secretKey, encrypti
   return {
     audit,
     authorization,
+    keyring,
+    erasures: neighbours.erasures,
     ...intelligence,
-    hashOf: (id: string) => keyedHash(serversKey, id),
+    hashOf: neighbours.hashOf,
     routes: [...authorizationRoutes(authorization), ...intelligenceRoutes(intelligence)],
     pages,
   };
@@ -136,16 +165,21 @@ async function serve(rooms: Pick<ReturnType<typeof createRooms>, "routes" | "pag
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
 /** Both rooms behind their real doors, on a fresh database, against a sandbox of Discord. */
-export async function createWorld() {
+export async function createWorld({ serverDetail = "full" }: Partial<Pick<Settings, "serverDetail">> = {}) {
   const sandbox = await createSandbox();
   const clock = createClock();
-  const secrets = { secretKey: randomBytes(32), encryptionKey: randomBytes(32) };
+  const settings: Settings = {
+    secretKey: randomBytes(32),
+    encryptionKeys: new Map([["k1", randomBytes(32)]]),
+    serverDetail,
+    gate: { opened: Promise.resolve() },
+  };
   const test = await createTestDatabase({ clock });
   const log: string[] = [];
   let { database } = test;
   let url = "";
   const begin = async () => {
-    const rooms = createRooms(database, sandbox, secrets, clock, () => url);
+    const rooms = createRooms(database, sandbox, settings, clock, () => url);
     await rooms.matches.load();
     const server = await serve(rooms, clock, log, url === "" ? 0 : Number(new URL(url).port));
     url = `http://127.0.0.1:${server.port}`;
@@ -205,8 +239,26 @@ export async function createWorld() {
     },
     /** Store a record and match it in one transaction, as the blacklist does. */
     record: (change: Partial<MatchRecord> & Pick<MatchRecord, "kind" | "subjectId">) => storeRecord(world.database, running.rooms, change),
+    delete: (path: string, body?: unknown, options?: Ask) => ask("DELETE", path, body, options),
+    get encryptionKeys() {
+      return settings.encryptionKeys;
+    },
+    /** From now on what Discord answers is kept waiting, until the returned function is called. */
+    holdDiscord(): () => void {
+      let open = (): void => undefined;
+      settings.gate.opened = new Promise((resolve) => {
+        open = resolve;
+      });
+      return open;
+    },
+    /** What was told to those who follow along, without who may be told. */
+    events: async () =>
+      (await database.read.outboxEvent.findMany({ orderBy: { seq: "asc" } }))
+        .filter(({ type }) => type.startsWith("authorization."))
+        .map(({ type, data }) => ({ type, ...(data as Record<string, unknown>) })),
     /** The service stops and starts again on the same database, at the same address. */
-    async restart() {
+    async restart(changed: Partial<Pick<Settings, "encryptionKeys" | "serverDetail">> = {}) {
+      Object.assign(settings, changed);
       await running.server.close();
       await database.close();
       database = await openDatabase({ url: test.url, synchronous: "normal", clock });

@@ -74,6 +74,36 @@ describe("the whole service", () => {
     expect((await world.get(`/users/${ann.id}/matches`, { actor: ann })).body.code).toBe("acting_user_not_staff");
   });
 
+  test("a grant is taken back by the member or by a senior, and not by a moderator or another member", async () => {
+    const world = await createWorld();
+    const moderator = await world.staff("moderator");
+    const senior = await world.staff("senior");
+    const [ann, ben] = [world.member("ann"), world.member("ben")];
+    const grant = async () => {
+      const { url } = (await world.post("/authorize/sessions", { discord_user_id: ann.id }, { actor: moderator })).body;
+      await world.sandbox.as(ann).authorize(url, { approve: true });
+    };
+    const path = `/users/${ann.id}/authorization`;
+    await grant();
+    expect((await world.delete(path, undefined, { actor: moderator })).body).toMatchObject({ status: 403, required: "authorize.revoke" });
+    expect((await world.delete(path, undefined, { actor: ben })).body.code).toBe("acting_user_not_staff");
+    expect((await world.delete(path, undefined, {})).body.code).toBe("acting_user_required");
+    const limited = await world.makeKey(["users.authorization.read"]);
+    expect((await world.delete(path, undefined, { actor: ann, key: limited })).body).toMatchObject({ status: 403, missing_in: "key" });
+    expect((await world.get(path, { actor: ann })).body.data.status).toBe("active");
+    const own = await world.delete(path, { reason: "I left." }, { actor: ann });
+    expect(own.body.data.status).toBe("revoked");
+    expect(own.body.data).not.toHaveProperty("last_session");
+    await grant();
+    expect((await world.delete(path, { reason: "x".repeat(1001) }, { actor: senior })).body.errors).toMatchObject([{ pointer: "/reason" }]);
+    expect((await world.delete(path, { because: "x" }, { actor: senior })).body.errors).toMatchObject([{ code: "unknown_field" }]);
+    const taken = await world.delete(path, undefined, { actor: senior });
+    expect(taken.body.data).toMatchObject({ status: "revoked", last_session: { status: "authorized" } });
+    expect(await world.app.database.read.userServer.count()).toBe(0);
+    expect(await world.app.database.read.erasure.count({ where: { kind: "revocation" } })).toBe(2);
+    expect(world.sandbox.revokedTokens).toHaveLength(2);
+  });
+
   test("staff match a record about themselves without a grant", async () => {
     const world = await createWorld();
     const owner = await world.staff("owner");

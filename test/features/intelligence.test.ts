@@ -1,3 +1,6 @@
+import { createAuditService } from "../../src/features/audit/audit.service.ts";
+import type { Standing } from "../../src/features/permissions/standing.ts";
+import { createNeighbours } from "../support/rooms.ts";
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
@@ -198,7 +201,9 @@ function createRooms(database: Database) {
     keyring,
     cursors: createCursors(key),
     clock,
-    serversKey: key,
+    audit: createAuditService({ database, cursors: createCursors(key) }),
+    standing: { of: () => ({ isStaff: false, rank: 0 }) as Standing },
+    ...createNeighbours({ database, clock, serversKey: key }),
   };
   return createIntelligence({ ...deps, isStaff: (userId) => userId === people[2] });
 }

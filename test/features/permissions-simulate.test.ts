@@ -37,6 +37,7 @@ function guildStateOf(members: ReadonlyMap<string, readonly MemberState[]>): Gui
     freshness: () => ({ stale: false, asOf: null, ageSeconds: 0 }),
     isTooOld: () => false,
     track: () => Promise.resolve(),
+    forget: () => undefined,
     onChange: () => () => undefined,
   };
 }

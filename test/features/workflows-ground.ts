@@ -1,3 +1,5 @@
+import type { Standing } from "../../src/features/permissions/standing.ts";
+import { createNeighbours } from "../support/rooms.ts";
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
@@ -63,18 +65,33 @@ export async function createGround(options: { filing?: { perHour: number; openPe
   const keyring = createKeyring(new Map([["test", randomBytes(32)]]));
   const audit = createAuditService({ database, cursors });
   const grants = createGrantsService({ read: database.read, clock });
+  const neighbours = createNeighbours({ database, clock, serversKey });
   const { matches } = createIntelligence({
+    ...neighbours,
     database,
+    audit,
+    standing: { of: (userId) => standing.of(userId) as unknown as Standing },
     guildState,
     grants,
     keyring,
     cursors,
     clock,
-    serversKey,
     isStaff: (id) => standing.of(id).isStaff,
   });
   const blacklist = createBlacklistService({ database, audit, matches, standing, cursors, clock, serversKey });
-  const workflows = createWorkflowsService({ database, audit, blacklist, guildState, standing, cursors, clock, ...options });
+  const workflows = createWorkflowsService({
+    database,
+    audit,
+    blacklist,
+    agreements: { createAgreementWithin: () => Promise.resolve(null) },
+    guildState,
+    standing,
+    reach: neighbours.reach,
+    matches,
+    cursors,
+    clock,
+    ...options,
+  });
 
   const callOf = (asking: Asking): Call => ({
     client: { id: "client", name: "client", allows: createScopes((asking.scopes ?? "*").split(",")) },

@@ -96,6 +96,7 @@ async function recordedRun() {
   await message.delete();
   for (const path of ["/gateway", "/oauth2/applications/@me", "/users/@me", `/guilds/${harbour.id}/roles/member-counts`, "/nowhere-else"])
     await callApi(sandbox, "GET", path);
+  for (const code of [harbour.createInvite(), "nowhere"]) await callApi(sandbox, "GET", `/invites/${code}`);
   await callApi(sandbox, "GET", `/guilds/${harbour.id}/members/1`);
   await callApi(sandbox, "GET", `/guilds/${harbour.id}/members?limit=0`);
 

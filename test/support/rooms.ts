@@ -1,6 +1,14 @@
+import pino from "pino";
+import type { Database } from "../../src/database/database.ts";
 import { createConfirmationsService } from "../../src/features/confirmations/confirmations.service.ts";
 import type { ConfirmationsDeps } from "../../src/features/confirmations/confirmations.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
+import { createLinkReach } from "../../src/features/links/links.reach.ts";
+import { createErasures } from "../../src/features/privacy/erasures.ts";
+import { createDataReads } from "../../src/features/privacy/privacy.reads.ts";
+import { createServerFacts } from "../../src/features/servers/servers.facts.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
+import { keyedHash } from "../../src/kernel/secrets.ts";
 
 /** Events and confirmations as rooms need them; nothing has to be confirmed unless told. */
 export function createJournals(
@@ -10,4 +18,19 @@ export function createJournals(
   const events = createEventsService(deps);
   const confirmations = createConfirmationsService({ ...deps, events, confirmInDiscord: [], secondPersonForDanger: false, ...settings });
   return { events, confirmations };
+}
+
+/** What intelligence and authorization need of other rooms, where a test puts rooms together by hand: nobody stands above anybody. */
+export function createNeighbours({ database, clock, serversKey }: { database: Database; clock: Clock; serversKey: Buffer }) {
+  const reads = createDataReads({ database, clock, logger: pino({ level: "silent" }) });
+  return {
+    facts: createServerFacts(),
+    reach: createLinkReach(),
+    reads,
+    erasures: createErasures({ hashOf: (userId) => keyedHash(serversKey, userId), journal: { append: () => Promise.resolve() } }),
+    hashOf: (serverId: string) => keyedHash(serversKey, serverId),
+    permissions: { requireRankAbove: () => undefined },
+    ownServerIds: () => [],
+    events: createEventsService({ database, clock }),
+  };
 }

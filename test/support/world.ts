@@ -7,6 +7,7 @@ import { createApp } from "../../src/app.ts";
 import type { App } from "../../src/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
 import { settled } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
@@ -39,6 +40,8 @@ export interface WorldOptions {
   ladder?: boolean;
   /** Log lines of the service, for tests that look for leaks. */
   log?: (line: string) => void;
+  /** The time of the service; the machine's own unless told. */
+  clock?: Clock;
   /** Takes the way to end the world; it ends with the test unless told. */
   onEnd?: (end: () => Promise<void>) => void;
   /** Sees every answer before the test does; what it throws fails the request. */
@@ -88,14 +91,19 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     PORT: "0",
     LOG_LEVEL: options.log === undefined ? "silent" : "trace",
     SQLITE_SYNCHRONOUS: "normal",
-    RATE_LIMITS: "read=100000/1,write=100000/1,authorize=100000/1,failed_auth=100000/1",
+    RATE_LIMITS: "read=100000/1,write=100000/1,authorize=100000/1,export=100000/1,failed_auth=100000/1",
     SECRET_KEY: randomBytes(32).toString("base64"),
     ENCRYPTION_KEYS: `test:${randomBytes(32).toString("base64")}`,
     ...options.env,
   });
   if (!reading.ok) throw new Error(reading.lines.join("\n"));
   const start = async (): Promise<App> => {
-    const app = await createApp({ ...reading, validateAnswers: true, logTo: { write: options.log ?? (() => undefined) } });
+    const app = await createApp({
+      ...reading,
+      ...(options.clock !== undefined && { clock: options.clock }),
+      validateAnswers: true,
+      logTo: { write: options.log ?? (() => undefined) },
+    });
     await app.start();
     sandbox.allowRedirect(`${app.address()}/authorize/callback`);
     await sandbox.waitFor(() => !app.guildState.freshness().stale, 10_000);

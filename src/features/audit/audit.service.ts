@@ -3,6 +3,8 @@ import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
+import type { ErasedEntries } from "./audit.erase.ts";
+import { eraseDetails } from "./audit.erase.ts";
 import { presentAuditEntry } from "./audit.policy.ts";
 import { createRecorder } from "./audit.record.ts";
 import type { AuditVerification, AuditView } from "./audit.schema.ts";
@@ -30,6 +32,12 @@ export interface AuditService {
   /** Queue an entry that is chained and inserted before the commit of this transaction; nothing survives a rollback. */
   record(tx: Tx, entry: AuditInput): void;
   /**
+   * Delete the details of entries about a person and record that as an entry of its own: `after` says how many, and where in the
+   * chain. The entries themselves are never deleted.
+   * @returns how many lost their details
+   */
+  erase(tx: Tx, where: ErasedEntries, entry: Omit<AuditInput, "after"> & { after?: object }): Promise<number>;
+  /**
    * Leave entries about some targets out of what a caller reads: records they may not know of. Told once, at start.
    * @param source answers the ids of those targets
    */
@@ -42,9 +50,16 @@ export interface AuditService {
 
 export function createAuditService({ database, cursors }: { database: Database; cursors: Cursors }): AuditService {
   let hiddenFrom: (call: Call) => Promise<readonly string[]> = () => Promise.resolve([]);
+  const record = createRecorder();
 
   return {
-    record: createRecorder(),
+    record,
+
+    async erase(tx, where, entry) {
+      const { count, ranges } = await eraseDetails(tx, where);
+      record(tx, { ...entry, after: { ...entry.after, details_erased: count, ranges } });
+      return count;
+    },
 
     withhold(source) {
       hiddenFrom = source;

@@ -1,29 +1,39 @@
 import { z } from "zod";
-import type { HtmlPage } from "../../http/page.ts";
+import type { HtmlPage, PageAnswer } from "../../http/page.ts";
 import { page } from "../../http/page.ts";
-import { consentPage, endingPage, style } from "./authorization.html.ts";
+import { style } from "../../http/page-layout.ts";
+import type { Site } from "../../http/page-site.ts";
+import { answer, baseOf, isOwnForm, redirect } from "../../http/page-site.ts";
+import type { SignInService } from "../privacy/sign-in.service.ts";
+import { consentPage } from "./authorization.html.ts";
+import { textsOf, webCall } from "./authorization.policy.ts";
 import { purposes, scopes } from "./authorization.schema.ts";
 import type { AuthorizationService } from "./authorization.service.ts";
 import type { ConsentNames } from "./consent-names.ts";
-import { textsOf } from "./authorization.policy.ts";
+import { endingPage } from "./endings.html.ts";
 import type { Ending } from "./endings.ts";
 import { endings } from "./endings.ts";
-import type { Site } from "./page-answers.ts";
-import { answer, baseOf, cookie, cookieName, isOwnForm, redirect, toResult } from "./page-answers.ts";
+import type { Result } from "./page-answers.ts";
+import { sessionCookie, sessionCookieOf, toResult } from "./page-answers.ts";
 
 export interface PageDeps extends Site {
   authorization: AuthorizationService;
   names: ConsentNames;
+  /** The privacy page's own way back from Discord: operators register one address for both. */
+  signIn: Pick<SignInService, "owns" | "finish">;
+  /** Where the last page can lead back to, by name. */
+  returnTo: ReadonlyMap<string, string>;
 }
 
 const TokenParams = z.object({ token: z.string() });
 const ResultParams = z.object({ kind: z.string() });
+const ResultBackParams = z.object({ kind: z.string(), return_to: z.string() });
 const text = z.string().optional();
 const CallbackQuery = z.object({ state: text, code: text, iss: text, error: text, error_description: text });
 
 /** The pages a person sees between the address they were sent and the last word. */
 export function authorizationPages(deps: PageDeps): HtmlPage[] {
-  return [stylePage(), callbackPage(deps), resultPage(deps), showPage(deps), startPage(deps), declinePage(deps)];
+  return [stylePage(), callbackPage(deps), resultPage(deps), resultBackPage(deps), showPage(deps), startPage(deps), declinePage(deps)];
 }
 
 function showPage(deps: PageDeps): HtmlPage {
@@ -45,6 +55,7 @@ function showPage(deps: PageDeps): HtmlPage {
         purpose: z.enum(purposes).parse(session.purpose),
         requestReference: session.requestReference,
         scopes: z.array(z.enum(scopes)).parse(textsOf(session.scopes)),
+        detail: session.detail === "listed" ? "listed" : "full",
         expiresAt: session.expiresAt,
       });
       return answer(deps, 200, body);
@@ -64,8 +75,8 @@ function startPage(deps: PageDeps): HtmlPage {
     async ({ params, headers, requestId }) => {
       if (!isOwnForm(deps, headers)) return answer(deps, 403, await endingPage(baseOf(deps), "failed"));
       const started = await deps.authorization.start(params.token, requestId);
-      if ("ending" in started) return toResult(deps, started.ending);
-      return redirect(deps, started.redirectTo, [cookie(deps, started.sessionId, started.cookie)]);
+      if ("ending" in started) return toResult(deps, started);
+      return redirect(deps, started.redirectTo, [sessionCookie(deps, started.sessionId, started.cookie)]);
     },
   );
 }
@@ -81,7 +92,9 @@ function declinePage(deps: PageDeps): HtmlPage {
     },
     async ({ params, headers, requestId }) => {
       if (!isOwnForm(deps, headers)) return answer(deps, 403, await endingPage(baseOf(deps), "failed"));
-      return toResult(deps, await deps.authorization.decline(params.token, requestId));
+      const found = await deps.authorization.find(params.token);
+      const ending = await deps.authorization.decline(params.token, requestId);
+      return toResult(deps, { ending, returnTo: "session" in found ? found.session.returnTo : null });
     },
   );
 }
@@ -96,11 +109,16 @@ function callbackPage(deps: PageDeps): HtmlPage {
       request: { query: CallbackQuery },
     },
     async ({ query, cookies, requestId }) => {
+      const { state } = query;
       const url = new URL(`${deps.publicUrl()}/authorize/callback`);
       for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
-      const cookieOf = (sessionId: string): string | undefined => cookies[cookieName(deps, sessionId)];
-      const { ending, sessionId } = await deps.authorization.finish({ state: query.state, url, cookieOf, requestId });
-      return toResult(deps, ending, sessionId === undefined ? [] : [cookie(deps, sessionId, null)]);
+      if (state !== undefined && deps.signIn.owns(state)) {
+        const end = await deps.signIn.finish(webCall(requestId), { state, url, cookies });
+        return redirect(deps, `${baseOf(deps)}${end.path}`, end.cookies);
+      }
+      const cookieOf = (sessionId: string): string | undefined => sessionCookieOf(deps, sessionId, cookies);
+      const result: Result & { sessionId?: string } = await deps.authorization.finish({ state, url, cookieOf, requestId });
+      return toResult(deps, result, result.sessionId === undefined ? [] : [sessionCookie(deps, result.sessionId, null)]);
     },
   );
 }
@@ -114,11 +132,29 @@ function resultPage(deps: PageDeps): HtmlPage {
       summary: "Say how it ended",
       request: { params: ResultParams },
     },
-    async ({ params }) => {
-      if (!isEnding(params.kind)) return answer(deps, 404, await endingPage(baseOf(deps), "expired"));
-      return answer(deps, endings[params.kind], await endingPage(baseOf(deps), params.kind));
-    },
+    ({ params }) => showEnding(deps, params.kind),
   );
+}
+
+function resultBackPage(deps: PageDeps): HtmlPage {
+  return page(
+    {
+      method: "get",
+      path: "/authorize/result/{kind}/{return_to}",
+      operationId: "showResultWithWayBack",
+      summary: "Say how it ended, and lead back",
+      request: { params: ResultBackParams },
+    },
+    ({ params }) => showEnding(deps, params.kind, params.return_to),
+  );
+}
+
+/** @param name of the way back; one the operator has not configured leads nowhere */
+async function showEnding(deps: PageDeps, kind: string, name = ""): Promise<PageAnswer> {
+  if (!isEnding(kind)) return answer(deps, 404, await endingPage(baseOf(deps), "expired"));
+  const address = deps.returnTo.get(name);
+  const back = address === undefined ? undefined : { name, address };
+  return answer(deps, endings[kind], await endingPage(baseOf(deps), kind, back));
 }
 
 function isEnding(kind: string): kind is Ending {

@@ -2,22 +2,21 @@ import { z } from "zod";
 import type { Authorization, AuthorizationSession } from "../../generated/sqlite/client.ts";
 import type { Actor, Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
-import { isoOrNull } from "../../kernel/fields.ts";
-import type { FieldClasses } from "../../kernel/visibility.ts";
-import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
-import type { AuthorizationStatus, AuthorizationView } from "./authorization.schema.ts";
-import { authorizationStatuses, purposes } from "./authorization.schema.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { AuthorizationStatus, ServerDetail } from "./authorization.schema.ts";
+import { authorizationStatuses } from "./authorization.schema.ts";
 
 /** Permissions of this room. */
 export const authorizationPermissions = {
   create: "authorize.create",
   read: "users.authorization.read",
+  revoke: "authorize.revoke",
   refresh: "users.refresh",
   force: "users.refresh.force",
 } as const;
 
 /** The words of the consent page; a new number whenever they change what a person agrees to. */
-export const consentVersion = "1";
+export const consentVersion = "2";
 
 /** How long a grant and the servers read with it are kept after the last refresh. */
 export const retentionDays = 30;
@@ -25,6 +24,8 @@ export const retentionDays = 30;
 export const sessionRetentionDays = 7;
 /** When a grant in force counts as stale. */
 const staleDays = 7;
+/** From when the service itself refreshes a person somebody needs, so that nobody becomes stale meanwhile. */
+export const refreshDueDays = 6;
 /** Sessions a person may have waiting at once. */
 export const maxOpenSessions = 3;
 
@@ -45,6 +46,18 @@ export function isInForce(grant: Pick<Authorization, "status" | "expiresAt">, no
   return grant.status === "active" && (grant.expiresAt === null || grant.expiresAt > now);
 }
 
+/** The detail that keeps less: what a person agreed to, or what the operator allows by now. */
+export function leastDetail(agreed: string, allowed: ServerDetail): ServerDetail {
+  return agreed === "full" ? allowed : "listed";
+}
+
+/** @throws ProblemError precondition_failed when the caller read another revision of the grant */
+export function requireRevision(ifMatch: number | undefined, grant: Pick<Authorization, "revision"> | null): void {
+  const revision = grant?.revision ?? 0;
+  if (ifMatch !== undefined && ifMatch !== revision)
+    throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${revision.toString()}"` } });
+}
+
 /** Whether a session still waits for its person. */
 export function isOpen(session: Pick<AuthorizationSession, "status" | "expiresAt">, now: Date): boolean {
   return (session.status === "pending" || session.status === "opened") && session.expiresAt > now;
@@ -57,6 +70,8 @@ export interface AuthorizationState {
   open: AuthorizationSession | null;
   /** The latest session of all. */
   latest: AuthorizationSession | null;
+  /** The session that ended last, among them one whose time is over. */
+  ended: AuthorizationSession | null;
   serversSeen: number;
 }
 
@@ -74,57 +89,6 @@ export function statusOf({ grant, open, latest }: Pick<AuthorizationState, "gran
 export function nextRefreshAt(grant: Pick<Authorization, "grantedAt" | "refreshedAt">, cooldownSeconds: number): Date {
   const { grantedAt, refreshedAt } = grant;
   return refreshedAt === null || refreshedAt <= grantedAt ? grantedAt : addSeconds(refreshedAt, cooldownSeconds);
-}
-
-/** What of a status is for whom: all of it for whoever may ask, the person themself included. */
-const fields: FieldClasses<AuthorizationView> = {
-  discord_user_id: "public",
-  status: "public",
-  scopes: "public",
-  granted_at: "public",
-  expires_at: "public",
-  last_refreshed_at: "public",
-  next_refresh_at: "public",
-  consent_version: "public",
-  purposes: "public",
-  servers_seen_count: "public",
-  session: "public",
-  revision: "public",
-};
-const visible = createVisibility(fields);
-
-/** A status as this viewer sees it. */
-export function presentAuthorization(call: Call, state: AuthorizationState, cooldownSeconds: number, now: Date): AuthorizationView {
-  return visible(viewOf(state, cooldownSeconds, now), noClearance, seesRedactions(call));
-}
-
-function viewOf(state: AuthorizationState, cooldownSeconds: number, now: Date): AuthorizationView {
-  const { userId, grant, open, serversSeen } = state;
-  const counts = grant !== null && isInForce(grant, now);
-  return {
-    discord_user_id: userId,
-    status: statusOf(state, now),
-    scopes: grant === null ? [] : textsOf(grant.scopes),
-    granted_at: isoOrNull(grant?.grantedAt ?? null),
-    expires_at: isoOrNull(grant?.expiresAt ?? null),
-    last_refreshed_at: isoOrNull(grant?.refreshedAt ?? null),
-    next_refresh_at: counts ? nextRefreshAt(grant, cooldownSeconds).toISOString() : null,
-    consent_version: grant?.consentVersion ?? null,
-    purposes: grant === null ? [] : textsOf(grant.purposes),
-    servers_seen_count: counts ? serversSeen : 0,
-    ...(open !== null && { session: presentOpenSession(open) }),
-    revision: grant?.revision ?? 0,
-  };
-}
-
-function presentOpenSession(session: AuthorizationSession): NonNullable<AuthorizationView["session"]> {
-  return {
-    id: session.id,
-    status: session.status === "opened" ? "opened" : "pending",
-    purpose: z.enum(purposes).parse(session.purpose),
-    created_at: session.createdAt.toISOString(),
-    expires_at: session.expiresAt.toISOString(),
-  };
 }
 
 /** The texts of a stored JSON list. */

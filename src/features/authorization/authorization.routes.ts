@@ -6,6 +6,7 @@ import {
   CreateSessionInput,
   RefreshInput,
   RefreshView,
+  RevokeInput,
   SessionCreatedView,
   UserIdParams,
 } from "./authorization.schema.ts";
@@ -14,9 +15,24 @@ import type { AuthorizationService } from "./authorization.service.ts";
 const id = "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f";
 const at = "2026-11-20T10:00:00.000Z";
 
+const granted: AuthorizationView = {
+  discord_user_id: "80351110224678912",
+  status: "active",
+  scopes: ["identify", "guilds"],
+  granted_at: at,
+  expires_at: "2026-12-20T10:00:00.000Z",
+  last_refreshed_at: at,
+  next_refresh_at: at,
+  consent_version: "2",
+  purposes: ["verification"],
+  servers_seen_count: 42,
+  last_session: { id, status: "authorized", failure: null, ended_at: at },
+  revision: 1,
+};
+
 /** The HTTP door to what people have granted. The pages people see are in authorization.pages.ts. */
 export function authorizationRoutes(authorization: AuthorizationService): Route[] {
-  return [createSession(authorization), getAuthorization(authorization), refreshUser(authorization)];
+  return [createSession(authorization), getAuthorization(authorization), revokeAuthorization(authorization), refreshUser(authorization)];
 }
 
 function createSession(authorization: AuthorizationService): Route {
@@ -40,7 +56,7 @@ function createSession(authorization: AuthorizationService): Route {
         description: "The session and its address",
         example: { success: true, id, url: "https://provost.example/authorize/4vJ9…", status: "pending", expires_at: at },
       },
-      refusals: ["too_many_open_sessions"],
+      refusals: ["too_many_open_sessions", "invalid_transition"],
     },
     ({ call, body }) => authorization.create(call, body),
   );
@@ -62,24 +78,40 @@ function getAuthorization(authorization: AuthorizationService): Route {
         shape: "single",
         schema: AuthorizationView,
         description: "The status",
-        example: {
-          discord_user_id: "80351110224678912",
-          status: "active",
-          scopes: ["identify", "guilds"],
-          granted_at: at,
-          expires_at: "2026-12-20T10:00:00.000Z",
-          last_refreshed_at: at,
-          next_refresh_at: at,
-          consent_version: "1",
-          purposes: ["verification"],
-          servers_seen_count: 42,
-          revision: 1,
-        },
+        example: granted,
       },
     },
     // The status follows the clock and the sessions too, so the revision of the grant cannot be the tag.
     async ({ call, params }) => {
       const view = await authorization.get(call, params.discord_user_id);
+      return withContentEtag(view);
+    },
+  );
+}
+
+function revokeAuthorization(authorization: AuthorizationService): Route {
+  return route(
+    {
+      method: "delete",
+      path: "/users/{discord_user_id}/authorization",
+      operationId: "revokeAuthorization",
+      tags: ["authorization"],
+      summary: "End a user's grant",
+      description:
+        "The tokens, the servers and the matches that came of them are deleted at once, and open sessions are cancelled. Discord is told at once or as soon as it can be reached. What was decided stays.",
+      access: { permission: authorizationPermissions.revoke, own: "discord_user_id" },
+      request: { params: UserIdParams, body: RevokeInput, bodyOptional: true, example: { reason: "They asked us to." } },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: AuthorizationView,
+        description: "The status as it is now",
+        example: { ...granted, status: "revoked", next_refresh_at: null, servers_seen_count: 0, revision: 2 },
+      },
+      refusals: ["invalid_transition", "precondition_failed"],
+    },
+    async ({ call, params, body, ifMatch }) => {
+      const view = await authorization.revoke(call, params.discord_user_id, body, ifMatch);
       return withContentEtag(view);
     },
   );

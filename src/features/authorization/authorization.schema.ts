@@ -7,11 +7,15 @@ export type Purpose = (typeof purposes)[number];
 export const scopes = ["identify", "guilds", "guilds.members.read"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Why a session failed. */
-export type SessionFailure = "wrong_account" | "scope_missing" | "discord_error" | "state_invalid";
+export const serverDetails = ["full", "listed"] as const;
+export type ServerDetail = (typeof serverDetails)[number];
 
-const isFull = (detail: string): boolean => detail === "full";
-const isOffered = (): boolean => false;
+/** Why a session failed. */
+export const sessionFailures = ["wrong_account", "scope_missing", "discord_error", "state_invalid"] as const;
+export type SessionFailure = (typeof sessionFailures)[number];
+
+/** How a session can have ended. */
+export const endedStatuses = ["authorized", "declined", "expired", "cancelled", "failed"] as const;
 
 export const CreateSessionInput = z
   .strictObject({
@@ -22,14 +26,10 @@ export const CreateSessionInput = z
       .max(scopes.length)
       .default(["identify", "guilds"])
       .meta({ description: "What Discord is asked for; `identify` is always included" }),
-    detail: z
-      .enum(["full", "listed"])
-      .default("full")
-      .refine(isFull, {
-        message: "Only `full` is offered at present: names and ids of all servers are kept, encrypted.",
-        params: { code: "not_offered" },
-      })
-      .meta({ description: "How much of the server list stays readable; only `full` at present" }),
+    detail: z.enum(serverDetails).optional().meta({
+      description:
+        "How much of the server list stays readable: `full` keeps all of it, encrypted; `listed` only servers the community has registered, watches or has blacklisted. The installation's own setting (`SERVER_DETAIL`) unless told, and never more than that.",
+    }),
     request_reference: z
       .string()
       .regex(/^[a-z]{2,8}-REQ-\d{6,12}$/i, "Write a reference such as REC-REQ-000001.")
@@ -44,9 +44,8 @@ export const CreateSessionInput = z
     return_to: z
       .string()
       .max(64)
-      .refine(isOffered, { message: "No return addresses are configured here.", params: { code: "unknown_return_to" } })
       .optional()
-      .meta({ description: "Name of a return address of the operator's list; never an address itself" }),
+      .meta({ description: "Name of a return address of the operator's list (`RETURN_TO`); never an address itself" }),
     ttl_minutes: z.int().min(5).max(60).default(15).meta({ description: "How long the address works" }),
   })
   .meta({ id: "CreateSessionInput", description: "Whom to ask for access, for what and how much" });
@@ -99,11 +98,25 @@ export const AuthorizationView = z
       })
       .optional()
       .meta({ description: "The latest open session" }),
+    last_session: z
+      .object({
+        id: z.uuid(),
+        status: z.enum(endedStatuses),
+        failure: z.enum(sessionFailures).nullable().meta({ description: "`wrong_account`: another account than the one asked answered" }),
+        ended_at: Timestamp,
+      })
+      .optional()
+      .meta({ description: "The session that ended last, of the past seven days; not shown to the person themself" }),
     revision: z.int().nonnegative().meta({ description: "Of the grant; 0 when there never was one" }),
     redacted,
   })
   .meta({ id: "AuthorizationStatus", description: "What a user has granted, and what is being asked" });
 export type AuthorizationView = z.infer<typeof AuthorizationView>;
+
+export const RevokeInput = z
+  .strictObject({ reason: z.string().trim().min(1).max(1000).optional().meta({ description: "Kept in the audit" }) })
+  .meta({ id: "RevokeAuthorizationInput" });
+export type RevokeInput = z.input<typeof RevokeInput>;
 
 export const RefreshInput = z
   .strictObject({

@@ -5,22 +5,35 @@ import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Keyring } from "../../kernel/secrets.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { UserServersService } from "../intelligence/user-servers.service.ts";
-import { authorizationPermissions, presentAuthorization } from "./authorization.policy.ts";
-import type { AuthorizationView } from "./authorization.schema.ts";
+import type { Erasures } from "../privacy/erasures.ts";
+import type { DataReads } from "../privacy/privacy.reads.ts";
+import { authorizationPermissions } from "./authorization.policy.ts";
+import { presentAuthorization } from "./authorization.presenter.ts";
+import type { AuthorizationView, ServerDetail } from "./authorization.schema.ts";
+import { readState } from "./authorization.state.ts";
 import type { FlowService } from "./flow.service.ts";
 import { createFlowService } from "./flow.service.ts";
 import { createGrantsStore } from "./grants.store.ts";
+import type { Reencryption } from "./reencrypt.ts";
+import { createReencryption } from "./reencrypt.ts";
+import type { RefreshDueService } from "./refresh-due.ts";
+import { createRefreshDue } from "./refresh-due.ts";
 import type { RefreshService } from "./refresh.service.ts";
 import { createRefreshService } from "./refresh.service.ts";
+import { createRevocations } from "./revocations.ts";
+import type { RevokeService } from "./revoke.service.ts";
+import { createRevokeService } from "./revoke.service.ts";
 import type { SessionsService } from "./sessions.service.ts";
 import { createSessionsService } from "./sessions.service.ts";
 import type { SweepService } from "./sweep.service.ts";
 import { createSweepService } from "./sweep.service.ts";
 
 /** The verbs of the room, for its doors and jobs. */
-export interface AuthorizationService extends SessionsService, FlowService, RefreshService, SweepService {
+export interface AuthorizationService
+  extends SessionsService, FlowService, RefreshService, RefreshDueService, RevokeService, SweepService, Reencryption {
   /** What a person has granted and is being asked; answers for everybody. @throws ProblemError permission_denied */
   get(call: Call, userId: string): Promise<AuthorizationView>;
 }
@@ -32,7 +45,14 @@ export interface AuthorizationDeps {
   keyring: Keyring;
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;
+  events: Pick<EventsService, "emit">;
+  erasures: Erasures;
+  reads: DataReads;
   clock: Clock;
+  /** The most that a session may ask to be kept readable. */
+  serverDetail: ServerDetail;
+  /** Where the last page can lead back to, by name. */
+  returnTo: ReadonlyMap<string, string>;
   /** Origin and path prefix of the pages, without a slash at the end; asked when an address is made. */
   publicUrl: () => string;
   /** Makes the tokens of the addresses. */
@@ -43,29 +63,25 @@ export interface AuthorizationDeps {
 
 export function createAuthorizationService(deps: AuthorizationDeps): AuthorizationService {
   const { database, clock, cooldownSeconds } = deps;
-  const { read } = database;
-  const parts = { ...deps, store: createGrantsStore(deps.keyring) };
+  const parts = { ...deps, store: createGrantsStore(deps.keyring), revocations: createRevocations(deps) };
+  const refreshing = createRefreshService(parts);
+  const due = createRefreshDue({ database, clock, ...refreshing });
 
   return {
     ...createSessionsService(deps),
     ...createFlowService(parts),
-    ...createRefreshService(parts),
-    ...createSweepService(parts),
+    ...createRevokeService(parts),
+    ...refreshing,
+    ...due,
+    ...createSweepService({ ...parts, ...due }),
+    ...createReencryption(deps),
 
     async get(call, userId) {
       requirePermission(call, authorizationPermissions.read, { own: userId });
       const now = clock.now();
-      const newestFirst = { createdAt: "desc" } as const;
-      const [grant, open, latest, serversSeen] = await Promise.all([
-        read.authorization.findUnique({ where: { userId } }),
-        read.authorizationSession.findFirst({
-          where: { userId, status: { in: ["pending", "opened"] }, expiresAt: { gt: now } },
-          orderBy: newestFirst,
-        }),
-        read.authorizationSession.findFirst({ where: { userId }, orderBy: newestFirst }),
-        read.userServer.count({ where: { userId, leftAt: null } }),
-      ]);
-      return presentAuthorization(call, { userId, grant, open, latest, serversSeen }, cooldownSeconds, now);
+      const view = presentAuthorization(call, await readState(database.read, userId, now), cooldownSeconds, now);
+      deps.reads.note(call, userId, "authorization");
+      return view;
     },
   };
 }

@@ -5,6 +5,7 @@ import { isOpen } from "./authorization.policy.ts";
 export const endings = {
   done: 200,
   declined: 200,
+  cancelled: 410,
   "wrong-account": 403,
   expired: 410,
   used: 410,
@@ -24,6 +25,8 @@ export function endingOf(session: Pick<AuthorizationSession, "status" | "failure
       return "used";
     case "declined":
       return "declined";
+    case "cancelled":
+      return "cancelled";
     case "failed":
       return endingOfFailure(session.failure);
     default:

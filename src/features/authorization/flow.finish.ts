@@ -5,24 +5,29 @@ import type { AuthorizationSession } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Keyring } from "../../kernel/secrets.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { SeenServer, UserServersService } from "../intelligence/user-servers.service.ts";
-import { textsOf, webCall } from "./authorization.policy.ts";
-import type { SessionFailure } from "./authorization.schema.ts";
+import { leastDetail, textsOf, webCall } from "./authorization.policy.ts";
+import type { ServerDetail, SessionFailure } from "./authorization.schema.ts";
 import { readAccount, readServers } from "./discord-answers.ts";
 import type { Ending } from "./endings.ts";
-import { endingOfFailure } from "./endings.ts";
+import { endingOf, endingOfFailure } from "./endings.ts";
 import type { GrantsStore } from "./grants.store.ts";
-import { endSession } from "./sessions.service.ts";
+import type { Revocations } from "./revocations.ts";
+import { endSession } from "./sessions.end.ts";
 
 export interface FlowDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  revocations: Revocations;
   oauth: DiscordOAuth;
   keyring: Keyring;
   store: GrantsStore;
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;
+  serverDetail: ServerDetail;
   publicUrl: () => string;
 }
 
@@ -32,16 +37,22 @@ export interface FlowDeps {
  */
 export async function useTokens(deps: FlowDeps, session: AuthorizationSession, tokens: UserTokens, requestId: string): Promise<Ending> {
   const { oauth, database } = deps;
+  let account: string | null = null;
   let isKept = false;
   try {
-    if ((await readAccount(oauth, tokens.accessToken)) !== session.userId) return await fail(deps, session, "wrong_account", requestId);
+    account = await readAccount(oauth, tokens.accessToken);
+    if (account !== session.userId) return await fail(deps, session, "wrong_account", requestId);
     if (!textsOf(session.scopes).every((scope) => tokens.scopes.includes(scope)))
       return await fail(deps, session, "scope_missing", requestId);
     const seen = await readServers(oauth, tokens);
-    isKept = await database.write(webCall(requestId, session.userId), (tx) => storeGrant(tx, deps, session, tokens, seen));
-    return isKept ? "done" : "used";
+    const ending = await database.write(webCall(requestId, session.userId), (tx) => storeGrant(tx, deps, session, tokens, seen));
+    isKept = ending === "done";
+    return ending;
   } finally {
-    if (!isKept) await revokeQuietly(oauth, tokens.accessToken);
+    // Whose tokens these are is unknown where Discord did not say: then they are taken for the person's own.
+    const isForeign = account !== null && account !== session.userId;
+    if (!isKept && isForeign) await revokeQuietly(oauth, tokens.accessToken);
+    else if (!isKept) await deps.revocations.end(webCall(requestId), session.userId, tokens.refreshToken);
   }
 }
 
@@ -52,26 +63,40 @@ async function storeGrant(
   session: AuthorizationSession,
   tokens: UserTokens,
   seen: readonly SeenServer[],
-): Promise<boolean> {
+): Promise<Ending> {
   const { count } = await tx.db.authorizationSession.updateMany({
     where: { id: session.id, status: "opened" },
     data: { status: "authorized", endedAt: tx.now, verifier: null },
   });
   if (count === 0) {
+    const ended = await tx.db.authorizationSession.findUnique({ where: { id: session.id } });
     // Ending these tokens would end the grant that another tab of the same person has just given.
-    const ended = await tx.db.authorizationSession.findUnique({ where: { id: session.id }, select: { status: true } });
-    return ended?.status === "authorized";
+    return ended?.status === "authorized" ? "done" : (endingOf(ended, tx.now) ?? "used");
   }
   await deps.store.save(tx, session, tokens);
-  const servers = await deps.servers.store(tx, session.userId, tokens.scopes.includes("guilds") ? seen : null);
+  await deps.revocations.forget(tx, session.userId);
+  const servers = await deps.servers.store(
+    tx,
+    session.userId,
+    tokens.scopes.includes("guilds") ? seen : null,
+    leastDetail(session.detail, deps.serverDetail),
+  );
   const matches = await deps.matches.recomputeUser(tx, session.userId);
   deps.audit.record(tx, {
     action: "authorization.grant",
     target: { kind: "authorization", id: session.userId },
     subjectUserId: session.userId,
-    after: { session_id: session.id, purpose: session.purpose, scopes: [...tokens.scopes], servers, matches },
+    after: {
+      session_id: session.id,
+      purpose: session.purpose,
+      scopes: [...tokens.scopes],
+      detail: session.detail,
+      servers,
+      matches,
+    },
   });
-  return true;
+  deps.events.emit(tx, { type: "authorization.granted", data: { user_id: session.userId, session_id: session.id } });
+  return "done";
 }
 
 /**
@@ -89,23 +114,18 @@ export async function endByError(deps: FlowDeps, session: AuthorizationSession, 
   return error.code === "discord_unavailable" ? "discord-unreachable" : "failed";
 }
 
-async function decline({ database, audit }: FlowDeps, session: AuthorizationSession, requestId: string): Promise<Ending> {
-  await database.write(webCall(requestId), (tx) => endSession(tx, audit, session, { status: "declined" }));
+async function decline(deps: FlowDeps, session: AuthorizationSession, requestId: string): Promise<Ending> {
+  await deps.database.write(webCall(requestId), (tx) => endSession(tx, deps, session, { status: "declined" }));
   return "declined";
 }
 
-async function fail(
-  { database, audit }: FlowDeps,
-  session: AuthorizationSession,
-  failure: SessionFailure,
-  requestId: string,
-): Promise<Ending> {
-  await database.write(webCall(requestId), (tx) => endSession(tx, audit, session, { status: "failed", failure }));
+async function fail(deps: FlowDeps, session: AuthorizationSession, failure: SessionFailure, requestId: string): Promise<Ending> {
+  await deps.database.write(webCall(requestId), (tx) => endSession(tx, deps, session, { status: "failed", failure }));
   return endingOfFailure(failure);
 }
 
-/** Ending a grant is a courtesy where nothing was stored; Discord being down must not change the page. */
-export async function revokeQuietly(oauth: DiscordOAuth, accessToken: string): Promise<void> {
+/** Ending the tokens of an account we keep nothing of is a courtesy: Discord being down must not change the page. */
+async function revokeQuietly(oauth: DiscordOAuth, accessToken: string): Promise<void> {
   try {
     await oauth.revoke(accessToken);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AuthorizationSession } from "../../generated/sqlite/client.ts";
+import { sealedIn } from "../../kernel/sealed.ts";
 import { hashToken, randomToken } from "../../kernel/secrets.ts";
 import { textsOf, webCall } from "./authorization.policy.ts";
 import type { Ending } from "./endings.ts";
@@ -29,7 +30,15 @@ export interface FlowService {
   /** The person agrees on our page and goes on to Discord. Starting again replaces the earlier state. */
   start(token: string, requestId: string): Promise<Started | { ending: Ending }>;
   /** The person comes back from Discord. Discord is asked outside any transaction; one transaction stores everything. */
-  finish(returned: Returned): Promise<{ ending: Ending; sessionId?: string }>;
+  finish(returned: Returned): Promise<Finished>;
+}
+
+/** How a way back ended, and what is known of its session. */
+export interface Finished {
+  ending: Ending;
+  sessionId?: string;
+  /** Name of the address the last page can lead back to. */
+  returnTo?: string;
 }
 
 export function createFlowService(deps: FlowDeps): FlowService {
@@ -50,7 +59,7 @@ export function createFlowService(deps: FlowDeps): FlowService {
             openedAt: session.openedAt ?? tx.now,
             stateHash: hashToken(state),
             cookieHash: hashToken(cookie),
-            verifier: keyring.encrypt(verifier, verifierContext(session.id)),
+            verifier: keyring.encrypt(verifier, sealedIn.sessionVerifier(session.id)),
           },
         });
         if (count === 0) return { ending: "used" as const };
@@ -71,15 +80,19 @@ export function createFlowService(deps: FlowDeps): FlowService {
           codeVerifier: verifier,
           redirectUri: redirectUri(),
         });
-        return { ending: await useTokens(deps, session, tokens, returned.requestId), sessionId: session.id };
+        return finished(await useTokens(deps, session, tokens, returned.requestId), session);
       } catch (error) {
-        return { ending: await endByError(deps, session, error, returned.requestId), sessionId: session.id };
+        return finished(await endByError(deps, session, error, returned.requestId), session);
       }
     },
   };
 }
 
-type Taken = { session: AuthorizationSession; verifier: string; state: string } | { ending: Ending; sessionId?: string };
+function finished(ending: Ending, { id, returnTo }: AuthorizationSession): Finished {
+  return { ending, sessionId: id, ...(returnTo !== null && { returnTo }) };
+}
+
+type Taken = { session: AuthorizationSession; verifier: string; state: string } | Finished;
 
 /** A state counts once, for one session, in the browser it was given to. A foreign browser does not use it up. */
 function takeState({ database, keyring }: FlowDeps, { state, cookieOf, requestId }: Returned): Promise<Taken> {
@@ -94,13 +107,9 @@ function takeState({ database, keyring }: FlowDeps, { state, cookieOf, requestId
     const cookie = cookieOf(session.id);
     if (cookie === undefined || hashToken(cookie) !== session.cookieHash) return { ending: "other-browser" };
     const { count } = await tx.db.authorizationSession.updateMany({
-      where: { id: session.id, stateHash: session.stateHash, status: "opened", verifier },
+      where: { id: session.id, stateHash: session.stateHash, status: "opened", verifier: { not: null } },
       data: { verifier: null },
     });
-    return count === 0 ? { ending: "used" } : { session, verifier: keyring.decrypt(verifier, verifierContext(session.id)), state };
+    return count === 0 ? { ending: "used" } : { session, verifier: keyring.decrypt(verifier, sealedIn.sessionVerifier(session.id)), state };
   });
-}
-
-function verifierContext(sessionId: string): string {
-  return `authorization_session:${sessionId}:verifier`;
 }

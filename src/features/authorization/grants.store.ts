@@ -1,24 +1,26 @@
 import type { Tx } from "../../database/database.ts";
 import type { UserTokens } from "../../discord/oauth.ts";
 import type { Authorization, AuthorizationSession } from "../../generated/sqlite/client.ts";
+import { sealedIn } from "../../kernel/sealed.ts";
 import type { Keyring } from "../../kernel/secrets.ts";
 import { consentVersion, retentionEnd, textsOf } from "./authorization.policy.ts";
 
 export interface GrantsStore {
   /** Store a fresh grant, in the place of an earlier one. */
   save(tx: Tx, session: AuthorizationSession, tokens: UserTokens): Promise<void>;
-  /** Store a new pair of tokens if the pair it was made from is still the stored one. */
+  /** Store a new pair of tokens if the grant is still the one it was made from. */
   rotate(tx: Tx, grant: Authorization, tokens: UserTokens): Promise<boolean>;
+  /** End a grant that is still the one that was read, and drop its tokens. Answers whether it was. */
+  end(tx: Tx, grant: Authorization, status: "expired" | "reauthorization_required" | "revoked"): Promise<boolean>;
   /** The stored tokens in clear; null once they were dropped. */
   open(grant: Authorization): { accessToken: string; refreshToken: string } | null;
 }
 
 /** The tokens of grants, which are never at rest in clear and never part of an answer. */
 export function createGrantsStore(keyring: Keyring): GrantsStore {
-  const context = (userId: string, column: string): string => `authorization:${userId}:${column}`;
   const seal = (userId: string, tokens: UserTokens) => ({
-    accessToken: keyring.encrypt(tokens.accessToken, context(userId, "access_token")),
-    refreshToken: keyring.encrypt(tokens.refreshToken, context(userId, "refresh_token")),
+    accessToken: keyring.encrypt(tokens.accessToken, sealedIn.accessToken(userId)),
+    refreshToken: keyring.encrypt(tokens.refreshToken, sealedIn.refreshToken(userId)),
     tokenExpiresAt: tokens.expiresAt,
     scopes: [...tokens.scopes],
   });
@@ -30,6 +32,7 @@ export function createGrantsStore(keyring: Keyring): GrantsStore {
       const data = {
         ...seal(userId, tokens),
         status: "active",
+        detail: session.detail,
         purposes: [...new Set([...textsOf(earlier?.purposes), session.purpose])],
         consentVersion,
         grantedAt: tx.now,
@@ -42,8 +45,16 @@ export function createGrantsStore(keyring: Keyring): GrantsStore {
 
     async rotate(tx, grant, tokens) {
       const { count } = await tx.db.authorization.updateMany({
-        where: { userId: grant.userId, refreshToken: grant.refreshToken },
+        where: unchanged(grant),
         data: { ...seal(grant.userId, tokens), revision: { increment: 1 } },
+      });
+      return count > 0;
+    },
+
+    async end(tx, grant, status) {
+      const { count } = await tx.db.authorization.updateMany({
+        where: unchanged(grant),
+        data: { status, accessToken: null, refreshToken: null, tokenExpiresAt: null, endedAt: tx.now, revision: { increment: 1 } },
       });
       return count > 0;
     },
@@ -51,9 +62,14 @@ export function createGrantsStore(keyring: Keyring): GrantsStore {
     open({ userId, accessToken, refreshToken }) {
       if (accessToken === null || refreshToken === null) return null;
       return {
-        accessToken: keyring.decrypt(accessToken, context(userId, "access_token")),
-        refreshToken: keyring.decrypt(refreshToken, context(userId, "refresh_token")),
+        accessToken: keyring.decrypt(accessToken, sealedIn.accessToken(userId)),
+        refreshToken: keyring.decrypt(refreshToken, sealedIn.refreshToken(userId)),
       };
     },
   };
+}
+
+/** Every change of a grant raises its revision; only sealing its tokens with another key does not. */
+export function unchanged({ userId, status, revision }: Authorization): Pick<Authorization, "userId" | "status" | "revision"> {
+  return { userId, status, revision };
 }

@@ -5,12 +5,13 @@ import { requireWrite } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { SeenServer } from "../intelligence/user-servers.service.ts";
-import { authorizationPermissions, isInForce, nextRefreshAt, retentionEnd, textsOf } from "./authorization.policy.ts";
+import { authorizationPermissions, isInForce, leastDetail, nextRefreshAt, retentionEnd, textsOf } from "./authorization.policy.ts";
 import type { RefreshView } from "./authorization.schema.ts";
 import { RefreshInput } from "./authorization.schema.ts";
 import { authorizationRequired } from "./grants.service.ts";
+import { unchanged } from "./grants.store.ts";
 import type { RefreshDeps } from "./refresh.tokens.ts";
-import { readAgain } from "./refresh.tokens.ts";
+import { endedMeanwhile, readAgain } from "./refresh.tokens.ts";
 
 export interface RefreshService {
   /**
@@ -72,11 +73,12 @@ async function storeAgain(
 ): Promise<RefreshView> {
   const { userId } = grant;
   const { count } = await tx.db.authorization.updateMany({
-    where: { userId, status: "active" },
+    where: unchanged(grant),
     data: { refreshedAt: tx.now, expiresAt: retentionEnd(tx.now), revision: { increment: 1 } },
   });
-  if (count === 0) throw authorizationRequired(userId);
-  const servers = await deps.servers.store(tx, userId, textsOf(grant.scopes).includes("guilds") ? seen : null);
+  if (count === 0) throw endedMeanwhile(userId, await tx.db.authorization.findUnique({ where: { userId } }));
+  const detail = leastDetail(grant.detail, deps.serverDetail);
+  const servers = await deps.servers.store(tx, userId, textsOf(grant.scopes).includes("guilds") ? seen : null, detail);
   const { added, removed } = await deps.matches.recomputeUser(tx, userId);
   const matches = { opened: added, closed: removed };
   deps.audit.record(tx, {

@@ -7,21 +7,27 @@ import type { Clock } from "../../kernel/clock.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { SeenServer, UserServersService } from "../intelligence/user-servers.service.ts";
 import { textsOf } from "./authorization.policy.ts";
+import type { ServerDetail } from "./authorization.schema.ts";
 import { readAccount, readServers } from "./discord-answers.ts";
 import { authorizationRequired } from "./grants.service.ts";
 import type { GrantsStore } from "./grants.store.ts";
+import type { Revocations } from "./revocations.ts";
 
 export interface RefreshDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  revocations: Revocations;
   oauth: DiscordOAuth;
   store: GrantsStore;
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;
   clock: Clock;
+  serverDetail: ServerDetail;
   cooldownSeconds: number;
 }
 
@@ -67,8 +73,17 @@ async function usableToken(deps: RefreshDeps, call: Call, grant: Authorization):
   // Committed before anything else can fail, and without the caller's idempotency key: this is not the answer to keep for it.
   const isCurrent = await deps.database.write({ ...call, idempotency: null }, (tx) => deps.store.rotate(tx, grant, rotated));
   const stored = await deps.database.read.authorization.findUnique({ where: { userId: grant.userId } });
-  if (!isCurrent || stored === null) throw changedMeanwhile();
+  if (!isCurrent || stored === null) {
+    // Somebody ended the grant meanwhile, and Discord was told of the old tokens only.
+    await deps.revocations.end(call, grant.userId, rotated.refreshToken);
+    throw endedMeanwhile(grant.userId, stored);
+  }
   return { grant: stored, accessToken: rotated.accessToken };
+}
+
+/** The answer of a refresh that lost against another change of the grant. */
+export function endedMeanwhile(userId: string, found: Pick<Authorization, "status"> | null): ProblemError {
+  return found?.status === "active" ? changedMeanwhile() : authorizationRequired(userId);
 }
 
 function changedMeanwhile(): ProblemError {
@@ -76,27 +91,18 @@ function changedMeanwhile(): ProblemError {
 }
 
 /** The grant is over at Discord. A pair stored meanwhile is not the one that was refused: it stays, and the answer is false. */
-async function loseGrant({ database, audit }: RefreshDeps, call: Call, grant: Authorization): Promise<boolean> {
+async function loseGrant({ database, audit, events, store }: RefreshDeps, call: Call, grant: Authorization): Promise<boolean> {
+  const status = "reauthorization_required";
   return database.write({ ...call, idempotency: null }, async (tx) => {
-    const { count } = await tx.db.authorization.updateMany({
-      where: { userId: grant.userId, status: "active", refreshToken: grant.refreshToken },
-      data: {
-        status: "reauthorization_required",
-        accessToken: null,
-        refreshToken: null,
-        tokenExpiresAt: null,
-        endedAt: tx.now,
-        revision: { increment: 1 },
-      },
-    });
-    if (count === 0) return false;
+    if (!(await store.end(tx, grant, status))) return false;
     audit.record(tx, {
       action: "authorization.lose",
       target: { kind: "authorization", id: grant.userId },
       subjectUserId: grant.userId,
       before: { status: "active" },
-      after: { status: "reauthorization_required" },
+      after: { status },
     });
+    events.emit(tx, { type: "authorization.expired", data: { user_id: grant.userId, status } });
     return true;
   });
 }

@@ -1,35 +1,38 @@
 import type { Database } from "../../database/database.ts";
-import type { DiscordOAuth } from "../../discord/oauth.ts";
 import type { Authorization } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { MatchesService } from "../intelligence/matches.service.ts";
-import type { UserServersService } from "../intelligence/user-servers.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import { daysBefore, retentionDays, sessionRetentionDays } from "./authorization.policy.ts";
-import { revokeQuietly } from "./flow.finish.ts";
-import type { GrantsStore } from "./grants.store.ts";
-import { endSession } from "./sessions.service.ts";
+import type { EndDeps } from "./grants.end.ts";
+import { endGrant } from "./grants.end.ts";
+import type { RefreshDueService } from "./refresh-due.ts";
+import { endSession } from "./sessions.end.ts";
 
 /** What one sweep did. */
 export interface Swept {
   sessions_expired: number;
   sessions_deleted: number;
   grants_expired: number;
+  grants_refreshed: number;
+  /** How often Discord was told at last that a grant is over. */
+  revocations_told: number;
 }
 
 export interface SweepService {
-  /** Expire sessions and grants whose time is over, and forget what is past its retention; a bounded part at a time. */
+  /**
+   * Expire sessions and grants whose time is over, forget what is past its retention, refresh whom somebody needs, and tell Discord
+   * what it could not be told before; a bounded part at a time.
+   */
   sweep(call: Call): Promise<Swept>;
 }
 
-export interface SweepDeps {
+export interface SweepDeps extends EndDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
-  oauth: DiscordOAuth;
-  store: GrantsStore;
-  servers: Pick<UserServersService, "store">;
-  matches: Pick<MatchesService, "recomputeUser">;
+  events: Pick<EventsService, "emit">;
+  refreshDue: RefreshDueService["refreshDue"];
   clock: Clock;
 }
 
@@ -44,12 +47,15 @@ export function createSweepService(deps: SweepDeps): SweepService {
         sessions_expired: await expireSessions(deps, call, now),
         sessions_deleted: await deleteSessions(deps, call, now),
         grants_expired: await expireGrants(deps, call, now),
+        revocations_told: await deps.revocations.retryDue(call),
+        grants_refreshed: await deps.refreshDue(call),
       };
     },
   };
 }
 
-async function expireSessions({ database, audit }: SweepDeps, call: Call, now: Date): Promise<number> {
+async function expireSessions(deps: SweepDeps, call: Call, now: Date): Promise<number> {
+  const { database } = deps;
   const due = await database.read.authorizationSession.findMany({
     where: { status: { in: ["pending", "opened"] }, expiresAt: { lte: now } },
     take: sessionsAtOnce,
@@ -57,7 +63,7 @@ async function expireSessions({ database, audit }: SweepDeps, call: Call, now: D
   if (due.length === 0) return 0;
   return database.write(call, async (tx) => {
     let expired = 0;
-    for (const session of due) if (await endSession(tx, audit, session, { status: "expired" })) expired += 1;
+    for (const session of due) if (await endSession(tx, deps, session, { status: "expired" })) expired += 1;
     return expired;
   });
 }
@@ -84,30 +90,21 @@ async function expireGrants(deps: SweepDeps, call: Call, now: Date): Promise<num
   return expired;
 }
 
-async function expireGrant(
-  { database, audit, oauth, store, servers, matches }: SweepDeps,
-  call: Call,
-  grant: Authorization,
-): Promise<boolean> {
-  const { userId, status, revision } = grant;
-  const tokens = store.open(grant);
-  const isExpired = await database.write(call, async (tx) => {
-    const { count } = await tx.db.authorization.updateMany({
-      where: { userId, status, revision },
-      data: { status: "expired", accessToken: null, refreshToken: null, tokenExpiresAt: null, endedAt: tx.now, revision: { increment: 1 } },
-    });
-    if (count === 0) return false;
-    await servers.store(tx, userId, null);
-    await matches.recomputeUser(tx, userId);
-    audit.record(tx, {
+async function expireGrant(deps: SweepDeps, call: Call, grant: Authorization): Promise<boolean> {
+  const { userId, status } = grant;
+  const isExpired = await deps.database.write(call, async (tx) => {
+    const gone = await endGrant(tx, deps, grant, "expired");
+    if (gone === null) return false;
+    deps.audit.record(tx, {
       action: "authorization.expire",
       target: { kind: "authorization", id: userId },
       subjectUserId: userId,
       before: { status },
       after: { status: "expired" },
     });
+    deps.events.emit(tx, { type: "authorization.expired", data: { user_id: userId } });
     return true;
   });
-  if (isExpired && tokens !== null) await revokeQuietly(oauth, tokens.accessToken);
+  if (isExpired) await deps.revocations.tell(call, userId);
   return isExpired;
 }

@@ -40,6 +40,7 @@ function toldOf(input: Partial<CreateBlacklistInput> | UpdateBlacklistInput) {
     memberPolicy: input.member_policy,
     gracePeriod: seconds(input.grace_period),
     exemptUserIds: input.exempt_user_ids,
+    includeAlts: input.include_alts,
     evidence: input.evidence,
     tags: input.tags,
     reviewAt: time(input.review_at),

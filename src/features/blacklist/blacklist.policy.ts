@@ -52,6 +52,7 @@ export function presentRecord(row: BlacklistRecord, now: Date): BlacklistView {
     member_policy: row.memberPolicy,
     grace_period_seconds: row.gracePeriod,
     exempt_user_ids: row.exemptUserIds as string[],
+    ...(row.kind === "user" && { include_alts: row.includeAlts as NonNullable<BlacklistView["include_alts"]> }),
     evidence: row.evidence as BlacklistView["evidence"],
     tags: row.tags as string[],
     source: row.source,
@@ -88,6 +89,7 @@ const fields: FieldClasses<CheckedRecord> = {
   member_policy: "public",
   grace_period_seconds: "staff",
   exempt_user_ids: "confidential",
+  include_alts: "staff",
   evidence: "staff",
   tags: "staff",
   source: "staff",
@@ -131,6 +133,7 @@ export function checkedRecord(call: Call, view: BlacklistView): CheckedRecord {
 export function toMatchRecord(row: BlacklistRecord, now: Date): MatchRecord {
   return {
     id: row.id,
+    number: row.number,
     reference: referenceOf(row),
     revision: row.revision,
     kind: row.kind as MatchRecord["kind"],
@@ -143,6 +146,7 @@ export function toMatchRecord(row: BlacklistRecord, now: Date): MatchRecord {
     memberPolicy: row.memberPolicy,
     gracePeriodSeconds: row.gracePeriod,
     exemptUserIds: row.exemptUserIds as string[],
+    includeAlts: row.includeAlts as MatchRecord["includeAlts"],
     startsAt: row.startsAt,
     expiresAt: row.expiresAt,
   };

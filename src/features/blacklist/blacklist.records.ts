@@ -36,6 +36,8 @@ export interface RecordDraft {
   memberPolicy?: string | null | undefined;
   gracePeriod?: number | null | undefined;
   exemptUserIds?: readonly string[] | undefined;
+  /** Which linked accounts of a listed person it concerns, too. */
+  includeAlts?: "none" | "confirmed" | "probable" | undefined;
   evidence?: readonly object[] | undefined;
   tags?: readonly string[] | undefined;
   startsAt?: Date | undefined;
@@ -58,6 +60,9 @@ export interface ChangeNote {
   permission: string;
   reason?: string | undefined;
 }
+
+/** Which linked accounts are taken in, from the fewest to the most. */
+const altChoices = ["none", "confirmed", "probable"];
 
 type Changes = Omit<Prisma.BlacklistRecordUncheckedUpdateManyInput, "id" | "revision" | "updatedAt">;
 export type BlacklistRecords = ReturnType<typeof createBlacklistRecords>;
@@ -132,7 +137,7 @@ export function createBlacklistRecords({
       });
     },
 
-    /** Make a record, or strengthen the active one: its severity and its end only ever grow. */
+    /** Make a record, or strengthen the active one: its severity, its end and the linked accounts it takes in only ever grow. */
     async createOrMerge(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange & { isMerged: boolean }> {
       const holder = await findHolder(tx, activeKeyOf(draft));
       if (holder === null) return { ...(await insert(tx, draft, note)), isMerged: false };
@@ -169,6 +174,7 @@ function rowOf(tx: Tx, draft: RecordDraft, number: number, serversKey: Buffer): 
     memberPolicy: draft.memberPolicy === undefined && isServer ? "flag" : (draft.memberPolicy ?? null),
     gracePeriod: draft.gracePeriod === undefined && isServer ? defaultGrace : (draft.gracePeriod ?? null),
     exemptUserIds: [...(draft.exemptUserIds ?? [])],
+    includeAlts: draft.includeAlts ?? "confirmed",
     evidence: [...(draft.evidence ?? [])] as Prisma.InputJsonValue[],
     tags: [...(draft.tags ?? [])],
     source: draft.source,
@@ -181,6 +187,10 @@ function rowOf(tx: Tx, draft: RecordDraft, number: number, serversKey: Buffer): 
     createdAt: tx.now,
     updatedAt: tx.now,
   };
+}
+
+function widerOf(held: string, added: string | undefined): string {
+  return added !== undefined && altChoices.indexOf(added) > altChoices.indexOf(held) ? added : held;
 }
 
 function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: Date): Changes {
@@ -198,6 +208,7 @@ function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: Date): C
       recommendedAction: draft.recommendedAction ?? defaultActions[draft.severity],
     }),
     ...(!keepsEnd && { expiresAt: end }),
+    includeAlts: widerOf(holder.includeAlts, draft.includeAlts),
     ...(startsNow && { startsAt: now, status: "active" }),
   };
 }

@@ -28,6 +28,7 @@ export const kinds = ["user", "server"] as const;
 const anyCategory = z.enum([...new Set([...categories.user, ...categories.server])]);
 const statuses = ["active", "scheduled", "expired", "revoked"] as const;
 const recommendedActions = ["monitor", "verify", "deny_entry", "kick", "ban"] as const;
+const altChoices = ["none", "confirmed", "probable"] as const;
 const memberPolicies = ["inform", "flag", "verify", "deny_staff", "deny_entry"] as const;
 
 /** Text that both databases store as it is. */
@@ -66,6 +67,9 @@ const editable = {
   member_policy: z.enum(memberPolicies).nullable().meta({ description: "Servers only: what is done about their members" }),
   grace_period: Duration.nullable().meta({ description: "Servers only: how long members may take to leave" }),
   exempt_user_ids: z.array(Snowflake).max(100),
+  include_alts: z
+    .enum(altChoices)
+    .meta({ description: "Users only: which linked accounts of the person it concerns, too; confirmed unless told" }),
   evidence: z.array(Evidence).max(20),
   tags: z.array(text(1, 40)).max(20),
   review_at: Timestamp.nullable(),
@@ -113,6 +117,7 @@ interface KindFields {
   category?: string | undefined;
   member_policy?: unknown;
   grace_period?: unknown;
+  include_alts?: unknown;
 }
 
 /** What does not fit the kind of a record: categories of the other kind, and server rules on a user. */
@@ -122,6 +127,8 @@ export function kindIssues(kind: "user" | "server", input: KindFields): { path: 
   if (input.category !== undefined && !allowed.includes(input.category)) {
     issues.push({ path: ["category"], message: `A ${kind} is listed for one of: ${allowed.join(", ")}.` });
   }
+  if (kind === "server" && input.include_alts !== undefined)
+    issues.push({ path: ["include_alts"], message: "Only records of users have this." });
   for (const field of ["member_policy", "grace_period"] as const) {
     if (kind === "user" && input[field] !== undefined && input[field] !== null)
       issues.push({ path: [field], message: "Only records of servers have this." });
@@ -177,6 +184,9 @@ export const BlacklistView = z
     member_policy: z.string().nullable(),
     grace_period_seconds: z.int().nullable(),
     exempt_user_ids: z.array(z.string()).optional().meta({ description: "Needs blacklist.read_confidential" }),
+    include_alts: z.enum(altChoices).optional().meta({
+      description: "Users only: which linked accounts of the person it concerns, too; absent in versions from before this was kept",
+    }),
     evidence: z.array(z.looseObject({ kind: z.string() })),
     tags: z.array(z.string()),
     source: z.string(),

@@ -81,15 +81,15 @@ export function createHold(deps: HoldDeps): ConfirmationsService["hold"] {
   };
 }
 
-function isDangerous({ dangerous = [] }: Confirmable, { secondPersonForDanger }: HoldDeps): boolean {
-  return secondPersonForDanger && dangerous.length > 0;
+function needsTwo({ dangerous = [], secondPerson = false }: Confirmable, { secondPersonForDanger }: HoldDeps): boolean {
+  return secondPerson || (secondPersonForDanger && dangerous.length > 0);
 }
 
 /** Who has to confirm. The operator at the command line and the service itself are above it; in Discord the person is there already. */
 function neededFor({ via }: Call, change: Confirmable, deps: HoldDeps): Need[] {
   if (via === "cli" || via === "job") return [];
   const isStepUp = via !== "slash" && deps.confirmInDiscord.includes(change.group);
-  return [...(isStepUp ? (["acting_user"] as const) : []), ...(isDangerous(change, deps) ? (["second_person"] as const) : [])];
+  return [...(isStepUp ? (["acting_user"] as const) : []), ...(needsTwo(change, deps) ? (["second_person"] as const) : [])];
 }
 
 /**
@@ -97,7 +97,7 @@ function neededFor({ via }: Call, change: Confirmable, deps: HoldDeps): Need[] {
  * @throws ProblemError invalid_transition
  */
 async function requireConfirmed(tx: Tx, id: string, change: Confirmable, deps: HoldDeps): Promise<void> {
-  if (!isDangerous(change, deps)) return;
+  if (!needsTwo(change, deps)) return;
   const row = await tx.db.confirmation.findUniqueOrThrow({ where: { id }, omit: withoutInput });
   const { keys, rank, subjectUserId } = termsOf(change);
   const agreed = new Set(keysOf(row));

@@ -33,6 +33,8 @@ export interface Confirmable {
   summary: string;
   /** Dangerous permissions it would grant; a second person has to hold them as well. */
   dangerous?: readonly string[];
+  /** A second person has to confirm it whatever the settings say. */
+  secondPerson?: boolean;
   /** Whom it is done to; they cannot be the second person. */
   subjectUserId?: string;
   /** The rank of what it is done to; a second person has to stand above. */

@@ -20,6 +20,7 @@ export type EventsService = ReturnType<typeof createEventsService>;
 
 const keptMs = 7 * 86_400_000;
 const sweptAtOnce = 5000;
+const insertedAtOnce = 200;
 
 /** The outbox: events are written in the transaction of what they tell of, and come to nothing with it. */
 export function createEventsService({ database, clock = systemClock }: { database: Database; clock?: Clock }) {
@@ -67,9 +68,16 @@ export function createEventsService({ database, clock = systemClock }: { databas
 async function append(tx: Tx, events: readonly EventInput[]): Promise<void> {
   // The audit holds this lock, too: taken in one order, the two journals never wait for each other.
   await tx.lock("audit");
-  for (const { type, data } of events) {
-    const { permission } = eventTypes[type];
-    const seq = await nextNumber(tx, "events");
-    await tx.db.outboxEvent.create({ data: { seq, id: uuid7(tx.now.getTime()), at: tx.now, type, permission, data } });
+  const last = await nextNumber(tx, "events", events.length);
+  const rows = events.map(({ type, data }, index) => ({
+    seq: last - events.length + 1 + index,
+    id: uuid7(tx.now.getTime()),
+    at: tx.now,
+    type,
+    permission: eventTypes[type].permission,
+    data,
+  }));
+  for (let from = 0; from < rows.length; from += insertedAtOnce) {
+    await tx.db.outboxEvent.createMany({ data: rows.slice(from, from + insertedAtOnce) });
   }
 }

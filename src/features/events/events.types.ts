@@ -12,16 +12,30 @@ export const eventTypes = {
   "api_key.revoked": { permission: "clients.manage", description: "An API key was ended" },
   "api_key.rotated": { permission: "clients.manage", description: "An API key got a successor and ends, at once or after a while" },
   "api_key.updated": { permission: "clients.manage", description: "The name, scopes, delegation, addresses or end of an API key changed" },
+  "account_link.changed": { permission: "users.links.read", description: "Two accounts were linked, the link changed, or it ended" },
+  "agreement.changed": { permission: "servers.read", description: "An agreement between servers began or ended" },
+  "authorization.declined": { permission: "users.authorization.read", description: "A person said no to a session" },
+  "authorization.expired": {
+    permission: "users.authorization.read",
+    description: "A session nobody answered or a grant nobody refreshed is over, or Discord ended the grant",
+  },
+  "authorization.failed": { permission: "users.authorization.read", description: "A session failed, such as by a wrong account" },
+  "authorization.granted": { permission: "users.authorization.read", description: "A person granted access" },
+  "authorization.revoked": { permission: "users.authorization.read", description: "A grant was taken back" },
   "confirmation.ended": { permission: "audit.read", description: "A held change was carried out, declined, failed or expired" },
   "confirmation.requested": { permission: "audit.read", description: "A change is held until it is confirmed" },
+  "match.closed": { permission: "users.matches.read", description: "A match ended: resolved away, left, void or expired" },
+  "match.opened": { permission: "users.matches.read", description: "A person matches a record, for the first time or again" },
   "owner.changed": { permission: "staff.read", description: "Somebody became an owner or is one no longer" },
   "permission.changed": { permission: "permissions.read", description: "What a staff role or a person holds was changed" },
+  "server.changed": { permission: "servers.read", description: "A registered server was added or changed" },
   "staff.access_changed": {
     permission: "staff.access.read",
     description: "What a person may do at all changed: suspended, reinstated, on leave",
   },
   "staff.profile_changed": { permission: "staff.profile.read", description: "The profile of a staff member changed" },
   "staff_role.changed": { permission: "staffroles.read", description: "A staff role or the Discord roles that stand for it changed" },
+  "user.erased": { permission: "users.authorization.read", description: "What a person had shared was deleted: forget it, too" },
 } as const satisfies Record<string, EventKind>;
 
 export type EventType = keyof typeof eventTypes;

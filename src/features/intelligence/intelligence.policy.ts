@@ -1,20 +1,24 @@
 import { z } from "zod";
 import type { MemberState } from "../../discord/guild-state.ts";
-import type { Match, UserServer } from "../../generated/sqlite/client.ts";
+import type { Match } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
 import type { UserRef } from "../../kernel/fields.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
 import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
-import type { MatchView, ServerRef, UserServerView } from "./intelligence.schema.ts";
-import { matchKinds, matchStatuses } from "./intelligence.schema.ts";
+import type { MatchView, ServerRef } from "./intelligence.schema.ts";
+import { matchKinds, MatchResolution, matchStatuses } from "./intelligence.schema.ts";
 import { severities } from "./match-record.ts";
 
 /** Permissions of this room. */
 export const intelligencePermissions = {
   servers: "users.servers.read",
+  unlistedCount: "users.servers.read_unlisted_count",
   matches: "users.matches.read",
+  resolve: "users.matches.resolve",
+  /** Who may know through which account a record concerns somebody. */
+  links: "users.links.read",
   /** Who may know which record stands behind a match or a server. */
   records: "blacklist.read",
 } as const;
@@ -31,16 +35,6 @@ const refFields: FieldClasses<ServerRef> = {
   merged_into: "public",
 };
 
-/** What of a server of a person's list is for whom. */
-const serverFields: FieldClasses<UserServerView> = {
-  server: refFields,
-  relation: "public",
-  tags: "public",
-  agreements: "public",
-  blacklist_id: "staff",
-};
-const visibleServer = createVisibility(serverFields);
-
 /** What of a match is for whom. */
 const matchFields: FieldClasses<MatchView> = {
   id: "public",
@@ -48,6 +42,7 @@ const matchFields: FieldClasses<MatchView> = {
   kind: "public",
   record_ref: "staff",
   server: refFields,
+  via_user_id: "decider",
   severity: "public",
   confidence: "public",
   status: "public",
@@ -60,58 +55,36 @@ const matchFields: FieldClasses<MatchView> = {
   resolution: "public",
   revision: "public",
 };
-const visibleMatch = createVisibility(matchFields);
+const visible = createVisibility(matchFields);
 
 /** @param userId the person it is about */
 function clearanceFor(call: Call, userId: string): Clearance {
   return { ...noClearance, requester: call.actor?.id === userId, staff: can(call, intelligencePermissions.records) };
 }
 
-/** @param blacklistId the record in force about the server, or null */
-export function presentUserServer(call: Call, row: UserServer, details: ServerDetails, blacklistId: string | null): UserServerView {
-  return visibleServer(serverView(row, details, blacklistId), clearanceFor(call, row.userId), seesRedactions(call));
-}
-
-function serverView(row: UserServer, details: ServerDetails, blacklistId: string | null): UserServerView {
-  return {
-    server: {
-      id: details.id,
-      name_snapshot: details.name,
-      icon: details.icon,
-      status: blacklistId === null ? "known" : "blacklisted",
-    },
-    relation: {
-      is_owner: row.relation === "owner",
-      can_manage: row.relation !== "member",
-      is_member: row.leftAt === null,
-      joined_seen_first_at: row.firstSeenAt.toISOString(),
-      last_seen_at: row.lastSeenAt.toISOString(),
-      ...(row.leftAt !== null && { left_at: row.leftAt.toISOString() }),
-    },
-    tags: [],
-    agreements: [],
-    blacklist_id: blacklistId,
-  };
-}
-
 const StoredWhy = z.array(z.object({ rule: z.string(), detail: z.string() }));
-const StoredResolution = z.object({ by: z.string(), at: z.string(), reason: z.string() });
 const resolved = new Set<string>(["acknowledged", "confirmed", "dismissed", "exempt"]);
 
-/** @param details the matched server as the person's list names it, where the match has one */
-export function presentMatch(call: Call, row: Match, user: UserRef, details: ServerDetails | undefined, now: Date): MatchView {
-  return visibleMatch(matchView(row, user, details, now), clearanceFor(call, row.userId), seesRedactions(call));
+/** The match without what this viewer may not see. @param userId the person it is about */
+export function visibleMatch(call: Call, view: MatchView, userId: string): MatchView {
+  const clearance = { ...clearanceFor(call, userId), decider: can(call, intelligencePermissions.links) };
+  return visible(view, clearance, seesRedactions(call));
 }
 
-function matchView(row: Match, user: UserRef, details: ServerDetails | undefined, now: Date): MatchView {
+/**
+ * The whole match. What leaves goes through {@link visibleMatch}.
+ * @param details the matched server as the person's list names it, where the match has one
+ */
+export function matchView(row: Match, user: UserRef, details: ServerDetails | undefined, now: Date): MatchView {
   const status = z.enum(matchStatuses).parse(statusAt(row, now));
-  const resolution = StoredResolution.safeParse(row.resolution);
+  const resolution = MatchResolution.safeParse(row.resolution);
   return {
     id: row.id,
     user,
     kind: z.enum(matchKinds).parse(row.kind),
     record_ref: row.recordReference,
     ...(row.serverId !== null && { server: presentMatchedServer(row.serverId, details) }),
+    ...(row.viaUserId !== null && { via_user_id: row.viaUserId }),
     severity: z.enum(severities).parse(row.severity),
     confidence: row.confidence,
     status,

@@ -1,7 +1,16 @@
 import type { Route } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
 import { intelligencePermissions } from "./intelligence.policy.ts";
-import { ListMatchesQuery, ListServersQuery, MatchView, UserIdParams, UserServerView } from "./intelligence.schema.ts";
+import {
+  ListMatchesQuery,
+  ListServersQuery,
+  MatchIdParams,
+  MatchView,
+  ResolveMatchInput,
+  UserIdParams,
+  UserServersNotes,
+  UserServerView,
+} from "./intelligence.schema.ts";
 import type { MatchesService } from "./matches.service.ts";
 import type { UserServersService } from "./user-servers.service.ts";
 
@@ -49,10 +58,17 @@ export function intelligenceRoutes({ servers, matches }: { servers: UserServersS
         tags: ["intelligence"],
         summary: "List the servers a user has approved to be seen",
         description:
-          "The user's servers as of the last refresh, former ones included until they are forgotten. Without a grant that covers them: 409 `authorization_required`.",
+          "The user's servers as of the last refresh, former ones included until they are forgotten. Where only hashes are kept (`SERVER_DETAIL=listed`), a server is readable while it is registered or blacklisted; the others are counted. Without a grant that covers them: 409 `authorization_required`.",
         access: { permission: intelligencePermissions.servers, own: "discord_user_id" },
         request: { params: UserIdParams, query: ListServersQuery },
-        success: { status: 200, shape: "list", schema: UserServerView, description: "A page of servers", example: serverExample },
+        success: {
+          status: 200,
+          shape: "list",
+          schema: UserServerView,
+          notes: UserServersNotes,
+          description: "A page of servers",
+          example: serverExample,
+        },
         refusals: ["authorization_required", "invalid_cursor"],
       },
       ({ call, params, query }) => servers.list(call, params.discord_user_id, query),
@@ -64,7 +80,8 @@ export function intelligenceRoutes({ servers, matches }: { servers: UserServersS
         operationId: "listUserMatches",
         tags: ["intelligence"],
         summary: "List a user's intelligence matches, newest first",
-        description: "Hits of the user and the user's servers against the blacklist. Without a grant: 409 `authorization_required`.",
+        description:
+          "What the user, the user's servers and linked accounts meet: blacklist records, watched servers, agreements, earlier denials. Without a grant: 409 `authorization_required`.",
         access: { permission: intelligencePermissions.matches },
         request: { params: UserIdParams, query: ListMatchesQuery },
         success: { status: 200, shape: "list", schema: MatchView, description: "A page of matches", example: matchExample },
@@ -72,5 +89,36 @@ export function intelligenceRoutes({ servers, matches }: { servers: UserServersS
       },
       ({ call, params, query }) => matches.list(call, params.discord_user_id, query),
     ),
+    resolutionRoute(matches),
   ];
+}
+
+function resolutionRoute(matches: MatchesService): Route {
+  return route(
+    {
+      method: "post",
+      path: "/users/{discord_user_id}/matches/{match_id}/resolution",
+      operationId: "resolveUserMatch",
+      tags: ["intelligence"],
+      summary: "Decide about a match",
+      description:
+        "Acknowledge, confirm, dismiss or exempt a match, or take that back. A dismissal is remembered: the match opens again only when its record becomes more severe. Nobody decides about themselves or an account of theirs.",
+      access: { permission: intelligencePermissions.resolve },
+      request: {
+        params: MatchIdParams,
+        body: ResolveMatchInput,
+        example: { outcome: "acknowledge", reason: "Known; we are talking to the person." },
+      },
+      success: { status: 200, shape: "single", schema: MatchView, description: "The match", example: matchExample },
+      refusals: [
+        "authorization_required",
+        "record_not_found",
+        "precondition_failed",
+        "invalid_transition",
+        "conflict_of_interest",
+        "hierarchy_violation",
+      ],
+    },
+    ({ call, params, body, ifMatch }) => matches.resolve(call, params.discord_user_id, params.match_id, body, ifMatch),
+  );
 }

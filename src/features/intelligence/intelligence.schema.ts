@@ -11,9 +11,14 @@ export const matchKinds = [
   "merged_server",
   "watch",
 ] as const;
+export type MatchKind = (typeof matchKinds)[number];
 
 export const matchStatuses = ["grace", "open", "acknowledged", "confirmed", "dismissed", "exempt", "cleared", "expired", "void"] as const;
 export type MatchStatus = (typeof matchStatuses)[number];
+
+/** What a person can decide about a match. */
+export const resolutionOutcomes = ["acknowledge", "confirm", "dismiss", "exempt", "reopen"] as const;
+export type ResolutionOutcome = (typeof resolutionOutcomes)[number];
 
 export const UserIdParams = z.object({ discord_user_id: Snowflake });
 
@@ -29,6 +34,41 @@ export const ListMatchesQuery = z
   .meta({ id: "ListMatchesQuery" });
 export type ListMatchesQuery = z.input<typeof ListMatchesQuery>;
 
+export const MatchIdParams = z.object({
+  discord_user_id: Snowflake,
+  match_id: z.string().min(1).max(64).meta({ description: "Id of the match", example: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f" }),
+});
+
+export const ResolveMatchInput = z
+  .strictObject({
+    outcome: z.enum(resolutionOutcomes).meta({ description: "What is decided; `reopen` takes an earlier decision back" }),
+    reason: z
+      .string()
+      .trim()
+      .min(3)
+      .max(1000)
+      .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.")
+      .meta({ description: "Why; kept with the match and in the audit" }),
+    until: Timestamp.optional().meta({ description: "Of `exempt` only: when it ends, a year from now at most; absent: it does not end" }),
+    revision: z.int().positive().optional().meta({ description: "The revision the decision is about, like If-Match" }),
+  })
+  .refine((input) => input.until === undefined || input.outcome === "exempt", {
+    path: ["until"],
+    message: "Only an exemption has an end.",
+  })
+  .meta({ id: "ResolveMatchInput" });
+export type ResolveMatchInput = z.input<typeof ResolveMatchInput>;
+
+export const MatchResolution = z
+  .object({
+    outcome: z.enum(["acknowledge", "confirm", "dismiss", "exempt"]),
+    by: Snowflake.nullable().meta({ description: "null: decided by a client itself" }),
+    at: Timestamp,
+    reason: z.string(),
+    until: Timestamp.optional().meta({ description: "When the exemption ends" }),
+  })
+  .meta({ id: "MatchResolution", description: "What a person decided about a match" });
+
 export const ServerRef = z
   .object({
     id: Snowflake,
@@ -37,7 +77,7 @@ export const ServerRef = z
     status: z
       .enum(["known", "partner", "member", "watched", "blacklisted", "merged", "defunct"])
       .optional()
-      .meta({ description: "Only for holders of blacklist.read" }),
+      .meta({ description: "Needs servers.read; `blacklisted` needs blacklist.read, too" }),
     merged_into: Snowflake.optional(),
   })
   .meta({ id: "ServerRef", description: "A Discord server as an answer shows it" });
@@ -54,13 +94,22 @@ export const UserServerView = z
       last_seen_at: Timestamp,
       left_at: Timestamp.optional().meta({ description: "When the membership was first missed" }),
     }),
-    tags: z.array(z.string()),
-    agreements: z.array(z.string()),
+    tags: z.array(z.string()).optional().meta({ description: "From the register; needs servers.read" }),
+    agreements: z.array(z.string()).optional().meta({ description: "Ids of agreements in force; needs servers.read" }),
     blacklist_id: z.string().nullable().optional().meta({ description: "The record in force; only for holders of blacklist.read" }),
     redacted,
   })
   .meta({ id: "UserServer", description: "One server of a person's approved list" });
 export type UserServerView = z.infer<typeof UserServerView>;
+
+/** What the list of a person's servers says besides how fresh it is. */
+export const UserServersNotes = z.object({
+  unlisted_count: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "How many servers are kept as hashes alone; only for holders of users.servers.read_unlisted_count" }),
+});
 
 export const MatchView = z
   .object({
@@ -72,6 +121,9 @@ export const MatchView = z
       .optional()
       .meta({ description: "Reference of the record behind the match; only for holders of blacklist.read", example: "BL-000012" }),
     server: ServerRef.optional(),
+    via_user_id: Snowflake.optional().meta({
+      description: "The linked account the record names; only for holders of users.links.read",
+    }),
     severity: z.enum(severities),
     confidence: z.int().min(0).max(100),
     status: z.enum(matchStatuses),
@@ -81,7 +133,7 @@ export const MatchView = z
     last_seen_at: Timestamp,
     closed_at: Timestamp.nullable(),
     grace_until: Timestamp.nullable().meta({ description: "Until then the person may leave the server without further consequence" }),
-    resolution: z.object({ by: Snowflake, at: Timestamp, reason: z.string() }).nullable(),
+    resolution: MatchResolution.nullable(),
     revision: z.int().positive(),
     redacted,
   })

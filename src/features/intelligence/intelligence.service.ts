@@ -3,10 +3,15 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Cursors } from "../../kernel/page.ts";
 import type { Keyring } from "../../kernel/secrets.ts";
-import { keyedHash } from "../../kernel/secrets.ts";
 import type { GrantsService } from "../authorization/grants.service.ts";
-import { createBlacklistIndex } from "./blacklist-index.ts";
-import { isInForce } from "./match-record.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { LinkReach } from "../links/links.reach.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import type { Standings } from "../permissions/standing.ts";
+import type { DataReads } from "../privacy/privacy.reads.ts";
+import type { ServerFacts } from "../servers/servers.facts.ts";
+import { createCandidateIndex } from "./candidates.ts";
 import type { MatchesService } from "./matches.service.ts";
 import { createMatchesService } from "./matches.service.ts";
 import type { UserServersService } from "./user-servers.service.ts";
@@ -19,21 +24,24 @@ export interface IntelligenceDeps {
   keyring: Keyring;
   cursors: Cursors;
   clock: Clock;
-  /** Hashes server ids; the same key wherever `subject_hash` and `server_hash` are written. */
-  serversKey: Buffer;
+  /** Keyed hash of a server id; the same wherever `subject_hash` and `server_hash` are written. */
+  hashOf: (serverId: string) => string;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  facts: ServerFacts;
+  reach: LinkReach;
+  reads: DataReads;
+  standing: Pick<Standings, "of">;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
+  /** Ids of the community's own servers. */
+  ownServerIds: () => readonly string[];
   /** Staff match records about themselves without a grant. */
   isStaff: (userId: string) => boolean;
 }
 
 /** What is known about people's servers, and how they match. `matches.load()` once at boot. */
 export function createIntelligence(deps: IntelligenceDeps): { servers: UserServersService; matches: MatchesService } {
-  const { serversKey, clock } = deps;
-  const hashOf = (serverId: string): string => keyedHash(serversKey, serverId);
-  const index = createBlacklistIndex([], hashOf);
-  const blacklistIdOf = (serverId: string): string | null => {
-    const now = clock.now();
-    return index.byServer(serverId).find((record) => isInForce(record, now))?.id ?? null;
-  };
-  const servers = createUserServersService({ ...deps, hashOf, blacklistIdOf });
-  return { servers, matches: createMatchesService({ ...deps, index, servers, hashOf }) };
+  const servers = createUserServersService(deps);
+  const index = createCandidateIndex(deps.hashOf);
+  return { servers, matches: createMatchesService({ ...deps, index, servers }) };
 }

@@ -4,6 +4,8 @@ export type Severity = (typeof severities)[number];
 /** A blacklist record as matching needs it. */
 export interface MatchRecord {
   id: string;
+  /** Of `BL-000001`: 1. */
+  number: number;
   /** Such as `BL-000001`. */
   reference: string;
   revision: number;
@@ -19,8 +21,15 @@ export interface MatchRecord {
   memberPolicy: string | null;
   gracePeriodSeconds: number | null;
   exemptUserIds: readonly string[];
+  /** Which linked accounts of a listed person it concerns, too: none, confirmed ones, or probable ones as well. */
+  includeAlts: "none" | "confirmed" | "probable";
   startsAt: Date;
   expiresAt: Date | null;
+}
+
+/** Whether a record may count now or later: neither expired nor revoked. */
+export function mayCount(record: Pick<MatchRecord, "status">): boolean {
+  return record.status === "active" || record.status === "scheduled";
 }
 
 /** Whether a record counts at a moment: active (a scheduled one is from its start on), and not past its end. */
@@ -39,4 +48,15 @@ export interface MatchChanges {
   added: number;
   changed: number;
   removed: number;
+}
+
+/** The sum of what several recomputations did. */
+export function sumOf(all: Iterable<MatchChanges>): MatchChanges {
+  const sum = { added: 0, changed: 0, removed: 0 };
+  for (const { added, changed, removed } of all) {
+    sum.added += added;
+    sum.changed += changed;
+    sum.removed += removed;
+  }
+  return sum;
 }

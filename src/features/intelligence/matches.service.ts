@@ -1,21 +1,22 @@
-import type { Database, Tx } from "../../database/database.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
+import type { Tx } from "../../database/database.ts";
 import type { Match } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
-import type { GrantsService } from "../authorization/grants.service.ts";
-import type { BlacklistIndex } from "./blacklist-index.ts";
-import { intelligencePermissions, presentMatch, presentUser } from "./intelligence.policy.ts";
-import type { MatchStatus, MatchView } from "./intelligence.schema.ts";
+import type { DataReads } from "../privacy/privacy.reads.ts";
+import { intelligencePermissions, matchView, presentUser, visibleMatch } from "./intelligence.policy.ts";
+import type { MatchStatus, MatchView, ResolveMatchInput } from "./intelligence.schema.ts";
 import { ListMatchesQuery } from "./intelligence.schema.ts";
 import type { MatchChanges, MatchRecord } from "./match-record.ts";
 import { applyRecord } from "./matches.apply.ts";
-import { recomputeUser } from "./matches.recompute.ts";
-import { recordOf } from "./matches.store.ts";
-import type { UserServersService } from "./user-servers.service.ts";
+import { comparePeople, matchesLock } from "./matches.compare.ts";
+import { createIndexKeeper } from "./matches.index.ts";
+import type { ResolveDeps } from "./matches.resolve.ts";
+import { createResolve } from "./matches.resolve.ts";
+import { applyServers } from "./matches.servers.ts";
+import { createMatchSweep } from "./matches.sweep.ts";
 
 export type { MatchChanges, MatchRecord, Severity } from "./match-record.ts";
 
@@ -26,47 +27,55 @@ export interface MatchesService {
   recomputeUser(tx: Tx, userId: string): Promise<MatchChanges>;
   /** Compare one record with everyone. Call after it was created, changed, revoked or expired in the same transaction. */
   applyRecord(tx: Tx, record: MatchRecord): Promise<MatchChanges>;
+  /** Compare everyone in these servers again: one of them was registered, watched, merged, or is party of an agreement. Call in the same transaction, after the rows. */
+  applyServer(tx: Tx, serverIds: readonly string[]): Promise<MatchChanges>;
+  /**
+   * Decide about a match; answers it as it is then.
+   * @throws ProblemError permission_denied, authorization_required, record_not_found, precondition_failed, invalid_transition,
+   * conflict_of_interest, hierarchy_violation
+   */
+  resolve(call: Call, userId: string, matchId: string, input: ResolveMatchInput, ifMatch?: number): Promise<MatchView>;
+  /** End what ends by time: grace periods, exemptions; forget what is closed for long enough. For the job that runs each minute. */
+  sweep(call: Call): Promise<number>;
   /** @throws ProblemError permission_denied, authorization_required, invalid_cursor */
   list(call: Call, userId: string, query: ListMatchesQuery): Promise<Page<MatchView>>;
 }
 
-export interface MatchesDeps {
-  database: Database;
-  /** The records by subject, for answers; the rows of the transaction decide matches. */
-  index: BlacklistIndex;
-  guildState: Pick<GuildState, "lookUp">;
-  grants: GrantsService;
-  servers: Pick<UserServersService, "detailsOf">;
+export interface MatchesDeps extends ResolveDeps {
   cursors: Cursors;
   clock: Clock;
-  /** Staff match their own records without a grant. */
-  isStaff: (userId: string) => boolean;
-  hashOf: (serverId: string) => string;
+  reads: DataReads;
 }
 
 export function createMatchesService(deps: MatchesDeps): MatchesService {
-  const { database, index, guildState, grants, servers, cursors, clock, hashOf } = deps;
+  const { database, guildState, grants, servers, cursors, clock, hashOf, reads } = deps;
+  const keeper = createIndexKeeper(deps);
+  const sweep = createMatchSweep(deps);
 
   return {
-    async load() {
-      const rows = await database.read.blacklistRecord.findMany({
-        where: { status: { in: ["active", "scheduled"] } },
-        omit: { reasonInternal: true, reasonPublic: true, evidence: true },
-      });
-      for (const row of rows) index.put(recordOf(row));
+    load: keeper.load,
+
+    async recomputeUser(tx, userId) {
+      await tx.lock(matchesLock);
+      return comparePeople(tx, [userId], "everything", deps);
     },
 
-    recomputeUser: (tx, userId) => recomputeUser(tx, userId, deps),
+    applyRecord: (tx, record) => applyRecord(tx, record, deps),
 
-    applyRecord(tx, record) {
-      tx.afterCommit(() => index.put(record));
-      return applyRecord(tx, record, deps);
+    applyServer: (tx, serverIds) => applyServers(tx, serverIds, deps),
+
+    resolve: createResolve(deps),
+
+    async sweep(call) {
+      requirePermission(call, "system.act");
+      return (await keeper.catchUp(call)) + (await sweep(call));
     },
 
     async list(call, userId, query) {
       requirePermission(call, intelligencePermissions.matches);
       const { limit, cursor, count, ...filters } = ListMatchesQuery.parse(query);
       await grants.requireGrant(userId);
+      reads.note(call, userId, "matches");
       const now = clock.now();
       const bound = { userId, ...filters };
       const wanted = { AND: [{ userId }, conditions(filters, now)] };
@@ -80,7 +89,8 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
       const page = toPage(
         rows,
         limit,
-        (row) => presentMatch(call, row, user, row.serverId === null ? undefined : details.get(hashOf(row.serverId)), now),
+        (row) =>
+          visibleMatch(call, matchView(row, user, row.serverId === null ? undefined : details.get(hashOf(row.serverId)), now), userId),
         (last) => cursors.encode("matches", bound, [last.firstSeenAt.toISOString(), last.id]),
       );
       return withTotal(page, { count }, () => database.read.match.count({ where: wanted }));

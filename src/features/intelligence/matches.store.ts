@@ -1,10 +1,14 @@
 import type { Tx } from "../../database/database.ts";
-import type { BlacklistRecord, Match, Prisma } from "../../generated/sqlite/client.ts";
+import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { MatchRecord } from "./match-record.ts";
 import { severities } from "./match-record.ts";
 import type { MatchDraft } from "./matching.ts";
-import type { MatchUpdate, Reconciled } from "./reconcile.ts";
+import { groupBy } from "./matching.ts";
+import type { MatchUpdate, Reconciled, Turn } from "./reconcile.ts";
+import { isStanding } from "./reconcile.ts";
 
 /** What one person's reconciliation asks to be written. */
 export interface PersonChanges {
@@ -15,83 +19,97 @@ export interface PersonChanges {
 /** Rows of one INSERT: the client's cost of a row grows with larger ones. */
 const rowsAtOnce = 200;
 /** Ids of one UPDATE; SQLite takes 32,766 values in a statement. */
-const idsAtOnce = 1000;
+export const idsAtOnce = 1000;
 
-/** Write the outcome for many people in few statements: equal updates share one. */
-export async function writeChanges(tx: Tx, people: readonly PersonChanges[]): Promise<void> {
+/** Write the outcome for many people in few statements, equal updates in one, and tell of what opened and closed. */
+export async function writeChanges(tx: Tx, people: readonly PersonChanges[], events: Pick<EventsService, "emit">): Promise<void> {
   const created = people.flatMap(({ userId, result }) => result.create.map((draft) => newRow(tx, userId, draft)));
   for (const data of batches(created, rowsAtOnce)) await tx.db.match.createMany({ data });
 
-  const updates = groupIds(
+  const updates = groupBy(
     people.flatMap(({ result }) => result.update),
     ({ to }) => JSON.stringify(to),
   );
-  for (const { item, ids } of updates) {
-    const data = { ...updateData(tx, item.to), revision: { increment: 1 } };
-    for (const batch of batches(ids, idsAtOnce)) await tx.db.match.updateMany({ where: { id: { in: batch } }, data });
+  for (const group of updates.values()) {
+    if (group[0] !== undefined) await writeEach(tx, group, updateData(tx, group[0].to));
   }
-  const closes = groupIds(
+  const closes = groupBy(
     people.flatMap(({ result }) => result.close),
     ({ status }) => status,
   );
-  for (const { item, ids } of closes) {
-    const data = { status: item.status, closedAt: tx.now, revision: { increment: 1 } };
-    for (const batch of batches(ids, idsAtOnce)) await tx.db.match.updateMany({ where: { id: { in: batch } }, data });
+  for (const [status, group] of closes) await writeEach(tx, group, { status, closedAt: tx.now, revision: { increment: 1 } });
+  const revived = people.flatMap(({ result }) => result.revive.map((id) => ({ id })));
+  await writeEach(tx, revived, { lastSeenAt: tx.now, closedAt: null, revision: { increment: 1 } });
+  const kept = people.flatMap(({ result }) => result.keep.map((id) => ({ id })));
+  await writeEach(tx, kept, { lastSeenAt: tx.now });
+  tell(tx, created, people, events);
+}
+
+async function writeEach(tx: Tx, rows: readonly { id: string }[], data: Prisma.MatchUpdateManyMutationInput): Promise<void> {
+  for (const batch of batches(rows, idsAtOnce)) await tx.db.match.updateMany({ where: { id: { in: batch.map(({ id }) => id) } }, data });
+}
+
+function tell(
+  tx: Tx,
+  created: readonly Prisma.MatchCreateManyInput[],
+  people: readonly PersonChanges[],
+  events: Pick<EventsService, "emit">,
+): void {
+  for (const { id = "", userId, kind, status } of created) {
+    if (isStanding(status)) tellTurn(tx, events, "opened", { id, userId, kind, status });
   }
-  for (const batch of batches(
-    people.flatMap(({ result }) => result.keep),
-    idsAtOnce,
-  )) {
-    await tx.db.match.updateMany({ where: { id: { in: batch } }, data: { lastSeenAt: tx.now } });
+  for (const { userId, result } of people) {
+    const changed = [...result.update.map((one) => ({ ...one, status: one.to.status })), ...result.close];
+    for (const { id, kind, status, turn } of changed) tellTurn(tx, events, turn, { id, userId, kind, status });
   }
 }
 
+/** Tell that a match asks for attention, or no longer does. */
+export function tellTurn(
+  tx: Tx,
+  events: Pick<EventsService, "emit">,
+  turn: Turn,
+  match: { id: string; userId: string; kind: string; status: string },
+): void {
+  if (turn === null) return;
+  const { id, userId, kind, status } = match;
+  events.emit(tx, { type: `match.${turn}`, data: { match_id: id, user_id: userId, kind, status } });
+}
+
 function newRow(tx: Tx, userId: string, draft: MatchDraft): Prisma.MatchCreateManyInput {
-  const { record } = draft;
+  const { why, recordId, reference, revision, ...rest } = draft;
   return {
     id: uuid7(tx.now.getTime()),
     userId,
-    kind: draft.kind,
-    recordId: record.id,
-    recordReference: record.reference,
-    recordRevision: record.revision,
-    serverId: record.kind === "server" ? record.subjectId : null,
-    severity: draft.severity,
-    confidence: draft.confidence,
-    status: draft.status,
-    why: draft.why.map((why) => ({ ...why })),
-    suggestedAction: draft.suggestedAction,
-    graceUntil: draft.graceUntil,
+    recordId,
+    recordReference: reference,
+    recordRevision: revision,
+    ...rest,
+    why: why.map((one) => ({ ...one })),
     firstSeenAt: tx.now,
     lastSeenAt: tx.now,
   };
 }
 
-function updateData(tx: Tx, to: MatchUpdate): Prisma.MatchUpdateManyMutationInput {
+function updateData(tx: Tx, { status, draft, keepsDecision }: MatchUpdate): Prisma.MatchUpdateManyMutationInput {
   return {
-    status: to.status,
-    recordRevision: to.recordRevision,
-    severity: to.severity,
-    why: to.why.map((why) => ({ ...why })),
-    suggestedAction: to.suggestedAction,
-    graceUntil: to.graceUntil,
+    status,
+    recordRevision: draft.revision,
+    serverId: draft.serverId,
+    viaUserId: draft.viaUserId,
+    severity: draft.severity,
+    confidence: draft.confidence,
+    why: draft.why.map((one) => ({ ...one })),
+    suggestedAction: draft.suggestedAction,
+    graceUntil: draft.graceUntil,
     lastSeenAt: tx.now,
     closedAt: null,
+    revision: { increment: 1 },
+    ...(!keepsDecision && { resolution: Prisma.DbNull, exemptUntil: null }),
   };
 }
 
-function groupIds<T extends { id: string }>(items: readonly T[], keyOf: (item: T) => string): { item: T; ids: string[] }[] {
-  const groups = new Map<string, { item: T; ids: string[] }>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, { item, ids: [item.id] });
-    else group.ids.push(item.id);
-  }
-  return [...groups.values()];
-}
-
-function batches<T>(items: readonly T[], size: number): T[][] {
+export function batches<T>(items: readonly T[], size: number): T[][] {
   const cut: T[][] = [];
   for (let from = 0; from < items.length; from += size) cut.push(items.slice(from, from + size));
   return cut;
@@ -99,10 +117,14 @@ function batches<T>(items: readonly T[], size: number): T[][] {
 
 type RecordRow = Omit<BlacklistRecord, "reasonInternal" | "reasonPublic" | "evidence">;
 
+/** What matching leaves unread of a record. */
+export const unread = { reasonInternal: true, reasonPublic: true, evidence: true } as const;
+
 /** A stored blacklist record as matching needs it. */
 export function recordOf(row: RecordRow): MatchRecord {
   return {
     id: row.id,
+    number: row.number,
     reference: `BL-${String(row.number).padStart(6, "0")}`,
     revision: row.revision,
     kind: row.kind === "server" ? "server" : "user",
@@ -115,18 +137,8 @@ export function recordOf(row: RecordRow): MatchRecord {
     memberPolicy: row.memberPolicy,
     gracePeriodSeconds: row.gracePeriod,
     exemptUserIds: Array.isArray(row.exemptUserIds) ? row.exemptUserIds.filter((id) => typeof id === "string") : [],
+    includeAlts: row.includeAlts === "none" || row.includeAlts === "probable" ? row.includeAlts : "confirmed",
     startsAt: row.startsAt,
     expiresAt: row.expiresAt,
   };
-}
-
-/** Stored matches by the person they are about. */
-export function byPerson(rows: readonly Match[]): Map<string, Match[]> {
-  const people = new Map<string, Match[]>();
-  for (const row of rows) {
-    const known = people.get(row.userId);
-    if (known === undefined) people.set(row.userId, [row]);
-    else known.push(row);
-  }
-  return people;
 }

@@ -1,24 +1,39 @@
-import { addSeconds } from "../../kernel/clock.ts";
-import type { BlacklistIndex } from "./blacklist-index.ts";
+import type { LinkedAccount } from "../links/links.reach.ts";
+import type { AgreementFact, RelatedServer, WatchedServer } from "../servers/servers.facts.ts";
+import type { MatchKind } from "./intelligence.schema.ts";
+import { kindRules } from "./match-kinds.ts";
 import type { MatchRecord, Severity } from "./match-record.ts";
 import { isInForce } from "./match-record.ts";
 
 /** A server somebody is in now. */
 export interface HeldServer {
   hash: string;
+  /** owner | manager | member */
   relation: string;
 }
 
-/** One rule that made a match. The words are safe to show: they hold no reason of the record. */
+/** A denied application that still counts. */
+export interface Denial {
+  id: string;
+  reference: string;
+  revision: number;
+}
+
+/** One rule that made a match. The words are safe to show: they hold neither names nor reasons of a record. */
 export interface Why {
   rule: string;
   detail: string;
 }
 
-/** What a match should be, going by the records alone. */
+/** What a match should be, going by what is known alone. */
 export interface MatchDraft {
-  kind: "server_blacklist" | "user_blacklist";
-  record: MatchRecord;
+  kind: MatchKind;
+  /** What the match is about: a blacklist record, a watched server, an agreement or a request. */
+  recordId: string;
+  reference: string;
+  revision: number;
+  serverId: string | null;
+  viaUserId: string | null;
   severity: Severity;
   confidence: number;
   status: "open" | "grace" | "exempt";
@@ -27,59 +42,80 @@ export interface MatchDraft {
   graceUntil: Date | null;
 }
 
-export interface MatchSubject {
+/** What is compared of one person. */
+export interface Person {
   userId: string;
-  servers: Iterable<HeldServer>;
-  index: Pick<BlacklistIndex, "byServerHash" | "byUser">;
-  now: Date;
+  servers: readonly HeldServer[];
+  linked: readonly LinkedAccount[];
+  denials: readonly Denial[];
 }
 
-const userActions = { low: "monitor", medium: "verify", high: "deny_entry", critical: "ban" } as const;
-const serverPolicies = { low: "inform", medium: "flag", high: "verify", critical: "deny_entry" } as const;
+/** What people are compared with. */
+export interface Facts {
+  records: readonly MatchRecord[];
+  related: readonly RelatedServer[];
+  watched: readonly WatchedServer[];
+  agreements: readonly AgreementFact[];
+}
 
-/** Every match one person has by the records in force, one per record. Pure. */
-export function matchUser({ userId, servers, index, now }: MatchSubject): MatchDraft[] {
-  const drafts: MatchDraft[] = [];
-  for (const record of index.byUser(userId)) {
-    if (isInForce(record, now)) drafts.push(userDraft(record));
-  }
-  for (const server of servers) {
-    for (const record of index.byServerHash(server.hash)) {
-      if (isInForce(record, now)) drafts.push(serverDraft(record, userId, server.relation, now));
+/** The same, found by what a person has. */
+export interface Known {
+  now: Date;
+  recordsOfUser(userId: string): readonly MatchRecord[];
+  recordsOfServer(hash: string): readonly MatchRecord[];
+  relatedTo(hash: string): readonly RelatedServer[];
+  watched(hash: string): readonly WatchedServer[];
+  agreements(hash: string): readonly AgreementFact[];
+}
+
+/** Facts by key; of records only those in force. @param hashOf keyed hash of a server id, for records that carry none */
+export function knownFrom(facts: Facts, now: Date, hashOf: (serverId: string) => string): Known {
+  const inForce = facts.records.filter((record) => isInForce(record, now));
+  const ofServers = inForce.filter(({ kind }) => kind === "server");
+  return {
+    now,
+    recordsOfUser: finderOf(
+      inForce.filter(({ kind }) => kind === "user"),
+      ({ subjectId }) => subjectId,
+    ),
+    recordsOfServer: finderOf(ofServers, ({ subjectHash, subjectId }) => subjectHash ?? hashOf(subjectId)),
+    relatedTo: finderOf(facts.related, ({ of }) => of),
+    watched: finderOf(facts.watched, ({ hash }) => hash),
+    agreements: finderOf(facts.agreements, ({ serverHash }) => serverHash),
+  };
+}
+
+const relations = ["owner", "manager", "member"];
+
+/** Every match one person has by what is known, one per kind and record: the strongest ground counts. Pure. */
+export function matchUser(person: Person, known: Known): MatchDraft[] {
+  const servers = person.servers.toSorted(
+    (a, b) => relations.indexOf(a.relation) - relations.indexOf(b.relation) || (a.hash < b.hash ? -1 : 1),
+  );
+  const linked = person.linked.toSorted((a, b) => (a.confidence + a.userId < b.confidence + b.userId ? -1 : 1));
+  const strongest = new Map<string, MatchDraft>();
+  for (const { find } of Object.values(kindRules)) {
+    for (const draft of find({ ...person, servers, linked }, known)) {
+      const key = `${draft.kind}:${draft.recordId}`;
+      if (!strongest.has(key)) strongest.set(key, draft);
     }
   }
-  return drafts;
+  return [...strongest.values()];
 }
 
-function userDraft(record: MatchRecord): MatchDraft {
-  return {
-    kind: "user_blacklist",
-    record,
-    severity: record.severity,
-    confidence: 100,
-    status: "open",
-    why: [{ rule: "blacklisted_user", detail: "The person has an active blacklist record." }],
-    suggestedAction: record.recommendedAction ?? userActions[record.severity],
-    graceUntil: null,
-  };
+function finderOf<T>(items: readonly T[], keyOf: (item: T) => string): (key: string) => readonly T[] {
+  const found = groupBy(items, keyOf);
+  return (key) => found.get(key) ?? [];
 }
 
-function serverDraft(record: MatchRecord, userId: string, relation: string, now: Date): MatchDraft {
-  const graceUntil = record.gracePeriodSeconds === null ? null : addSeconds(record.startsAt, record.gracePeriodSeconds);
-  const inGrace = graceUntil !== null && graceUntil > now;
-  const isExempt = record.exemptUserIds.includes(userId);
-  const role = relation === "owner" ? "Owner" : relation === "manager" ? "Manager" : "Member";
-  return {
-    kind: "server_blacklist",
-    record,
-    severity: record.severity,
-    confidence: 100,
-    status: isExempt ? "exempt" : inGrace ? "grace" : "open",
-    why: [
-      { rule: `${role.toLowerCase()}_of_blacklisted_server`, detail: `${role} of a server that has an active blacklist record.` },
-      ...(isExempt ? [{ rule: "exempt", detail: "The record exempts this person." }] : []),
-    ],
-    suggestedAction: record.memberPolicy ?? record.recommendedAction ?? serverPolicies[record.severity],
-    graceUntil,
-  };
+/** Items by their key, in their order. */
+export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
 }

@@ -1,6 +1,6 @@
 import type { MatchChanges } from "./match-record.ts";
 import { severityOrder } from "./match-record.ts";
-import type { MatchDraft, Why } from "./matching.ts";
+import type { MatchDraft } from "./matching.ts";
 
 /** The stored part of a match that decides what happens to it. */
 export interface StoredMatch {
@@ -8,37 +8,52 @@ export interface StoredMatch {
   kind: string;
   recordId: string;
   recordRevision: number;
+  serverId: string | null;
+  viaUserId: string | null;
   severity: string;
+  confidence: number;
   status: string;
   why: unknown;
   suggestedAction: string | null;
   graceUntil: Date | null;
   resolution: unknown;
-}
-
-/** New values of a stored match. */
-export interface MatchUpdate {
-  status: string;
-  recordRevision: number;
-  severity: string;
-  why: readonly Why[];
-  suggestedAction: string;
-  graceUntil: Date | null;
+  exemptUntil: Date | null;
+  closedAt: Date | null;
 }
 
 export type CloseStatus = "cleared" | "void" | "expired";
 
+/** New values of a stored match. */
+export interface MatchUpdate {
+  status: string;
+  draft: MatchDraft;
+  /** Whether what a person decided about the match still holds. */
+  keepsDecision: boolean;
+}
+
+/** Whether a change makes a match ask for attention (again), or makes it stop to. */
+export type Turn = "opened" | "closed" | null;
+
+interface Changed {
+  id: string;
+  kind: string;
+  turn: Turn;
+}
+
 export interface Reconciled {
   create: MatchDraft[];
-  update: { id: string; to: MatchUpdate }[];
-  close: { id: string; status: CloseStatus }[];
+  update: (Changed & { to: MatchUpdate })[];
+  /** Matches whose ground is gone; a dismissed or exempt one keeps its status, so that it is remembered. */
+  close: (Changed & { status: string })[];
   /** Matches seen again without a change. */
   keep: string[];
+  /** Remembered ones whose ground is back. */
+  revive: string[];
   changes: MatchChanges;
 }
 
 const standing = new Set(["open", "grace", "acknowledged", "confirmed"]);
-const closed = new Set(["cleared", "void", "expired"]);
+const remembered = new Set(["dismissed", "exempt"]);
 
 /** Whether a match asks for attention: neither resolved away nor closed. */
 export function isStanding(status: string): boolean {
@@ -46,82 +61,96 @@ export function isStanding(status: string): boolean {
 }
 
 /**
- * Bring stored matches of one person in line with what the records say now. Pure.
- * A dismissal outlives every recomputation until the severity rises above the one it was given for.
+ * Bring stored matches of one person in line with what is known now. Pure.
+ * A dismissal outlives every recomputation until a later revision is more severe than the one it was given for.
  * @param closeAs how a stored match without a draft ends; undefined leaves it as it is
  */
 export function reconcile(
   stored: readonly StoredMatch[],
   drafts: readonly MatchDraft[],
+  now: Date,
   closeAs: (match: StoredMatch) => CloseStatus | undefined,
 ): Reconciled {
-  const result: Reconciled = { create: [], update: [], close: [], keep: [], changes: { added: 0, changed: 0, removed: 0 } };
+  const changes: MatchChanges = { added: 0, changed: 0, removed: 0 };
+  const result: Reconciled = { create: [], update: [], close: [], keep: [], revive: [], changes };
   const byKey = new Map(stored.map((match) => [`${match.kind}:${match.recordId}`, match]));
   for (const draft of drafts) {
-    const match = byKey.get(`${draft.kind}:${draft.record.id}`);
-    byKey.delete(`${draft.kind}:${draft.record.id}`);
-    if (match === undefined) {
+    const key = `${draft.kind}:${draft.recordId}`;
+    const match = byKey.get(key);
+    byKey.delete(key);
+    if (match !== undefined) revise(result, match, draft, now);
+    else {
       result.create.push(draft);
-      if (isStanding(draft.status)) result.changes.added += 1;
-    } else revise(result, match, draft);
+      if (isStanding(draft.status)) changes.added += 1;
+    }
   }
-  for (const match of byKey.values()) {
-    if (!isStanding(match.status) && match.status !== "exempt") continue;
-    const status = closeAs(match);
-    if (status === undefined) continue;
-    result.close.push({ id: match.id, status });
-    if (isStanding(match.status)) result.changes.removed += 1;
-  }
+  for (const match of byKey.values()) close(result, match, closeAs);
   return result;
 }
 
-function revise(result: Reconciled, match: StoredMatch, draft: MatchDraft): void {
-  const status = nextStatus(match, draft);
-  if (status === match.status && (isRemembered(match) || isSame(match, draft))) {
+function close(result: Reconciled, match: StoredMatch, closeAs: (match: StoredMatch) => CloseStatus | undefined): void {
+  const { id, kind } = match;
+  const isOpen = match.closedAt === null && (isStanding(match.status) || remembered.has(match.status));
+  const status = isOpen ? closeAs(match) : undefined;
+  if (status === undefined) return;
+  if (!isStanding(match.status)) return void result.close.push({ id, kind, turn: null, status: match.status });
+  result.close.push({ id, kind, turn: "closed", status });
+  result.changes.removed += 1;
+}
+
+function revise(result: Reconciled, match: StoredMatch, draft: MatchDraft, now: Date): void {
+  const status = nextStatus(match, draft, now);
+  const keepsDecision = status === match.status && isDecided(match, now);
+  if (isRemembered(match, now) && keepsDecision) {
+    (match.closedAt === null ? result.keep : result.revive).push(match.id);
+    return;
+  }
+  if (status === match.status && isSame(match, draft) && (match.resolution === null || isDecided(match, now))) {
     result.keep.push(match.id);
     return;
   }
-  const wasStanding = isStanding(match.status);
-  const stands = isStanding(status);
-  const to: MatchUpdate = {
-    status,
-    recordRevision: draft.record.revision,
-    severity: draft.severity,
-    why: draft.why,
-    suggestedAction: draft.suggestedAction,
-    graceUntil: draft.graceUntil,
-  };
-  result.update.push({ id: match.id, to });
-  if (stands && !wasStanding) result.changes.added += 1;
-  else if (!stands && wasStanding) result.changes.removed += 1;
-  else result.changes.changed += 1;
+  const [before, after] = [isStanding(match.status), isStanding(status)];
+  const isGraceOver = match.status === "grace" && status === "open";
+  const turn = after && (!before || isGraceOver) ? "opened" : before && !after ? "closed" : null;
+  result.update.push({ id: match.id, kind: match.kind, turn, to: { status, draft, keepsDecision } });
+  result.changes[before === after ? "changed" : after ? "added" : "removed"] += 1;
 }
 
-/** What a stored match becomes when the records still make it. */
-function nextStatus(match: StoredMatch, draft: MatchDraft): string {
-  const hasRisen = severityOrder(draft.severity) > severityOrder(match.severity);
+/** What a stored match becomes when what it stands on is (still) there. */
+function nextStatus(match: StoredMatch, draft: MatchDraft, now: Date): string {
+  const hasRisen = draft.revision > match.recordRevision && severityOrder(draft.severity) > severityOrder(match.severity);
   if (match.status === "dismissed") return hasRisen && draft.status !== "exempt" ? draft.status : "dismissed";
   if (draft.status === "exempt") return "exempt";
   if (match.status === "confirmed") return "confirmed";
   if (match.status === "acknowledged") return hasRisen ? draft.status : "acknowledged";
-  if (isRemembered(match) && !hasRisen) return "exempt";
+  if (isRemembered(match, now) && !hasRisen) return "exempt";
   return draft.status;
 }
 
 /** A decision of a person that a recomputation keeps as it was made, with the severity it was made for. */
-function isRemembered(match: StoredMatch): boolean {
-  return match.status === "dismissed" || (match.status === "exempt" && outcomeOf(match.resolution) === "exempt");
+function isRemembered(match: StoredMatch, now: Date): boolean {
+  return match.status === "dismissed" || (match.status === "exempt" && isExemptByPerson(match, now));
 }
 
-function outcomeOf(resolution: unknown): unknown {
-  return typeof resolution === "object" && resolution !== null && "outcome" in resolution ? resolution.outcome : undefined;
+/** Whether the match is in the state that a person's decision gave it. */
+function isDecided(match: StoredMatch, now: Date): boolean {
+  return isRemembered(match, now) || match.status === "acknowledged" || match.status === "confirmed";
+}
+
+/** An exemption that a person gave and whose time is not over; one of the record itself has no resolution. */
+export function isExemptByPerson({ resolution, exemptUntil }: Pick<StoredMatch, "resolution" | "exemptUntil">, now: Date): boolean {
+  const outcome = typeof resolution === "object" && resolution !== null && "outcome" in resolution ? resolution.outcome : undefined;
+  return outcome === "exempt" && (exemptUntil === null || exemptUntil > now);
 }
 
 function isSame(match: StoredMatch, draft: MatchDraft): boolean {
   return (
-    !closed.has(match.status) &&
-    match.recordRevision === draft.record.revision &&
+    match.closedAt === null &&
+    match.recordRevision === draft.revision &&
     match.severity === draft.severity &&
+    match.confidence === draft.confidence &&
+    match.serverId === draft.serverId &&
+    match.viaUserId === draft.viaUserId &&
     match.suggestedAction === draft.suggestedAction &&
     match.graceUntil?.getTime() === draft.graceUntil?.getTime() &&
     JSON.stringify(match.why) === JSON.stringify(draft.why)

@@ -13,8 +13,18 @@ export interface Ranks {
 
 type Reader = Pick<ReadClient | TransactionClient, "workflowRequest" | "blacklistRecord">;
 
+/** Who wants to decide. */
+export interface Decider {
+  actor: Actor;
+  /**
+   * Their further accounts, as confirmed links have them. Whoever is partial as one of them is partial as all, and links hold both
+   * ways: looking from here finds the accounts of the requester and of the subjects, too.
+   */
+  accounts: readonly string[];
+}
+
 /** How a person stands towards a request they want to decide. */
-export async function contextOf(db: Reader, standing: Ranks, actor: Actor, request: Request): Promise<Context> {
+export async function contextOf(db: Reader, standing: Ranks, { actor, accounts }: Decider, request: Request): Promise<Context> {
   const subjects = subjectsOf(request);
   const users = subjects.filter(({ kind }) => kind === "user").map(({ id }) => id);
   const named = kinds[request.type as WorkflowKind].conflicts?.(request.payload as Record<string, unknown>) ?? [];
@@ -22,9 +32,10 @@ export async function contextOf(db: Reader, standing: Ranks, actor: Actor, reque
     db,
     subjects.filter(({ kind }) => kind === "record").map(({ id }) => id),
   );
+  const partial = new Set([request.requesterId, ...users, ...named, ...deciders]);
   return {
     actorId: actor.id,
-    isConflicted: request.requesterId === actor.id || [...users, ...named, ...deciders].includes(actor.id),
+    isConflicted: [actor.id, ...accounts].some((id) => partial.has(id)),
     isOutranked: !actor.isOwner && users.some((id) => isAtOrAbove(standing, id, actor.rank)),
   };
 }

@@ -68,7 +68,7 @@ export function createFiling(parts: CreateParts) {
         status: "pending",
         warnings: intake.warnings,
         duplicates,
-        effects_preview: effects.preview(kind),
+        effects_preview: effects.preview(kind, intake.payload),
       };
     });
     return visibleCreation(call, answer);

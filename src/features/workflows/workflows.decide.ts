@@ -5,6 +5,8 @@ import { requireWrite } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { Effects } from "./effects.ts";
 import type { Refusal, Transition } from "./transition.ts";
 import { approvalsOf, transition } from "./transition.ts";
@@ -23,6 +25,8 @@ export interface DecideParts {
   audit: AuditService;
   effects: Effects;
   standing: Ranks;
+  reach: Pick<LinkReach, "groupOf">;
+  matches: Pick<MatchesService, "recomputeUser">;
 }
 
 /** A vote that counts, and what it leads to. */
@@ -33,7 +37,7 @@ interface Verdict {
   result: Extract<Transition, { ok: true }>;
 }
 
-export function createDecisions({ database, audit, effects, standing }: DecideParts) {
+export function createDecisions({ database, audit, effects, standing, reach, matches }: DecideParts) {
   /** Everything of one decision: vote, status, effects and audit, together or not at all. */
   async function settle(tx: Tx, { request, input, actorId, result }: Verdict): Promise<EffectView[]> {
     const permission = decidePermission(request.type);
@@ -75,6 +79,9 @@ export function createDecisions({ database, audit, effects, standing }: DecidePa
       after: { status: result.next.status, verdict: input.action, have: approvedBy.length, required: request.approvalsRequired },
       permission,
     });
+    if (result.isFinal && kinds[request.type as WorkflowKind].isRemembered === true) {
+      for (const { kind, subjectId } of request.subjects) if (kind === "user") await matches.recomputeUser(tx, subjectId);
+    }
     return done;
   }
 
@@ -92,7 +99,8 @@ export function createDecisions({ database, audit, effects, standing }: DecidePa
     const input = understandDecision(body);
     const answer = await database.write(call, async (tx): Promise<DecisionAnswer> => {
       const request = await openRequest(tx, type, key);
-      const context = await contextOf(tx.db, standing, actor, request);
+      const accounts = await reach.groupOf(tx.db, actor.id);
+      const context = await contextOf(tx.db, standing, { actor, accounts }, request);
       const result = transition(stateOf(request, tx.now), input.action, { ...context, expectedRevision: input.revision ?? ifMatch });
       if (!result.ok) throw refusal(result, input, request, stateOf(request, tx.now).status);
       const done = result.isReplay
@@ -152,7 +160,9 @@ function refusal(
 ): ProblemError {
   switch (refused) {
     case "conflict_of_interest":
-      return new ProblemError(refused, { detail: "Whoever filed a request, is its subject, or is otherwise partial never decides it." });
+      return new ProblemError(refused, {
+        detail: "Whoever filed a request, is its subject, or is otherwise partial never decides it, with no account of theirs.",
+      });
     case "hierarchy_violation":
       return new ProblemError(refused, { detail: "The subject is staff of equal or higher rank." });
     case "precondition_failed":

@@ -13,6 +13,9 @@ export interface Subject {
   id: string;
 }
 
+/** What approvals can do. */
+export type EffectKey = "blacklist.create" | "matches.recompute" | "agreement.create";
+
 interface KindSpec<Payload extends z.ZodObject> {
   prefix: string;
   payload: Payload;
@@ -34,7 +37,9 @@ interface KindSpec<Payload extends z.ZodObject> {
   readers?(payload: z.output<Payload>): string[] | undefined;
   title(payload: z.output<Payload>): string;
   /** What an approval does, by the names of the effects. */
-  effects: readonly ("blacklist.create" | "matches.recompute")[];
+  effects: readonly EffectKey[] | ((payload: z.output<Payload>) => readonly EffectKey[]);
+  /** Whether a decision counts when its subjects are compared with what is known: they are compared again. */
+  isRemembered?: true;
   example: object;
 }
 
@@ -128,6 +133,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     subjects: ({ user_id }) => [user(user_id)],
     title: ({ user_id, position }) => `Recruitment of ${user_id} as ${position}`,
     effects: [],
+    isRemembered: true,
     example: { user_id: snowflake, position: "moderator", timezone: "Europe/Berlin" },
   }),
   "server-merge": kind({
@@ -202,7 +208,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     coolDown: 7 * day,
     subjects: (payload) => poachSubjects(payload),
     title: ({ kind: what }) => ({ report: "Poaching report", agreement: "No-poach agreement", clearance: "Poaching clearance" })[what],
-    effects: [],
+    effects: ({ kind: what }) => (what === "agreement" ? ["agreement.create"] : []),
     example: {
       kind: "report",
       offending_server_id: snowflake,

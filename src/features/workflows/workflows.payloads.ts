@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Duration, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { isAnonymous, notAnonymous } from "../../kernel/identifying.ts";
 import { ids, idsUpTo, listOf, Reason, text } from "./workflows.fields.ts";
 
 export const severities = ["low", "medium", "high", "critical"] as const;
@@ -34,7 +35,7 @@ export const BlacklistUserPayload = z
     recommended_action: z.enum(["monitor", "verify", "deny_entry", "kick", "ban"]).optional(),
     duration: length,
     review_after: Duration.default("P180D"),
-    include_alts: z.enum(["none", "confirmed", "probable"]).default("none"),
+    include_alts: z.enum(["none", "confirmed", "probable"]).default("confirmed"),
     compromised_account: z.boolean().default(false),
   })
   .refine((payload) => payload.scope === "network" || payload.server_ids.length > 0, {
@@ -74,7 +75,7 @@ export const RecruitmentPayload = z
 
 const Basis = z.strictObject({
   type: z.enum(["admission", "staff_observation", "shared_connection", "behaviour", "invite_chain", "other"]).default("other"),
-  note: text(1, 2000).optional(),
+  note: text(1, 2000).refine(isAnonymous, notAnonymous).optional().meta({ description: "Addresses, devices and fingerprints are refused" }),
 });
 
 export const AltRequestPayload = z

@@ -9,7 +9,10 @@ import { recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
+import type { RegistryService } from "../servers/servers.service.ts";
 import { createEffects } from "./effects.ts";
 import type { Ranks } from "./workflows.context.ts";
 import { contextOf } from "./workflows.context.ts";
@@ -32,8 +35,12 @@ export interface WorkflowsParts {
   database: Database;
   audit: AuditService;
   blacklist: BlacklistService;
+  agreements: Pick<RegistryService, "createAgreementWithin">;
   guildState: GuildState;
   standing: Ranks;
+  /** Who belongs together: linked accounts share a conflict of interest. */
+  reach: Pick<LinkReach, "groupOf">;
+  matches: Pick<MatchesService, "recomputeUser">;
   cursors: Cursors;
   clock?: Clock;
   /** Gives every kind this one prefix and one counter. */
@@ -46,19 +53,27 @@ export function createWorkflowsService(parts: WorkflowsParts) {
     database,
     audit,
     blacklist,
+    agreements,
     guildState,
     standing,
+    reach,
+    matches,
     cursors,
     clock = systemClock,
     referencePrefix,
     filing = defaultFilingLimits,
   } = parts;
-  const effects = createEffects({ blacklist });
+  const effects = createEffects({ blacklist, agreements });
   const { create } = createFiling({ database, audit, effects, guildState, clock, filing, referencePrefix });
-  const { decide } = createDecisions({ database, audit, effects, standing });
+  const { decide } = createDecisions({ database, audit, effects, standing, reach, matches });
 
-  async function present(call: Call, request: Request, now: Date): Promise<WorkflowView> {
-    const context = call.actor === null ? null : await contextOf(database.read, standing, call.actor, request);
+  /** The caller's further accounts. */
+  const accountsOf = async ({ actor }: Call): Promise<string[]> => (actor === null ? [] : await reach.groupOf(database.read, actor.id));
+
+  /** @param accounts further accounts of the caller */
+  async function present(call: Call, request: Request, now: Date, accounts: readonly string[]): Promise<WorkflowView> {
+    const { actor } = call;
+    const context = actor === null ? null : await contextOf(database.read, standing, { actor, accounts }, request);
     return presentRequest(call, request, { guildState, now, context });
   }
 
@@ -102,7 +117,7 @@ export function createWorkflowsService(parts: WorkflowsParts) {
       const where = { type: kind, OR: [{ id: key.toLowerCase() }, { reference: key.toUpperCase() }] };
       const request = await database.read.workflowRequest.findFirst({ where, include: whole });
       if (request === null || !canSee(call, request)) throw recordNotFound();
-      return present(call, request, clock.now());
+      return present(call, request, clock.now(), await accountsOf(call));
     },
 
     /** Requests the caller may see, newest first unless told. */
@@ -121,7 +136,8 @@ export function createWorkflowsService(parts: WorkflowsParts) {
         take: limit + 1,
       });
       const views = new Map<string, WorkflowView>();
-      for (const row of rows.slice(0, limit)) views.set(row.id, await present(call, row, now));
+      const accounts = await accountsOf(call);
+      for (const row of rows.slice(0, limit)) views.set(row.id, await present(call, row, now, accounts));
       const viewOf = (row: Request): WorkflowView => views.get(row.id) ?? presentRequest(call, row, { guildState, now, context: null });
       const page = toPage(rows, limit, viewOf, (last) => cursors.encode("workflows", bound, [last.createdAt.toISOString(), last.id]));
       return withTotal(page, { count }, () =>

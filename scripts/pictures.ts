@@ -1,0 +1,122 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { chromium } from "playwright-core";
+import { createApp } from "../src/app.ts";
+import { readConfig } from "../src/config/config.ts";
+import { systemCall } from "../src/kernel/call.ts";
+import { uuid7 } from "../src/kernel/ids.ts";
+import type { User } from "../src/sandbox/index.ts";
+import { createSandbox } from "../src/sandbox/index.ts";
+import { chromiumArguments, chromiumPath } from "../test/browser/executable.ts";
+import { smallPng } from "./small-png.ts";
+
+/**
+ * Makes the pictures of `docs/consent.md` anew: the real pages of the real service in Chromium, as wide as a phone. Time stands
+ * still and names are fixed, so that a picture changes only when its page does.
+ */
+const folder = fileURLToPath(new URL("../docs/images", import.meta.url));
+const width = 390;
+const mostBytes = 60_000;
+const time = Date.UTC(2026, 2, 2, 10);
+const endings = ["done", "declined", "wrong-account", "expired", "used", "other-browser", "discord-unreachable"];
+
+/** The service with a moderator and the people of the pictures, on a database of its own. */
+async function createStage() {
+  const data = await mkdtemp(join(tmpdir(), "provost-pictures-"));
+  const sandbox = await createSandbox({ now: () => time });
+  const mona = sandbox.createUser("mona", { global_name: "Mona" });
+  const ann = sandbox.createUser("ann", { global_name: "Ann" });
+  const harbour = sandbox.createGuild({ name: "Harbour", owner: mona });
+  for (const name of ["Lighthouse Keepers", "Sunday Sailors", "Tide Tables"]) sandbox.createGuild({ name, withBot: false }).addMember(ann);
+  const reading = readConfig({
+    ...sandbox.env(),
+    GUILD_IDS: harbour.id,
+    OWNER_IDS: mona.id,
+    DATA_DIR: data,
+    PORT: "0",
+    LOG_LEVEL: "silent",
+    RETURN_TO: "harbour=https://harbour.example/welcome",
+    SECRET_KEY: randomBytes(32).toString("base64"),
+    ENCRYPTION_KEYS: `pictures:${randomBytes(32).toString("base64")}`,
+  });
+  if (!reading.ok) throw new Error(reading.lines.join("\n"));
+  const app = await createApp({ ...reading, clock: { now: () => new Date(time) }, logTo: { write: () => undefined } });
+  await app.start();
+  const url = app.address();
+  sandbox.allowRedirect(`${url}/authorize/callback`);
+  await sandbox.waitFor(() => !app.guildState.freshness().stale);
+  const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "Harbour Desk" });
+  const ask = async (method: string, path: string, body?: object): Promise<string> => {
+    const headers = { authorization: `Bearer ${key}`, "x-acting-user": mona.id, "content-type": "application/json" };
+    const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    if (!answer.ok) throw new Error(`${answer.status.toString()} ${await answer.text()}`);
+    return answer.text();
+  };
+  const session = async (): Promise<string> => {
+    const input = { discord_user_id: ann.id, purpose: "recruitment", request_reference: "REC-REQ-000012", return_to: "harbour" };
+    return (JSON.parse(await ask("POST", "/authorize/sessions", input)) as { url: string }).url;
+  };
+  const close = async (): Promise<void> => {
+    await app.stop();
+    await sandbox.stop();
+    await rm(data, { recursive: true, force: true });
+  };
+  return { url, ann, ask, session, close };
+}
+
+async function press(page: Page, name: string): Promise<void> {
+  await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name, exact: true }).click()]);
+}
+
+/** Say yes on Discord's page. */
+async function agreeAtDiscord(page: Page, person: User): Promise<void> {
+  await page.getByLabel("Signed in as").selectOption(person.id);
+  await press(page, "Authorize");
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  const picture = smallPng(await page.screenshot({ fullPage: true }));
+  process.stdout.write(`${name}.png ${picture.length.toString()} bytes\n`);
+  if (picture.length > mostBytes) throw new Error(`${name}.png is larger than ${mostBytes.toString()} bytes`);
+  await writeFile(join(folder, `${name}.png`), picture);
+}
+
+async function takeAll(page: Page, stage: Awaited<ReturnType<typeof createStage>>): Promise<void> {
+  const { url, ann, ask } = stage;
+  await page.goto(await stage.session());
+  await take(page, "consent");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await take(page, "consent-dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  await press(page, "Agree and continue to Discord");
+  await agreeAtDiscord(page, ann);
+  for (const ending of endings) {
+    await page.goto(`${url}/authorize/result/${ending}/harbour`);
+    await take(page, ending);
+  }
+  await ask("GET", `/users/${ann.id}/servers`);
+  await page.goto(`${url}/privacy`);
+  await press(page, "Sign in with Discord");
+  await agreeAtDiscord(page, ann);
+  for (let tries = 0; tries < 50 && !(await page.content()).includes("Mona: "); tries += 1) await page.reload();
+  await take(page, "privacy");
+  await page.getByLabel("I know that this cannot be undone.").check();
+  await press(page, "Delete");
+  await take(page, "privacy-deleted");
+}
+
+if (chromiumPath === undefined) throw new Error("No Chromium found: install it (apt-get install chromium) or name one in CHROMIUM_PATH.");
+await mkdir(folder, { recursive: true });
+const stage = await createStage();
+const browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumArguments });
+try {
+  const context = await browser.newContext({ viewport: { width, height: 320 }, locale: "en-GB", colorScheme: "light" });
+  await takeAll(await context.newPage(), stage);
+} finally {
+  await browser.close();
+  await stage.close();
+}

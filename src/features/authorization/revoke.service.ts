@@ -1,0 +1,112 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { Authorization } from "../../generated/sqlite/client.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requireWrite } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { Erasures } from "../privacy/erasures.ts";
+import { authorizationPermissions, requireRevision } from "./authorization.policy.ts";
+import { presentAuthorization } from "./authorization.presenter.ts";
+import type { AuthorizationView } from "./authorization.schema.ts";
+import { RevokeInput } from "./authorization.schema.ts";
+import { readState } from "./authorization.state.ts";
+import type { EndDeps } from "./grants.end.ts";
+import { endGrant } from "./grants.end.ts";
+import { endSession } from "./sessions.end.ts";
+
+export interface RevokeService {
+  /**
+   * End what a person has granted and is being asked, for staff or for the person themself. What it opened goes at once.
+   * @throws ProblemError permission_denied, precondition_failed, invalid_transition when there is nothing to end
+   */
+  revoke(call: Call, userId: string, input: RevokeInput, ifMatch?: number): Promise<AuthorizationView>;
+  /** The same as a part of another change. A person without a grant and without open sessions is no error. */
+  revokeWithin(tx: Tx, userId: string, options?: RevokeOptions): Promise<Revoked>;
+}
+
+export interface RevokeOptions {
+  reason?: string | undefined;
+  /** Whether it is written to the journal of deletions; false where a line of the journal is carried out. */
+  isNoted?: boolean;
+}
+
+export interface Revoked {
+  /** Whether there was anything to end. */
+  hasEnded: boolean;
+  /** Tells Discord, to be called after the commit; never fails, and the job goes on where it does not get through. */
+  tellDiscord(): Promise<void>;
+}
+
+export interface RevokeDeps extends EndDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  erasures: Pick<Erasures, "note">;
+  cooldownSeconds: number;
+}
+
+/** Grants that still open or keep something. */
+const endable = new Set(["active", "reauthorization_required"]);
+
+export function createRevokeService(deps: RevokeDeps): RevokeService {
+  const { database, revocations } = deps;
+
+  const revokeWithin: RevokeService["revokeWithin"] = async (tx, userId, options = {}) => {
+    await tx.lock(`authorize:${userId}`);
+    const sessions = await tx.db.authorizationSession.findMany({ where: { userId, status: { in: ["pending", "opened"] } } });
+    for (const session of sessions) await endSession(tx, deps, session, { status: session.expiresAt > tx.now ? "cancelled" : "expired" });
+    const open = sessions.filter((session) => session.expiresAt > tx.now).length;
+    const grant = await tx.db.authorization.findUnique({ where: { userId } });
+    const isGranted = grant !== null && endable.has(grant.status);
+    const hasEnded = isGranted || open > 0;
+    if (hasEnded) await end(tx, deps, { userId, grant: isGranted ? grant : null, open, ...options });
+    return { hasEnded, tellDiscord: () => revocations.tell(tx.call, userId) };
+  };
+
+  return {
+    revokeWithin,
+
+    async revoke(call, userId, input, ifMatch) {
+      requireWrite(call, authorizationPermissions.revoke, { own: userId });
+      const { reason } = RevokeInput.parse(input);
+      const view = await database.write(call, async (tx) => {
+        requireRevision(ifMatch, await tx.db.authorization.findUnique({ where: { userId } }));
+        const { hasEnded } = await revokeWithin(tx, userId, { reason });
+        const state = presentAuthorization(call, await readState(tx.db, userId, tx.now), deps.cooldownSeconds, tx.now);
+        if (!hasEnded) throw nothingToRevoke(state.status);
+        return state;
+      });
+      if (!call.replayed) await revocations.tell(call, userId);
+      return view;
+    },
+  };
+}
+
+/** @param change `open`: how many open sessions were called off */
+async function end(
+  tx: Tx,
+  deps: RevokeDeps,
+  change: RevokeOptions & { userId: string; grant: Authorization | null; open: number },
+): Promise<void> {
+  const { userId, grant, open, reason, isNoted = true } = change;
+  const gone = grant === null ? null : await endGrant(tx, deps, grant, "revoked");
+  deps.audit.record(tx, {
+    action: "authorization.revoke",
+    target: { kind: "authorization", id: userId },
+    subjectUserId: userId,
+    ...(reason !== undefined && { reason }),
+    before: { status: grant?.status ?? "pending" },
+    after: { status: grant === null ? "none" : "revoked", sessions: open, ...gone },
+    permission: authorizationPermissions.revoke,
+  });
+  deps.events.emit(tx, { type: "authorization.revoked", data: { user_id: userId } });
+  if (isNoted && grant !== null) await deps.erasures.note(tx, "revocation", userId);
+}
+
+function nothingToRevoke(from: string): ProblemError {
+  return new ProblemError("invalid_transition", {
+    detail: "The person has no grant and no open session.",
+    extra: { from, action: "revoke", allowed: [] },
+  });
+}

@@ -1,0 +1,96 @@
+import type { Database } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import type { CandidateIndex, RecordKey } from "./candidates.ts";
+import { mayCount } from "./match-record.ts";
+import { applyRecord } from "./matches.apply.ts";
+import type { CompareDeps } from "./matches.compare.ts";
+import { idsAtOnce, recordOf, unread } from "./matches.store.ts";
+
+export interface IndexDeps extends CompareDeps {
+  database: Database;
+  clock: Clock;
+}
+
+/** Records of one page while the index is filled. */
+const pageSize = 5000;
+/** How far clocks of several processes may lie apart, and how long a transaction may take, in seconds. */
+const overlap = 120;
+
+interface KeyRow {
+  number: number;
+  kind: string;
+  subject_id: string;
+  subject_hash: string | null;
+}
+
+/** Keeps the index in step with the stored records, those of other processes too. */
+export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; catchUp(call: Call): Promise<number> } {
+  const { database, index, clock } = deps;
+  let seenUntil: Date | undefined;
+
+  /** A record that another process made or changed is compared again: a list read here meanwhile knew nothing of it. */
+  async function learn(call: Call, id: string): Promise<void> {
+    await database.write(call, async (tx) => {
+      const row = await tx.db.blacklistRecord.findUnique({ where: { id }, omit: unread });
+      if (row !== null) await applyRecord(tx, recordOf(row), deps);
+    });
+  }
+
+  return {
+    async load() {
+      const began = clock.now();
+      await fill(database, index);
+      index.isComplete = true;
+      seenUntil = began;
+    },
+
+    async catchUp(call) {
+      if (seenUntil === undefined) return 0;
+      const began = clock.now();
+      const since = addSeconds(seenUntil, -overlap);
+      let learned = 0;
+      for (let after = ""; ;) {
+        const rows = await database.read.blacklistRecord.findMany({
+          where: { updatedAt: { gte: since }, id: { gt: after } },
+          select: { id: true, number: true, kind: true, subjectId: true, subjectHash: true, status: true },
+          orderBy: { id: "asc" },
+          take: idsAtOnce,
+        });
+        for (const row of rows) {
+          const key: RecordKey = { ...row, kind: row.kind === "server" ? "server" : "user" };
+          if (!mayCount(row)) index.remove(key);
+          else if (!index.has(key)) {
+            await learn(call, row.id);
+            learned += 1;
+          }
+        }
+        if (rows.length < idsAtOnce) break;
+        after = rows.at(-1)?.id ?? "";
+      }
+      seenUntil = began;
+      return learned;
+    },
+  };
+}
+
+/** Page through the records that count, by number. */
+async function fill({ read }: Database, index: CandidateIndex): Promise<void> {
+  index.reserve(await read.blacklistRecord.count({ where: { kind: "server", status: { in: ["active", "scheduled"] } } }));
+  for (let after = 0; ;) {
+    const rows = await read.$queryRaw<KeyRow[]>`
+      SELECT number, kind, subject_id, subject_hash FROM blacklist_records
+      WHERE number > ${after} AND status IN ('active', 'scheduled') ORDER BY number LIMIT ${pageSize}`;
+    for (const row of rows) {
+      index.put({
+        number: Number(row.number),
+        kind: row.kind === "server" ? "server" : "user",
+        subjectId: row.subject_id,
+        subjectHash: row.subject_hash,
+      });
+    }
+    if (rows.length < pageSize) return;
+    after = Number(rows.at(-1)?.number ?? after);
+  }
+}

@@ -1,0 +1,176 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { AccountLink } from "../../generated/sqlite/client.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requirePermission, requireWrite } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { ProblemError, fieldError, recordNotFound } from "../../kernel/errors.ts";
+import type { Cursors, Page } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import type { Standings } from "../permissions/standing.ts";
+import { changesOf, draftOf } from "./links.drafts.ts";
+import { linksPolicy, presentLink, requireMayLink } from "./links.policy.ts";
+import type { LinkReach } from "./links.reach.ts";
+import { neighbourhoodOf } from "./links.reach.ts";
+import { createLinkRecords } from "./links.records.ts";
+import type { LinkChange } from "./links.records.ts";
+import { ending } from "./links.rows.ts";
+import type { ChangedLinkView, LinkGroupView, LinkView } from "./links.schema.ts";
+import { CreateLinkInput, EndLinkInput, ListLinksQuery, UpdateLinkInput } from "./links.schema.ts";
+import { createSweep } from "./links.sweep.ts";
+import { createWithin } from "./links.within.ts";
+
+export type LinksService = ReturnType<typeof createLinksService>;
+
+export interface LinksDeps {
+  database: Database;
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  matches: Pick<MatchesService, "recomputeUser">;
+  reach: LinkReach;
+  standing: Standings;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
+  cursors: Cursors;
+  clock: Clock;
+}
+
+/** Which accounts may belong to one person. */
+export function createLinksService(deps: LinksDeps) {
+  const { database, standing, permissions, cursors, clock } = deps;
+  const records = createLinkRecords(deps);
+
+  /** Read a link of a person to change it: under the lock, in the revision the caller knows, and not ended. */
+  async function open(tx: Tx, { userId, linkId, ifMatch, action }: Opening): Promise<AccountLink> {
+    await records.lock(tx);
+    const row = await tx.db.accountLink.findUnique({ where: { id: linkId } });
+    if (row === null || ![row.userA, row.userB].includes(userId)) throw recordNotFound();
+    await requireMay(tx, [row.userA, row.userB]);
+    permissions.requireRevision(ifMatch, row.revision);
+    if (row.status !== "active") throw new ProblemError("invalid_transition", { extra: { from: row.status, action, allowed: [] } });
+    return row;
+  }
+
+  async function requireMay(tx: Tx, pair: readonly string[]): Promise<void> {
+    requireMayLink(tx.call, pair, await records.partialTo(tx, pair), { standing, permissions });
+  }
+
+  return {
+    /** The links of an account, newest first. @throws ProblemError permission_denied, invalid_cursor */
+    async list(call: Call, userId: string, query: ListLinksQuery): Promise<Page<LinkView>> {
+      requirePermission(call, linksPolicy.read);
+      const { limit, cursor, count, ...filters } = ListLinksQuery.parse(query);
+      const bound = { userId, ...filters };
+      const wanted = conditions(userId, filters);
+      const now = clock.now();
+      const rows = await database.read.accountLink.findMany({
+        where: { AND: [wanted, cursor === undefined ? {} : olderThan(cursors.decode("links", bound, cursor))] },
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const page = toPage(
+        rows,
+        limit,
+        (row) => presentLink(row, userId, now),
+        (last) => cursors.encode("links", bound, [last.createdAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () => database.read.accountLink.count({ where: wanted }));
+    },
+
+    /** Who belongs together with an account, and who probably does. @throws ProblemError permission_denied */
+    async group(call: Call, userId: string): Promise<LinkGroupView> {
+      requirePermission(call, linksPolicy.read);
+      const { members, primaryUserId } = await neighbourhoodOf(database.read, userId);
+      return {
+        user_id: userId,
+        members: members.map((member) => ({ user_id: member.userId, confidence: member.confidence })),
+        primary_user_id: primaryUserId,
+      };
+    },
+
+    /**
+     * Link an account with another.
+     * @throws ProblemError duplicate_active_record, conflict_of_interest, hierarchy_violation, invalid_transition, validation_failed
+     */
+    async create(call: Call, userId: string, input: CreateLinkInput): Promise<ChangedLinkView> {
+      requireWrite(call, linksPolicy.manage);
+      const parsed = CreateLinkInput.parse(input);
+      if (parsed.user_id === userId) throw fieldError("/user_id", "self_link", "An account is not linked with itself.");
+      return await database.write(call, async (tx) => {
+        const draft = draftOf(parsed, userId, tx.now);
+        await records.lock(tx);
+        await requireMay(tx, draft.userIds);
+        const linked = await records.findActive(tx, draft.userIds);
+        if (linked !== null) throw alreadyLinked(linked.id);
+        const note = { verb: "create", userId, permission: linksPolicy.manage, reason: parsed.reason } as const;
+        return present(await records.create(tx, draft, note), userId, tx);
+      });
+    },
+
+    /**
+     * Change what is thought of a link. Nothing changed: nothing written.
+     * @throws ProblemError record_not_found, precondition_failed, conflict_of_interest, hierarchy_violation, invalid_transition,
+     * validation_failed
+     */
+    async update(call: Call, userId: string, linkId: string, input: UpdateLinkInput, ifMatch?: number): Promise<ChangedLinkView> {
+      requireWrite(call, linksPolicy.manage);
+      const parsed = UpdateLinkInput.parse(input);
+      return await database.write(call, async (tx) => {
+        const row = await open(tx, { userId, linkId, ifMatch, action: "update" });
+        const changes = changesOf(parsed, row, tx.now);
+        if (changes === null) return present({ row, matches: nothing }, userId, tx);
+        const note = { verb: "update", userId, permission: linksPolicy.manage, reason: parsed.reason } as const;
+        return present(await records.change(tx, row, changes, note), userId, tx);
+      });
+    },
+
+    /**
+     * End a link; it stays readable.
+     * @throws ProblemError record_not_found, precondition_failed, conflict_of_interest, hierarchy_violation, invalid_transition
+     */
+    async end(call: Call, userId: string, linkId: string, input: { reason?: string | undefined }, ifMatch?: number) {
+      requireWrite(call, linksPolicy.manage);
+      const { reason } = EndLinkInput.parse(input, { reportInput: true });
+      return await database.write(call, async (tx): Promise<ChangedLinkView> => {
+        const row = await open(tx, { userId, linkId, ifMatch, action: "end" });
+        const note = { verb: "end", userId, permission: linksPolicy.manage, reason } as const;
+        return present(await records.change(tx, row, ending(tx, reason), note), userId, tx);
+      });
+    },
+
+    ...createWithin(records),
+    ...createSweep({ database, records, clock }),
+  };
+}
+
+interface Opening {
+  userId: string;
+  linkId: string;
+  ifMatch: number | undefined;
+  action: string;
+}
+
+const nothing = { added: 0, changed: 0, removed: 0 } as const;
+
+function present({ row, matches }: LinkChange, userId: string, tx: Tx): ChangedLinkView {
+  return { ...presentLink(row, userId, tx.now), matches };
+}
+
+function conditions(userId: string, { status, confidence }: { status: string; confidence?: string | undefined }) {
+  return {
+    OR: [{ userA: userId }, { userB: userId }],
+    ...(status !== "all" && { status }),
+    ...(confidence !== undefined && { confidence }),
+  };
+}
+
+function olderThan([at, id]: readonly [string | number, string]) {
+  const createdAt = new Date(at);
+  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
+}
+
+function alreadyLinked(linkId: string): ProblemError {
+  return new ProblemError("duplicate_active_record", { detail: "These accounts are linked already.", extra: { link_id: linkId } });
+}

@@ -1,0 +1,42 @@
+import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import type { ErasureKind, Journal } from "./journal.ts";
+
+/** What was deleted for good, as far as other rooms have to know. */
+export interface Erasures {
+  /** When a person's data was redacted with the wish not to be collected again; null for everybody else. */
+  redactedAt(db: Pick<ReadClient | TransactionClient, "erasure">, userId: string): Promise<Date | null>;
+  /**
+   * Keep that something of a person was taken back or deleted: a row of this transaction, and before its commit the same as a
+   * line of the journal, so that no backup of the database brings it back.
+   */
+  note(tx: Tx, kind: ErasureKind, userId: string): Promise<void>;
+}
+
+export interface ErasuresDeps {
+  /** Keyed hash of a person's id. */
+  hashOf: (userId: string) => string;
+  journal: Pick<Journal, "append">;
+}
+
+export function createErasures({ hashOf, journal }: ErasuresDeps): Erasures {
+  return {
+    async redactedAt(db, userId) {
+      const latest = await db.erasure.findFirst({
+        where: { subjectHash: hashOf(userId), kind: { in: ["suppression", "release"] } },
+        orderBy: [{ at: "desc" }, { id: "desc" }],
+      });
+      return latest?.kind === "suppression" ? latest.at : null;
+    },
+
+    async note(tx, kind, userId) {
+      const row = { id: uuid7(tx.now.getTime()), kind, subjectHash: hashOf(userId), at: tx.now };
+      await tx.db.erasure.create({ data: { ...row, appliedAt: tx.now } });
+      // The line comes after everything else that can fail before the commit.
+      tx.beforeCommit(() => {
+        tx.beforeCommit(() => journal.append([row]));
+        return Promise.resolve();
+      });
+    },
+  };
+}

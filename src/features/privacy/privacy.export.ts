@@ -1,0 +1,125 @@
+import type { ReadClient } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { UserServersService } from "../intelligence/user-servers.service.ts";
+import type { Standings } from "../permissions/standing.ts";
+import { parts } from "./privacy.parts.ts";
+import { callOfPerson } from "./privacy.policy.ts";
+import type { DataExportView } from "./privacy.schema.ts";
+import { exportLimit } from "./privacy.schema.ts";
+
+export interface ExportDeps {
+  read: ReadClient;
+  servers: Pick<UserServersService, "detailsOf">;
+  standing: Pick<Standings, "of">;
+  /** Ids of the requests a caller may not know of. */
+  hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  clock: Clock;
+}
+
+const take = exportLimit + 1;
+const newest = { createdAt: "desc" } as const;
+
+/** @returns makes the export of one person; the same one whoever asks */
+export function createExporter(deps: ExportDeps) {
+  const { read, hiddenRequests, clock } = deps;
+  return async (call: Call, userId: string): Promise<DataExportView> => {
+    const hidden = [...(await hiddenRequests(callOfPerson(call, userId)))];
+    const about = { OR: [{ requesterId: userId }, { subjects: { some: { kind: "user", subjectId: userId } } }] };
+    const [grant, sessions, requests, records, members] = await Promise.all([
+      read.authorization.findUnique({ where: { userId } }),
+      read.authorizationSession.findMany({ where: { userId }, orderBy: newest, take }),
+      read.workflowRequest.findMany({ where: { AND: [about, { id: { notIn: hidden } }] }, orderBy: newest, take }),
+      read.blacklistRecord.findMany({ where: { kind: "user", subjectId: userId }, orderBy: newest, take }),
+      read.guildMember.findMany({ where: { userId }, orderBy: { guildId: "asc" }, take }),
+    ]);
+    return {
+      discord_user_id: userId,
+      made_at: clock.now().toISOString(),
+      authorization: grant === null ? null : parts.authorization(grant),
+      sessions: section(sessions, parts.session),
+      servers: await serversOf(deps, userId),
+      ...(await linksAndMatches(deps, userId)),
+      requests: section(requests, (row) => parts.request(row, userId)),
+      blacklist: section(records, parts.blacklist),
+      staff: await staffOf(deps, userId),
+      memberships: section(members, parts.member),
+      reads: await readsOf(deps, userId),
+      audit: await auditOf(read, userId, hidden),
+    };
+  };
+}
+
+function section<Row, Entry>(rows: readonly Row[], present: (row: Row) => Entry): { entries: Entry[]; truncated?: true } {
+  return { entries: rows.slice(0, exportLimit).map(present), ...(rows.length > exportLimit && { truncated: true }) };
+}
+
+async function serversOf({ read, servers }: ExportDeps, userId: string): Promise<DataExportView["servers"]> {
+  const where = { userId, details: { not: null } };
+  const [rows, listed] = await Promise.all([
+    read.userServer.findMany({ where, orderBy: { lastSeenAt: "desc" }, take }),
+    read.userServer.count({ where: { userId, details: null } }),
+  ]);
+  const details = await servers.detailsOf(
+    userId,
+    rows.map((row) => row.serverHash),
+  );
+  const readable = rows.flatMap((row) => {
+    const found = details.get(row.serverHash);
+    return found === undefined ? [] : [parts.server(row, found)];
+  });
+  return { ...section(readable, (entry) => entry), listed };
+}
+
+/** What came of an account that only staff connect with the person says nothing of it. */
+async function linksAndMatches({ read }: ExportDeps, userId: string): Promise<Pick<DataExportView, "linked_accounts" | "matches">> {
+  const links = await read.accountLink.findMany({
+    where: {
+      AND: [{ OR: [{ userA: userId }, { userB: userId }] }, { OR: [{ confidence: "confirmed" }, { kind: "declared_alt" }] }],
+    },
+    orderBy: newest,
+    take,
+  });
+  const known = links.filter(({ status }) => status === "active").map(({ userA, userB }) => (userA === userId ? userB : userA));
+  const matches = await read.match.findMany({
+    where: { userId, OR: [{ viaUserId: null }, { viaUserId: { in: known } }] },
+    orderBy: { firstSeenAt: "desc" },
+    take,
+  });
+  return { linked_accounts: section(links, parts.link), matches: section(matches, parts.match) };
+}
+
+async function staffOf({ read, standing }: ExportDeps, userId: string): Promise<DataExportView["staff"]> {
+  const person = standing.of(userId);
+  const [profile, entries] = await Promise.all([
+    read.staffProfile.findUnique({ where: { userId } }),
+    read.userPermission.findMany({ where: { userId }, orderBy: newest, take: exportLimit }),
+  ]);
+  if (!person.isStaff && profile === null && entries.length === 0) return null;
+  return parts.staff(person, profile, entries);
+}
+
+async function readsOf({ read, standing }: ExportDeps, userId: string): Promise<DataExportView["reads"]> {
+  const rows = await read.dataRead.findMany({ where: { userId }, orderBy: [{ hour: "desc" }, { at: "desc" }], take });
+  const clientIds = [...new Set(rows.map((row) => row.clientId))];
+  const keys = await read.apiKey.findMany({ where: { id: { in: clientIds } }, select: { id: true, name: true } });
+  const programs = new Map(keys.map(({ id, name }) => [id, name]));
+  const nameOf = (readerId: string, clientId: string): string => {
+    if (readerId === "") return `A moderation client (${programs.get(clientId) ?? "gone since"})`;
+    const [member] = standing.of(readerId).members;
+    return member?.nick ?? member?.globalName ?? member?.username ?? "A staff member";
+  };
+  return section(rows, ({ readerId, clientId, what, hour }) => ({ reader: nameOf(readerId, clientId), what, hour: hour.toISOString() }));
+}
+
+/** Links are left out: that staff suspect one is not for the person to learn from the audit. */
+async function auditOf(read: ReadClient, userId: string, hidden: readonly string[]): Promise<DataExportView["audit"]> {
+  const isTold = { OR: [{ targetKind: null }, { NOT: { OR: [{ targetKind: "account_link" }, { targetId: { in: [...hidden] } }] } }] };
+  const rows = await read.auditEntry.findMany({
+    where: { AND: [{ subjectUserId: userId }, isTold] },
+    select: { at: true, action: true },
+    orderBy: { seq: "desc" },
+    take,
+  });
+  return section(rows, ({ at, action }) => ({ at: at.toISOString(), action }));
+}

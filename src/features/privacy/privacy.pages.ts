@@ -1,0 +1,150 @@
+import { z } from "zod";
+import type { HtmlPage, PageAnswer, PageInput } from "../../http/page.ts";
+import { page } from "../../http/page.ts";
+import type { Site } from "../../http/page-site.ts";
+import { answer, attachment, baseOf, isOwnForm, redirect } from "../../http/page-site.ts";
+import type { Call } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { AuthorizationService } from "../authorization/authorization.service.ts";
+import { ownDataPage, privacyResultPage, privacyResults, signInPage } from "./privacy.html.ts";
+import type { PrivacyResult } from "./privacy.html.ts";
+import type { PrivacyService } from "./privacy.service.ts";
+import type { SignInService } from "./sign-in.service.ts";
+
+export interface PrivacyPagesDeps extends Site {
+  privacy: Pick<PrivacyService, "export" | "erase">;
+  authorization: Pick<AuthorizationService, "revoke">;
+  signIn: Pick<SignInService, "start" | "who" | "end">;
+  /** The call of somebody at the pages. */
+  callOf: (requestId: string, userId?: string) => Call;
+}
+
+/** What a signed-in person does with a form, and where it leads. */
+interface Action {
+  path: string;
+  operationId: string;
+  summary: string;
+  run(deps: PrivacyPagesDeps, call: Call, userId: string, input: PageInput): Promise<Done>;
+}
+
+/** How an action ended, and whether the person is signed out by it. */
+interface Done {
+  result: PrivacyResult;
+  isLeaving?: boolean;
+}
+
+const actions: readonly Action[] = [
+  {
+    path: "/privacy/revoke",
+    operationId: "revokeOwnConsent",
+    summary: "Take one's consent back",
+    async run({ authorization }, call, userId) {
+      try {
+        await authorization.revoke(call, userId, {});
+        return { result: "revoked" };
+      } catch (error) {
+        if (error instanceof ProblemError && error.code === "invalid_transition") return { result: "nothing-shared" };
+        throw error;
+      }
+    },
+  },
+  {
+    path: "/privacy/delete",
+    operationId: "deleteOwnData",
+    summary: "Delete what one shared",
+    async run({ privacy }, call, userId, { form }) {
+      if (form["sure"] !== "yes") return { result: "not-ticked" };
+      await privacy.erase(call, userId);
+      return { result: "deleted", isLeaving: true };
+    },
+  },
+  {
+    path: "/privacy/sign-out",
+    operationId: "signOutOfPrivacy",
+    summary: "Sign out",
+    run: () => Promise.resolve({ result: "signed-out", isLeaving: true }),
+  },
+];
+
+const ResultParams = z.object({ kind: z.string() });
+
+/** The pages where people see, take with them, take back and delete what is stored of them. */
+export function privacyPages(deps: PrivacyPagesDeps): HtmlPage[] {
+  return [showPage(deps), startPage(deps), downloadPage(deps), ...actions.map((action) => actionPage(deps, action)), resultPage(deps)];
+}
+
+function showPage(deps: PrivacyPagesDeps): HtmlPage {
+  return page(
+    { method: "get", path: "/privacy", operationId: "showPrivacy", summary: "Show people what is stored of them" },
+    async ({ cookies, requestId }) => {
+      const userId = await deps.signIn.who(cookies);
+      if (userId === undefined) return answer(deps, 200, await signInPage(baseOf(deps)));
+      const data = await deps.privacy.export(deps.callOf(requestId, userId), userId);
+      return answer(deps, 200, await ownDataPage(baseOf(deps), data));
+    },
+  );
+}
+
+function startPage(deps: PrivacyPagesDeps): HtmlPage {
+  return page(
+    { method: "post", path: "/privacy/start", operationId: "startPrivacy", summary: "Go to Discord to sign in" },
+    async ({ cookies, headers, requestId }) => {
+      if (!isOwnForm(deps, headers)) return refuseForm(deps);
+      const started = await deps.signIn.start(deps.callOf(requestId), cookies);
+      return redirect(deps, started.redirectTo, started.cookies);
+    },
+  );
+}
+
+function downloadPage(deps: PrivacyPagesDeps): HtmlPage {
+  return page(
+    { method: "get", path: "/privacy/data.json", operationId: "downloadOwnData", summary: "Take one's data along" },
+    async ({ cookies, requestId }) => {
+      const userId = await deps.signIn.who(cookies);
+      if (userId === undefined) return toResult(deps, "sign-in-again");
+      const data = await deps.privacy.export(deps.callOf(requestId, userId), userId);
+      const body = `${JSON.stringify(data, null, 2)}\n`;
+      return attachment(deps, { name: `provost-${userId}.json`, type: "application/json; charset=utf-8", body });
+    },
+  );
+}
+
+function actionPage(deps: PrivacyPagesDeps, { path, operationId, summary, run }: Action): HtmlPage {
+  return page({ method: "post", path, operationId, summary }, async (input) => {
+    const { cookies, headers, requestId } = input;
+    if (!isOwnForm(deps, headers)) return refuseForm(deps);
+    const userId = await deps.signIn.who(cookies);
+    if (userId === undefined) return toResult(deps, "sign-in-again");
+    const call = deps.callOf(requestId, userId);
+    const { result, isLeaving = false } = await run(deps, call, userId, input);
+    return toResult(deps, result, isLeaving ? [await deps.signIn.end(call, cookies)] : []);
+  });
+}
+
+function resultPage(deps: PrivacyPagesDeps): HtmlPage {
+  return page(
+    {
+      method: "get",
+      path: "/privacy/result/{kind}",
+      operationId: "showPrivacyResult",
+      summary: "Say how it ended",
+      request: { params: ResultParams },
+    },
+    async ({ params }) => {
+      const result = isResult(params.kind) ? params.kind : undefined;
+      return answer(deps, result === undefined ? 404 : privacyResults[result], await privacyResultPage(baseOf(deps), result ?? "failed"));
+    },
+  );
+}
+
+function isResult(kind: string): kind is PrivacyResult {
+  return Object.hasOwn(privacyResults, kind);
+}
+
+function toResult(deps: PrivacyPagesDeps, result: PrivacyResult, cookies: readonly string[] = []): PageAnswer {
+  return redirect(deps, `${baseOf(deps)}/privacy/result/${result}`, cookies);
+}
+
+async function refuseForm(deps: PrivacyPagesDeps): Promise<PageAnswer> {
+  return answer(deps, 403, await privacyResultPage(baseOf(deps), "failed"));
+}

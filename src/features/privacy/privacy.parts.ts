@@ -1,0 +1,141 @@
+import type {
+  AccountLink,
+  Authorization,
+  AuthorizationSession,
+  BlacklistRecord,
+  GuildMember,
+  Match,
+  StaffProfile,
+  UserPermission,
+  UserServer,
+  WorkflowRequest,
+} from "../../generated/sqlite/client.ts";
+import { isoOrNull } from "../../kernel/fields.ts";
+import type { Standing } from "../permissions/standing.ts";
+import type { DataExportView } from "./privacy.schema.ts";
+
+type EntryOf<Section extends { entries: readonly unknown[] }> = Section["entries"][number];
+type Staff = NonNullable<DataExportView["staff"]>;
+
+/** How each row is told to the person it is about: by name, field by field, so that a new column is told only on purpose. */
+export const parts = {
+  authorization: (row: Authorization): DataExportView["authorization"] => ({
+    status: row.status,
+    scopes: textsOf(row.scopes),
+    detail: row.detail,
+    purposes: textsOf(row.purposes),
+    consent_version: row.consentVersion,
+    granted_at: row.grantedAt.toISOString(),
+    last_refreshed_at: isoOrNull(row.refreshedAt),
+    expires_at: isoOrNull(row.expiresAt),
+    ended_at: isoOrNull(row.endedAt),
+  }),
+
+  session: (row: AuthorizationSession): EntryOf<DataExportView["sessions"]> => ({
+    id: row.id,
+    purpose: row.purpose,
+    status: row.status,
+    failure: row.failure,
+    scopes: textsOf(row.scopes),
+    detail: row.detail,
+    created_at: row.createdAt.toISOString(),
+    opened_at: isoOrNull(row.openedAt),
+    ended_at: isoOrNull(row.endedAt),
+    expires_at: row.expiresAt.toISOString(),
+  }),
+
+  server: (row: UserServer, { id, name }: { id: string; name: string }): EntryOf<DataExportView["servers"]> => ({
+    id,
+    name,
+    relation: row.relation,
+    first_seen_at: row.firstSeenAt.toISOString(),
+    last_seen_at: row.lastSeenAt.toISOString(),
+    left_at: isoOrNull(row.leftAt),
+  }),
+
+  match: (row: Match): EntryOf<DataExportView["matches"]> => ({
+    kind: row.kind,
+    status: row.status,
+    severity: row.severity,
+    rules: rulesOf(row.why),
+    first_seen_at: row.firstSeenAt.toISOString(),
+    last_seen_at: row.lastSeenAt.toISOString(),
+    grace_until: isoOrNull(row.graceUntil),
+    closed_at: isoOrNull(row.closedAt),
+  }),
+
+  link: (row: AccountLink): EntryOf<DataExportView["linked_accounts"]> => ({
+    kind: row.kind === "declared_alt" ? "declared" : "confirmed",
+    since: row.createdAt.toISOString(),
+    ended_at: isoOrNull(row.endedAt),
+  }),
+
+  request: (row: WorkflowRequest, userId: string): EntryOf<DataExportView["requests"]> => ({
+    reference: row.reference,
+    type: row.type,
+    role: row.requesterId === userId ? "requester" : "subject",
+    status: row.status,
+    created_at: row.createdAt.toISOString(),
+    decided_at: isoOrNull(row.decidedAt),
+  }),
+
+  blacklist: (row: BlacklistRecord): EntryOf<DataExportView["blacklist"]> => ({
+    number: `BL-${row.number.toString().padStart(6, "0")}`,
+    status: row.status,
+    category: row.category,
+    severity: row.severity,
+    reason_public: row.reasonPublic,
+    starts_at: row.startsAt.toISOString(),
+    expires_at: isoOrNull(row.expiresAt),
+    created_at: row.createdAt.toISOString(),
+    revoked_at: isoOrNull(row.revokedAt),
+    appeal: appealWords[row.status] ?? "It is over; there is nothing to appeal.",
+  }),
+
+  member: (row: GuildMember): EntryOf<DataExportView["memberships"]> => ({
+    guild_id: row.guildId,
+    username: row.username,
+    display_name: row.globalName,
+    nickname: row.nick,
+    role_ids: textsOf(row.roleIds),
+    present: row.present,
+    joined_at: isoOrNull(row.joinedAt),
+  }),
+
+  staff: ({ held }: Standing, profile: StaffProfile | null, entries: readonly UserPermission[]): Staff => ({
+    roles: held.map(({ role: { key, name, level } }) => ({ key, name, level })),
+    department: profile?.department ?? null,
+    timezone: profile?.timezone ?? null,
+    availability: profile?.availability ?? null,
+    quiet_hours: profile?.quietHours ?? null,
+    leave:
+      profile === null || profile.leaveFrom === null
+        ? null
+        : { from: profile.leaveFrom.toISOString(), until: isoOrNull(profile.leaveUntil), reason: profile.leaveReason },
+    permissions: entries.map(({ permission, effect, guildId, createdAt, expiresAt }) => ({
+      permission,
+      effect,
+      guild_id: guildId,
+      created_at: createdAt.toISOString(),
+      expires_at: isoOrNull(expiresAt),
+    })),
+  }),
+} as const;
+
+const appealWords: Readonly<Record<string, string>> = {
+  active: "Ask the staff of the community to file an appeal for you, and name this number.",
+  scheduled: "Ask the staff of the community to file an appeal for you, and name this number.",
+};
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
+}
+
+/** The names of the rules alone: their details may speak of others. */
+function rulesOf(why: unknown): string[] {
+  if (!Array.isArray(why)) return [];
+  return why.flatMap((one: unknown) => {
+    const rule = typeof one === "object" && one !== null && "rule" in one ? one.rule : undefined;
+    return typeof rule === "string" ? [rule] : [];
+  });
+}

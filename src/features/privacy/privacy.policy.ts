@@ -1,0 +1,33 @@
+import type { Actor, Call } from "../../kernel/call.ts";
+import type { ErasureView } from "./privacy.schema.ts";
+
+/** Permissions of this room. */
+export const privacyPolicy = { export: "users.export", redact: "users.redact", jobs: "system.act" } as const;
+
+/** How long it is kept who looked at somebody's information. */
+export const readRetentionDays = 90;
+
+const everywhere = [
+  "Blacklist records, requests and the decisions on them, as records about an account id: moderation has to be able to explain itself.",
+  "That something was done, in the audit.",
+];
+
+/** What stays after each kind of erasure, in plain words. */
+export const keptWords: Readonly<Record<ErasureView["kind"], readonly string[]>> = {
+  deletion: [
+    ...everywhere,
+    "Links to other accounts that staff have found.",
+    "What is kept of present and former staff, and of members of the community's own Discord servers who are or were staff.",
+  ],
+  redaction: everywhere,
+};
+
+/**
+ * The person's own view of things, whoever asks for it: what an export shows must not depend on who makes it.
+ * @param call where the request came from
+ */
+export function callOfPerson(call: Call, userId: string): Call {
+  const decide: Actor["decide"] = () => ({ allowed: false, reasons: [] });
+  const actor = { id: userId, isStaff: false, isOwner: false, rank: 0, isStale: () => false, decide, heldUntil: () => undefined };
+  return { ...call, client: null, actor };
+}

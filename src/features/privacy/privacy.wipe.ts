@@ -1,0 +1,156 @@
+import type { Tx } from "../../database/database.ts";
+import type { GuildState } from "../../discord/guild-state.ts";
+import type { AuthorizationService } from "../authorization/authorization.service.ts";
+import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { LinkReach } from "../links/links.reach.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import type { Standings } from "../permissions/standing.ts";
+import type { ErasureView } from "./privacy.schema.ts";
+
+export interface WipeDeps {
+  reach: LinkReach;
+  guildState: Pick<GuildState, "forget">;
+  authorization: AuthorizationService;
+  matches: Pick<MatchesService, "recomputeUser">;
+  permissions: Pick<PermissionsService, "userRows">;
+  standing: Pick<Standings, "setLeave">;
+}
+
+type Deleted = Omit<ErasureView["deleted"], "audit_details">;
+
+/**
+ * Whose data goes. With `before` only what is older: a deletion that is caught up with must not take what was given since.
+ */
+export interface WipeTarget {
+  userId: string;
+  before?: Date;
+}
+
+const nothing: Deleted = { authorization: 0, sessions: 0, servers: 0, matches: 0, reads: 0, sign_ins: 0, links: 0, staff: 0, names: 0 };
+
+export type Wipe = ReturnType<typeof createWipe>;
+
+/** The deletions themselves, without rights and without a word to anybody. */
+export function createWipe(deps: WipeDeps) {
+  const telling = new Set<Promise<void>>();
+
+  /** Tell Discord that a grant is over, once that is committed: it costs the transaction nothing. */
+  function tellLater(tx: Tx, tellDiscord: () => Promise<void>): void {
+    tx.afterCommit(() => {
+      const told = tellDiscord().finally(() => telling.delete(told));
+      telling.add(told);
+    });
+  }
+
+  /** What a person shared: their grant and all that was made from it. */
+  async function shared(tx: Tx, target: WipeTarget): Promise<Deleted> {
+    const { userId, before } = target;
+    const older = before === undefined ? {} : { lte: before };
+    const grant = await deleteGrant(tx, target);
+    const sessions = await tx.db.authorizationSession.deleteMany({ where: { userId, createdAt: older } });
+    const reads = await tx.db.dataRead.deleteMany({ where: { userId, at: older } });
+    const signIns = await tx.db.privacySession.deleteMany({ where: { userId, createdAt: older } });
+    return { ...nothing, ...grant, sessions: sessions.count, reads: reads.count, sign_ins: signIns.count };
+  }
+
+  /** @returns whether there is nothing younger than what is to go */
+  async function isCovered(tx: Tx, { userId, before }: WipeTarget): Promise<boolean> {
+    if (before === undefined) return true;
+    const younger = await tx.db.authorization.findFirst({ where: { userId, grantedAt: { gt: before } }, select: { userId: true } });
+    return younger === null;
+  }
+
+  /** End the grant with all that it opened. What Discord is owed is told once this is committed. */
+  async function endGrant(tx: Tx, target: WipeTarget): Promise<Pick<Deleted, "servers" | "matches">> {
+    const { userId, before } = target;
+    const matches = await tx.db.match.count({ where: { userId } });
+    const servers = await tx.db.userServer.count({ where: { userId } });
+    const isOpen = before === undefined || (await tx.db.authorization.findUnique({ where: { userId }, select: { userId: true } })) !== null;
+    if (isOpen) {
+      const { tellDiscord } = await deps.authorization.revokeWithin(tx, userId, { isNoted: false });
+      tellLater(tx, tellDiscord);
+    }
+    await tx.db.userServer.deleteMany({ where: { userId } });
+    return { servers, matches };
+  }
+
+  async function deleteGrant(tx: Tx, target: WipeTarget): Promise<Pick<Deleted, "authorization" | "servers" | "matches">> {
+    const { userId } = target;
+    if (!(await isCovered(tx, target))) return { authorization: 0, servers: 0, matches: 0 };
+    const ended = await endGrant(tx, target);
+    await tx.db.match.deleteMany({ where: { userId } });
+    const authorization = await tx.db.authorization.deleteMany({ where: { userId } });
+    // Staff match records about themselves without any grant: these are found again.
+    await deps.matches.recomputeUser(tx, userId);
+    return { ...ended, authorization: authorization.count };
+  }
+
+  return {
+    shared,
+
+    /** Settles when Discord was told of every grant that is over, or could not be told. */
+    told: async (): Promise<void> => void (await Promise.all(telling)),
+
+    /** Access was taken back: the grant is over, and what was read with it is gone. */
+    async grant(tx: Tx, target: WipeTarget): Promise<Deleted> {
+      if (!(await isCovered(tx, target))) return nothing;
+      return { ...nothing, ...(await endGrant(tx, target)) };
+    },
+
+    /** Everything but the records of moderation, which lose the person's name. */
+    async all(tx: Tx, target: WipeTarget): Promise<Deleted> {
+      const { userId } = target;
+      const deleted = await shared(tx, target);
+      const links = await deleteLinks(tx, userId, deps);
+      const staff = await deleteStaff(tx, userId, deps);
+      return { ...deleted, links, staff, names: await dropNames(tx, userId) };
+    },
+  };
+}
+
+/** Whoever was linked is compared again: what concerned them only through this account is gone. */
+async function deleteLinks(tx: Tx, userId: string, { matches, reach }: WipeDeps): Promise<number> {
+  await tx.lock("account_links");
+  const reached = await reach.reachOf(tx.db, userId);
+  const where = { OR: [{ userA: userId }, { userB: userId }] };
+  const links = await tx.db.accountLink.findMany({ where, select: { userA: true, userB: true } });
+  await tx.db.accountLink.deleteMany({ where });
+  const others = new Set(links.flatMap(({ userA, userB }) => [userA, userB]).filter((id) => id !== userId));
+  const derived = await tx.db.match.findMany({ where: { viaUserId: userId }, select: { userId: true } });
+  for (const { userId: other } of [...derived, ...reached]) others.add(other);
+  for (const other of others) await matches.recomputeUser(tx, other);
+  await tx.db.match.deleteMany({ where: { viaUserId: userId } });
+  return links.length;
+}
+
+async function deleteStaff(tx: Tx, userId: string, { guildState, permissions, standing }: WipeDeps): Promise<number> {
+  const { rows } = await permissions.userRows.open(tx, userId);
+  if (rows.length > 0) await permissions.userRows.save(tx, userId, { rows: [], gone: rows, fresh: [] });
+  const profile = await tx.db.staffProfile.findUnique({ where: { userId } });
+  if (profile !== null) {
+    await tx.db.staffProfile.delete({ where: { userId } });
+    if (profile.leaveFrom !== null) tx.afterCommit(() => standing.setLeave(userId, null, profile.revision + 1));
+  }
+  const { count } = await tx.db.guildMember.deleteMany({ where: { userId } });
+  tx.afterCommit(() => guildState.forget(userId));
+  return rows.length + (profile === null ? 0 : 1) + count;
+}
+
+/** Moderation records stay as records about an id. */
+async function dropNames(tx: Tx, userId: string): Promise<number> {
+  const requests = await tx.db.workflowRequest.updateMany({
+    where: { requesterId: userId, requesterName: { not: null } },
+    data: { requesterName: null, revision: { increment: 1 } },
+  });
+  const about = { kind: "user", subjectId: userId };
+  const records = await tx.db.blacklistRecord.updateMany({ where: { ...about, subjectName: { not: null } }, data: { subjectName: null } });
+  const versions = await tx.db.blacklistVersion.findMany({ where: { record: about } });
+  for (const { recordId, revision, snapshot } of versions) {
+    if (typeof snapshot !== "object" || snapshot === null || Array.isArray(snapshot) || snapshot["subject_snapshot"] === null) continue;
+    await tx.db.blacklistVersion.update({
+      where: { recordId_revision: { recordId, revision } },
+      data: { snapshot: { ...snapshot, subject_snapshot: null } },
+    });
+  }
+  return requests.count + records.count;
+}

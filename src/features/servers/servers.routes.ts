@@ -1,0 +1,119 @@
+import { z } from "zod";
+import type { Route } from "../../http/route.ts";
+import { route, withContentEtag } from "../../http/route.ts";
+import { Snowflake } from "../../kernel/fields.ts";
+import { registryPermissions } from "./servers.policy.ts";
+import {
+  AgreementView,
+  CreateServerInput,
+  ListAgreementsQuery,
+  ListRegistryQuery,
+  ServerView,
+  UpdateServerInput,
+} from "./servers.schema.ts";
+import type { RegistryService } from "./servers.service.ts";
+
+const tags = ["servers"];
+const path = "/servers/{id}";
+const params = z.object({ id: Snowflake.meta({ description: "Id of the server, or an alias of it" }) });
+const single = { status: 200, shape: "single", schema: ServerView } as const;
+const { read, manage } = registryPermissions;
+
+/** The HTTP door to the register of servers. */
+export function serversRoutes(registry: RegistryService): Route[] {
+  return [...collectionRoutes(registry), ...serverRoutes(registry)];
+}
+
+function collectionRoutes(registry: RegistryService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/servers",
+        operationId: "listServers",
+        tags,
+        summary: "List registered servers, newest first",
+        access: { permission: read },
+        request: { query: ListRegistryQuery },
+        success: { status: 200, shape: "list", schema: ServerView, description: "A page of servers" },
+        refusals: ["invalid_cursor", "unknown_parameter"],
+      },
+      ({ call, query }) => registry.list(call, query),
+    ),
+    route(
+      {
+        method: "post",
+        path: "/servers",
+        operationId: "registerServer",
+        tags,
+        summary: "Register a server",
+        description:
+          "An id is registered once, be it as a server or as an alias of one. Members who are stored already are compared again.",
+        access: { permission: manage },
+        request: {
+          body: CreateServerInput,
+          example: {
+            id: "613425648685547541",
+            name: "Quarry",
+            status: "partner",
+            contacts: [{ user_id: "80351110224678912", role: "owner" }],
+          },
+        },
+        success: { status: 201, shape: "single", schema: ServerView, description: "The registered server" },
+        refusals: ["duplicate_active_record"],
+      },
+      async ({ call, body }) => withContentEtag(await registry.create(call, body)),
+    ),
+  ];
+}
+
+function serverRoutes(registry: RegistryService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path,
+        operationId: "getServer",
+        tags,
+        summary: "Read one registered server",
+        description: "An alias answers the server it belongs to.",
+        access: { permission: read },
+        request: { params },
+        success: { ...single, description: "The server" },
+        refusals: ["record_not_found"],
+      },
+      async ({ call, params: { id } }) => withContentEtag(await registry.get(call, id)),
+    ),
+    route(
+      {
+        method: "patch",
+        path,
+        operationId: "updateServer",
+        tags,
+        summary: "Change a registered server",
+        description:
+          "Fields that are not sent stay; `aliases`, `contacts` and `tags` are replaced as a whole. Nothing is deleted: a server that is gone is `defunct`, one that became part of another is `merged`.",
+        access: { permission: manage },
+        request: { params, body: UpdateServerInput, example: { status: "watched", tags: ["raids"] } },
+        success: { ...single, description: "The changed server" },
+        refusals: ["record_not_found", "precondition_failed", "duplicate_active_record"],
+      },
+      async ({ call, params: { id }, body, ifMatch }) => withContentEtag(await registry.update(call, id, body, ifMatch)),
+    ),
+    route(
+      {
+        method: "get",
+        path: `${path}/agreements`,
+        operationId: "listServerAgreements",
+        tags,
+        summary: "List the agreements of a server, newest first",
+        description: "Agreements not to recruit from one another, under any id of the server, ended ones included.",
+        access: { permission: read },
+        request: { params, query: ListAgreementsQuery },
+        success: { status: 200, shape: "list", schema: AgreementView, description: "A page of agreements" },
+        refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
+      },
+      ({ call, params: { id }, query }) => registry.listAgreements(call, id, query),
+    ),
+  ];
+}

@@ -1,0 +1,130 @@
+import type { Database, ReadClient, TransactionClient } from "../../database/database.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
+import type { Call } from "../../kernel/call.ts";
+import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { recordNotFound } from "../../kernel/errors.ts";
+import type { Cursors, Page } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { MatchesService } from "../intelligence/matches.service.ts";
+import { createAgreements } from "./servers.agreements.ts";
+import { conditions, listedServerIds } from "./servers.filters.ts";
+import type { ReadInvite } from "./servers.invites.ts";
+import { createInviteSweep } from "./servers.invites.ts";
+import type { RegisteredServer } from "./servers.known.ts";
+import { agreementsInForce, hashesOf, recordsInForce } from "./servers.known.ts";
+import { presentServer, registryPermissions, visibleServer } from "./servers.policy.ts";
+import { byAnyId, createServerRows } from "./servers.rows.ts";
+import type { ServerView } from "./servers.schema.ts";
+import { CreateServerInput, ListRegistryQuery, UpdateServerInput } from "./servers.schema.ts";
+
+export type RegistryService = ReturnType<typeof createRegistryService>;
+
+export interface RegistryDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  matches: Pick<MatchesService, "applyServer">;
+  cursors: Cursors;
+  clock: Clock;
+  /** Keyed hash of a server id, the same wherever servers are stored. */
+  hashOf: (serverId: string) => string;
+  /** @throws ProblemError discord_unavailable */
+  readInvite: ReadInvite;
+}
+
+/** The register of servers the community knows of. Nothing is ever deleted from it: a server that is gone is `defunct`. */
+export function createRegistryService(deps: RegistryDeps) {
+  const { database, cursors, clock } = deps;
+  const rows = createServerRows(deps);
+  const { sweepAgreements, ...agreements } = createAgreements(deps);
+  const { sweepInvites } = createInviteSweep(deps);
+
+  return {
+    ...agreements,
+
+    /** Register a server. @throws ProblemError duplicate_active_record, validation_failed */
+    async create(call: Call, input: CreateServerInput): Promise<ServerView> {
+      requireWrite(call, registryPermissions.manage);
+      const parsed = CreateServerInput.parse(input);
+      const view = await database.write(call, async (tx) => viewOf(tx.db, await rows.create(tx, parsed), tx.now));
+      return visibleServer(call, view);
+    },
+
+    /** Change a server; what was not sent stays. @param id its own or an alias @throws ProblemError precondition_failed, duplicate_active_record */
+    async update(call: Call, id: string, input: UpdateServerInput, ifMatch?: number): Promise<ServerView> {
+      requireWrite(call, registryPermissions.manage);
+      const parsed = UpdateServerInput.parse(input);
+      const view = await database.write(call, async (tx) => {
+        const before = await rows.open(tx, id, ifMatch);
+        return viewOf(tx.db, await rows.change(tx, before, parsed), tx.now);
+      });
+      return visibleServer(call, view);
+    },
+
+    /** @param id of the server, or an alias of it */
+    async get(call: Call, id: string): Promise<ServerView> {
+      requirePermission(call, registryPermissions.read);
+      const row = await database.read.server.findFirst({ where: byAnyId(id), include: { aliases: true } });
+      if (row === null) throw recordNotFound();
+      return visibleServer(call, await viewOf(database.read, row, clock.now()));
+    },
+
+    /** Registered servers, the newest first. */
+    async list(call: Call, query: ListRegistryQuery): Promise<Page<ServerView>> {
+      requirePermission(call, registryPermissions.read);
+      const { limit, cursor, count, ...filters } = ListRegistryQuery.parse(query);
+      const position = cursor === undefined ? undefined : cursors.decode("servers", filters, cursor);
+      const now = clock.now();
+      const readsRecords = filters.status !== undefined && can(call, registryPermissions.records);
+      const listed = readsRecords ? await listedServerIds(database.read, now) : [];
+      const wanted: Prisma.ServerWhereInput = conditions({ filters, listed, dialect: database.dialect });
+      const found = await database.read.server.findMany({
+        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
+        include: { aliases: true },
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const views = new Map((await viewsOf(database.read, found, now)).map((view) => [view.id, view]));
+      const page = toPage(
+        found,
+        limit,
+        (row) => visibleServer(call, views.get(row.id) ?? presentServer(row, null, [])),
+        (last) => cursors.encode("servers", filters, [last.createdAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () => database.read.server.count({ where: wanted }));
+    },
+
+    /** Start and end agreements, look invites up. For the job that runs each minute. */
+    async sweep(call: Call): Promise<number> {
+      requirePermission(call, registryPermissions.sweep);
+      return (await sweepAgreements(call)) + (await sweepInvites(call));
+    },
+  };
+}
+
+type Reader = Pick<ReadClient | TransactionClient, "agreementParty" | "blacklistRecord">;
+
+async function viewOf(db: Reader, row: RegisteredServer, now: Date): Promise<ServerView> {
+  const [view] = await viewsOf(db, [row], now);
+  return view ?? presentServer(row, null, []);
+}
+
+/** The whole servers, with the records and agreements in force. */
+async function viewsOf(db: Reader, rows: readonly RegisteredServer[], now: Date): Promise<ServerView[]> {
+  const all = rows.flatMap(hashesOf);
+  const records = await recordsInForce(db, all, now);
+  const agreements = await agreementsInForce(db, all, now);
+  return rows.map((row) => {
+    const record = hashesOf(row).flatMap((hash) => records.get(hash) ?? [])[0];
+    const ids = hashesOf(row).flatMap((hash) => agreements.get(hash)?.ids ?? []);
+    return presentServer(row, record?.id ?? null, [...new Set(ids)]);
+  });
+}
+
+function olderThan([at, id]: readonly [string | number, string]): Prisma.ServerWhereInput {
+  const createdAt = new Date(at);
+  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
+}

@@ -1,0 +1,81 @@
+import type { Database } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import { can, requirePermission } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Cursors, Page, Position } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
+import type { LinkReach } from "../links/links.reach.ts";
+import type { DataReads } from "../privacy/privacy.reads.ts";
+import { kindPermissions, presentEntry, timelinePolicy } from "./timeline.policy.ts";
+import type { TimelineEntryView } from "./timeline.schema.ts";
+import { TimelineQuery } from "./timeline.schema.ts";
+import type { Asked, Entry, Place, Source } from "./timeline.source.ts";
+import { newestFirst } from "./timeline.source.ts";
+import { sources } from "./timeline.sources.ts";
+
+export type TimelineService = ReturnType<typeof createTimelineService>;
+
+export interface TimelineDeps {
+  database: Database;
+  reach: LinkReach;
+  reads: DataReads;
+  cursors: Cursors;
+  clock: Clock;
+  /** Ids of the requests a caller may not know of. */
+  hiddenRequests: (call: Call) => Promise<readonly string[]>;
+}
+
+type Filters = Omit<ReturnType<typeof TimelineQuery.parse>, "limit" | "cursor" | "count">;
+
+/** One history of a person, out of every room. */
+export function createTimelineService({ database, reach, reads, cursors, hiddenRequests }: TimelineDeps) {
+  async function askedFor(call: Call, userId: string, filters: Filters): Promise<Asked> {
+    const alts = filters.include_alts === "true" ? await reach.groupOf(database.read, userId) : [];
+    return {
+      userIds: [userId, ...alts],
+      ...(filters.from !== undefined && { from: new Date(filters.from) }),
+      ...(filters.to !== undefined && { to: new Date(filters.to) }),
+      hidden: await hiddenRequests(call),
+      namesRecords: can(call, timelinePolicy.records),
+    };
+  }
+
+  return {
+    /**
+     * What happened to a person, as far as the caller may see it, newest first. One's own history is not for oneself: it says what
+     * staff thinks and does.
+     * @throws ProblemError permission_denied, invalid_cursor
+     */
+    async list(call: Call, userId: string, query: TimelineQuery): Promise<Page<TimelineEntryView>> {
+      requirePermission(call, timelinePolicy.read);
+      const { limit, cursor, count, ...filters } = TimelineQuery.parse(query);
+      if (filters.include_alts === "true") requirePermission(call, timelinePolicy.alts);
+      const bound = { userId, ...filters };
+      const after = cursor === undefined ? undefined : placeOf(cursors.decode("timeline", bound, cursor));
+      const asked = await askedFor(call, userId, filters);
+      const readable = sources.filter((source) => isWanted(source, filters.kind) && can(call, kindPermissions[source.kind]));
+      const found = await Promise.all(readable.map((source) => source.read(database.read, { ...asked, after }, limit + 1)));
+      for (const id of asked.userIds) reads.note(call, id, "timeline");
+      const page = toPage(found.flat().toSorted(newestFirst), limit, presentEntry, (last) =>
+        cursors.encode("timeline", bound, positionOf(last)),
+      );
+      return withTotal(page, { count }, async () => {
+        const counts = await Promise.all(readable.map((source) => source.count(database.read, asked)));
+        return counts.reduce((sum, one) => sum + one, 0);
+      });
+    },
+  };
+}
+
+function isWanted({ kind }: Source, kinds: string | undefined): boolean {
+  return kinds === undefined || kinds.split(",").includes(kind);
+}
+
+function positionOf({ at, source, row }: Entry): Position {
+  return [at.toISOString(), `${source}:${row}`];
+}
+
+function placeOf([at, id]: Position): Place {
+  const colon = id.indexOf(":");
+  return { at: new Date(at), source: id.slice(0, colon), row: id.slice(colon + 1) };
+}
