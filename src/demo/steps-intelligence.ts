@@ -29,6 +29,23 @@ export async function readMatches({ ask, check, sandbox }: Stage): Promise<void>
   check("one match, with the rule that fired", match?.kind === "server_blacklist" && match.why.length > 0 && others.length === 0);
 }
 
+export async function resolveMatch({ ask, check, sandbox }: Stage): Promise<void> {
+  const { rogue, olivia } = sandbox.seeded.users;
+  const path = `/users/${rogue.id}/matches`;
+  const [match] = (await ask<List<MatchView>>("GET", path, { actor: olivia.id })).body.data;
+  const body = { outcome: "acknowledge", reason: "Asked the person to leave." };
+  const { status } = (await ask<Single<MatchView>>("POST", `${path}/${match?.id ?? ""}/resolution`, { actor: olivia.id, body })).body.data;
+  check("a person's word about it is kept", status === "acknowledged");
+}
+
+/** Last of all: what was read is gone at once. */
+export async function takeBack({ ask, check, sandbox }: Stage): Promise<void> {
+  const { rogue } = sandbox.seeded.users;
+  const { status } = (await ask<Single<AuthorizationView>>("DELETE", `/users/${rogue.id}/authorization`, { actor: rogue.id })).body.data;
+  check("the grant is over", status === "revoked");
+  await ask("GET", `/users/${rogue.id}/servers`, { expect: 409 });
+}
+
 export async function refresh({ ask, check, sandbox }: Stage): Promise<void> {
   const { rogue, mona, olivia } = sandbox.seeded.users;
   const path = `/users/${rogue.id}/refresh`;

@@ -1,5 +1,5 @@
 import { audit, refusals, removeRole } from "./steps-end.ts";
-import { authorize, readMatches, readServers, refresh } from "./steps-intelligence.ts";
+import { authorize, readMatches, readServers, refresh, resolveMatch, takeBack } from "./steps-intelligence.ts";
 import { blacklistServer, everyKind, secondDoor, slashCommands } from "./steps-requests.ts";
 import { isUp, mapPermissions, readStaff, setUpStaffRoles } from "./steps-staff.ts";
 import type { Stage } from "./stage.ts";
@@ -19,11 +19,13 @@ export const steps: readonly Step[] = [
   { title: "Status and servers, as far as the consent goes", play: readServers },
   { title: "A server is proposed for the blacklist and approved by two", play: blacklistServer },
   { title: "Matches follow the decision at once", play: readMatches },
+  { title: "A match is looked into", play: resolveMatch },
   { title: "Refresh reads the servers again", play: refresh },
   { title: "In Discord: /blacklist check and /staff access", play: slashCommands },
   { title: "A request over REST, decided in Discord, read over REST", play: secondDoor },
   { title: "Every kind of request is taken", play: everyKind },
   { title: "Bad input and missing rights are refused, and change nothing", play: refusals },
   { title: "A role removed in Discord ends access", play: removeRole },
+  { title: "The person takes their consent back", play: takeBack },
   { title: "The audit trail holds it all, and verifies", play: audit },
 ];
