@@ -105,11 +105,11 @@ export async function openServices({ config, secrets, logger = createLogger("war
   const isStaff = (userId: string): boolean => standing.of(userId).isStaff;
   const facts = createServerFacts();
   const reach = createLinkReach();
-  const reads = createDataReads({ database, clock, logger });
   const people = deriveKey(secrets.secretKey, "people");
   const hashOfPerson = (userId: string): string => keyedHash(people, userId);
   const journal = createJournal(config.erasureJournal);
   const erasures = createErasures({ hashOf: hashOfPerson, journal });
+  const reads = createDataReads({ database, erasures, clock, logger });
   const hashOf = (serverId: string): string => keyedHash(serversKey, serverId);
   const { servers, matches } = createIntelligence({
     database,

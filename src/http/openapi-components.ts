@@ -100,7 +100,8 @@ export function headerParameters(spec: RouteSpec, isPublic: boolean): { $ref: st
   const names: (keyof typeof parameters)[] = ["RequestId"];
   if (!isPublic) names.push("ActingUser", "ActingAssertion");
   if (spec.method !== "get") names.push("IdempotencyKey");
-  if (["put", "patch", "delete"].includes(spec.method)) names.push("IfMatch");
+  const isConditional = ["put", "patch", "delete"].includes(spec.method) || spec.refusals?.includes("precondition_failed") === true;
+  if (isConditional) names.push("IfMatch");
   if (spec.method === "get" && spec.success.shape === "single") names.push("IfNoneMatch");
   if (spec.success.mediaType === "text/event-stream") names.push("LastEventId");
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));

@@ -121,7 +121,7 @@ export function scenesOf(ground: Ground): Scene[] {
     },
     { ...read("Health", "/health", "/health", (body) => body), isSilent: true },
     read("Match", "/users/{discord_user_id}/matches", `/users/${rogue.id}/matches?kind=server_blacklist`, first),
-    read("Match", "/users/{discord_user_id}/matches", `/users/${rogue.id}/matches?kind=alt_of_blacklisted`, first),
+    read("MatchOfAccount", "/users/{discord_user_id}/matches", `/users/${rogue.id}/matches?kind=alt_of_blacklisted`, first),
     read("Server", "/servers/{id}", `/servers/${quarry}`),
     read("Server", "/servers", `/servers?q=${quarry}`, first),
     { ...read("StaffProfile", "/staff/{discord_user_id}/profile", `/staff/${helper}/profile`), about: helper },

@@ -201,7 +201,7 @@ describe("the status", () => {
     expect(await status()).toBe("expired");
     expect((await world.get(`/users/${ann.id}/servers`)).status).toBe(409);
     const swept = await world.rooms.authorization.sweep(systemCall("job", "sweep"));
-    const nothing = { revocations_told: 0, grants_refreshed: 0 };
+    const nothing = { revocations_told: 0, grants_refreshed: 0, grants_deleted: 0 };
     expect(swept).toEqual({ sessions_expired: 0, sessions_deleted: 1, grants_expired: 1, ...nothing });
     expect(await world.database.read.tokenRevocation.count()).toBe(0);
     expect((await world.events()).at(-1)).toEqual({ type: "authorization.expired", user_id: ann.id });
@@ -209,6 +209,31 @@ describe("the status", () => {
     expect(await world.database.read.userServer.count()).toBe(0);
     expect(world.sandbox.revokedTokens).toHaveLength(1);
     expect(await status()).toBe("expired");
+    world.clock.forward(30 * 86_400 - 60);
+    expect((await world.rooms.authorization.sweep(systemCall("job", "sweep"))).grants_deleted).toBe(0);
+    world.clock.forward(120);
+    expect((await world.rooms.authorization.sweep(systemCall("job", "sweep"))).grants_deleted).toBe(1);
+    expect(await world.database.read.authorization.count()).toBe(0);
+    expect(await status()).toBe("none");
+  });
+
+  test("a server that a person left is forgotten thirty days later", async () => {
+    const { world, ann } = await createGranted();
+    const away = world.sandbox.createGuild({ name: "Away", withBot: false });
+    away.addMember(ann);
+    const refreshed = async () => (await world.post(`/users/${ann.id}/refresh`, { force: true }, { actor: staffId })).body.data.servers;
+    const stored = () => world.database.read.userServer.count({ where: { serverHash: world.rooms.hashOf(away.id) } });
+    await refreshed();
+    away.kick(ann);
+    expect(await refreshed()).toMatchObject({ removed: 1 });
+    for (const days of [20, 9]) {
+      world.clock.forward(days * 86_400);
+      await refreshed();
+      expect(await stored()).toBe(1);
+    }
+    world.clock.forward(86_400 + 60);
+    await refreshed();
+    expect(await stored()).toBe(0);
   });
 
   test("a sweep expires waiting sessions once and says so in the audit", async () => {

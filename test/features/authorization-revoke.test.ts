@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { webCall } from "../../src/features/authorization/authorization.policy.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
@@ -265,6 +265,67 @@ describe("what runs while a grant is taken back loses", () => {
       expect(answer.status).toBe(401);
     }
   });
+});
+
+/** Transactions that run side by side exist on PostgreSQL alone: SQLite takes one after the other. */
+describe.runIf(inject("dialect") === "postgres")("while a refresh is being stored", () => {
+  /** Waits until so many transactions of this database wait for another one. */
+  async function waiting({ sandbox, database }: World, count: number): Promise<void> {
+    let found = 0;
+    while (found < count) {
+      const [row] = await database.read.$queryRaw<{ count: bigint }[]>`
+        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      found = Number(row?.count ?? 0);
+      await sandbox.waitFor(() => true);
+    }
+  }
+
+  /** Start something while a refresh has changed the grant and is not committed, then let the refresh go on. */
+  async function during<T>(world: World, user: User, work: () => Promise<T>): Promise<T> {
+    world.clock.forward(3600);
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const holding = world.database.write(systemCall("job", "hold"), async (tx) => {
+      await tx.lock("matches");
+      await gate;
+    });
+    const refreshing = world.post(`/users/${user.id}/refresh`, {}, { actor: staffId });
+    await waiting(world, 1);
+    const working = work();
+    await waiting(world, 2);
+    release();
+    await holding;
+    expect((await refreshing).status).toBe(200);
+    return working;
+  }
+
+  test("a revocation ends what the refresh left, and does not only say so", async () => {
+    const { world, ann } = await createGranted();
+    const answer = await during(world, ann, () => revoke(world, ann));
+    expect(answer.body.data).toMatchObject({ status: "revoked", servers_seen_count: 0 });
+    await keepsNothing(world, ann);
+    expect(world.sandbox.revokedTokens).toHaveLength(1);
+  });
+
+  test("a revocation of the state before it is refused, and nothing changes", async () => {
+    const { world, ann } = await createGranted();
+    const tag = (await world.get(`/users/${ann.id}/authorization`)).headers.get("etag") ?? "";
+    const answer = await during(world, ann, () => revoke(world, ann, {}, { "if-match": tag }));
+    expect([answer.status, answer.body.code]).toEqual([412, "precondition_failed"]);
+    expect((await world.get(`/users/${ann.id}/authorization`)).body.data.status).toBe("active");
+    expect(await world.database.read.erasure.count()).toBe(0);
+  });
+});
+
+test("somebody who opens another person's link keeps what they granted themself", async () => {
+  const { world, ann } = await createGranted();
+  const ben = world.sandbox.createUser("ben");
+  const end = await world.sandbox.as(ann).authorize(await world.session(ben), { approve: true });
+  expect(new URL(end.redirectedTo).pathname).toBe("/authorize/result/wrong-account");
+  expect(world.sandbox.revokedTokens).toEqual([]);
+  world.clock.forward(3600);
+  expect((await world.post(`/users/${ann.id}/refresh`, {}, { actor: staffId })).status).toBe(200);
+  expect((await world.get(`/users/${ben.id}/authorization`)).body.data.status).toBe("none");
 });
 
 test("a revocation within another change stands and falls with it", async () => {

@@ -63,6 +63,10 @@ test("a record about a person concerns their accounts as far as it says, and thr
   const [reduced] = (await world.get(`/users/${alt.id}/matches`, { key, actor: owner })).body.data;
   expect(reduced).toMatchObject({ kind: "alt_of_blacklisted" });
   for (const field of ["via_user_id", "record_ref"]) expect(reduced).not.toHaveProperty(field);
+  const reader = await world.makeKey(["users.matches.read", "blacklist.read"]);
+  const [unnamed] = (await world.get(`/users/${alt.id}/matches`, { key: reader, actor: owner })).body.data;
+  expect(unnamed).toMatchObject({ kind: "alt_of_blacklisted" });
+  for (const field of ["via_user_id", "record_ref"]) expect(unnamed).not.toHaveProperty(field);
 
   const path = `/blacklist/${made.body.data.id}`;
   expect((await world.patch(path, { include_alts: "probable" }, { actor: owner })).body.data.include_alts).toBe("probable");

@@ -221,3 +221,12 @@ describe("reconciling stored matches", () => {
     expect(written(lasting, [draftOf({ revision: 2 })], now).match).toEqual(lasting);
   });
 });
+
+test("a transaction that began before the end of a grace period does not bring back what another has opened since", () => {
+  const graceUntil = at(1);
+  const opened = stored({ status: "open", graceUntil });
+  const { update, keep, changes } = reconcile([opened], [draftOf({ status: "grace", graceUntil })], now, () => "cleared");
+  expect([update, keep, changes]).toEqual([[], ["m1"], { added: 0, changed: 0, removed: 0 }]);
+  const longer = reconcile([opened], [draftOf({ status: "grace", graceUntil: at(2), revision: 2 })], now, () => "cleared");
+  expect(longer.update.map(({ to, turn }) => [to.status, turn])).toEqual([["grace", null]]);
+});

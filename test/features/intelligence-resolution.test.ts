@@ -61,6 +61,19 @@ describe("deciding about a match", () => {
     }
   });
 
+  test("shows the server's name, and keeps none for when the request is repeated", async () => {
+    const scene = await createMatch();
+    const headers = { "idempotency-key": "a-decision-once-0001" };
+    const first = await resolve(scene, { outcome: "confirm" }, headers);
+    expect(first.body.data.server.name_snapshot).toBe("Raid Base");
+    const kept = await scene.world.database.read.idempotencyRecord.findMany();
+    expect(kept).toHaveLength(1);
+    expect(JSON.stringify(kept)).not.toContain("Raid Base");
+    const again = await resolve(scene, { outcome: "confirm" }, headers);
+    expect([again.headers.get("idempotency-replayed"), again.body]).toEqual(["true", first.body]);
+    expect(await decisions(scene.world)).toBe(1);
+  });
+
   test("is told in the audit and, where a match starts or stops asking for attention, to those who follow", async () => {
     const scene = await createMatch();
     const { world, ann, match } = scene;

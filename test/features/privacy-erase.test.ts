@@ -7,7 +7,7 @@ import { createWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
 import { authorize, everyRow } from "../contract/world.ts";
 import { answerAtDiscord, press, visit } from "./authorization.setup.ts";
-import { asPerson, cli, plant, words, write } from "./privacy-ground.ts";
+import { asPerson, cli, job, plant, words, write } from "./privacy-ground.ts";
 
 /** Where an id may still stand, and why. */
 const keptAlways: Record<string, string> = {
@@ -122,6 +122,34 @@ describe("a person who deletes what they shared", () => {
     expect(await read.authorizationSession.count({ where })).toBe(0);
   });
 
+  test("is told of looks again from the next one on, within the same hour, too", async () => {
+    const { world, person, moderator } = await createGround();
+    const looks = async () => {
+      await world.app.privacy.sweep(job());
+      return await world.app.database.read.dataRead.findMany({ where: { userId: person.id }, select: { what: true, readerId: true } });
+    };
+    await world.get(`/users/${person.id}/servers`, { actor: moderator });
+    expect(await looks()).toEqual([{ what: "servers", readerId: moderator.id }]);
+    await world.app.privacy.erase(asPerson(person.id), person.id);
+    expect(await looks()).toEqual([]);
+    await authorize(world, person, { by: moderator });
+    await world.get(`/users/${person.id}/servers`, { actor: moderator });
+    expect(await looks()).toEqual([{ what: "servers", readerId: moderator.id }]);
+  });
+
+  test("is told by the page of a consent that was taken back what of the hits stays", async () => {
+    const { world, person } = await createGround();
+    const where = { userId: person.id };
+    await world.app.authorization.revoke(asPerson(person.id), person.id, {});
+    const { read } = world.app.database;
+    expect(await read.match.count({ where: { ...where, closedAt: null } })).toBe(0);
+    expect(await read.match.count({ where })).toBe(2);
+    const page = await (await fetch(`${world.url}/privacy/result/revoked`)).text();
+    expect(page).toContain("kept for 90 days");
+    await world.app.privacy.erase(asPerson(person.id), person.id);
+    expect(await read.match.count({ where })).toBe(0);
+  });
+
   test("is the only one who can ask for it", async () => {
     const { world, person, owner } = await createGround();
     const before = await everyRow(world);
@@ -171,6 +199,44 @@ describe("a redaction", () => {
       .split("\n")
       .map((line) => JSON.parse(line).kind as string);
     expect(kinds.toSorted()).toEqual(["redaction", "suppression"]);
+  });
+
+  test("leaves neither names nor texts about the person in kept answers and in changes that were confirmed", async () => {
+    const { world, person, owner, admin, moderator } = await createGround();
+    const second = await world.staff("owner");
+    const { read } = world.app.database;
+    const listing = { kind: "user", subject_id: person.id, subject_name: words.name, category: "scam", severity: "low" };
+    const key = { "idempotency-key": "the-key-of-a-listing" };
+    const scoped = { ...listing, scope: "servers", server_ids: [world.guild.id] };
+    expect(await world.post("/blacklist", scoped, { actor: admin, headers: key })).toMatchObject({ status: 201 });
+    const about = { discord_user_id: "80351110224678912" };
+    const unrelated = { "idempotency-key": "a-key-of-somebody" };
+    expect((await world.post("/authorize/sessions", about, { actor: moderator, headers: unrelated })).status).toBe(201);
+    expect(await read.idempotencyRecord.count()).toBe(2);
+    await write(world, ({ db, now }) =>
+      db.confirmation.create({
+        data: {
+          code: "ABC234",
+          action: "permissions.users.update",
+          input: { user_id: person.id, reason: words.staffNote },
+          summary: "Change what somebody may do",
+          permission: "permissions.users.manage",
+          needs: [],
+          keys: [],
+          subjectUserId: person.id,
+          rank: 0,
+          actorId: admin.id,
+          status: "applied",
+          answers: [],
+          createdAt: now,
+          expiresAt: now,
+        },
+      }),
+    );
+    const held = await redact(world, person, owner);
+    expect((await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: second })).body.data.status).toBe("applied");
+    expect(await tablesWith(world, words.name, words.server, words.staffNote)).toEqual([]);
+    expect(await read.idempotencyRecord.count()).toBe(1);
   });
 
   test("keeps the person from being asked again until the operator lifts that", async () => {
@@ -252,4 +318,18 @@ test("a redacted former colleague is not written again when Discord tells of the
   world.guild.setRoles(witness, [world.roles.admin]);
   await world.sandbox.waitFor(() => world.app.standing.of(witness.id).level === "admin");
   expect(await read.guildMember.count({ where: { userId: former.id } })).toBe(0);
+});
+
+test("a change that waits for a word about a redacted person comes to nothing", async () => {
+  const world = await createWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
+  const { read } = world.app.database;
+  const [owner, admin, person] = [await world.staff("owner"), await world.staff("admin"), world.member()];
+  const grave = { key: "staff.suspend", effect: "allow", reason: "Helps out while we are few." };
+  const held = await world.patch(`/permissions/users/${person.id}`, { overrides: [grave] }, { actor: owner });
+  expect(held.status).toBe(202);
+  await world.app.privacy.redact(cli(), person.id, { reason: "Asked for by the person by mail." });
+  expect(await read.confirmation.findMany()).toMatchObject([{ status: "expired", input: {} }]);
+  const late = await world.post(`/confirmations/${held.body.data.id}/confirm`, {}, { actor: admin });
+  expect(late.status).not.toBe(200);
+  expect(await read.userPermission.count()).toBe(0);
 });

@@ -18,7 +18,7 @@ import { authorize } from "../contract/world.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { createWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
-import { asPerson, cli, plant } from "./privacy-ground.ts";
+import { asPerson, cli, plant, words, write } from "./privacy-ground.ts";
 
 async function createFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "provost-journal-"));
@@ -241,8 +241,8 @@ function roomOf({ app }: World, path: string, hashOf: (userId: string) => string
     hashOf,
     reach: createLinkReach(),
     erasures: createErasures({ hashOf, journal }),
-    reads: { note: () => undefined, flush: () => Promise.resolve(), close: () => Promise.resolve() },
-    confirmations: { hold: () => Promise.resolve(undefined), register: () => undefined },
+    reads: { note: () => undefined, forget: () => undefined, flush: () => Promise.resolve(), close: () => Promise.resolve() },
+    confirmations: { hold: () => Promise.resolve(undefined), register: () => undefined, endAbout: () => Promise.resolve() },
     hiddenRequests: () => Promise.resolve([]),
     logger: { info: () => undefined, warn: () => undefined },
   });
@@ -268,6 +268,64 @@ describe("a deletion that is cut short", () => {
     expect(await rowsOf(world, person.id)).toEqual(none);
     expect(await world.app.database.read.erasure.count()).toBe(1);
     expect(await again(world)).toHaveLength(1);
+  });
+
+  test("between two of its lines leaves neither: what belongs to one change is written in one go", async () => {
+    const { world, hashOf, person } = await createGround();
+    const written: string[] = [];
+    const journal = {
+      append: (lines: readonly JournalLine[]) => {
+        if (written.length > 0) return Promise.reject(new Error("the disk is full"));
+        written.push(...lines.map(({ kind }) => kind));
+        return Promise.resolve();
+      },
+    };
+    const erasures = createErasures({ hashOf, journal });
+    await write(world, async (tx) => {
+      await erasures.note(tx, "redaction", person.id);
+      await erasures.note(tx, "suppression", person.id);
+    });
+    expect(written).toEqual(["redaction", "suppression"]);
+    expect(await world.app.database.read.erasure.count()).toBe(2);
+  });
+
+  test("takes nothing at the next start that is younger than its line", async () => {
+    const { world, path, hashOf, person, other, moderator } = await createGround();
+    const line = { id: uuid7(), kind: "redaction" as const, subjectHash: hashOf(person.id), at: new Date() };
+    await createJournal(path).append([line]);
+    const since = new Date(line.at.getTime() + 1);
+    await write(world, async ({ db }) => {
+      const entry = { userId: person.id, permission: "*", effect: "deny", reason: "since", createdBy: moderator.id, createdAt: since };
+      await db.userPermission.create({ data: entry });
+      await db.staffProfile.update({ where: { userId: person.id }, data: { department: "Pier", updatedAt: since } });
+      await db.guildMember.updateMany({ where: { userId: person.id }, data: { nick: "since", updatedAt: since } });
+      const [userA = "", userB = ""] = [person.id, other.id].toSorted();
+      const link = { userA, userB, activeKey: `${userA}:${userB}`, confidence: "confirmed", kind: "declared_alt", basis: [] };
+      await db.accountLink.create({ data: { ...link, propagates: false, status: "active", createdAt: since, updatedAt: since } });
+      await db.workflowRequest.updateMany({ where: { requesterId: person.id }, data: { createdAt: since } });
+    });
+    const address = (await world.post("/authorize/sessions", { discord_user_id: person.id }, { actor: moderator })).body.url as string;
+    await world.restart();
+
+    const where = { userId: person.id };
+    const { read } = world.app.database;
+    expect(await read.erasure.count()).toBe(1);
+    expect(await read.userPermission.findMany({ where, select: { permission: true } })).toEqual([{ permission: "*" }]);
+    expect(
+      world.app.standing
+        .of(person.id)
+        .decide("staff.read")
+        .reasons.map(({ code }) => code),
+    ).toContain("suspension");
+    expect(await read.staffProfile.findUnique({ where })).toMatchObject({ department: "Pier" });
+    expect(await read.guildMember.findMany({ where, select: { nick: true } })).toContainEqual({ nick: "since" });
+    const links = await read.accountLink.findMany({ where: { OR: [{ userA: person.id }, { userB: person.id }] } });
+    expect(links.map(({ kind }) => kind)).toEqual(["declared_alt"]);
+    expect(await read.workflowRequest.findFirst({ where: { requesterId: person.id } })).toMatchObject({ requesterName: words.name });
+    // What is as old as the line is gone.
+    expect(await rowsOf(world, person.id)).toMatchObject({ authorization: 0, servers: 0, matches: 0, sessions: 1 });
+    expect(await read.blacklistRecord.findFirst({ where: { subjectId: person.id } })).toMatchObject({ subjectName: null });
+    expect((await fetch(world.url + new URL(address).pathname)).status).toBe(200);
   });
 
   test("because the journal cannot be written changes nothing", async () => {

@@ -1,6 +1,7 @@
 import pino from "pino";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
+import { createErasures } from "../../src/features/privacy/erasures.ts";
 import { createDataReads } from "../../src/features/privacy/privacy.reads.ts";
 import type { Call } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
@@ -66,7 +67,8 @@ describe("every route that shows somebody's information", () => {
 
 /** Looks on a database that counts and may refuse. */
 async function createGround() {
-  const { database, drop } = await createTestDatabase();
+  const { database, drop } = await createTestDatabase({ clock });
+  const erasures = createErasures({ hashOf: (userId) => `hash of ${userId}`, journal: { append: () => Promise.resolve() } });
   let writes = 0;
   let isRefusing = false;
   const counted: Database = {
@@ -78,10 +80,11 @@ async function createGround() {
   };
   const logger = pino({ level: "silent" });
   return {
-    reads: createDataReads({ database: counted, clock, logger, maxWaiting: 100 }),
-    another: createDataReads({ database, clock, logger }),
+    reads: createDataReads({ database: counted, erasures, clock, logger, maxWaiting: 100 }),
+    another: createDataReads({ database, erasures, clock, logger }),
     rows: () => database.read.dataRead.findMany({ orderBy: [{ userId: "asc" }, { hour: "asc" }] }),
     writes: () => writes,
+    erase: (userId: string) => database.write(job(), (tx) => erasures.note(tx, "deletion", userId)),
     refuse: (value: boolean) => (isRefusing = value),
     drop,
   };
@@ -143,6 +146,23 @@ describe("the notes of looks", () => {
     ground.refuse(false);
     await ground.reads.flush();
     expect(await ground.rows()).toHaveLength(21);
+    await ground.drop();
+  });
+
+  test("of somebody who deleted everything meanwhile are not written any more, later ones are", async () => {
+    const ground = await createGround();
+    ground.refuse(true);
+    for (const person of ["person", "other"]) ground.reads.note(by("reader"), person, "servers");
+    await ground.reads.flush();
+    await ground.erase("person");
+    ground.refuse(false);
+    await ground.reads.flush();
+    expect((await ground.rows()).map(({ userId }) => userId)).toEqual(["other"]);
+    now += 1000;
+    ground.reads.forget("person");
+    ground.reads.note(by("reader"), "person", "servers");
+    await ground.reads.flush();
+    expect((await ground.rows()).map(({ userId }) => userId)).toEqual(["other", "person"]);
     await ground.drop();
   });
 

@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { createRecorder } from "../../src/features/audit/audit.record.ts";
 import { sources } from "../../src/features/timeline/timeline.sources.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { filing } from "../contract/document.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
 import type { Answer, AskOptions, Level } from "../support/world.ts";
+import { write } from "./privacy-ground.ts";
 
 const shared = shareWorld();
 
@@ -200,6 +202,42 @@ describe("with the accounts of the same person", () => {
     const { status, body } = await ask(scene().person.id, { actor: viewer }, "include_alts=true");
     expect([status, body]).toMatchObject([403, { required: "users.links.read", missing_in: "acting_user" }]);
   });
+});
+
+test("who never granted anything is not told to have had a grant", async () => {
+  const { world } = shared;
+  const { owner, requester } = scene();
+  const { id } = world.member();
+  await done(world.post("/authorize/sessions", { discord_user_id: id }, { actor: requester }));
+  await done(world.delete(`/users/${id}/authorization`, { reason: "Asked the wrong person." }, { actor: owner }));
+  const summaries = (await entriesOf(id, { actor: owner })).map(({ event, summary }) => `${event}: ${summary}`);
+  expect(summaries).toContain("revoked: Access, or being asked for it, was taken back.");
+  expect(JSON.stringify(summaries)).not.toContain("grant");
+});
+
+test("a deletion that a restored backup had forgotten is in the history, too", async () => {
+  const { world } = shared;
+  const { id } = world.member();
+  const target = { kind: "user", id };
+  await write(world, async (tx) => createRecorder()(tx, { action: "user.erase_again", target, subjectUserId: id }));
+  expect(await entriesOf(id, { actor: scene().owner })).toMatchObject([{ kind: "authorization", event: "erased", user_id: id }]);
+});
+
+test("a record about a linked account is named only to those who may read links: it would say which account", async () => {
+  const { world } = shared;
+  const { owner, requester } = scene();
+  const [main, alt] = [world.member(), world.member()];
+  await authorize(world, main, { by: requester });
+  const basis = [{ type: "admission", note: "Said so." }];
+  const link = { user_id: alt.id, confidence: "confirmed", kind: "declared_alt", basis };
+  await done(world.post(`/users/${main.id}/links`, link, { actor: owner }));
+  const { number } = (await done(world.post("/blacklist", { kind: "user", subject_id: alt.id, severity: "low" }, { actor: owner }))).data;
+  const matchesFor = async (scopes: string[]) => await entriesOf(main.id, { key: await world.makeKey(scopes, "none") }, "kind=match");
+  const scopes = ["users.authorization.read", "users.matches.read", "blacklist.read"];
+  expect(await matchesFor([...scopes, "users.links.read"])).toMatchObject([{ event: "opened", reference: number }]);
+  const [told, ...more] = await matchesFor(scopes);
+  expect([told?.["event"], more]).toEqual(["opened", []]);
+  expect(JSON.stringify(told)).not.toContain(number);
 });
 
 test.each([

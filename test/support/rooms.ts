@@ -22,12 +22,13 @@ export function createJournals(
 
 /** What intelligence and authorization need of other rooms, where a test puts rooms together by hand: nobody stands above anybody. */
 export function createNeighbours({ database, clock, serversKey }: { database: Database; clock: Clock; serversKey: Buffer }) {
-  const reads = createDataReads({ database, clock, logger: pino({ level: "silent" }) });
+  const erasures = createErasures({ hashOf: (userId) => keyedHash(serversKey, userId), journal: { append: () => Promise.resolve() } });
+  const reads = createDataReads({ database, erasures, clock, logger: pino({ level: "silent" }) });
   return {
     facts: createServerFacts(),
     reach: createLinkReach(),
     reads,
-    erasures: createErasures({ hashOf: (userId) => keyedHash(serversKey, userId), journal: { append: () => Promise.resolve() } }),
+    erasures,
     hashOf: (serverId: string) => keyedHash(serversKey, serverId),
     permissions: { requireRankAbove: () => undefined },
     ownServerIds: () => [],

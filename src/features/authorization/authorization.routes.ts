@@ -98,7 +98,7 @@ function revokeAuthorization(authorization: AuthorizationService): Route {
       tags: ["authorization"],
       summary: "End a user's grant",
       description:
-        "The tokens, the servers and the matches that came of them are deleted at once, and open sessions are cancelled. Discord is told at once or as soon as it can be reached. What was decided stays.",
+        "The tokens and the servers are deleted at once, the matches that came of them are closed, and open sessions are cancelled. Discord is told at once or as soon as it can be reached. What was decided stays.",
       access: { permission: authorizationPermissions.revoke, own: "discord_user_id" },
       request: { params: UserIdParams, body: RevokeInput, bodyOptional: true, example: { reason: "They asked us to." } },
       success: {

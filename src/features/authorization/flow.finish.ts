@@ -14,6 +14,7 @@ import { readAccount, readServers } from "./discord-answers.ts";
 import type { Ending } from "./endings.ts";
 import { endingOf, endingOfFailure } from "./endings.ts";
 import type { GrantsStore } from "./grants.store.ts";
+import { lockGrant } from "./grants.store.ts";
 import type { Revocations } from "./revocations.ts";
 import { endSession } from "./sessions.end.ts";
 
@@ -51,7 +52,7 @@ export async function useTokens(deps: FlowDeps, session: AuthorizationSession, t
   } finally {
     // Whose tokens these are is unknown where Discord did not say: then they are taken for the person's own.
     const isForeign = account !== null && account !== session.userId;
-    if (!isKept && isForeign) await revokeQuietly(oauth, tokens.accessToken);
+    if (!isKept && isForeign) await endForeign(deps, account ?? "", tokens.accessToken);
     else if (!isKept) await deps.revocations.end(webCall(requestId), session.userId, tokens.refreshToken);
   }
 }
@@ -64,6 +65,7 @@ async function storeGrant(
   tokens: UserTokens,
   seen: readonly SeenServer[],
 ): Promise<Ending> {
+  await lockGrant(tx, session.userId);
   const { count } = await tx.db.authorizationSession.updateMany({
     where: { id: session.id, status: "opened" },
     data: { status: "authorized", endedAt: tx.now, verifier: null },
@@ -124,8 +126,12 @@ async function fail(deps: FlowDeps, session: AuthorizationSession, failure: Sess
   return endingOfFailure(failure);
 }
 
-/** Ending the tokens of an account we keep nothing of is a courtesy: Discord being down must not change the page. */
-async function revokeQuietly(oauth: DiscordOAuth, accessToken: string): Promise<void> {
+/**
+ * Ending the tokens of an account that was not asked is a courtesy: Discord being down must not change the page. Where the account
+ * has granted access itself it would end that, too.
+ */
+async function endForeign({ database, oauth }: FlowDeps, account: string, accessToken: string): Promise<void> {
+  if ((await database.read.authorization.count({ where: { userId: account, status: "active" } })) > 0) return;
   try {
     await oauth.revoke(accessToken);
   } catch (error) {

@@ -69,6 +69,11 @@ export function createGrantsStore(keyring: Keyring): GrantsStore {
   };
 }
 
+/** Held by everything that changes what a person has granted or is being asked: nobody decides by a state that is being replaced. */
+export function lockGrant(tx: Tx, userId: string): Promise<void> {
+  return tx.lock(`authorize:${userId}`);
+}
+
 /** Every change of a grant raises its revision; only sealing its tokens with another key does not. */
 export function unchanged({ userId, status, revision }: Authorization): Pick<Authorization, "userId" | "status" | "revision"> {
   return { userId, status, revision };

@@ -9,7 +9,7 @@ import { authorizationPermissions, isInForce, leastDetail, nextRefreshAt, retent
 import type { RefreshView } from "./authorization.schema.ts";
 import { RefreshInput } from "./authorization.schema.ts";
 import { authorizationRequired } from "./grants.service.ts";
-import { unchanged } from "./grants.store.ts";
+import { lockGrant, unchanged } from "./grants.store.ts";
 import type { RefreshDeps } from "./refresh.tokens.ts";
 import { endedMeanwhile, readAgain } from "./refresh.tokens.ts";
 
@@ -72,6 +72,7 @@ async function storeAgain(
   reason: string | undefined,
 ): Promise<RefreshView> {
   const { userId } = grant;
+  await lockGrant(tx, userId);
   const { count } = await tx.db.authorization.updateMany({
     where: unchanged(grant),
     data: { refreshedAt: tx.now, expiresAt: retentionEnd(tx.now), revision: { increment: 1 } },

@@ -15,6 +15,7 @@ import type { ServerDetail } from "./authorization.schema.ts";
 import { readAccount, readServers } from "./discord-answers.ts";
 import { authorizationRequired } from "./grants.service.ts";
 import type { GrantsStore } from "./grants.store.ts";
+import { lockGrant } from "./grants.store.ts";
 import type { Revocations } from "./revocations.ts";
 
 export interface RefreshDeps {
@@ -71,7 +72,10 @@ async function usableToken(deps: RefreshDeps, call: Call, grant: Authorization):
   await deps.database.check();
   const rotated = await deps.oauth.refresh(tokens.refreshToken);
   // Committed before anything else can fail, and without the caller's idempotency key: this is not the answer to keep for it.
-  const isCurrent = await deps.database.write({ ...call, idempotency: null }, (tx) => deps.store.rotate(tx, grant, rotated));
+  const isCurrent = await deps.database.write({ ...call, idempotency: null }, async (tx) => {
+    await lockGrant(tx, grant.userId);
+    return deps.store.rotate(tx, grant, rotated);
+  });
   const stored = await deps.database.read.authorization.findUnique({ where: { userId: grant.userId } });
   if (!isCurrent || stored === null) {
     // Somebody ended the grant meanwhile, and Discord was told of the old tokens only.
@@ -94,6 +98,7 @@ function changedMeanwhile(): ProblemError {
 async function loseGrant({ database, audit, events, store }: RefreshDeps, call: Call, grant: Authorization): Promise<boolean> {
   const status = "reauthorization_required";
   return database.write({ ...call, idempotency: null }, async (tx) => {
+    await lockGrant(tx, grant.userId);
     if (!(await store.end(tx, grant, status))) return false;
     audit.record(tx, {
       action: "authorization.lose",

@@ -13,6 +13,7 @@ import { RevokeInput } from "./authorization.schema.ts";
 import { readState } from "./authorization.state.ts";
 import type { EndDeps } from "./grants.end.ts";
 import { endGrant } from "./grants.end.ts";
+import { lockGrant } from "./grants.store.ts";
 import { endSession } from "./sessions.end.ts";
 
 export interface RevokeService {
@@ -29,6 +30,8 @@ export interface RevokeOptions {
   reason?: string | undefined;
   /** Whether it is written to the journal of deletions; false where a line of the journal is carried out. */
   isNoted?: boolean;
+  /** Sessions that were opened later go on. */
+  before?: Date;
 }
 
 export interface Revoked {
@@ -53,8 +56,9 @@ export function createRevokeService(deps: RevokeDeps): RevokeService {
   const { database, revocations } = deps;
 
   const revokeWithin: RevokeService["revokeWithin"] = async (tx, userId, options = {}) => {
-    await tx.lock(`authorize:${userId}`);
-    const sessions = await tx.db.authorizationSession.findMany({ where: { userId, status: { in: ["pending", "opened"] } } });
+    await lockGrant(tx, userId);
+    const createdAt = options.before === undefined ? {} : { lte: options.before };
+    const sessions = await tx.db.authorizationSession.findMany({ where: { userId, createdAt, status: { in: ["pending", "opened"] } } });
     for (const session of sessions) await endSession(tx, deps, session, { status: session.expiresAt > tx.now ? "cancelled" : "expired" });
     const open = sessions.filter((session) => session.expiresAt > tx.now).length;
     const grant = await tx.db.authorization.findUnique({ where: { userId } });
@@ -71,6 +75,7 @@ export function createRevokeService(deps: RevokeDeps): RevokeService {
       requireWrite(call, authorizationPermissions.revoke, { own: userId });
       const { reason } = RevokeInput.parse(input);
       const view = await database.write(call, async (tx) => {
+        await lockGrant(tx, userId);
         requireRevision(ifMatch, await tx.db.authorization.findUnique({ where: { userId } }));
         const { hasEnded } = await revokeWithin(tx, userId, { reason });
         const state = presentAuthorization(call, await readState(tx.db, userId, tx.now), deps.cooldownSeconds, tx.now);

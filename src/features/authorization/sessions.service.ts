@@ -16,6 +16,7 @@ import type { ServerDetail, SessionCreatedView } from "./authorization.schema.ts
 import { CreateSessionInput } from "./authorization.schema.ts";
 import type { Ending } from "./endings.ts";
 import { endingOf } from "./endings.ts";
+import { lockGrant } from "./grants.store.ts";
 import { endSession } from "./sessions.end.ts";
 
 /** What the page of an address shows: a session that waits, or how it ended. */
@@ -54,7 +55,7 @@ export function createSessionsService(deps: SessionsDeps): SessionsService {
   const tokenOf = (sessionId: string): string => keyedHash(pagesKey, `session:${sessionId}`);
 
   async function insert(tx: Tx, input: Parsed): Promise<{ id: string; expires_at: string }> {
-    await tx.lock(`authorize:${input.discord_user_id}`);
+    await lockGrant(tx, input.discord_user_id);
     if ((await erasures.redactedAt(tx.db, input.discord_user_id)) !== null) throw redacted();
     await refuseTooMany(tx, input.discord_user_id);
     const id = uuid7(tx.now.getTime());

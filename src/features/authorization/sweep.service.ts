@@ -7,6 +7,7 @@ import type { EventsService } from "../events/events.service.ts";
 import { daysBefore, retentionDays, sessionRetentionDays } from "./authorization.policy.ts";
 import type { EndDeps } from "./grants.end.ts";
 import { endGrant } from "./grants.end.ts";
+import { lockGrant } from "./grants.store.ts";
 import type { RefreshDueService } from "./refresh-due.ts";
 import { endSession } from "./sessions.end.ts";
 
@@ -15,6 +16,7 @@ export interface Swept {
   sessions_expired: number;
   sessions_deleted: number;
   grants_expired: number;
+  grants_deleted: number;
   grants_refreshed: number;
   /** How often Discord was told at last that a grant is over. */
   revocations_told: number;
@@ -47,6 +49,7 @@ export function createSweepService(deps: SweepDeps): SweepService {
         sessions_expired: await expireSessions(deps, call, now),
         sessions_deleted: await deleteSessions(deps, call, now),
         grants_expired: await expireGrants(deps, call, now),
+        grants_deleted: await deleteGrants(deps, call, now),
         revocations_told: await deps.revocations.retryDue(call),
         grants_refreshed: await deps.refreshDue(call),
       };
@@ -74,6 +77,13 @@ async function deleteSessions({ database }: SweepDeps, call: Call, now: Date): P
   return database.write(call, async (tx) => (await tx.db.authorizationSession.deleteMany({ where })).count);
 }
 
+/** That there was a grant is forgotten as long after its end as its servers were kept; the audit tells of it. */
+async function deleteGrants({ database }: SweepDeps, call: Call, now: Date): Promise<number> {
+  const where = { status: { in: ["expired", "revoked"] }, endedAt: { lte: daysBefore(now, retentionDays) } };
+  if ((await database.read.authorization.findFirst({ where, select: { userId: true } })) === null) return 0;
+  return database.write(call, async (tx) => (await tx.db.authorization.deleteMany({ where })).count);
+}
+
 /** A grant nobody refreshed for the whole retention, or that was lost that long ago: its servers and tokens go. */
 async function expireGrants(deps: SweepDeps, call: Call, now: Date): Promise<number> {
   const due = await deps.database.read.authorization.findMany({
@@ -93,6 +103,7 @@ async function expireGrants(deps: SweepDeps, call: Call, now: Date): Promise<num
 async function expireGrant(deps: SweepDeps, call: Call, grant: Authorization): Promise<boolean> {
   const { userId, status } = grant;
   const isExpired = await deps.database.write(call, async (tx) => {
+    await lockGrant(tx, userId);
     const gone = await endGrant(tx, deps, grant, "expired");
     if (gone === null) return false;
     deps.audit.record(tx, {

@@ -106,20 +106,24 @@ export function createBlacklistRecords({
     return settle(tx, before, await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id: before.id } }), note);
   }
 
-  /** The record that holds a subject and scope now; one past its end is expired on the way. */
-  async function findHolder(tx: Tx, activeKey: string): Promise<BlacklistRecord | null> {
+  /** The record that holds a subject and scope now, and one past its end that still does. */
+  async function findHolder(tx: Tx, activeKey: string): Promise<{ holder: BlacklistRecord | null; over: BlacklistRecord | null }> {
     await tx.lock(`blacklist:${activeKey}`);
     const row = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
-    if (row === null) return null;
+    if (row === null) return { holder: null, over: null };
     await tx.lock(`blacklist:${row.id}`);
-    const holder = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
-    if (holder === null || holder.expiresAt === null || holder.expiresAt > tx.now) return holder;
-    await change(tx, holder, { status: "expired", activeKey: null }, { action: "blacklist.expire", permission: "system.act" });
-    return null;
+    const found = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
+    const isOver = found !== null && found.expiresAt !== null && found.expiresAt <= tx.now;
+    return isOver ? { holder: null, over: found } : { holder: found, over: null };
   }
 
-  async function insert(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange> {
+  /** @param over what is expired to make room */
+  async function insert(tx: Tx, draft: RecordDraft, note: ChangeNote, over: BlacklistRecord | null): Promise<RecordChange> {
+    // Whoever holds the numbers waits for matches: so the number comes before the change that takes those.
     const number = await nextNumber(tx, "blacklist");
+    if (over !== null) {
+      await change(tx, over, { status: "expired", activeKey: null }, { action: "blacklist.expire", permission: "system.act" });
+    }
     const row = await tx.db.blacklistRecord.create({ data: rowOf(tx, draft, number, serversKey) });
     return settle(tx, null, row, note);
   }
@@ -127,10 +131,15 @@ export function createBlacklistRecords({
   return {
     change,
 
+    /** Take the locks of the subjects of several drafts, in one order. */
+    async lockSubjects(tx: Tx, drafts: readonly RecordDraft[]): Promise<void> {
+      for (const key of drafts.map(activeKeyOf).toSorted()) await tx.lock(`blacklist:${key}`);
+    },
+
     /** Make a record. @throws ProblemError duplicate_active_record */
     async create(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange> {
-      const holder = await findHolder(tx, activeKeyOf(draft));
-      if (holder === null) return insert(tx, draft, note);
+      const { holder, over } = await findHolder(tx, activeKeyOf(draft));
+      if (holder === null) return insert(tx, draft, note, over);
       throw new ProblemError("duplicate_active_record", {
         detail: "This subject has an active record in this scope already.",
         ...(can(tx.call, "blacklist.read") && { extra: { reference: referenceOf(holder) } }),
@@ -139,8 +148,8 @@ export function createBlacklistRecords({
 
     /** Make a record, or strengthen the active one: its severity, its end and the linked accounts it takes in only ever grow. */
     async createOrMerge(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange & { isMerged: boolean }> {
-      const holder = await findHolder(tx, activeKeyOf(draft));
-      if (holder === null) return { ...(await insert(tx, draft, note)), isMerged: false };
+      const { holder, over } = await findHolder(tx, activeKeyOf(draft));
+      if (holder === null) return { ...(await insert(tx, draft, note, over)), isMerged: false };
       const merged = await change(tx, holder, mergedFields(holder, draft, tx.now), { ...note, action: "blacklist.merge" });
       return { ...merged, isMerged: true };
     },

@@ -157,7 +157,10 @@ export const CheckBlacklistInput = z
   .strictObject({
     user_ids: ids,
     server_ids: ids,
-    include_alts: z.boolean().default(false).meta({ description: "Also follow confirmed linked accounts; none are known yet" }),
+    include_alts: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Has no effect: what records about linked accounts mean is at GET /users/{discord_user_id}/matches" }),
   })
   .refine((input) => input.user_ids.length + input.server_ids.length > 0, {
     path: ["user_ids"],

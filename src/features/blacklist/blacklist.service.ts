@@ -196,6 +196,8 @@ export function createBlacklistService({ database, audit, matches, standing, cur
 
     /** Make a record, or strengthen the active one, inside another room's transaction. The caller has checked rights and ranks. */
     createWithin: (tx: Tx, draft: RecordDraft, note: ChangeNote) => records.createOrMerge(tx, draft, note),
+    /** Before several records are made in one transaction: so that two who make the same ones never wait for each other. */
+    lockSubjects: records.lockSubjects,
   };
 }
 

@@ -23,8 +23,9 @@ export function createSweep({ database, records, clock }: { database: Database; 
     if (ids.length === 0) return 0;
     return database.write(call, async (tx) => {
       let changed = 0;
+      // Every lock before the first change: whoever changes one of them waits for its matches after it, too.
+      for (const { id } of ids) await tx.lock(`blacklist:${id}`);
       for (const { id } of ids) {
-        await tx.lock(`blacklist:${id}`);
         const row = await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id } });
         const status = statusAt(row, tx.now);
         if (status === row.status || status === "revoked") continue;

@@ -70,6 +70,8 @@ export interface ConfirmationsService {
   get(call: Call, key: string): Promise<ConfirmationView>;
   /** What waits for the caller's word and what they have asked for, newest first. */
   list(call: Call, query: ListConfirmationsQuery): Promise<Page<ConfirmationView>>;
+  /** Let every change that waits and is about a person come to nothing, but the one being carried out. */
+  endAbout(tx: Tx, userId: string): Promise<void>;
   /** End held changes that nobody confirmed in time; returns how many. For the job that runs each minute. */
   expireDue(call: Call): Promise<number>;
 }

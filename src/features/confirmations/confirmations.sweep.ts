@@ -1,4 +1,4 @@
-import type { Database } from "../../database/database.ts";
+import type { Database, Tx } from "../../database/database.ts";
 import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
@@ -30,6 +30,15 @@ export function createSweep({ database, records, clock }: { database: Database; 
   }
 
   return {
+    async endAbout(tx: Tx, userId: string): Promise<void> {
+      const where = { subjectUserId: userId, status: "pending", NOT: { id: tx.call.confirmation ?? "" } };
+      const pending = await tx.db.confirmation.findMany({ where, select: { id: true }, orderBy: { id: "asc" } });
+      for (const { id } of pending) {
+        const row = await records.read(tx, id);
+        if (row.status === "pending") await records.change(tx, row, { verb: "expire", status: "expired" });
+      }
+    },
+
     /** End held changes that nobody confirmed in time; returns how many. For the job that runs each minute. */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");

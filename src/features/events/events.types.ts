@@ -21,7 +21,10 @@ export const eventTypes = {
   },
   "authorization.failed": { permission: "users.authorization.read", description: "A session failed, such as by a wrong account" },
   "authorization.granted": { permission: "users.authorization.read", description: "A person granted access" },
-  "authorization.revoked": { permission: "users.authorization.read", description: "A grant was taken back" },
+  "authorization.revoked": {
+    permission: "users.authorization.read",
+    description: "A grant was taken back, or open sessions were called off",
+  },
   "confirmation.ended": { permission: "audit.read", description: "A held change was carried out, declined, failed or expired" },
   "confirmation.requested": { permission: "audit.read", description: "A change is held until it is confirmed" },
   "match.closed": { permission: "users.matches.read", description: "A match ended: resolved away, left, void or expired" },

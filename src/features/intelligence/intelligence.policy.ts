@@ -67,8 +67,10 @@ const resolved = new Set<string>(["acknowledged", "confirmed", "dismissed", "exe
 
 /** The match without what this viewer may not see. @param userId the person it is about */
 export function visibleMatch(call: Call, view: MatchView, userId: string): MatchView {
-  const clearance = { ...clearanceFor(call, userId), decider: can(call, intelligencePermissions.links) };
-  return visible(view, clearance, seesRedactions(call));
+  const [base, namesAccounts] = [clearanceFor(call, userId), can(call, intelligencePermissions.links)];
+  // The record names the linked account: whoever may not know the account is not led to it by the record.
+  const staff = base.staff && (view.via_user_id === undefined || namesAccounts);
+  return visible(view, { ...base, staff, decider: namesAccounts }, seesRedactions(call));
 }
 
 /**

@@ -102,7 +102,7 @@ function resolutionRoute(matches: MatchesService): Route {
       tags: ["intelligence"],
       summary: "Decide about a match",
       description:
-        "Acknowledge, confirm, dismiss or exempt a match, or take that back. A dismissal is remembered: the match opens again only when its record becomes more severe. Nobody decides about themselves or an account of theirs.",
+        "Acknowledge, confirm, dismiss or exempt a match, or take that back. A dismissal is remembered: the match opens again only when its record becomes more severe. Nobody decides about themselves or an account of theirs. `revision` in the body, or `If-Match`, says which state the decision is about.",
       access: { permission: intelligencePermissions.resolve },
       request: {
         params: MatchIdParams,

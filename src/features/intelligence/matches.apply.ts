@@ -108,7 +108,8 @@ function alone(userId: string): Person {
 async function* storedPeople(tx: Tx, record: MatchRecord, seen: ReadonlySet<string>): AsyncGenerator<Person[]> {
   for (let after = ""; ;) {
     const rows = await tx.db.match.findMany({
-      where: { recordId: record.id, userId: { gt: after } },
+      // The last person again: several matches of one person with the record can lie on both sides of a page's end.
+      where: { recordId: record.id, userId: { gte: after } },
       select: { userId: true, closedAt: true },
       orderBy: { userId: "asc" },
       take: idsAtOnce,

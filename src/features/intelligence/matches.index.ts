@@ -19,6 +19,7 @@ const pageSize = 5000;
 const overlap = 120;
 
 interface KeyRow {
+  status: string;
   number: number;
   kind: string;
   subject_id: string;
@@ -51,11 +52,12 @@ export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; cat
       const began = clock.now();
       const since = addSeconds(seenUntil, -overlap);
       let learned = 0;
-      for (let after = ""; ;) {
+      for (let after = { updatedAt: since, id: "" }; ;) {
         const rows = await database.read.blacklistRecord.findMany({
-          where: { updatedAt: { gte: since }, id: { gt: after } },
-          select: { id: true, number: true, kind: true, subjectId: true, subjectHash: true, status: true },
-          orderBy: { id: "asc" },
+          where: laterThan(after),
+          select: { id: true, number: true, kind: true, subjectId: true, subjectHash: true, status: true, updatedAt: true },
+          // In the order of the index that finds them: by id, SQLite would walk through all records.
+          orderBy: [{ updatedAt: "asc" }, { id: "asc" }],
           take: idsAtOnce,
         });
         for (const row of rows) {
@@ -67,7 +69,7 @@ export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; cat
           }
         }
         if (rows.length < idsAtOnce) break;
-        after = rows.at(-1)?.id ?? "";
+        after = rows.at(-1) ?? after;
       }
       seenUntil = began;
       return learned;
@@ -75,14 +77,21 @@ export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; cat
   };
 }
 
+/** Records changed after a position, or at the same time and later by id. */
+function laterThan({ updatedAt, id }: { updatedAt: Date; id: string }) {
+  return { updatedAt: { gte: updatedAt }, OR: [{ updatedAt: { gt: updatedAt } }, { id: { gt: id } }] };
+}
+
 /** Page through the records that count, by number. */
 async function fill({ read }: Database, index: CandidateIndex): Promise<void> {
   index.reserve(await read.blacklistRecord.count({ where: { kind: "server", status: { in: ["active", "scheduled"] } } }));
   for (let after = 0; ;) {
     const rows = await read.$queryRaw<KeyRow[]>`
-      SELECT number, kind, subject_id, subject_hash FROM blacklist_records
-      WHERE number > ${after} AND status IN ('active', 'scheduled') ORDER BY number LIMIT ${pageSize}`;
+      SELECT number, kind, subject_id, subject_hash, status FROM blacklist_records
+      WHERE number > ${after} ORDER BY number LIMIT ${pageSize}`;
     for (const row of rows) {
+      // As a condition it would let SQLite read and sort all that count for every page.
+      if (!mayCount(row)) continue;
       index.put({
         number: Number(row.number),
         kind: row.kind === "server" ? "server" : "user",

@@ -74,11 +74,21 @@ export function createResolve(deps: ResolveDeps): Resolve {
     if (outcome === "reopen") await comparePeople(tx, [match.userId], "everything", deps);
   }
 
+  /** The view with the names that are known now. */
+  async function named(view: MatchView, userId: string): Promise<MatchView> {
+    const user = presentUser(userId, await guildState.lookUp(userId));
+    if (view.server === undefined) return { ...view, user };
+    const hash = hashOf(view.server.id);
+    const details = (await servers.detailsOf(userId, [hash])).get(hash);
+    const known = details !== undefined && { name_snapshot: details.name, icon: details.icon };
+    return { ...view, user, server: { ...view.server, ...known } };
+  }
+
   return async (call, userId, matchId, given, ifMatch) => {
     requireWrite(call, intelligencePermissions.resolve);
     const input = Input.parse(given);
     await grants.requireGrant(userId);
-    const user = presentUser(userId, await guildState.lookUp(userId));
+    // What is kept for a repeated request holds no names: they come and go with what the person shares.
     const view = await database.write(call, async (tx) => {
       await tx.lock(matchesLock);
       await requireMayDecide(tx, userId);
@@ -89,11 +99,8 @@ export function createResolve(deps: ResolveDeps): Resolve {
         throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${match.revision.toString()}"` } });
       }
       await settle(tx, match, input);
-      const row = await tx.db.match.findUniqueOrThrow({ where: { id: match.id } });
-      const hash = row.serverId === null ? undefined : hashOf(row.serverId);
-      const details = hash === undefined ? undefined : (await servers.detailsOf(userId, [hash])).get(hash);
-      return matchView(row, user, details, tx.now);
+      return matchView(await tx.db.match.findUniqueOrThrow({ where: { id: match.id } }), presentUser(userId, []), undefined, tx.now);
     });
-    return visibleMatch(call, view, userId);
+    return visibleMatch(call, await named(view, userId), userId);
   };
 }

@@ -124,7 +124,9 @@ function nextStatus(match: StoredMatch, draft: MatchDraft, now: Date): string {
   if (match.status === "confirmed") return "confirmed";
   if (match.status === "acknowledged") return hasRisen ? draft.status : "acknowledged";
   if (isRemembered(match, now) && !hasRisen) return "exempt";
-  return draft.status;
+  // A transaction that waited for its turn may have begun before the end of the grace period that another has ended since.
+  const isGraceEnded = match.status === "open" && match.graceUntil?.getTime() === draft.graceUntil?.getTime();
+  return draft.status === "grace" && isGraceEnded ? "open" : draft.status;
 }
 
 /** A decision of a person that a recomputation keeps as it was made, with the severity it was made for. */

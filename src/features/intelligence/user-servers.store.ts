@@ -1,5 +1,6 @@
 import type { Tx } from "../../database/database.ts";
 import type { UserServer } from "../../generated/sqlite/client.ts";
+import { addSeconds } from "../../kernel/clock.ts";
 import type { ServerDetails } from "./intelligence.policy.ts";
 
 /** How much of a person's servers may be kept: names and ids, or keyed hashes alone. */
@@ -17,6 +18,9 @@ export interface ServerChanges {
   total: number;
 }
 
+/** How long a server is kept after it was missing in a list for the first time. */
+const leftRetentionSeconds = 30 * 86_400;
+
 interface Keeping {
   detail: Detail;
   seal(userId: string, details: ServerDetails): string;
@@ -31,6 +35,7 @@ export async function storeServers(tx: Tx, userId: string, seen: readonly SeenSe
   // What may be kept no longer goes first, of former servers too.
   if (keeping.detail === "listed")
     await tx.db.userServer.updateMany({ where: { userId, details: { not: null } }, data: { details: null } });
+  await tx.db.userServer.deleteMany({ where: { userId, leftAt: { lte: addSeconds(tx.now, -leftRetentionSeconds) } } });
   const rows = await tx.db.userServer.findMany({ where: { userId } });
   const known = new Map(rows.map((row) => [row.serverHash, row]));
   const left = rows.filter((row) => row.leftAt === null && !byHash.has(row.serverHash)).map((row) => row.serverHash);

@@ -79,9 +79,9 @@ async function walk(db: LinkReader, from: readonly string[], filter: { propagate
   while (frontier.length > 0) {
     const rows = await db.accountLink.findMany({
       where: {
-        status: "active",
         confidence: { in: ["confirmed", "probable"] },
         ...filter,
+        ...inStatus("active"),
         OR: [{ userA: { in: frontier } }, { userB: { in: frontier } }],
       },
       select: { id: true, userA: true, userB: true, confidence: true, primaryUserId: true },
@@ -105,6 +105,11 @@ function accounts(ids: Iterable<string>, confidence: LinkedAccount["confidence"]
   return inOrder(ids)
     .filter((userId) => !without.includes(userId))
     .map((userId) => ({ userId, confidence }));
+}
+
+/** Links of a status, of which there are two. As an equation it would let SQLite walk through all links of it, not through somebody's. */
+export function inStatus(status: "active" | "ended"): { status: { not: string } } {
+  return { status: { not: status === "active" ? "ended" : "active" } };
 }
 
 /** Each id once, the smallest number first. */

@@ -5,7 +5,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchChanges, MatchesService } from "../intelligence/matches.service.ts";
 import type { LinkReach } from "./links.reach.ts";
-import { inOrder, maxGroup } from "./links.reach.ts";
+import { inOrder, inStatus, maxGroup } from "./links.reach.ts";
 import { activeKeyOf, facts, rowOf } from "./links.rows.ts";
 import type { LinkChanges, LinkDraft } from "./links.rows.ts";
 
@@ -131,7 +131,7 @@ function requireRoom({ groups }: Surroundings, [, other = ""]: readonly string[]
 }
 
 async function requireFewLinks(tx: Tx, userId: string): Promise<void> {
-  const links = await tx.db.accountLink.count({ where: { status: "active", OR: [{ userA: userId }, { userB: userId }] } });
+  const links = await tx.db.accountLink.count({ where: { ...inStatus("active"), OR: [{ userA: userId }, { userB: userId }] } });
   if (links >= maxGroup) throw tooMany(`An account has ${maxGroup.toString()} links at most.`);
 }
 

@@ -14,7 +14,7 @@ import type { Standings } from "../permissions/standing.ts";
 import { changesOf, draftOf } from "./links.drafts.ts";
 import { linksPolicy, presentLink, requireMayLink } from "./links.policy.ts";
 import type { LinkReach } from "./links.reach.ts";
-import { neighbourhoodOf } from "./links.reach.ts";
+import { inStatus, neighbourhoodOf } from "./links.reach.ts";
 import { createLinkRecords } from "./links.records.ts";
 import type { LinkChange } from "./links.records.ts";
 import { ending } from "./links.rows.ts";
@@ -158,10 +158,10 @@ function present({ row, matches }: LinkChange, userId: string, tx: Tx): ChangedL
   return { ...presentLink(row, userId, tx.now), matches };
 }
 
-function conditions(userId: string, { status, confidence }: { status: string; confidence?: string | undefined }) {
+function conditions(userId: string, { status, confidence }: { status: "active" | "ended" | "all"; confidence?: string | undefined }) {
   return {
     OR: [{ userA: userId }, { userB: userId }],
-    ...(status !== "all" && { status }),
+    ...(status !== "all" && inStatus(status)),
     ...(confidence !== undefined && { confidence }),
   };
 }

@@ -1,11 +1,13 @@
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import type { ErasureKind, Journal } from "./journal.ts";
+import type { ErasureKind, Journal, JournalLine } from "./journal.ts";
 
 /** What was deleted for good, as far as other rooms have to know. */
 export interface Erasures {
   /** When a person's data was redacted with the wish not to be collected again; null for everybody else. */
   redactedAt(db: Pick<ReadClient | TransactionClient, "erasure">, userId: string): Promise<Date | null>;
+  /** When these people last had all that they shared deleted; who never had is not in it. */
+  erasedAt(db: Pick<ReadClient | TransactionClient, "erasure">, userIds: readonly string[]): Promise<Map<string, Date>>;
   /**
    * Keep that something of a person was taken back or deleted: a row of this transaction, and before its commit the same as a
    * line of the journal, so that no backup of the database brings it back.
@@ -20,6 +22,7 @@ export interface ErasuresDeps {
 }
 
 export function createErasures({ hashOf, journal }: ErasuresDeps): Erasures {
+  const queues = new WeakMap<Tx, JournalLine[]>();
   return {
     async redactedAt(db, userId) {
       const latest = await db.erasure.findFirst({
@@ -29,12 +32,25 @@ export function createErasures({ hashOf, journal }: ErasuresDeps): Erasures {
       return latest?.kind === "suppression" ? latest.at : null;
     },
 
+    async erasedAt(db, userIds) {
+      const people = new Map(userIds.map((userId) => [hashOf(userId), userId]));
+      const rows = await db.erasure.findMany({
+        where: { subjectHash: { in: [...people.keys()] }, kind: { in: ["deletion", "redaction"] } },
+        orderBy: { at: "asc" },
+      });
+      return new Map(rows.map(({ subjectHash, at }) => [people.get(subjectHash) ?? "", at]));
+    },
+
     async note(tx, kind, userId) {
       const row = { id: uuid7(tx.now.getTime()), kind, subjectHash: hashOf(userId), at: tx.now };
       await tx.db.erasure.create({ data: { ...row, appliedAt: tx.now } });
-      // The line comes after everything else that can fail before the commit.
+      const lines = queues.get(tx);
+      if (lines !== undefined) return void lines.push(row);
+      const fresh = [row];
+      queues.set(tx, fresh);
+      // The lines come after everything else that can fail before the commit, all in one go: half of a change is none.
       tx.beforeCommit(() => {
-        tx.beforeCommit(() => journal.append([row]));
+        tx.beforeCommit(() => journal.append(fresh));
         return Promise.resolve();
       });
     },

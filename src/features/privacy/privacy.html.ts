@@ -22,7 +22,7 @@ export type PrivacyResult = keyof typeof privacyResults;
 const resultTexts: Readonly<Record<PrivacyResult, readonly [title: string, text: string]>> = {
   revoked: [
     "Your consent is taken back",
-    "Nothing is read any more. What was read, and what it led to, has been deleted, and Discord is told. Records of moderation about you stay.",
+    "Nothing is read any more. What was read has been deleted, and Discord is told. Hits it led to are closed and kept for 90 days, unless you delete what you shared. Records of moderation about you stay.",
   ],
   "nothing-shared": ["There is nothing to take back", "You share nothing at present."],
   deleted: [
@@ -86,7 +86,10 @@ export async function ownDataPage(base: string, data: DataExportView): Promise<s
       </section>
       <section>
         <h2>Take your consent back</h2>
-        <p>Nothing is read any more, and what was read is deleted at once. That you had agreed stays on record.</p>
+        <p>
+          Nothing is read any more, and what was read is deleted at once. Hits it led to are closed and kept for 90 days. That you had
+          agreed stays on record.
+        </p>
         <form method="post" action="${base}/privacy/revoke"><button type="submit">Take my consent back</button></form>
       </section>
       <section>

@@ -4,6 +4,7 @@ import type { Call } from "../../kernel/call.ts";
 import { systemCall } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import type { Erasures } from "./erasures.ts";
 
 /** What of a person's information can be looked at. */
 export type ReadKind = "authorization" | "servers" | "matches" | "timeline" | "export";
@@ -18,11 +19,14 @@ export interface DataReads {
 export interface DataReadsUpkeep extends DataReads {
   /** Write what was noted so far. A database that refuses is asked again later. */
   flush(): Promise<void>;
+  /** The looks at a person were deleted: what is noted from now on is written, even where it was within this hour. */
+  forget(userId: string): void;
   close(): Promise<void>;
 }
 
 export interface DataReadsDeps {
   database: Database;
+  erasures: Pick<Erasures, "erasedAt">;
   clock: Clock;
   logger: Logger;
   /** How many looks wait in memory while the database refuses them, the oldest going first; 10,000 unless told. */
@@ -42,8 +46,10 @@ const hourMs = 3_600_000;
 /** How many looks of this hour are known as written; one that is forgotten costs a statement, not a second row. */
 const maxKnown = 50_000;
 const batchSize = 500;
+/** Held by whoever writes or deletes looks. */
+export const readsLock = "data-reads";
 
-export function createDataReads({ database, clock, logger, maxWaiting = 10_000 }: DataReadsDeps): DataReadsUpkeep {
+export function createDataReads({ database, erasures, clock, logger, maxWaiting = 10_000 }: DataReadsDeps): DataReadsUpkeep {
   const known = new LRUCache<string, true>({ max: maxKnown });
   const waiting = new Map<string, Look>();
   let running: Promise<void> | undefined;
@@ -54,7 +60,7 @@ export function createDataReads({ database, clock, logger, maxWaiting = 10_000 }
     while (waiting.size > 0) {
       const batch = [...waiting].slice(0, batchSize);
       const looks = batch.map(([, look]) => look);
-      await database.write(systemCall("job", uuid7()), (tx) => insert(tx, looks));
+      await database.write(systemCall("job", uuid7()), (tx) => insert(tx, looks, erasures));
       for (const [key] of batch) waiting.delete(key);
       isRefused = false;
     }
@@ -95,6 +101,9 @@ export function createDataReads({ database, clock, logger, maxWaiting = 10_000 }
       schedule();
     },
     flush,
+    forget(userId) {
+      for (const key of known.keys()) if (key.startsWith(`${userId}:`)) known.delete(key);
+    },
     close: flush,
   };
 }
@@ -110,14 +119,20 @@ function keyOf({ userId, what, readerId, clientId, hour }: Look): string {
   return [userId, what, readerId, clientId, hour.getTime()].join(":");
 }
 
-/** Another process, or this one before it forgot, may have written some of them already. */
-async function insert(tx: Tx, looks: readonly Look[]): Promise<void> {
-  await tx.lock("data-reads");
+/**
+ * Another process, or this one before it forgot, may have written some of them already; and what waited while the person had
+ * everything deleted is not brought back.
+ */
+async function insert(tx: Tx, looks: readonly Look[], erasures: DataReadsDeps["erasures"]): Promise<void> {
+  await tx.lock(readsLock);
+  const userIds = [...new Set(looks.map((look) => look.userId))];
+  const erased = await erasures.erasedAt(tx.db, userIds);
   const where = {
-    userId: { in: [...new Set(looks.map((look) => look.userId))] },
+    userId: { in: userIds },
     hour: { in: [...new Set(looks.map(({ hour }) => hour))] },
   };
   const there = new Set((await tx.db.dataRead.findMany({ where })).map((row) => keyOf(row as Look)));
-  const fresh = looks.filter((look) => !there.has(keyOf(look)));
+  const isErased = ({ userId, at }: Look): boolean => at <= (erased.get(userId) ?? new Date(0));
+  const fresh = looks.filter((look) => !there.has(keyOf(look)) && !isErased(look));
   if (fresh.length > 0) await tx.db.dataRead.createMany({ data: fresh });
 }

@@ -31,7 +31,7 @@ export interface PrivacyDeps {
   database: Database;
   audit: AuditService;
   events: Pick<EventsService, "emit">;
-  confirmations: Pick<ConfirmationsService, "hold" | "register">;
+  confirmations: Pick<ConfirmationsService, "hold" | "register" | "endAbout">;
   authorization: AuthorizationService;
   servers: UserServersService;
   matches: MatchesService;

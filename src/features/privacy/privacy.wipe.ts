@@ -2,18 +2,24 @@ import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing.ts";
+import type { DataReadsUpkeep } from "./privacy.reads.ts";
+import { readsLock } from "./privacy.reads.ts";
 import type { ErasureView } from "./privacy.schema.ts";
+import { dropHeldInputs, dropKeptAnswers } from "./privacy.traces.ts";
 
 export interface WipeDeps {
+  confirmations: Pick<ConfirmationsService, "endAbout">;
   reach: LinkReach;
   guildState: Pick<GuildState, "forget">;
   authorization: AuthorizationService;
   matches: Pick<MatchesService, "recomputeUser">;
   permissions: Pick<PermissionsService, "userRows">;
   standing: Pick<Standings, "setLeave">;
+  reads: Pick<DataReadsUpkeep, "forget">;
 }
 
 type Deleted = Omit<ErasureView["deleted"], "audit_details">;
@@ -45,10 +51,13 @@ export function createWipe(deps: WipeDeps) {
   /** What a person shared: their grant and all that was made from it. */
   async function shared(tx: Tx, target: WipeTarget): Promise<Deleted> {
     const { userId, before } = target;
-    const older = before === undefined ? {} : { lte: before };
+    const older = upTo(before);
     const grant = await deleteGrant(tx, target);
     const sessions = await tx.db.authorizationSession.deleteMany({ where: { userId, createdAt: older } });
+    await tx.lock(readsLock);
     const reads = await tx.db.dataRead.deleteMany({ where: { userId, at: older } });
+    tx.afterCommit(() => deps.reads.forget(userId));
+    await dropKeptAnswers(tx, target);
     const signIns = await tx.db.privacySession.deleteMany({ where: { userId, createdAt: older } });
     return { ...nothing, ...grant, sessions: sessions.count, reads: reads.count, sign_ins: signIns.count };
   }
@@ -67,9 +76,13 @@ export function createWipe(deps: WipeDeps) {
     const servers = await tx.db.userServer.count({ where: { userId } });
     const isOpen = before === undefined || (await tx.db.authorization.findUnique({ where: { userId }, select: { userId: true } })) !== null;
     if (isOpen) {
-      const { tellDiscord } = await deps.authorization.revokeWithin(tx, userId, { isNoted: false });
+      const { tellDiscord } = await deps.authorization.revokeWithin(tx, userId, {
+        isNoted: false,
+        ...(before !== undefined && { before }),
+      });
       tellLater(tx, tellDiscord);
     }
+    await tx.lock("matches");
     await tx.db.userServer.deleteMany({ where: { userId } });
     return { servers, matches };
   }
@@ -99,50 +112,57 @@ export function createWipe(deps: WipeDeps) {
 
     /** Everything but the records of moderation, which lose the person's name. */
     async all(tx: Tx, target: WipeTarget): Promise<Deleted> {
-      const { userId } = target;
+      // Before the lock of matches, as whoever changes a link takes them.
+      await tx.lock("account_links");
       const deleted = await shared(tx, target);
-      const links = await deleteLinks(tx, userId, deps);
-      const staff = await deleteStaff(tx, userId, deps);
-      return { ...deleted, links, staff, names: await dropNames(tx, userId) };
+      const links = await deleteLinks(tx, target, deps);
+      const staff = await deleteStaff(tx, target, deps);
+      await deps.confirmations.endAbout(tx, target.userId);
+      await dropHeldInputs(tx, target);
+      return { ...deleted, links, staff, names: await dropNames(tx, target) };
     },
   };
 }
 
 /** Whoever was linked is compared again: what concerned them only through this account is gone. */
-async function deleteLinks(tx: Tx, userId: string, { matches, reach }: WipeDeps): Promise<number> {
-  await tx.lock("account_links");
+async function deleteLinks(tx: Tx, { userId, before }: WipeTarget, { matches, reach }: WipeDeps): Promise<number> {
   const reached = await reach.reachOf(tx.db, userId);
-  const where = { OR: [{ userA: userId }, { userB: userId }] };
+  const where = { OR: [{ userA: userId }, { userB: userId }], createdAt: upTo(before) };
   const links = await tx.db.accountLink.findMany({ where, select: { userA: true, userB: true } });
   await tx.db.accountLink.deleteMany({ where });
   const others = new Set(links.flatMap(({ userA, userB }) => [userA, userB]).filter((id) => id !== userId));
   const derived = await tx.db.match.findMany({ where: { viaUserId: userId }, select: { userId: true } });
   for (const { userId: other } of [...derived, ...reached]) others.add(other);
   for (const other of others) await matches.recomputeUser(tx, other);
-  await tx.db.match.deleteMany({ where: { viaUserId: userId } });
+  await tx.db.match.deleteMany({ where: { viaUserId: userId, firstSeenAt: upTo(before) } });
   return links.length;
 }
 
-async function deleteStaff(tx: Tx, userId: string, { guildState, permissions, standing }: WipeDeps): Promise<number> {
+async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, { guildState, permissions, standing }: WipeDeps): Promise<number> {
+  const older = upTo(before);
   const { rows } = await permissions.userRows.open(tx, userId);
-  if (rows.length > 0) await permissions.userRows.save(tx, userId, { rows: [], gone: rows, fresh: [] });
-  const profile = await tx.db.staffProfile.findUnique({ where: { userId } });
+  const old = await tx.db.userPermission.findMany({ where: { userId, createdAt: older }, select: { id: true } });
+  const gone = rows.filter(({ id }) => old.some((row) => row.id === id));
+  const kept = rows.filter((row) => !gone.includes(row));
+  if (gone.length > 0) await permissions.userRows.save(tx, userId, { rows: kept, gone, fresh: [] });
+  const profile = await tx.db.staffProfile.findUnique({ where: { userId, updatedAt: older } });
   if (profile !== null) {
     await tx.db.staffProfile.delete({ where: { userId } });
     if (profile.leaveFrom !== null) tx.afterCommit(() => standing.setLeave(userId, null, profile.revision + 1));
   }
-  const { count } = await tx.db.guildMember.deleteMany({ where: { userId } });
-  tx.afterCommit(() => guildState.forget(userId));
-  return rows.length + (profile === null ? 0 : 1) + count;
+  const { count } = await tx.db.guildMember.deleteMany({ where: { userId, updatedAt: older } });
+  if (count > 0 || before === undefined) tx.afterCommit(() => guildState.forget(userId));
+  return gone.length + (profile === null ? 0 : 1) + count;
 }
 
 /** Moderation records stay as records about an id. */
-async function dropNames(tx: Tx, userId: string): Promise<number> {
+async function dropNames(tx: Tx, { userId, before }: WipeTarget): Promise<number> {
+  const older = upTo(before);
   const requests = await tx.db.workflowRequest.updateMany({
-    where: { requesterId: userId, requesterName: { not: null } },
+    where: { requesterId: userId, requesterName: { not: null }, createdAt: older },
     data: { requesterName: null, revision: { increment: 1 } },
   });
-  const about = { kind: "user", subjectId: userId };
+  const about = { kind: "user", subjectId: userId, createdAt: older };
   const records = await tx.db.blacklistRecord.updateMany({ where: { ...about, subjectName: { not: null } }, data: { subjectName: null } });
   const versions = await tx.db.blacklistVersion.findMany({ where: { record: about } });
   for (const { recordId, revision, snapshot } of versions) {
@@ -153,4 +173,9 @@ async function dropNames(tx: Tx, userId: string): Promise<number> {
     });
   }
   return requests.count + records.count;
+}
+
+/** What is no younger than a time; everything where there is none. */
+function upTo(before: Date | undefined): { lte?: Date } {
+  return before === undefined ? {} : { lte: before };
 }

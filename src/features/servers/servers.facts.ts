@@ -65,11 +65,13 @@ export function createServerFacts(): ServerFacts {
 
 async function watchedAmong(db: Reader, hashes: readonly string[]): Promise<WatchedServer[]> {
   if (hashes.length === 0) return [];
-  return db.server.findMany({
-    where: { hash: { in: [...hashes] }, status: "watched" },
-    select: { id: true, hash: true, name: true, revision: true },
+  const rows = await db.server.findMany({
+    where: { hash: { in: [...hashes] } },
+    select: { id: true, hash: true, name: true, revision: true, status: true },
     orderBy: { id: "asc" },
   });
+  // As a condition it would let SQLite walk through everything that is watched.
+  return rows.flatMap(({ status, ...server }) => (status === "watched" ? [server] : []));
 }
 
 async function agreementsAmong(db: Reader, hashes: readonly string[], own: readonly string[], now: Date): Promise<AgreementFact[]> {

@@ -2,7 +2,7 @@ import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { Prisma, Server, ServerAlias } from "../../generated/sqlite/client.ts";
 import type { StoredStatus } from "./servers.schema.ts";
 
-type Reader = Pick<ReadClient | TransactionClient, "server" | "agreementParty" | "blacklistRecord">;
+type Reader = Pick<ReadClient | TransactionClient, "server" | "serverAlias" | "agreementParty" | "blacklistRecord">;
 /** A registered server with its further ids. */
 export type RegisteredServer = Server & { aliases: ServerAlias[] };
 
@@ -45,17 +45,17 @@ export async function recordsInForce(
   for (let from = 0; from < hashes.length; from += valuesAtOnce) {
     const rows = await db.blacklistRecord.findMany({
       where: {
-        kind: "server",
         subjectHash: { in: hashes.slice(from, from + valuesAtOnce) },
-        status: { in: ["active", "scheduled"] },
         startsAt: { lte: now },
         OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
       },
-      select: { id: true, subjectId: true, subjectName: true, subjectHash: true },
+      select: { id: true, subjectId: true, subjectName: true, subjectHash: true, status: true },
       orderBy: [{ severityOrder: "asc" }, { id: "desc" }],
     });
-    // The last one of a server is the gravest.
-    for (const { subjectHash, ...record } of rows) if (subjectHash !== null) found.set(subjectHash, record);
+    // The last one of a server is the gravest. Whether it counts is looked at here: as a condition it would let SQLite walk through
+    // all that count instead of those about these servers.
+    for (const { subjectHash, status, ...record } of rows)
+      if (subjectHash !== null && (status === "active" || status === "scheduled")) found.set(subjectHash, record);
   }
   return found;
 }
@@ -79,10 +79,11 @@ export async function agreementsInForce(
 /** What is known of each server, by its hash; nothing stands for a server that is neither registered nor listed nor party of anything. */
 export async function knownAmong(db: Reader, hashes: readonly string[], now: Date): Promise<Map<string, KnownServer>> {
   const asked = [...hashes];
-  const servers = await db.server.findMany({
-    where: { OR: [{ hash: { in: asked } }, { aliases: { some: { aliasHash: { in: asked } } } }] },
-    include: { aliases: true },
-  });
+  // Aliases first: asked for in one condition with the hashes, SQLite would look at every server of the register.
+  const named = await db.serverAlias.findMany({ where: { aliasHash: { in: asked } }, select: { serverId: true } });
+  const own = await db.server.findMany({ where: { hash: { in: asked } }, select: { id: true } });
+  const ids = [...new Set([...named.map(({ serverId }) => serverId), ...own.map(({ id }) => id)])];
+  const servers = await db.server.findMany({ where: { id: { in: ids } }, include: { aliases: true } });
   const registered = new Map(servers.flatMap((server) => hashesOf(server).map((hash) => [hash, server] as const)));
   const all = [...new Set([...asked, ...registered.keys()])];
   const records = await recordsInForce(db, all, now);

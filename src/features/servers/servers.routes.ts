@@ -16,7 +16,40 @@ import type { RegistryService } from "./servers.service.ts";
 const tags = ["servers"];
 const path = "/servers/{id}";
 const params = z.object({ id: Snowflake.meta({ description: "Id of the server, or an alias of it" }) });
-const single = { status: 200, shape: "single", schema: ServerView } as const;
+
+const example = {
+  id: "613425648685547541",
+  name: "Quarry",
+  icon: null,
+  status: "partner" as const,
+  aliases: [],
+  owner_user_id: "80351110224678912",
+  contacts: [{ user_id: "80351110224678912", role: "owner" }],
+  tags: ["racing"],
+  note: null,
+  invite: { code: "quarry", status: "valid" as const, checked_at: "2026-11-20T10:00:00.000Z" },
+  blacklist_id: null,
+  agreements: ["0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f"],
+  created_at: "2026-11-20T10:00:00.000Z",
+  updated_at: "2026-11-20T10:00:00.000Z",
+  revision: 2,
+};
+
+const agreementExample = {
+  id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
+  status: "active" as const,
+  server_ids: ["613425648685547541", "613425648685547542"],
+  covers: "staff" as const,
+  cooling_off_days: 30,
+  terms: "No offers to each other's moderators.",
+  starts_at: "2026-11-20T10:00:00.000Z",
+  ends_at: null,
+  origin_reference: "PCH-REQ-000001",
+  created_at: "2026-11-20T10:00:00.000Z",
+  ended: null,
+  revision: 1,
+};
+const single = { status: 200, shape: "single", schema: ServerView, example } as const;
 const { read, manage } = registryPermissions;
 
 /** The HTTP door to the register of servers. */
@@ -35,7 +68,7 @@ function collectionRoutes(registry: RegistryService): Route[] {
         summary: "List registered servers, newest first",
         access: { permission: read },
         request: { query: ListRegistryQuery },
-        success: { status: 200, shape: "list", schema: ServerView, description: "A page of servers" },
+        success: { status: 200, shape: "list", schema: ServerView, description: "A page of servers", example },
         refusals: ["invalid_cursor", "unknown_parameter"],
       },
       ({ call, query }) => registry.list(call, query),
@@ -59,7 +92,7 @@ function collectionRoutes(registry: RegistryService): Route[] {
             contacts: [{ user_id: "80351110224678912", role: "owner" }],
           },
         },
-        success: { status: 201, shape: "single", schema: ServerView, description: "The registered server" },
+        success: { status: 201, shape: "single", schema: ServerView, description: "The registered server", example },
         refusals: ["duplicate_active_record"],
       },
       async ({ call, body }) => withContentEtag(await registry.create(call, body)),
@@ -110,7 +143,7 @@ function serverRoutes(registry: RegistryService): Route[] {
         description: "Agreements not to recruit from one another, under any id of the server, ended ones included.",
         access: { permission: read },
         request: { params, query: ListAgreementsQuery },
-        success: { status: 200, shape: "list", schema: AgreementView, description: "A page of agreements" },
+        success: { status: 200, shape: "list", schema: AgreementView, description: "A page of agreements", example: agreementExample },
         refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
       },
       ({ call, params: { id }, query }) => registry.listAgreements(call, id, query),

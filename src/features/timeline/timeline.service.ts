@@ -37,6 +37,7 @@ export function createTimelineService({ database, reach, reads, cursors, hiddenR
       ...(filters.to !== undefined && { to: new Date(filters.to) }),
       hidden: await hiddenRequests(call),
       namesRecords: can(call, timelinePolicy.records),
+      namesAccounts: can(call, timelinePolicy.alts),
     };
   }
 

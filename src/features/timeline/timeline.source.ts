@@ -22,6 +22,8 @@ export interface Asked {
   hidden: readonly string[];
   /** Whether the records behind matches may be named to the caller. */
   namesRecords: boolean;
+  /** Whether linked accounts may be named to the caller. */
+  namesAccounts: boolean;
 }
 
 /** One thing that happened, as its source tells it. */

@@ -4,7 +4,11 @@ import { byId, sourceOf } from "./timeline.source.ts";
 import { auditSource } from "./timeline.sources.audit.ts";
 
 const ownMatches = ({ userIds }: Asked): object => ({ userId: { in: [...userIds] } });
-const behind = (row: Match, { namesRecords }: Asked): object => (namesRecords ? { reference: row.recordReference } : {});
+
+/** A record about a linked account leads to that account. */
+function behind({ recordReference: reference, viaUserId }: Match, { namesRecords, namesAccounts }: Asked): { reference?: string } {
+  return namesRecords && (viaUserId === null || namesAccounts) ? { reference } : {};
+}
 
 const matchOpened = sourceOf<Match>({
   name: "match.opened",

@@ -38,7 +38,9 @@ export function createEffects({ blacklist, agreements }: EffectParts) {
       preview: "The subject is put on the blacklist; an active record is strengthened instead.",
       async apply(approval, listings) {
         const { tx, row, permission } = approval;
-        for (const draft of draftsOf(approval)) {
+        const drafts = draftsOf(approval);
+        await blacklist.lockSubjects(tx, drafts);
+        for (const draft of drafts) {
           listings.push(
             await blacklist.createWithin(tx, draft, { action: "blacklist.create", permission, reason: `Approval of ${row.reference}` }),
           );

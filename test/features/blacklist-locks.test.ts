@@ -1,0 +1,86 @@
+import { expect, onTestFinished, test } from "vitest";
+import type { Database, Tx } from "../../src/database/database.ts";
+import type { RecordDraft } from "../../src/features/blacklist/blacklist.records.ts";
+import { createBlacklistRecords } from "../../src/features/blacklist/blacklist.records.ts";
+import { createSweep } from "../../src/features/blacklist/blacklist.sweep.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+const call = systemCall("job", "test");
+const start = new Date("2026-11-20T12:00:00.000Z").getTime();
+const note = { action: "blacklist.create", permission: "blacklist.create" };
+
+/** The room's writes on a fresh database; what each transaction waits for is written down in its order. */
+async function createGround() {
+  let now = new Date(start);
+  const clock = { now: () => now };
+  const { database, drop } = await createTestDatabase({ clock });
+  onTestFinished(drop);
+  const waits: string[] = [];
+  const watched: Database = {
+    ...database,
+    write: (given, work) => database.write(given, (tx) => work(watch(tx, waits))),
+  };
+  const none = { added: 0, changed: 0, removed: 0 };
+  const matches = {
+    applyRecord: () => {
+      waits.push("matches");
+      return Promise.resolve(none);
+    },
+  };
+  const records = createBlacklistRecords({
+    audit: { record: () => undefined } as never,
+    matches: matches as never,
+    standing: { noteRecord: () => undefined },
+    serversKey: Buffer.alloc(32, 1),
+  });
+  const sweep = createSweep({ database: watched, records, clock });
+  const create = (subjectId: string) =>
+    watched.write(call, (tx) =>
+      records.create(tx, { ...draft, subjectId, expiresAt: new Date(now.getTime() + 60_000) } satisfies RecordDraft, note),
+    );
+  return { waits, sweep, create, pass: (ms: number) => (now = new Date(now.getTime() + ms)), read: database.read };
+}
+
+const draft = { kind: "user", scope: "network", category: "other", severity: "low", source: "direct", createdBy: null } as const;
+
+function watch(tx: Tx, waits: string[]): Tx {
+  const counting = (...given: Parameters<Tx["db"]["$queryRaw"]>) => {
+    waits.push("number");
+    return tx.db.$queryRaw(...given);
+  };
+  const db = new Proxy(tx.db, { get: (target, key) => (key === "$queryRaw" ? counting : Reflect.get(target, key)) });
+  return {
+    ...tx,
+    db,
+    lock(name) {
+      waits.push(/^blacklist:[0-9a-f-]{36}$/.test(name) ? "record" : "subject");
+      return tx.lock(name);
+    },
+  };
+}
+
+test("what ends many records takes all their locks before the first one's matches", async () => {
+  const { waits, sweep, create, pass, read } = await createGround();
+  for (const subject of ["200000000000000001", "200000000000000002", "200000000000000003"]) await create(subject);
+  pass(120_000);
+  waits.length = 0;
+  expect(await sweep.expireDue(call)).toBe(3);
+  expect(waits).toEqual(["record", "record", "record", "matches", "matches", "matches"]);
+  expect(await read.blacklistRecord.count({ where: { status: "expired", activeKey: null } })).toBe(3);
+});
+
+test("a record that takes the place of an expired one takes its number before any matches, as every record does", async () => {
+  const { waits, create, pass, read } = await createGround();
+  await create("200000000000000001");
+  expect(waits).toEqual(["subject", "number", "matches"]);
+  pass(120_000);
+  waits.length = 0;
+  await create("200000000000000001");
+  expect(waits).toEqual(["subject", "record", "number", "matches", "matches"]);
+  const rows = await read.blacklistRecord.findMany({ orderBy: { number: "asc" } });
+  expect(rows.map(({ number, status }) => [number, status])).toEqual([
+    [1, "expired"],
+    [2, "active"],
+  ]);
+});
