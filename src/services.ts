@@ -18,6 +18,7 @@ import { createLinksService } from "./features/links/links.service.ts";
 import { createPermissionsService } from "./features/permissions/permissions.service.ts";
 import { createStanding } from "./features/permissions/standing.ts";
 import { createErasures } from "./features/privacy/erasures.ts";
+import { withCopy } from "./features/privacy/journal.copy.ts";
 import { createJournal } from "./features/privacy/journal.ts";
 import { createDataReads } from "./features/privacy/privacy.reads.ts";
 import { createPrivacyService } from "./features/privacy/privacy.service.ts";
@@ -107,7 +108,9 @@ export async function openServices({ config, secrets, logger = createLogger("war
   const reach = createLinkReach();
   const people = deriveKey(secrets.secretKey, "people");
   const hashOfPerson = (userId: string): string => keyedHash(people, userId);
-  const journal = createJournal(config.erasureJournal);
+  const alone = createJournal(config.erasureJournal);
+  const { erasureJournalCopy } = config;
+  const journal = erasureJournalCopy === null ? alone : withCopy(alone, createJournal(erasureJournalCopy), logger);
   const erasures = createErasures({ hashOf: hashOfPerson, journal });
   const reads = createDataReads({ database, erasures, clock, logger });
   const hashOf = (serverId: string): string => keyedHash(serversKey, serverId);

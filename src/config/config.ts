@@ -37,6 +37,8 @@ export interface Config {
   returnTo: ReadonlyMap<string, string>;
   /** The file that lists what was deleted at people's wish. */
   erasureJournal: string;
+  /** Where a copy of it stands outside the data folder; null where the operator has named a place for it. */
+  erasureJournalCopy: string | null;
   /** One prefix for the references of every kind of request, or null for one prefix per kind. */
   referencePrefix: string | null;
   logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
@@ -102,6 +104,7 @@ function toConfig(env: Env): Config {
     serverDetail: env.SERVER_DETAIL,
     returnTo: env.RETURN_TO,
     erasureJournal: env.ERASURE_JOURNAL ?? `${dataDir}/erasures.jsonl`,
+    erasureJournalCopy: env.ERASURE_JOURNAL === undefined ? `${dataDir}.erasures.jsonl` : null,
     referencePrefix: env.REFERENCE_PREFIX ?? null,
     logLevel: env.LOG_LEVEL,
     rosterStaleSeconds: env.ROSTER_STALE_SECONDS,

@@ -10,6 +10,7 @@ import { sqliteFile } from "../../src/database/dialect.ts";
 import { createErasures } from "../../src/features/privacy/erasures.ts";
 import type { JournalLine } from "../../src/features/privacy/journal.ts";
 import { createJournal, erasureKinds } from "../../src/features/privacy/journal.ts";
+import { withCopy } from "../../src/features/privacy/journal.copy.ts";
 import { createLinkReach } from "../../src/features/links/links.reach.ts";
 import { createPrivacyService } from "../../src/features/privacy/privacy.service.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -89,8 +90,36 @@ describe("the journal", () => {
   });
 });
 
+describe("the copy of the journal", () => {
+  const quiet = (warnings: object[] = []) => ({ info: () => undefined, warn: (what: object) => void warnings.push(what) });
+
+  test("gives back what the journal has lost, and the other way round", async () => {
+    const [main, other] = [await createPath(), await createPath()];
+    const journal = withCopy(createJournal(main), createJournal(other), quiet());
+    const lines = [1, 2, 3].map((at) => lineAt(new Date(at)));
+    await journal.append(lines);
+    for (const lost of [main, other]) {
+      await rm(lost);
+      expect(await journal.read()).toEqual({ lines, isCut: false });
+      expect((await createJournal(lost).read()).lines).toEqual(lines);
+    }
+    const before = await readFile(main, "utf8");
+    await journal.read();
+    expect(await readFile(main, "utf8")).toBe(before);
+  });
+
+  test("that cannot be kept is told once, and keeps nobody from deleting", async () => {
+    const [main, folder, warnings] = [await createPath(), await createFolder(), [] as object[]];
+    const journal = withCopy(createJournal(main), createJournal(folder), quiet(warnings));
+    const lines = [lineAt(new Date(1)), lineAt(new Date(2))];
+    for (const line of lines) await journal.append([line]);
+    expect(await journal.read()).toEqual({ lines, isCut: false });
+    expect(warnings).toHaveLength(1);
+  });
+});
+
 /** A world whose database and journal a test can exchange. */
-async function createGround() {
+async function createGround(env: Record<string, string> = {}) {
   const folder = await createFolder();
   const { url, remove } = await createEmptyCopy();
   onTestFinished(remove);
@@ -98,12 +127,12 @@ async function createGround() {
   const secret = randomBytes(32).toString("base64");
   const lines: string[] = [];
   const world = await createWorld({
-    env: { DATABASE_URL: url, ERASURE_JOURNAL: path, SECRET_KEY: secret },
+    env: { DATABASE_URL: url, DATA_DIR: join(folder, "data"), ERASURE_JOURNAL: path, SECRET_KEY: secret, ...env },
     log: (line) => void lines.push(line),
   });
   const people = deriveKey(Buffer.from(secret, "base64"), "people");
   const hashOf = (userId: string): string => keyedHash(people, userId);
-  return { world, url, path, hashOf, lines, ...(await plant(world)) };
+  return { world, folder, url, path, hashOf, lines, ...(await plant(world)) };
 }
 
 /** Run a statement that needs a database other than the one it is about. */
@@ -149,6 +178,24 @@ const all = { authorization: 1, sessions: 2, servers: 2, matches: 2 };
 const again = async (world: World) => (await world.get("/audit?action=user.erase_again")).body.data;
 
 describe("a restored backup that is older than a deletion", () => {
+  test("has it applied again also where the whole data folder was put back, the journal with it", async () => {
+    const { world, folder, url, person } = await createGround({ ERASURE_JOURNAL: "" });
+    const path = join(folder, "data", "erasures.jsonl");
+    await world.app.stop();
+    const restore = await backUp(url);
+    await world.restart();
+    await world.app.privacy.erase(asPerson(person.id), person.id);
+    const written = await readFile(path, "utf8");
+    expect(await rowsOf(world, person.id)).toEqual(none);
+    await world.app.stop();
+    await restore();
+    await rm(path);
+    await world.restart();
+    expect(await rowsOf(world, person.id)).toEqual(none);
+    expect(await again(world)).toHaveLength(1);
+    expect(await readFile(path, "utf8")).toBe(written);
+  });
+
   test("has the deletion applied again at the next start, and the redaction of somebody else, too", async () => {
     const { world, url, path, lines, person, other } = await createGround();
     await world.app.stop();

@@ -87,7 +87,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     GUILD_IDS: guild.id,
     OWNER_IDS: "",
     DATABASE_URL: database.url,
-    DATA_DIR: folder,
+    DATA_DIR: join(folder, "data"),
     PORT: "0",
     LOG_LEVEL: options.log === undefined ? "silent" : "trace",
     SQLITE_SYNCHRONOUS: "normal",
