@@ -167,6 +167,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     audit,
     blacklist,
     agreements: registry,
+    links,
     guildState,
     standing,
     reach,

@@ -459,3 +459,31 @@ test("the grounds of a request to link accounts hold no address either", async (
   expect(JSON.stringify(refused.body)).not.toContain("203.0.113.7");
   expect((await world.post("/workflows/alt-request", ground("Both say the same jokes."), { actor: moderator })).status).toBe(201);
 });
+
+test("an approved request links every two of its accounts, strengthens the links there are, and is named as their origin", async () => {
+  const { world } = shared;
+  const [moderator, senior, other] = [await world.staff("moderator"), await world.staff("senior"), await world.staff("senior")];
+  const [a, b, c] = [fresh(), fresh(), fresh()];
+  const known = await made(senior, a, b, { confidence: "suspected" });
+  const body = {
+    user_ids: [a, b, c],
+    confidence: "confirmed",
+    basis: [{ type: "admission", note: "Said so." }],
+    propagate: { matches: true },
+  };
+  const filed = await world.post("/workflows/alt-request", body, { actor: moderator });
+  expect(filed.body.effects_preview).toMatchObject([{ key: "account_link.create" }]);
+  const { reference } = filed.body;
+  const decide = (actor: User) =>
+    world.post(`/workflows/alt-request/${reference}/decision`, { decision: "approve", reason: "Clear enough." }, { actor });
+  expect((await decide(senior)).body).toMatchObject({ final: false, effects: [] });
+  expect(await shared.world.app.database.read.accountLink.count({ where: { OR: [{ userA: c }, { userB: c }] } })).toBe(0);
+  const { effects } = (await decide(other)).body;
+  expect(effects.map(({ key }: { key: string }) => key)).toEqual(["account_link.merge", "account_link.create", "account_link.create"]);
+  const links = (await world.get(`/users/${a}/links`, { actor: senior })).body.data;
+  expect(links).toHaveLength(2);
+  for (const link of links) expect(link).toMatchObject({ confidence: "confirmed", propagates: true, origin_reference: reference });
+  expect(links.map(({ id }: { id: string }) => id)).toContain(known.id);
+  const group = (await world.get(`/users/${c}/links/group`, { actor: senior })).body.data;
+  expect(group.members.map(({ user_id }: { user_id: string }) => user_id).toSorted()).toEqual([a, b].toSorted());
+});

@@ -1,3 +1,5 @@
+import { createLinkRecords } from "../../src/features/links/links.records.ts";
+import { createWithin } from "../../src/features/links/links.within.ts";
 import type { Standing } from "../../src/features/permissions/standing.ts";
 import { createNeighbours } from "../support/rooms.ts";
 import { randomBytes } from "node:crypto";
@@ -84,6 +86,7 @@ export async function createGround(options: { filing?: { perHour: number; openPe
     audit,
     blacklist,
     agreements: { createAgreementWithin: () => Promise.resolve(null) },
+    links: createWithin(createLinkRecords({ ...neighbours, audit, matches })),
     guildState,
     standing,
     reach: neighbours.reach,

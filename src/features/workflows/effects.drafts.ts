@@ -2,15 +2,21 @@ import type { z } from "zod";
 import { addSeconds } from "../../kernel/clock.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
+import type { LinksService } from "../links/links.service.ts";
 import type { RegistryService } from "../servers/servers.service.ts";
 import type { Approval } from "./effects.ts";
-import type { BlacklistUserPayload } from "./workflows.payloads.ts";
+import type { AltRequestPayload, BlacklistUserPayload } from "./workflows.payloads.ts";
 import type { BlacklistServerPayload, PoachPayload } from "./workflows.payloads-servers.ts";
 
 type AgreementDraft = Parameters<RegistryService["createAgreementWithin"]>[1];
+type LinkDraft = Parameters<LinksService["createLinkWithin"]>[1];
 type Draft = Parameters<BlacklistService["createWithin"]>[1];
 
-const compromisedLength = 30 * 86_400;
+const day = 86_400;
+const compromisedLength = 30 * day;
+/** What a link takes of the grounds of a request. */
+const mostGrounds = 20;
+const longestNote = 500;
 
 /** The agreement that an approved request asks for. */
 export function agreementDraft({ tx, row, payload, permission }: Approval): AgreementDraft {
@@ -26,6 +32,23 @@ export function agreementDraft({ tx, row, payload, permission }: Approval): Agre
     createdBy: row.requesterId,
     permission,
   };
+}
+
+/** The links that an approved request asks for: one for every two accounts. */
+export function linkDraftsOf({ tx, row, payload, permission }: Approval): LinkDraft[] {
+  const { user_ids: ids, confidence, kind, basis, propagate, ...told } = payload as z.output<typeof AltRequestPayload>;
+  const length = parseDuration(told.review_after ?? "") ?? (confidence === "suspected" ? 90 : 365) * day;
+  const common = {
+    confidence,
+    kind,
+    basis: basis.slice(0, mostGrounds).map(({ type, note = row.reference }) => ({ type, note: note.slice(0, longestNote) })),
+    propagates: propagate.matches || propagate.blacklist,
+    primaryUserId: told.primary_user_id ?? null,
+    reviewAt: addSeconds(tx.now, length),
+    originReference: row.reference,
+    permission,
+  };
+  return ids.flatMap((one, place) => ids.slice(place + 1).map((other): LinkDraft => ({ ...common, userIds: [one, other] })));
 }
 
 /** The records that an approved request asks for: one for a person, one for every id of a server. */

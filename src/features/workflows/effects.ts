@@ -1,8 +1,9 @@
 import type { Tx } from "../../database/database.ts";
 import type { WorkflowRequest } from "../../generated/sqlite/client.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
+import type { LinksService } from "../links/links.service.ts";
 import type { RegistryService } from "../servers/servers.service.ts";
-import { agreementDraft, draftsOf } from "./effects.drafts.ts";
+import { agreementDraft, draftsOf, linkDraftsOf } from "./effects.drafts.ts";
 import type { EffectKey, Kind } from "./workflows.kinds.ts";
 import type { EffectView } from "./workflows.schema.ts";
 
@@ -24,15 +25,16 @@ interface Effect {
   apply(approval: Approval, listings: Listing[]): Promise<EffectView[]>;
 }
 
-interface EffectParts {
+export interface EffectParts {
   blacklist: BlacklistService;
+  links: Pick<LinksService, "createLinkWithin">;
   agreements: Pick<RegistryService, "createAgreementWithin">;
 }
 
 export type Effects = ReturnType<typeof createEffects>;
 
 /** What approvals do, by name; a further effect is a further entry. */
-export function createEffects({ blacklist, agreements }: EffectParts) {
+export function createEffects({ blacklist, agreements, links }: EffectParts) {
   const table: Readonly<Record<EffectKey, Effect>> = {
     "blacklist.create": {
       preview: "The subject is put on the blacklist; an active record is strengthened instead.",
@@ -55,6 +57,14 @@ export function createEffects({ blacklist, agreements }: EffectParts) {
     "agreement.create": {
       preview: "The agreement is made between the servers, from its start to its end.",
       apply: async (approval) => [agreementEffect(await agreements.createAgreementWithin(approval.tx, agreementDraft(approval)))],
+    },
+    "account_link.create": {
+      preview: "The accounts are linked, each with each; a link there is becomes surer instead.",
+      async apply(approval) {
+        const done: EffectView[] = [];
+        for (const draft of linkDraftsOf(approval)) done.push(linkEffect(await links.createLinkWithin(approval.tx, draft)));
+        return done;
+      },
     },
   };
 
@@ -83,6 +93,15 @@ function agreementEffect(made: Awaited<ReturnType<RegistryService["createAgreeme
   }
   const detail = made.status === "scheduled" ? `The agreement was made and begins at ${made.starts_at}.` : "The agreement was made.";
   return { key, status: "done", target: { kind: "agreement", id: made.id }, detail };
+}
+
+function linkEffect({ row, isMerged }: Awaited<ReturnType<LinksService["createLinkWithin"]>>): EffectView {
+  return {
+    key: isMerged ? "account_link.merge" : "account_link.create",
+    status: "done",
+    target: { kind: "account_link", id: row.id },
+    detail: isMerged ? "The link of the two accounts was strengthened." : "The two accounts were linked.",
+  };
 }
 
 function listingEffect({ row, isMerged }: Listing): EffectView {

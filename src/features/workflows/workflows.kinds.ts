@@ -14,7 +14,7 @@ export interface Subject {
 }
 
 /** What approvals can do. */
-export type EffectKey = "blacklist.create" | "matches.recompute" | "agreement.create";
+export type EffectKey = "blacklist.create" | "matches.recompute" | "agreement.create" | "account_link.create";
 
 interface KindSpec<Payload extends z.ZodObject> {
   prefix: string;
@@ -173,7 +173,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     coolDown: 7 * day,
     subjects: ({ user_ids }) => user_ids.map(user),
     title: ({ user_ids }) => `Linked accounts: ${user_ids.length.toString()} accounts of ${user_ids[0] ?? ""}`,
-    effects: [],
+    effects: ["account_link.create"],
     example: {
       user_ids: [snowflake, otherSnowflake],
       confidence: "suspected",

@@ -12,6 +12,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
+import type { LinksService } from "../links/links.service.ts";
 import type { RegistryService } from "../servers/servers.service.ts";
 import { createEffects } from "./effects.ts";
 import type { Ranks } from "./workflows.context.ts";
@@ -36,6 +37,7 @@ export interface WorkflowsParts {
   audit: AuditService;
   blacklist: BlacklistService;
   agreements: Pick<RegistryService, "createAgreementWithin">;
+  links: Pick<LinksService, "createLinkWithin">;
   guildState: GuildState;
   standing: Ranks;
   /** Who belongs together: linked accounts share a conflict of interest. */
@@ -54,6 +56,7 @@ export function createWorkflowsService(parts: WorkflowsParts) {
     audit,
     blacklist,
     agreements,
+    links,
     guildState,
     standing,
     reach,
@@ -63,7 +66,7 @@ export function createWorkflowsService(parts: WorkflowsParts) {
     referencePrefix,
     filing = defaultFilingLimits,
   } = parts;
-  const effects = createEffects({ blacklist, agreements });
+  const effects = createEffects({ blacklist, agreements, links });
   const { create } = createFiling({ database, audit, effects, guildState, clock, filing, referencePrefix });
   const { decide } = createDecisions({ database, audit, effects, standing, reach, matches });
 
