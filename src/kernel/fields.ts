@@ -15,6 +15,16 @@ export const Snowflake = z
   .meta({ id: "Snowflake", description: "A Discord id: text of 17–20 digits", example: "80351110224678912" });
 export type Snowflake = z.infer<typeof Snowflake>;
 
+/** Text of people that both databases store as it is, without the spaces around it. */
+export function text(min: number, max: number) {
+  return z
+    .string()
+    .trim()
+    .min(min)
+    .max(max)
+    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
+}
+
 /** A point in time on the wire: RFC 3339, UTC, milliseconds, `Z`. */
 export const Timestamp = z.iso
   .datetime()

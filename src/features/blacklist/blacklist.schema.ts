@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Duration, listQuery, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { Duration, listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 
 export const severities = ["low", "medium", "high", "critical"] as const;
 export type Severity = (typeof severities)[number];
@@ -30,16 +30,6 @@ const statuses = ["active", "scheduled", "expired", "revoked"] as const;
 const recommendedActions = ["monitor", "verify", "deny_entry", "kick", "ban"] as const;
 const altChoices = ["none", "confirmed", "probable"] as const;
 const memberPolicies = ["inform", "flag", "verify", "deny_staff", "deny_entry"] as const;
-
-/** Text that both databases store as it is. */
-function text(min: number, max: number) {
-  return z
-    .string()
-    .trim()
-    .min(min)
-    .max(max)
-    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
-}
 
 export const RevokeReason = text(3, 1000).meta({ description: "Why the record is taken back" });
 export const RevokeBlacklistInput = z.strictObject({ reason: RevokeReason });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 
 /** Who may have to confirm, in the order in which they do. */
 export const needs = ["acting_user", "second_person"] as const;
@@ -21,12 +21,7 @@ export const declineLimits = { reason: 1000 } as const;
 
 export const DeclineConfirmationInput = z
   .strictObject({
-    reason: z
-      .string()
-      .trim()
-      .min(3)
-      .max(declineLimits.reason)
-      .refine((text) => !/[\0\p{Surrogate}]/u.test(text), "The text holds a character that cannot be stored.")
+    reason: text(3, declineLimits.reason)
       .optional()
       .meta({ description: "Why; shown to the person who asked", example: "Let us talk about it first." }),
   })

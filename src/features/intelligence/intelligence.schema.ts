@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, redacted, Snowflake, Timestamp, UserRef } from "../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, Timestamp, UserRef, text } from "../../kernel/fields.ts";
 import { severities } from "./match-record.ts";
 
 export const matchKinds = [
@@ -42,13 +42,7 @@ export const MatchIdParams = z.object({
 export const ResolveMatchInput = z
   .strictObject({
     outcome: z.enum(resolutionOutcomes).meta({ description: "What is decided; `reopen` takes an earlier decision back" }),
-    reason: z
-      .string()
-      .trim()
-      .min(3)
-      .max(1000)
-      .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.")
-      .meta({ description: "Why; kept with the match and in the audit" }),
+    reason: text(3, 1000).meta({ description: "Why; kept with the match and in the audit" }),
     until: Timestamp.optional().meta({ description: "Of `exempt` only: when it ends, a year from now at most; absent: it does not end" }),
     revision: z.int().positive().optional().meta({ description: "The revision the decision is about, like If-Match" }),
   })

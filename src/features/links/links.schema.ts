@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Duration, listQuery, parseDuration, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { Duration, listQuery, parseDuration, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { isAnonymous, notAnonymous } from "../../kernel/identifying.ts";
 
@@ -10,28 +10,20 @@ const basisTypes = ["admission", "staff_observation", "shared_connection", "beha
 /** How many grounds a link holds at most, those added later included. */
 export const maxBasis = 20;
 
-/** Text that both databases store as it is, and that tells no machine from another. */
-function text(min: number, max: number) {
-  return z
-    .string()
-    .trim()
-    .min(min)
-    .max(max)
-    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.")
-    .refine(isAnonymous, notAnonymous);
-}
+/** Text that tells no machine from another. */
+const anonymous = (min: number, max: number) => text(min, max).refine(isAnonymous, notAnonymous);
 
 export const LinkBasis = z
   .strictObject({
     type: z.enum(basisTypes).meta({
       description: "`shared_connection`: a third-party account that both accounts show on their profiles; never a network connection",
     }),
-    note: text(3, 500).meta({ description: "What was seen or said. Addresses, devices and fingerprints are refused" }),
+    note: anonymous(3, 500).meta({ description: "What was seen or said. Addresses, devices and fingerprints are refused" }),
   })
   .meta({ id: "LinkBasis", description: "What a link rests on" });
 export type LinkBasis = z.infer<typeof LinkBasis>;
 
-const Reason = text(3, 1000);
+const Reason = anonymous(3, 1000);
 const changeable = {
   confidence: z.enum(confidences).meta({ description: "Only confirmed links make a group; suspected ones never propagate" }),
   propagates: z.boolean().meta({ description: "Whether records about one account concern the other; never of a suspected link" }),

@@ -37,6 +37,7 @@ export interface AgreementDeps {
   matches: Pick<MatchesService, "applyServer">;
   cursors: Cursors;
   clock: Clock;
+  /** Keyed hash of a server id, the same wherever servers are stored. */
   hashOf: (serverId: string) => string;
 }
 

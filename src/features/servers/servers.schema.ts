@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 
 /** What a registered server can be. That it is blacklisted is never stored: its record says so. */
 export const storedStatuses = ["known", "partner", "member", "watched", "merged", "defunct"] as const;
@@ -9,16 +9,6 @@ export const shownStatuses = [...storedStatuses, "blacklisted"] as const;
 
 const inviteStatuses = ["valid", "invalid", "other_server"] as const;
 export type InviteStatus = (typeof inviteStatuses)[number];
-
-/** Text that both databases store as it is. */
-function text(min: number, max: number) {
-  return z
-    .string()
-    .trim()
-    .min(min)
-    .max(max)
-    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
-}
 
 /** A choice of statuses that says where a server is blacklisted instead. */
 function statusOf<const Names extends readonly string[]>(names: Names) {

@@ -1,14 +1,11 @@
-import type { Database, ReadClient, TransactionClient } from "../../database/database.ts";
+import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
+import type { Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
-import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { AgreementDeps } from "./servers.agreements.ts";
 import { createAgreements } from "./servers.agreements.ts";
 import { conditions, listedServerIds } from "./servers.filters.ts";
 import type { ReadInvite } from "./servers.invites.ts";
@@ -22,15 +19,7 @@ import { CreateServerInput, ListRegistryQuery, UpdateServerInput } from "./serve
 
 export type RegistryService = ReturnType<typeof createRegistryService>;
 
-export interface RegistryDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  matches: Pick<MatchesService, "applyServer">;
-  cursors: Cursors;
-  clock: Clock;
-  /** Keyed hash of a server id, the same wherever servers are stored. */
-  hashOf: (serverId: string) => string;
+export interface RegistryDeps extends AgreementDeps {
   /** @throws ProblemError discord_unavailable */
   readInvite: ReadInvite;
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { Duration, parseDuration, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { Duration, parseDuration, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { LeaveView, SuspensionView } from "./staff.profile.schema.ts";
-import { StaffStatus, text } from "./staff.schema.ts";
+import { StaffStatus } from "./staff.schema.ts";
 
 export const DutyReason = text(3, 500).meta({ description: "Why; kept in the audit", example: "Away until the exams are over." });
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { redacted, Snowflake, Timestamp, UserRef } from "../../kernel/fields.ts";
+import { redacted, Snowflake, Timestamp, UserRef, text } from "../../kernel/fields.ts";
 import { isTimeZone } from "./staff.quiet-hours.ts";
-import { StaffLevel, staffLimits, StaffStatus, text } from "./staff.schema.ts";
+import { StaffLevel, staffLimits, StaffStatus } from "./staff.schema.ts";
 
 const ClockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "Write a time of day such as 22:00.");
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Snowflake, listQuery } from "../../kernel/fields.ts";
-import { RoleKey, StaffLevel, staffLimits, text } from "./staff.schema.ts";
+import { Snowflake, listQuery, text } from "../../kernel/fields.ts";
+import { RoleKey, StaffLevel, staffLimits } from "./staff.schema.ts";
 
 const Rank = z
   .int()

@@ -15,16 +15,6 @@ export const staffLimits = {
   quietHours: 7,
 } as const;
 
-/** Text that both databases store as it is. */
-export function text(min: number, max: number) {
-  return z
-    .string()
-    .trim()
-    .min(min)
-    .max(max)
-    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
-}
-
 const levelNames = { none: "none", viewer: "viewer", moderator: "moderator", senior: "senior", admin: "admin", owner: "owner" } as const;
 export const StaffLevel = z
   .enum(levelNames satisfies { readonly [L in Level]: L })

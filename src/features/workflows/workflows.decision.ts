@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { text } from "../../kernel/fields.ts";
 import type { Action } from "./transition.ts";
 import { actions } from "./transition.ts";
-import { text } from "./workflows.fields.ts";
 import { nameOf } from "./workflows.intake-names.ts";
 
 /** Every action of a request's life, with the other words for it. Those without a transition yet are refused by name. */

@@ -1,15 +1,5 @@
 import { z } from "zod";
-import { Snowflake, Timestamp } from "../../kernel/fields.ts";
-
-/** Text that both databases store as it is. */
-export function text(min: number, max: number) {
-  return z
-    .string()
-    .trim()
-    .min(min)
-    .max(max)
-    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
-}
+import { Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 
 export const Reason = text(10, 2000).meta({ description: "Why, in 10 to 2,000 characters" });
 /** Discord ids, at most so many. A second `.max()` on one list would not reach the document. */

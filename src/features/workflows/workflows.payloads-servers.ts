@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Duration, Snowflake, Timestamp } from "../../kernel/fields.ts";
-import { ids, idsUpTo, listOf, Reason, text } from "./workflows.fields.ts";
+import { Duration, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
+import { ids, idsUpTo, listOf, Reason } from "./workflows.fields.ts";
 import { severities } from "./workflows.payloads.ts";
 
 export const serverCategories = [

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { Duration, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { Duration, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { isAnonymous, notAnonymous } from "../../kernel/identifying.ts";
-import { ids, idsUpTo, listOf, Reason, text } from "./workflows.fields.ts";
+import { ids, idsUpTo, listOf, Reason } from "./workflows.fields.ts";
 
 export const severities = ["low", "medium", "high", "critical"] as const;
 const length = Duration.nullable().optional().meta({ description: "null: permanent" });
