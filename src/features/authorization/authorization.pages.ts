@@ -1,3 +1,4 @@
+import { textsOf } from "../../kernel/stored.ts";
 import { z } from "zod";
 import type { HtmlPage, PageAnswer } from "../../http/page.ts";
 import { page } from "../../http/page.ts";
@@ -6,7 +7,7 @@ import type { Site } from "../../http/page-site.ts";
 import { answer, baseOf, isOwnForm, redirect } from "../../http/page-site.ts";
 import type { SignInService } from "../privacy/sign-in.service.ts";
 import { consentPage } from "./authorization.html.ts";
-import { textsOf, webCall } from "./authorization.policy.ts";
+import { webCall } from "./authorization.policy.ts";
 import { purposes, scopes } from "./authorization.schema.ts";
 import type { AuthorizationService } from "./authorization.service.ts";
 import type { ConsentNames } from "./consent-names.ts";

@@ -91,11 +91,6 @@ export function nextRefreshAt(grant: Pick<Authorization, "grantedAt" | "refreshe
   return refreshedAt === null || refreshedAt <= grantedAt ? grantedAt : addSeconds(refreshedAt, cooldownSeconds);
 }
 
-/** The texts of a stored JSON list. */
-export function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
-}
-
 /** The call of somebody at the pages: nobody is signed in until Discord has said who it is, and even they are no staff here. */
 export function webCall(requestId: string, userId: string | null = null): Call {
   const decide: Actor["decide"] = () => ({ allowed: false, reasons: [] });

@@ -5,8 +5,9 @@ import { can } from "../../kernel/call.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { FieldClasses } from "../../kernel/visibility.ts";
 import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
+import { textsOf } from "../../kernel/stored.ts";
 import type { AuthorizationState } from "./authorization.policy.ts";
-import { authorizationPermissions, isInForce, nextRefreshAt, statusOf, textsOf } from "./authorization.policy.ts";
+import { authorizationPermissions, isInForce, nextRefreshAt, statusOf } from "./authorization.policy.ts";
 import type { AuthorizationView } from "./authorization.schema.ts";
 import { endedStatuses, purposes, sessionFailures } from "./authorization.schema.ts";
 

@@ -1,7 +1,8 @@
 import type { ReadClient } from "../../database/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { isInForce, textsOf } from "./authorization.policy.ts";
+import { textsOf } from "../../kernel/stored.ts";
+import { isInForce } from "./authorization.policy.ts";
 
 /** Answers whether a person's data may be shown. */
 export interface GrantsService {

@@ -3,7 +3,8 @@ import type { UserTokens } from "../../discord/oauth.ts";
 import type { Authorization, AuthorizationSession } from "../../generated/sqlite/client.ts";
 import { sealedIn } from "../../kernel/sealed.ts";
 import type { Keyring } from "../../kernel/secrets.ts";
-import { consentVersion, retentionEnd, textsOf } from "./authorization.policy.ts";
+import { textsOf } from "../../kernel/stored.ts";
+import { consentVersion, retentionEnd } from "./authorization.policy.ts";
 
 export interface GrantsStore {
   /** Store a fresh grant, in the place of an earlier one. */

@@ -5,6 +5,7 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
 import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
+import { blacklistReference } from "../../kernel/stored.ts";
 import type { MatchRecord } from "../intelligence/matches.service.ts";
 import type { BlacklistView, CheckedRecord, Severity } from "./blacklist.schema.ts";
 
@@ -15,7 +16,7 @@ export interface Ranks {
 
 /** `BL-000123`; beyond 999999 the number simply grows wider. */
 export function referenceOf(record: { number: number }): string {
-  return `BL-${record.number.toString().padStart(6, "0")}`;
+  return blacklistReference(record.number);
 }
 
 /** The status that counts at a moment, whether or not the sweep has come by. */

@@ -2,6 +2,7 @@ import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import { blacklistReference, textsOf } from "../../kernel/stored.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchRecord } from "./match-record.ts";
 import { severities } from "./match-record.ts";
@@ -125,7 +126,7 @@ export function recordOf(row: RecordRow): MatchRecord {
   return {
     id: row.id,
     number: row.number,
-    reference: `BL-${String(row.number).padStart(6, "0")}`,
+    reference: blacklistReference(row.number),
     revision: row.revision,
     kind: row.kind === "server" ? "server" : "user",
     subjectId: row.subjectId,
@@ -136,7 +137,7 @@ export function recordOf(row: RecordRow): MatchRecord {
     recommendedAction: row.recommendedAction,
     memberPolicy: row.memberPolicy,
     gracePeriodSeconds: row.gracePeriod,
-    exemptUserIds: Array.isArray(row.exemptUserIds) ? row.exemptUserIds.filter((id) => typeof id === "string") : [],
+    exemptUserIds: textsOf(row.exemptUserIds),
     includeAlts: row.includeAlts === "none" || row.includeAlts === "probable" ? row.includeAlts : "confirmed",
     startsAt: row.startsAt,
     expiresAt: row.expiresAt,

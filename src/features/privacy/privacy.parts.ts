@@ -11,6 +11,7 @@ import type {
   WorkflowRequest,
 } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
+import { blacklistReference, textsOf } from "../../kernel/stored.ts";
 import type { Standing } from "../permissions/standing.ts";
 import type { DataExportView } from "./privacy.schema.ts";
 
@@ -80,7 +81,7 @@ export const parts = {
   }),
 
   blacklist: (row: BlacklistRecord): EntryOf<DataExportView["blacklist"]> => ({
-    number: `BL-${row.number.toString().padStart(6, "0")}`,
+    number: blacklistReference(row.number),
     status: row.status,
     category: row.category,
     severity: row.severity,
@@ -126,10 +127,6 @@ const appealWords: Readonly<Record<string, string>> = {
   active: "Ask the staff of the community to file an appeal for you, and name this number.",
   scheduled: "Ask the staff of the community to file an appeal for you, and name this number.",
 };
-
-function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
-}
 
 /** The names of the rules alone: their details may speak of others. */
 function rulesOf(why: unknown): string[] {

@@ -1,9 +1,16 @@
 import type { AccountLink, BlacklistVersion, Match, WorkflowRequest, WorkflowSubject } from "../../generated/sqlite/client.ts";
-import type { Asked, Source } from "./timeline.source.ts";
+import type { Asked, Source, SourceSpec } from "./timeline.source.ts";
 import { byId, sourceOf } from "./timeline.source.ts";
 import { auditSource } from "./timeline.sources.audit.ts";
 
-const ownMatches = ({ userIds }: Asked): object => ({ userId: { in: [...userIds] } });
+/** What both sources of matches have in common. */
+const matches = {
+  kind: "match",
+  find: (db, query) => db.match.findMany(query),
+  total: (db, query) => db.match.count(query),
+  key: byId,
+  about: ({ userIds }) => ({ userId: { in: [...userIds] } }),
+} satisfies Partial<SourceSpec<Match>>;
 
 /** A record about a linked account leads to that account. */
 function behind({ recordReference: reference, viaUserId }: Match, { namesRecords, namesAccounts }: Asked): { reference?: string } {
@@ -12,12 +19,8 @@ function behind({ recordReference: reference, viaUserId }: Match, { namesRecords
 
 const matchOpened = sourceOf<Match>({
   name: "match.opened",
-  kind: "match",
-  find: (db, query) => db.match.findMany(query),
-  total: (db, query) => db.match.count(query),
+  ...matches,
   time: "firstSeenAt",
-  key: byId,
-  about: ownMatches,
   tell: (row, asked) => ({
     event: "opened",
     summary: `Matches a record: ${row.kind}, ${row.severity}.`,
@@ -29,12 +32,8 @@ const matchOpened = sourceOf<Match>({
 
 const matchClosed = sourceOf<Match>({
   name: "match.closed",
-  kind: "match",
-  find: (db, query) => db.match.findMany(query),
-  total: (db, query) => db.match.count(query),
+  ...matches,
   time: "closedAt",
-  key: byId,
-  about: ownMatches,
   tell: (row, asked) => ({
     event: "closed",
     summary: `No longer matches a record: ${row.kind}, ${row.status}.`,

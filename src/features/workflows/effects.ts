@@ -1,5 +1,6 @@
 import type { Tx } from "../../database/database.ts";
 import type { WorkflowRequest } from "../../generated/sqlite/client.ts";
+import { blacklistReference } from "../../kernel/stored.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { LinksService } from "../links/links.service.ts";
 import type { RegistryService } from "../servers/servers.service.ts";
@@ -105,7 +106,7 @@ function linkEffect({ row, isMerged }: Awaited<ReturnType<LinksService["createLi
 }
 
 function listingEffect({ row, isMerged }: Listing): EffectView {
-  const reference = `BL-${row.number.toString().padStart(6, "0")}`;
+  const reference = blacklistReference(row.number);
   const detail = isMerged ? "The active record was strengthened." : "A record was created.";
   return {
     key: isMerged ? "blacklist.merge" : "blacklist.create",
