@@ -11,9 +11,12 @@ import { authorizationRoutes } from "./features/authorization/authorization.rout
 import { createConsentNames } from "./features/authorization/consent-names.ts";
 import { blacklistCommands } from "./features/blacklist/blacklist.commands.ts";
 import { blacklistRoutes } from "./features/blacklist/blacklist.routes.ts";
+import { actionsRoutes } from "./features/cases/actions.routes.ts";
+import { casesRoutes } from "./features/cases/cases.routes.ts";
 import { callsignsRoutes } from "./features/callsigns/callsigns.routes.ts";
 import { confirmationsCommands } from "./features/confirmations/confirmations.commands.ts";
 import { confirmationsRoutes } from "./features/confirmations/confirmations.routes.ts";
+import { evidenceRoutes } from "./features/evidence/evidence.routes.ts";
 import { eventsRoutes } from "./features/events/events.routes.ts";
 import { healthRoutes } from "./features/health/health.routes.ts";
 import { createHealthService } from "./features/health/health.service.ts";
@@ -34,6 +37,7 @@ import { staffCommands } from "./features/staff/staff.commands.ts";
 import { staffRoutes } from "./features/staff/staff.routes.ts";
 import { timelineRoutes } from "./features/timeline/timeline.routes.ts";
 import { workflowsCommands } from "./features/workflows/workflows.commands.ts";
+import { draftsRoutes } from "./features/workflows/drafts.routes.ts";
 import { workflowsRoutes } from "./features/workflows/workflows.routes.ts";
 import { createHttpApp } from "./http/app.ts";
 import type { HealthService } from "./features/health/health.service.ts";
@@ -96,7 +100,11 @@ function routesOf(services: Services) {
     ...keysRoutes(services.keys),
     ...confirmationsRoutes(services.confirmations),
     ...blacklistRoutes(services.blacklist),
+    ...casesRoutes(services.cases),
+    ...actionsRoutes(services.actions),
+    ...evidenceRoutes(services.evidence),
     ...workflowsRoutes(services.workflows),
+    ...draftsRoutes(services.drafts),
     ...auditRoutes(services.audit),
     ...eventsRoutes(services.eventStreams),
     ...callsignsRoutes(),
@@ -266,6 +274,7 @@ function jobsOf(services: Services): Jobs {
     keys: keys.sweep,
     blacklist: blacklist.expireDue,
     workflows: workflows.expireDue,
+    cases: services.cases.sweep,
     staff: staff.expireDue,
     events: events.sweep,
     database: database.sweep,

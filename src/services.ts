@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import type { Secrets } from "./config/secrets.ts";
 import { openDatabase } from "./database/database.ts";
@@ -8,7 +9,10 @@ import { createAuditService } from "./features/audit/audit.service.ts";
 import { createAuthorizationService } from "./features/authorization/authorization.service.ts";
 import { createGrantsService } from "./features/authorization/grants.service.ts";
 import { createBlacklistService } from "./features/blacklist/blacklist.service.ts";
+import { createActionsService } from "./features/cases/actions.service.ts";
+import { createCasesService } from "./features/cases/cases.service.ts";
 import { createConfirmationsService } from "./features/confirmations/confirmations.service.ts";
+import { createEvidenceService } from "./features/evidence/evidence.service.ts";
 import { createEventsService } from "./features/events/events.service.ts";
 import { createEventStreams } from "./features/events/streams.service.ts";
 import { createIntelligence } from "./features/intelligence/intelligence.service.ts";
@@ -27,6 +31,7 @@ import { createServerFacts } from "./features/servers/servers.facts.ts";
 import { createRegistryService } from "./features/servers/servers.service.ts";
 import { createStaffService } from "./features/staff/staff.service.ts";
 import { createTimelineService } from "./features/timeline/timeline.service.ts";
+import { createDraftsService } from "./features/workflows/drafts.service.ts";
 import { createWorkflowsService } from "./features/workflows/workflows.service.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -161,7 +166,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     pagesKey: deriveKey(secrets.secretKey, "pages"),
     cooldownSeconds: config.refreshCooldownSeconds,
   });
-  const blacklist = createBlacklistService({ database, audit, matches, standing, cursors, clock, serversKey });
+  const blacklist = createBlacklistService({ database, audit, events, matches, standing, cursors, clock, serversKey });
   const workflows = createWorkflowsService({
     database,
     audit,
@@ -175,6 +180,39 @@ export async function openServices({ config, secrets, logger = createLogger("war
     cursors,
     clock,
     referencePrefix: config.referencePrefix,
+  });
+
+  const drafts = createDraftsService({ database, audit, events, workflows, cursors, clock });
+  const cases = createCasesService({
+    database,
+    audit,
+    events,
+    standing,
+    reach,
+    hiddenRequests: workflows.hiddenFrom,
+    cursors,
+    clock,
+  });
+  const actions = createActionsService({
+    database,
+    audit,
+    events,
+    cases,
+    drafts,
+    standing,
+    thresholds: config.strikeThresholds,
+    cursors,
+    clock,
+  });
+  const evidence = createEvidenceService({
+    database,
+    audit,
+    events,
+    hosts: {},
+    folder: join(config.dataDir, "evidence"),
+    maxBytes: config.evidenceMaxBytes,
+    cursors,
+    clock,
   });
 
   const timeline = createTimelineService({ database, reach, reads, cursors, clock, hiddenRequests: workflows.hiddenFrom });
@@ -201,6 +239,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
   const signIn = createSignIn({ database, oauth, keyring, clock, publicUrl: () => publicUrl.current });
 
   audit.withhold(workflows.hiddenFrom);
+  audit.withhold(cases.hiddenFrom);
 
   return {
     clock,
@@ -227,6 +266,10 @@ export async function openServices({ config, secrets, logger = createLogger("war
     authorization,
     blacklist,
     workflows,
+    drafts,
+    cases,
+    actions,
+    evidence,
     async close(): Promise<void> {
       await eventStreams.close();
       await privacy.close();

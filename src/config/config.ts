@@ -3,7 +3,7 @@ import { processEnvironment, readEnv } from "./env.ts";
 import type { Variables } from "./env.ts";
 import { toSecrets, unprintable } from "./secrets.ts";
 import type { Secrets } from "./secrets.ts";
-import type { RateLimits } from "./values.ts";
+import type { RateLimits, StrikeThreshold } from "./values.ts";
 import type { Env } from "./variables.ts";
 
 /** The settings of one installation, with every default filled in. It can be printed: a database password shows as `***`. */
@@ -39,6 +39,16 @@ export interface Config {
   erasureJournal: string;
   /** Where a copy of it stands outside the data folder; null where the operator has named a place for it. */
   erasureJournalCopy: string | null;
+  /** The file of signed positions of the audit chain. */
+  auditCheckpoints: string;
+  /** How long at most new entries of the audit wait for a signed position. */
+  auditCheckpointMinutes: number;
+  /** How long the details of audit entries are kept; 0: for good. */
+  auditDetailsDays: number;
+  /** The most that one file of evidence may hold. */
+  evidenceMaxBytes: number;
+  /** From how many points in force a punishment is suggested, rising. */
+  strikeThresholds: readonly StrikeThreshold[];
   /** One prefix for the references of every kind of request, or null for one prefix per kind. */
   referencePrefix: string | null;
   logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
@@ -105,6 +115,11 @@ function toConfig(env: Env): Config {
     returnTo: env.RETURN_TO,
     erasureJournal: env.ERASURE_JOURNAL ?? `${dataDir}/erasures.jsonl`,
     erasureJournalCopy: env.ERASURE_JOURNAL === undefined ? `${dataDir}.erasures.jsonl` : null,
+    auditCheckpoints: env.AUDIT_CHECKPOINTS ?? `${dataDir}/checkpoints.log`,
+    auditCheckpointMinutes: env.AUDIT_CHECKPOINT_MINUTES,
+    auditDetailsDays: env.AUDIT_DETAILS_DAYS,
+    evidenceMaxBytes: env.EVIDENCE_MAX_BYTES,
+    strikeThresholds: env.STRIKE_THRESHOLDS,
     referencePrefix: env.REFERENCE_PREFIX ?? null,
     logLevel: env.LOG_LEVEL,
     rosterStaleSeconds: env.ROSTER_STALE_SECONDS,

@@ -20,6 +20,20 @@ export const defaultRateLimits: Readonly<RateLimits> = {
   failed_auth: { count: 20, seconds: 60 },
 };
 
+/** A punishment that is suggested once somebody has so many points in force. */
+export interface StrikeThreshold {
+  points: number;
+  action: (typeof suggestedActions)[number];
+}
+
+/** The actions of punishments that can be suggested. */
+export const suggestedActions = ["warning", "strike", "probation", "suspension", "demotion", "termination"] as const;
+
+export const defaultThresholds: readonly StrikeThreshold[] = [
+  { points: 3, action: "probation" },
+  { points: 6, action: "suspension" },
+];
+
 /** A schema for one variable; `parse` answers undefined for what it does not accept. The message never repeats the value. */
 export function parsed<T>(message: string, parse: (text: string) => T | undefined) {
   return z.string({ error: message }).transform((text, context) => {
@@ -142,6 +156,19 @@ export function parseRateLimits(text: string): RateLimits | undefined {
     limits[name as RateClass] = { count: Number(count), seconds: Number(seconds) };
   }
   return limits;
+}
+
+/** `points=action[,…]`, the points rising; `none` for no suggestions at all. */
+export function parseThresholds(text: string): readonly StrikeThreshold[] | undefined {
+  if (text === "none") return [];
+  const thresholds: StrikeThreshold[] = [];
+  for (const entry of text.split(",")) {
+    const [, points = "", name = ""] = /^(\d{1,4})=([a-z]+)$/.exec(entry.trim()) ?? [];
+    const action = suggestedActions.find((one) => one === name);
+    if (action === undefined || Number(points) <= (thresholds.at(-1)?.points ?? 0)) return undefined;
+    thresholds.push({ points: Number(points), action });
+  }
+  return thresholds;
 }
 
 /** `name=address[,…]`: where people can be led back to. An address may have a path and a query. */

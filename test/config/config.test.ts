@@ -43,6 +43,14 @@ test("the required variables alone give every default", () => {
     returnTo: new Map(),
     erasureJournal: "./data/erasures.jsonl",
     erasureJournalCopy: "./data.erasures.jsonl",
+    auditCheckpoints: "./data/checkpoints.log",
+    auditCheckpointMinutes: 10,
+    auditDetailsDays: 730,
+    evidenceMaxBytes: 26_214_400,
+    strikeThresholds: [
+      { points: 3, action: "probation" },
+      { points: 6, action: "suspension" },
+    ],
     referencePrefix: null,
     logLevel: "info",
     rosterStaleSeconds: 900,
@@ -81,7 +89,7 @@ test.each(required)("%s stops the boot when missing, empty or senseless", (name)
 });
 
 /** Any path will do for these. */
-const paths: readonly string[] = ["DATA_DIR", "ERASURE_JOURNAL"] satisfies VariableName[];
+const paths: readonly string[] = ["DATA_DIR", "ERASURE_JOURNAL", "AUDIT_CHECKPOINTS"] satisfies VariableName[];
 const optional = variableNames.filter((name) => !(required as readonly string[]).includes(name) && !paths.includes(name));
 
 test.each(optional)("%s keeps its default when empty and stops the boot when senseless", (name) => {
@@ -178,6 +186,10 @@ const wrong: Partial<Record<VariableName, string[]>> = {
     "site=https://a.example,",
     "site=https://",
   ],
+  AUDIT_CHECKPOINT_MINUTES: ["0", "1441"],
+  AUDIT_DETAILS_DAYS: ["-1", "36501"],
+  EVIDENCE_MAX_BYTES: ["1023", "536870913"],
+  STRIKE_THRESHOLDS: ["3", "3=prison", "6=suspension,3=probation", "3=probation,3=suspension", "0=warning", "3=probation,"],
   ROSTER_STALE_SECONDS: ["0", "86401"],
   REFERENCE_PREFIX: ["acme", "A", "ABCDEFGHI", "AC-ME", "ACMÉ"],
   REQUIRE_IF_MATCH: ["1", "on"],
@@ -221,6 +233,21 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
   ["ERASURE_JOURNAL", "/srv/kept/erasures.jsonl", (config) => config.erasureJournalCopy, null],
   ["DATA_DIR", "/srv/provost/", (config) => config.erasureJournalCopy, "/srv/provost.erasures.jsonl"],
   ["DATA_DIR", "/srv/provost/", (config) => config.erasureJournal, "/srv/provost/erasures.jsonl"],
+  ["AUDIT_CHECKPOINTS", "/srv/kept/checkpoints.log", (config) => config.auditCheckpoints, "/srv/kept/checkpoints.log"],
+  ["DATA_DIR", "/srv/provost/", (config) => config.auditCheckpoints, "/srv/provost/checkpoints.log"],
+  ["AUDIT_CHECKPOINT_MINUTES", "60", (config) => config.auditCheckpointMinutes, 60],
+  ["AUDIT_DETAILS_DAYS", "0", (config) => config.auditDetailsDays, 0],
+  ["EVIDENCE_MAX_BYTES", "1048576", (config) => config.evidenceMaxBytes, 1_048_576],
+  ["STRIKE_THRESHOLDS", "none", (config) => config.strikeThresholds, []],
+  [
+    "STRIKE_THRESHOLDS",
+    "2=warning, 9=termination",
+    (config) => config.strikeThresholds,
+    [
+      { points: 2, action: "warning" },
+      { points: 9, action: "termination" },
+    ],
+  ],
   ["HOST", "::", (config) => config.http.host, "::"],
   ["HOST", "mod.internal", (config) => config.http.host, "mod.internal"],
   ["PORT", "0", (config) => config.http.port, 0],

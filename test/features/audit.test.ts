@@ -104,7 +104,7 @@ test("an inserted entry is found", async () => {
   await record(ground, 4);
   await tamper(
     ground,
-    "INSERT INTO audit_entries SELECT seq + 1, 'forged', at, action, outcome, actor_id, client_id, via, target_kind, target_id, target_reference, subject_user_id, guild_id, request_id, permission_used, break_glass, payload_commitment, 'ff', 'ee' FROM audit_entries WHERE seq = 4",
+    "INSERT INTO audit_entries SELECT seq + 1, 'forged', at, action, outcome, actor_id, client_id, via, target_kind, target_id, target_reference, subject_user_id, guild_id, request_id, permission_used, break_glass, payload_commitment, 'ff', 'ee', NULL FROM audit_entries WHERE seq = 4",
   );
   expect(await verify(ground)).toMatchObject({ ok: false, first_bad_seq: 5, kind: "entry_inserted" });
 });

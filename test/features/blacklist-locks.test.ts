@@ -8,7 +8,7 @@ import { createTestDatabase } from "../support/database.ts";
 
 const call = systemCall("job", "test");
 const start = new Date("2026-11-20T12:00:00.000Z").getTime();
-const note = { action: "blacklist.create", permission: "blacklist.create" };
+const note = { action: "blacklist.create", permission: "blacklist.create" } as const;
 
 /** The room's writes on a fresh database; what each transaction waits for is written down in its order. */
 async function createGround() {
@@ -30,7 +30,8 @@ async function createGround() {
   };
   const records = createBlacklistRecords({
     audit: { record: () => undefined } as never,
-    matches: matches as never,
+    events: { emit: () => undefined },
+    matches,
     standing: { noteRecord: () => undefined },
     serversKey: Buffer.alloc(32, 1),
   });
@@ -53,6 +54,8 @@ function watch(tx: Tx, waits: string[]): Tx {
   return {
     ...tx,
     db,
+    // The journals number what they hold right before the commit, in an order of their own.
+    beforeCommit: () => undefined,
     lock(name) {
       waits.push(/^blacklist:[0-9a-f-]{36}$/.test(name) ? "record" : "subject");
       return tx.lock(name);

@@ -80,7 +80,7 @@ export async function createGround(options: { filing?: { perHour: number; openPe
     clock,
     isStaff: (id) => standing.of(id).isStaff,
   });
-  const blacklist = createBlacklistService({ database, audit, matches, standing, cursors, clock, serversKey });
+  const blacklist = createBlacklistService({ ...neighbours, database, audit, matches, standing, cursors, clock, serversKey });
   const workflows = createWorkflowsService({
     database,
     audit,

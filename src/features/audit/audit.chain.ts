@@ -30,10 +30,10 @@ export function cleanText(text: string): string {
   return text.replaceAll("\0", "\uFFFD").replaceAll(/\p{Surrogate}/gu, "\uFFFD");
 }
 
-/** The hash of an entry: SHA-256 over the previous hash and the canonical JSON of its visible columns. */
+/** The hash of an entry: SHA-256 over the previous hash and the canonical JSON of its visible columns, `erased` only where it says something. */
 export function entryHash(entry: Omit<AuditEntry, "hash">): string {
-  const { prevHash, ...columns } = entry;
-  const visible = { ...columns, at: columns.at.toISOString() };
+  const { prevHash, erased, ...columns } = entry;
+  const visible = { ...columns, at: columns.at.toISOString(), ...(erased !== null && { erased }) };
   return createHash("sha256").update(prevHash).update(canonicalJson(visible)).digest("hex");
 }
 

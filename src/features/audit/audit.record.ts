@@ -5,6 +5,8 @@ import { uuid7 } from "../../kernel/ids.ts";
 import { cleanText, commitment, entryHash, genesis, storable } from "./audit.chain.ts";
 import type { AuditInput } from "./audit.service.ts";
 
+const insertedAtOnce = 500;
+
 /**
  * Collects the entries of a transaction and chains them right before its commit: one read of the chain's head, then the inserts,
  * so that the lock on the head is held as short as can be.
@@ -41,8 +43,10 @@ async function append(tx: Tx, inputs: readonly AuditInput[]): Promise<void> {
     entries.push({ ...unsigned, hash });
     payloads.push({ seq, salt, payload });
   }
-  await tx.db.auditEntry.createMany({ data: entries });
-  await tx.db.auditPayload.createMany({ data: payloads });
+  for (let from = 0; from < entries.length; from += insertedAtOnce) {
+    await tx.db.auditEntry.createMany({ data: entries.slice(from, from + insertedAtOnce) });
+    await tx.db.auditPayload.createMany({ data: payloads.slice(from, from + insertedAtOnce) });
+  }
 }
 
 function columns(tx: Tx, input: AuditInput): Omit<AuditEntry, "seq" | "payloadCommitment" | "prevHash" | "hash"> {
@@ -63,5 +67,6 @@ function columns(tx: Tx, input: AuditInput): Omit<AuditEntry, "seq" | "payloadCo
     requestId: call.requestId,
     permissionUsed: input.permission ?? null,
     breakGlass: input.breakGlass ?? false,
+    erased: input.erased === undefined ? null : JSON.stringify(input.erased),
   };
 }

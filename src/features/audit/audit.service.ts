@@ -26,6 +26,8 @@ export interface AuditInput {
   /** The permission that allowed it. */
   permission?: string;
   breakGlass?: boolean;
+  /** Positions in the chain, as [first, last] pairs, whose details this change erased. */
+  erased?: [number, number][];
 }
 
 export interface AuditService {
@@ -38,7 +40,7 @@ export interface AuditService {
    */
   erase(tx: Tx, where: ErasedEntries, entry: Omit<AuditInput, "after"> & { after?: object }): Promise<number>;
   /**
-   * Leave entries about some targets out of what a caller reads: records they may not know of. Told once, at start.
+   * Leave entries about some targets out of what a caller reads: records they may not know of. Each room with such records tells its own, at start.
    * @param source answers the ids of those targets
    */
   withhold(source: (call: Call) => Promise<readonly string[]>): void;
@@ -49,7 +51,8 @@ export interface AuditService {
 }
 
 export function createAuditService({ database, cursors }: { database: Database; cursors: Cursors }): AuditService {
-  let hiddenFrom: (call: Call) => Promise<readonly string[]> = () => Promise.resolve([]);
+  const sources: ((call: Call) => Promise<readonly string[]>)[] = [];
+  const hiddenFrom = async (call: Call): Promise<string[]> => (await Promise.all(sources.map((source) => source(call)))).flat();
   const record = createRecorder();
 
   return {
@@ -57,12 +60,12 @@ export function createAuditService({ database, cursors }: { database: Database; 
 
     async erase(tx, where, entry) {
       const { count, ranges } = await eraseDetails(tx, where);
-      record(tx, { ...entry, after: { ...entry.after, details_erased: count, ranges } });
+      record(tx, { ...entry, after: { ...entry.after, details_erased: count, ranges }, erased: ranges });
       return count;
     },
 
     withhold(source) {
-      hiddenFrom = source;
+      sources.push(source);
     },
 
     async list(call, query) {

@@ -6,12 +6,12 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { can } from "../../kernel/call.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { MatchChanges, MatchesService } from "../intelligence/matches.service.ts";
-import type { Standings } from "../permissions/standing.ts";
-import { confidentialFields, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
-import type { BlacklistView, Severity } from "./blacklist.schema.ts";
+import type { MatchChanges } from "../intelligence/matches.service.ts";
+import { referenceOf } from "./blacklist.policy.ts";
+import type { Severity } from "./blacklist.schema.ts";
 import { severities } from "./blacklist.schema.ts";
+import type { BlacklistAction, SettlingDeps } from "./blacklist.settle.ts";
+import { createSettling } from "./blacklist.settle.ts";
 
 const day = 86_400;
 const reviewAfter = 180 * day;
@@ -43,10 +43,12 @@ export interface RecordDraft {
   startsAt?: Date | undefined;
   expiresAt?: Date | null | undefined;
   reviewAt?: Date | null | undefined;
-  source: "direct" | "workflow";
+  source: "direct" | "workflow" | "import";
   originReference?: string | undefined;
   createdBy: string | null;
   approvedBy?: readonly string[] | undefined;
+  /** Id of the record that this one takes the place of. */
+  supersedesId?: string | undefined;
 }
 
 /** What a change of a record did. */
@@ -56,7 +58,7 @@ export interface RecordChange {
 }
 
 export interface ChangeNote {
-  action: string;
+  action: BlacklistAction;
   permission: string;
   reason?: string | undefined;
 }
@@ -67,35 +69,17 @@ const altChoices = ["none", "confirmed", "probable"];
 type Changes = Omit<Prisma.BlacklistRecordUncheckedUpdateManyInput, "id" | "revision" | "updatedAt">;
 export type BlacklistRecords = ReturnType<typeof createBlacklistRecords>;
 
-/** Writes of records inside a given transaction: each keeps a version, an audit entry and the matches in step. */
-export function createBlacklistRecords({
-  audit,
-  matches,
-  standing,
-  serversKey,
-}: {
-  audit: AuditService;
-  matches: MatchesService;
-  standing: Pick<Standings, "noteRecord">;
+interface RecordsDeps extends SettlingDeps {
+  /** The key of server hashes, the same that hashes people's servers. */
   serversKey: Buffer;
-}) {
+}
+
+/** Writes of records inside a given transaction: each keeps a version, an audit entry and the matches in step. */
+export function createBlacklistRecords({ audit, events, matches, standing, serversKey }: RecordsDeps) {
+  const settleAll = createSettling({ audit, events, matches, standing });
+
   async function settle(tx: Tx, before: BlacklistRecord | null, row: BlacklistRecord, note: ChangeNote): Promise<RecordChange> {
-    const after = presentRecord(row, tx.now);
-    const snapshot: object = after;
-    const changedBy = tx.call.actor?.id ?? null;
-    await tx.db.blacklistVersion.create({
-      data: { recordId: row.id, revision: row.revision, snapshot, changedBy, changedAt: tx.now },
-    });
-    audit.record(tx, {
-      action: note.action,
-      target: { kind: "blacklist", id: row.id, reference: referenceOf(row) },
-      ...(row.kind === "user" && { subjectUserId: row.subjectId }),
-      ...(note.reason !== undefined && { reason: note.reason }),
-      ...difference(before === null ? {} : presentRecord(before, tx.now), after),
-      permission: note.permission,
-    });
-    tx.afterCommit(() => standing.noteRecord(row));
-    return { row, matches: await matches.applyRecord(tx, toMatchRecord(row, tx.now)) };
+    return { row, matches: await settleAll(tx, [{ before, row, note }]) };
   }
 
   /** Change a record read under its lock. @throws ProblemError storage_busy when somebody changed it meanwhile */
@@ -190,6 +174,7 @@ function rowOf(tx: Tx, draft: RecordDraft, number: number, serversKey: Buffer): 
     originReference: draft.originReference ?? null,
     createdBy: draft.createdBy,
     approvedBy: [...(draft.approvedBy ?? [])],
+    supersedesId: draft.supersedesId ?? null,
     startsAt,
     expiresAt: draft.expiresAt ?? null,
     reviewAt: draft.reviewAt === undefined ? addSeconds(tx.now, reviewAfter) : draft.reviewAt,
@@ -220,18 +205,4 @@ function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: Date): C
     includeAlts: widerOf(holder.includeAlts, draft.includeAlts),
     ...(startsNow && { startsAt: now, status: "active" }),
   };
-}
-
-/** The changed fields before and after. Confidential ones are named, never shown. */
-function difference(before: Partial<BlacklistView>, after: BlacklistView): { before: object; after: object } {
-  const silent = new Set(["revision", "history_count", "updated_at"]);
-  const was: Record<string, unknown> = {};
-  const is: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(after)) {
-    const earlier = before[key as keyof BlacklistView];
-    if (silent.has(key) || JSON.stringify(earlier) === JSON.stringify(value)) continue;
-    if (earlier !== undefined) was[key] = confidentialFields.has(key) ? "(hidden)" : earlier;
-    is[key] = confidentialFields.has(key) ? "(hidden)" : value;
-  }
-  return { before: was, after: is };
 }

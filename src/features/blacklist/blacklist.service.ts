@@ -8,6 +8,7 @@ import type { ListQuery } from "../../kernel/fields.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { Standings } from "../permissions/standing.ts";
 import { changesOf, draftOf } from "./blacklist.drafts.ts";
@@ -32,6 +33,7 @@ export type BlacklistService = ReturnType<typeof createBlacklistService>;
 export interface BlacklistParts {
   database: Database;
   audit: AuditService;
+  events: Pick<EventsService, "emit">;
   matches: MatchesService;
   standing: Ranks & Pick<Standings, "noteRecord">;
   cursors: Cursors;
@@ -40,8 +42,9 @@ export interface BlacklistParts {
   serversKey: Buffer;
 }
 
-export function createBlacklistService({ database, audit, matches, standing, cursors, clock, serversKey }: BlacklistParts) {
-  const records = createBlacklistRecords({ audit, matches, standing, serversKey });
+export function createBlacklistService(parts: BlacklistParts) {
+  const { database, standing, cursors, clock } = parts;
+  const records = createBlacklistRecords(parts);
 
   /** Read a record to change it: under its lock, in the revision the caller knows, and not ended. */
   async function open(tx: Tx, key: string, ifMatch: number | undefined, action: string): Promise<BlacklistRecord> {

@@ -13,6 +13,8 @@ import type { EventType } from "./events.types.ts";
 export interface EventInput {
   /** Who may be told of it stands in the table of types. */
   type: EventType;
+  /** Who may be told of this one, when fewer than of its type. */
+  permission?: string;
   data: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 }
 
@@ -69,12 +71,12 @@ async function append(tx: Tx, events: readonly EventInput[]): Promise<void> {
   // The audit holds this lock, too: taken in one order, the two journals never wait for each other.
   await tx.lock("audit");
   const last = await nextNumber(tx, "events", events.length);
-  const rows = events.map(({ type, data }, index) => ({
+  const rows = events.map(({ type, permission, data }, index) => ({
     seq: last - events.length + 1 + index,
     id: uuid7(tx.now.getTime()),
     at: tx.now,
     type,
-    permission: eventTypes[type].permission,
+    permission: permission ?? eventTypes[type].permission,
     data,
   }));
   for (let from = 0; from < rows.length; from += insertedAtOnce) {
