@@ -16,6 +16,7 @@ interface Operation {
   security?: object[];
   responses: Record<string, Response>;
   "x-permission"?: string;
+  "x-also-permission"?: string;
   "x-own-data-of"?: string;
 }
 
@@ -49,7 +50,7 @@ function routesTable(page: string): string {
 }
 
 function routeRow(page: string, route: string, operation: Operation): string[] {
-  const { summary, security, "x-permission": permission, "x-own-data-of": own } = operation;
+  const { summary, security, "x-permission": permission, "x-also-permission": also, "x-own-data-of": own } = operation;
   const isOpen = security?.length === 0 ? "public" : "public, key optional";
   const isWrite = refusalsOf(operation, "403").includes("acting_user_required");
   const [, , , , actor, limit] =
@@ -61,7 +62,7 @@ function routeRow(page: string, route: string, operation: Operation): string[] {
     cell === undefined || cell.trim() === none ? otherwise : cell.trim();
   return [
     code(route),
-    permission === undefined ? isOpen : code(permission),
+    permission === undefined ? isOpen : [permission, ...(also === undefined ? [] : [also])].map(code).join(" and "),
     own === undefined ? none : code(own),
     isWrite ? kept(actor, "required") : none,
     isLimited(operation) ? kept(limit, isWrite ? "write" : "read") : none,

@@ -10,6 +10,7 @@ import { webCall } from "./features/authorization/authorization.policy.ts";
 import { authorizationRoutes } from "./features/authorization/authorization.routes.ts";
 import { createConsentNames } from "./features/authorization/consent-names.ts";
 import { blacklistCommands } from "./features/blacklist/blacklist.commands.ts";
+import { blacklistTransferRoutes } from "./features/blacklist/blacklist.import.routes.ts";
 import { blacklistRoutes } from "./features/blacklist/blacklist.routes.ts";
 import { actionsRoutes } from "./features/cases/actions.routes.ts";
 import { casesRoutes } from "./features/cases/cases.routes.ts";
@@ -100,6 +101,7 @@ function routesOf(services: Services) {
     ...keysRoutes(services.keys),
     ...confirmationsRoutes(services.confirmations),
     ...blacklistRoutes(services.blacklist),
+    ...blacklistTransferRoutes(services.blacklistTransfer),
     ...casesRoutes(services.cases),
     ...actionsRoutes(services.actions),
     ...evidenceRoutes(services.evidence),
@@ -150,7 +152,9 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
     await guildState.load();
     await standing.load();
     await services.matches.load();
+    await services.blacklist.prepare();
     await services.privacy.catchUp();
+    await services.evidence.prepare();
   } catch (error) {
     await services.close();
     lock.release();
@@ -170,15 +174,17 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
       ...privacyCommands({ privacy: services.privacy, publicUrl: () => services.publicUrl.current }),
     ],
     actorOf: standing.actorOf,
+    noteDenied: services.audit.noteDenied,
     guildState,
   });
+  services.evidence.capturing.current = discord;
   const keyStore = createKeyStore({ ...services, logger });
   const instanceId = await readInstanceId(database);
   let isStopping = false;
   const health = createHealthService({
     clock,
     service: { name: "provost", version, instanceId },
-    checks: createChecks({ database, discord, guildState, guildIds: config.discord.guildIds }),
+    checks: createChecks({ database, audit: services.audit, discord, guildState, guildIds: config.discord.guildIds }),
     capabilities: () => ({
       callsigns: { next: isOn("callsigns.next"), lookup: isOn("callsigns.lookup"), repair: isOn("callsigns.repair") },
       roster: { history: isOn("roster.history"), sync_member: isOn("roster.sync_member"), audit: isOn("roster.audit") },
@@ -214,6 +220,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
       verifyAssertion: createAssertions({ audience: instanceId, clock }),
       clock,
     }),
+    noteDenied: services.audit.noteDenied,
     limits: config.http.limits,
     logger,
     ...(logger.isLevelEnabled("info") && { accessLog: logTo }),
@@ -275,8 +282,11 @@ function jobsOf(services: Services): Jobs {
     blacklist: blacklist.expireDue,
     workflows: workflows.expireDue,
     cases: services.cases.sweep,
+    strikes: services.actions.sweep,
+    evidence: services.evidence.sweep,
     staff: staff.expireDue,
     events: events.sweep,
+    audit: services.audit.sweep,
     database: database.sweep,
   };
 }

@@ -10,6 +10,8 @@ const storageCheckMs = 1000;
 
 interface ChecksGround {
   database: Database;
+  /** Says what is wrong with the signed positions of the audit. */
+  audit: { state(): { reason?: string } };
   discord: Discord;
   guildState: GuildState;
   /** The guilds the configuration names. */
@@ -22,8 +24,8 @@ interface Check {
   age_seconds?: number;
 }
 
-/** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live. */
-export function createChecks({ database, discord, guildState, guildIds }: ChecksGround) {
+/** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed. */
+export function createChecks({ database, audit, discord, guildState, guildIds }: ChecksGround) {
   let latest: { check: Promise<Check>; at: number } | undefined;
 
   async function tryStorage(): Promise<Check> {
@@ -36,6 +38,10 @@ export function createChecks({ database, discord, guildState, guildIds }: Checks
   }
 
   return {
+    audit_checkpoints(): Check {
+      const { reason } = audit.state();
+      return reason === undefined ? { status: "pass" } : { status: "warn", reason: `The head of the audit cannot be signed: ${reason}` };
+    },
     /** Each check is a durable commit, so that whoever polls health shares one a second. */
     storage(): Promise<Check> {
       const now = performance.now();

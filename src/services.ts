@@ -5,9 +5,12 @@ import { openDatabase } from "./database/database.ts";
 import { createGuildState } from "./discord/create-guild-state.ts";
 import { readInvite } from "./discord/invites.ts";
 import { createDiscordOAuth } from "./discord/oauth.ts";
+import { createCheckpoints } from "./features/audit/audit.checkpoints.ts";
 import { createAuditService } from "./features/audit/audit.service.ts";
+import { createSigner } from "./features/audit/audit.sign.ts";
 import { createAuthorizationService } from "./features/authorization/authorization.service.ts";
 import { createGrantsService } from "./features/authorization/grants.service.ts";
+import { createBlacklistTransfer } from "./features/blacklist/blacklist.import.service.ts";
 import { createBlacklistService } from "./features/blacklist/blacklist.service.ts";
 import { createActionsService } from "./features/cases/actions.service.ts";
 import { createCasesService } from "./features/cases/cases.service.ts";
@@ -32,11 +35,14 @@ import { createRegistryService } from "./features/servers/servers.service.ts";
 import { createStaffService } from "./features/staff/staff.service.ts";
 import { createTimelineService } from "./features/timeline/timeline.service.ts";
 import { createDraftsService } from "./features/workflows/drafts.service.ts";
+import { createRequestHost } from "./features/workflows/workflows.host.ts";
 import { createWorkflowsService } from "./features/workflows/workflows.service.ts";
+import { fieldErrors } from "./http/validation.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/page.ts";
 import { createKeyring, deriveKey, keyedHash } from "./kernel/secrets.ts";
+import { readInstanceId } from "./checks.ts";
 import { createLogger } from "./logger.ts";
 import type { Logger } from "pino";
 
@@ -51,6 +57,16 @@ export interface Ground {
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
 const idempotencySeconds = 172_800;
+
+/** Asked once it is needed, and again after a failure. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () =>
+    (answer ??= ask().catch((error: unknown) => {
+      answer = undefined;
+      throw error;
+    }));
+}
 
 /**
  * Every service on the configured database, without a connection to Discord and without HTTP: what the command line works with.
@@ -90,7 +106,26 @@ export async function openServices({ config, secrets, logger = createLogger("war
     logger,
   });
 
-  const audit = createAuditService({ database, cursors });
+  const origin = once(() => readInstanceId(database));
+  const keeper = createCheckpoints({
+    path: config.auditCheckpoints,
+    signer: createSigner(deriveKey(secrets.secretKey, "audit-checkpoints")),
+    minutes: config.auditCheckpointMinutes,
+    origin,
+    head: () =>
+      database.read.auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true, hash: true } }).then((head) => head ?? undefined),
+    clock,
+    logger,
+  });
+  const audit = createAuditService({
+    database,
+    cursors,
+    clock,
+    logger,
+    detailsDays: config.auditDetailsDays,
+    checkpoints: { keeper, path: config.auditCheckpoints },
+    origin,
+  });
   const events = createEventsService({ database, clock });
   const confirmations = createConfirmationsService({
     database,
@@ -166,7 +201,30 @@ export async function openServices({ config, secrets, logger = createLogger("war
     pagesKey: deriveKey(secrets.secretKey, "pages"),
     cooldownSeconds: config.refreshCooldownSeconds,
   });
-  const blacklist = createBlacklistService({ database, audit, events, matches, standing, cursors, clock, serversKey });
+  const blacklist = createBlacklistService({
+    database,
+    audit,
+    events,
+    confirmations,
+    matches,
+    standing,
+    reach,
+    facts,
+    cursors,
+    clock,
+    serversKey,
+    dropEvidence: (tx, recordId) => evidence.dropOf(tx, "blacklist", recordId),
+  });
+  const blacklistTransfer = createBlacklistTransfer({
+    database,
+    audit,
+    events,
+    matches,
+    standing,
+    clock,
+    serversKey,
+    fieldErrors: (issues) => fieldErrors(issues, "body"),
+  });
   const workflows = createWorkflowsService({
     database,
     audit,
@@ -182,14 +240,17 @@ export async function openServices({ config, secrets, logger = createLogger("war
     referencePrefix: config.referencePrefix,
   });
 
-  const drafts = createDraftsService({ database, audit, events, workflows, cursors, clock });
+  const drafts = createDraftsService({ database, audit, events, workflows, cursors });
   const cases = createCasesService({
     database,
     audit,
     events,
+    guildState,
     standing,
     reach,
     hiddenRequests: workflows.hiddenFrom,
+    requests: workflows,
+    dropEvidence: (tx, caseId) => evidence.dropOf(tx, "case", caseId),
     cursors,
     clock,
   });
@@ -200,6 +261,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     cases,
     drafts,
     standing,
+    reach,
     thresholds: config.strikeThresholds,
     cursors,
     clock,
@@ -208,14 +270,24 @@ export async function openServices({ config, secrets, logger = createLogger("war
     database,
     audit,
     events,
-    hosts: {},
+    confirmations,
+    hosts: { blacklist: blacklist.evidenceHost, case: cases.evidenceHost, request: createRequestHost(database) },
     folder: join(config.dataDir, "evidence"),
     maxBytes: config.evidenceMaxBytes,
     cursors,
     clock,
+    logger,
   });
 
-  const timeline = createTimelineService({ database, reach, reads, cursors, clock, hiddenRequests: workflows.hiddenFrom });
+  const timeline = createTimelineService({
+    database,
+    reach,
+    reads,
+    cursors,
+    clock,
+    hiddenRequests: workflows.hiddenFrom,
+    visibleCases: cases.visibleTo,
+  });
   const privacy = createPrivacyService({
     database,
     audit,
@@ -239,7 +311,9 @@ export async function openServices({ config, secrets, logger = createLogger("war
   const signIn = createSignIn({ database, oauth, keyring, clock, publicUrl: () => publicUrl.current });
 
   audit.withhold(workflows.hiddenFrom);
+  drafts.withhold(actions.causes);
   audit.withhold(cases.hiddenFrom);
+  audit.withhold(drafts.hiddenFrom);
 
   return {
     clock,
@@ -265,6 +339,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     signIn,
     authorization,
     blacklist,
+    blacklistTransfer,
     workflows,
     drafts,
     cases,
@@ -272,9 +347,11 @@ export async function openServices({ config, secrets, logger = createLogger("war
     evidence,
     async close(): Promise<void> {
       await eventStreams.close();
+      await evidence.settled();
       await privacy.close();
       await reads.close();
       standing.close();
+      await audit.close();
       await database.close();
     },
   };

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { ZodError } from "zod";
 import { ProblemError } from "../kernel/errors.ts";
 import { auditCommand } from "./audit.ts";
+import { blacklistCommand } from "./blacklist.ts";
 import { bootstrapCommand } from "./bootstrap.ts";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
@@ -48,6 +49,7 @@ function createProgram(setExitCode: (code: number) => void): Command {
     keysCommand(),
     ownersCommand(),
     usersCommand(),
+    blacklistCommand(setExitCode),
     configCommand(),
     openapiCommand(),
     auditCommand(setExitCode),

@@ -2,6 +2,7 @@ import { loadConfigOrExit } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { AuditService } from "../features/audit/audit.service.ts";
+import type { BlacklistTransfer } from "../features/blacklist/blacklist.import.service.ts";
 import type { AuthorizationService } from "../features/authorization/authorization.service.ts";
 import type { GuildState } from "../discord/guild-state.ts";
 import type { KeyView } from "../features/keys/keys.schema.ts";
@@ -17,10 +18,11 @@ import { uuid7 } from "../kernel/ids.ts";
 /** What the command line uses of the services. */
 export interface Services {
   keys: Pick<KeysService, "bootstrap" | "create" | "get" | "list" | "revoke" | "rotate" | "update">;
-  audit: Pick<AuditService, "verify">;
+  audit: Pick<AuditService, "signHead" | "export">;
   authorization: Pick<AuthorizationService, "reencrypt">;
   permissions: Pick<PermissionsService, "owners">;
   privacy: Pick<PrivacyService, "export" | "redact" | "unsuppress">;
+  blacklistTransfer: Pick<BlacklistTransfer, "export" | "importLines" | "readers">;
   guildState: Pick<GuildState, "load">;
   standing: Pick<Standings, "load">;
   close(): Promise<void>;

@@ -84,7 +84,8 @@ export function loadConfigOrExit(): { config: Config; secrets: Secrets } {
   process.exit(configExitCode);
 }
 
-function readProcessConfig(): ConfigReading {
+/** The process's environment and `.env`, checked. */
+export function readProcessConfig(): ConfigReading {
   let env: Variables;
   try {
     env = processEnvironment();

@@ -2,7 +2,9 @@ import type { GatewayDispatchEvents } from "discord.js";
 import type { Logger } from "pino";
 import type { Actor } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
+import type { NoteDenied } from "../kernel/denied.ts";
 import type { Command } from "./command.ts";
+import { type AttachmentSource, createAttachments } from "./attachments.ts";
 import { createStatus, type DiscordStatus } from "./connection-status.ts";
 import type { GuildFeed } from "./guild-feed.ts";
 import { createDispatcher } from "./dispatcher.ts";
@@ -11,6 +13,7 @@ import { createGatewaySession, type GatewaySession, type SessionListener } from 
 import { guildDispatches, type GuildDispatch } from "./guild-events.ts";
 import { createIdentifyBudget } from "./identify-budget.ts";
 import { createMemberSource } from "./member-source.ts";
+import { createMessages, type MessageSource } from "./messages.ts";
 import { pause } from "./pause.ts";
 import { createRegistration } from "./registration.ts";
 import { createDiscordRest, type DiscordRest } from "./rest.ts";
@@ -31,6 +34,8 @@ export interface DiscordOptions {
   commands: readonly Command[];
   /** The person behind an interaction, with their standing. */
   actorOf(userId: string): Promise<Actor> | Actor;
+  /** Told about every command that was refused for lack of rights. */
+  noteDenied?: NoteDenied;
   guildState: { feed: GuildFeed };
 }
 
@@ -42,6 +47,9 @@ export interface Discord {
   status(): DiscordStatus;
   /** Calls with the bot's token, with deadlines and refusals of the closed registry. */
   rest: DiscordRest;
+  /** Messages the bot sees, and what is attached to them. */
+  messages: MessageSource;
+  attachments: AttachmentSource;
 }
 
 /** How long running commands may still answer when the service stops. */
@@ -94,6 +102,8 @@ export function createDiscord(options: DiscordOptions): Discord {
 
   return {
     rest,
+    messages: createMessages({ rest, guildIds: options.guildIds }),
+    attachments: createAttachments({ apiBase }),
     start() {
       loop ??= connect().catch((error: unknown) => {
         status.set("fatal", "The link to Discord failed unexpectedly; see the log, then restart.");

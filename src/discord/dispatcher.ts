@@ -1,6 +1,8 @@
 import type { AutocompleteInteraction, Interaction } from "discord.js";
 import type { Logger } from "pino";
 import type { Actor, Call } from "../kernel/call.ts";
+import { callerOf, isDenial, requiredBy } from "../kernel/denied.ts";
+import type { NoteDenied } from "../kernel/denied.ts";
 import type { Command, Reply, Run, SlashInteraction } from "./command.ts";
 import { messageOf, neutralReply, onlyForAsker, refusalReply } from "./replies.ts";
 import { safeError } from "./rest-errors.ts";
@@ -9,6 +11,7 @@ interface DispatcherOptions {
   commands: readonly Command[];
   guildIds: readonly string[];
   actorOf(userId: string): Promise<Actor> | Actor;
+  noteDenied?: NoteDenied;
   logger: Logger;
 }
 
@@ -22,7 +25,7 @@ export interface Dispatcher {
 const choiceLimit = 25;
 
 /** The slash door: acknowledges at once, finds the person and the command, runs it, and answers; each failure has one wording. */
-export function createDispatcher({ commands, guildIds, actorOf, logger }: DispatcherOptions): Dispatcher {
+export function createDispatcher({ commands, guildIds, actorOf, noteDenied, logger }: DispatcherOptions): Dispatcher {
   const byName = new Map(commands.map((command) => [command.payload.name, command]));
   const configured = new Set(guildIds);
   const running = new Set<Promise<void>>();
@@ -37,9 +40,15 @@ export function createDispatcher({ commands, guildIds, actorOf, logger }: Dispat
 
   const answerOf = async (interaction: SlashInteraction, run: Run | undefined): Promise<Reply> => {
     if (run === undefined) return { content: "This command is not known here (any more)." };
+    let call: Call | undefined;
     try {
-      return await run(interaction.options, await callOf(interaction), interaction);
+      call = await callOf(interaction);
+      return await run(interaction.options, call, interaction);
     } catch (error) {
+      if (call !== undefined && isDenial(error)) {
+        const action = requiredBy(error) ?? `/${pathOf(interaction)}`;
+        noteDenied?.({ caller: callerOf(call), action, code: error.code, isAboutRecord: false });
+      }
       const refusal = refusalReply(error);
       if (refusal !== undefined) return refusal;
       logger.error({ err: error, request_id: interaction.id, command: pathOf(interaction) }, "a slash command failed");

@@ -1,4 +1,5 @@
 import { requirePermission, requireWrite, type Call } from "../kernel/call.ts";
+import { callerOf } from "../kernel/denied.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Caller } from "./caller.ts";
 import { isSnowflake } from "./content.ts";
@@ -40,6 +41,7 @@ export function identify(spec: RouteSpec, limiter: RateLimiter, ground: DoorGrou
       requestId,
       method,
       path,
+      onClient: (clientId) => (exchange.caller = { clientId, actorId: null, via: "rest", requestId }),
     });
     return caller instanceof Promise ? caller.catch((error: unknown) => countFailure(failures, exchange, error)) : caller;
   } catch (error) {
@@ -68,6 +70,7 @@ function actingUserOf(exchange: Exchange): string | undefined {
 export function noteCaller(exchange: Exchange, { call, client }: Caller): void {
   exchange.keyId = client.keyId;
   exchange.actorId = call.actor?.id ?? "";
+  if (client.id !== "") exchange.caller = callerOf(call);
   if (client.expiresAt.getTime() - exchange.now < expiryNoticeMs) {
     exchange.replyHeaders.push("X-Key-Expires-At", client.expiresAt.toISOString());
   }
@@ -101,12 +104,13 @@ export function createPermissionCheck(
     const require = isWrite && !isActorMalformed ? requireWrite : requirePermission;
     const permission = permissionFor(params);
     if (known.has(permission)) require(call, permission, { own });
+    if (access.also !== undefined) require(call, access.also, { own });
   };
 }
 
 type Guarded = Extract<Access, { permission: string }>;
 
-function permissionOf({ permission }: Guarded): (params: PathParams) => string {
+export function permissionOf({ permission }: Guarded): (params: PathParams) => string {
   if (!permission.includes("{")) return () => permission;
   return (params) => permission.replace(/\{(\w+)\}/g, (_match, name: string) => (params[name] ?? "").toLowerCase().replaceAll("_", "-"));
 }

@@ -2,7 +2,7 @@ import { isHeld } from "../kernel/held.ts";
 import type { Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Exchange, Reply } from "./exchange.ts";
-import { annotated, type RawAnswer, type RouteSpec } from "./route.ts";
+import { annotated, mediaTypesOf, type RawAnswer, type RouteSpec } from "./route.ts";
 
 const json = "application/json";
 const noStore = ["Cache-Control", "no-store"] as const;
@@ -27,7 +27,7 @@ function presenterOf({ success, method }: RouteSpec): Presenter {
     case "flat":
       return (_exchange, answer) => presentFlat(answer, status);
     case "raw":
-      return (_exchange, answer) => presentRaw(answer as RawAnswer, status, success.mediaType ?? "application/octet-stream");
+      return (_exchange, answer) => presentRaw(answer as RawAnswer, status, mediaTypesOf(success)[0]);
   }
 }
 
@@ -86,5 +86,5 @@ function nextAddress(exchange: Exchange, cursor: string): string {
 function presentRaw(answer: RawAnswer, status: number, mediaType: string): Reply {
   const given = Object.entries(answer.headers ?? {});
   const headers = given.some(([name]) => name.toLowerCase() === "cache-control") ? given : [...given, noStore];
-  return { status, type: mediaType, body: answer.body, headers: headers.flat() };
+  return { status, type: answer.type ?? mediaType, body: answer.body, headers: headers.flat() };
 }

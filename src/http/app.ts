@@ -1,6 +1,7 @@
 import type { Handler } from "hono";
 import type { Logger } from "pino";
 import type { Clock } from "../kernel/clock.ts";
+import type { NoteDenied } from "../kernel/denied.ts";
 import { createAccessLog, type LogDestination } from "./access-log.ts";
 import { checkRoutes, type KnownPermissions } from "./boot-check.ts";
 import type { Authenticate } from "./caller.ts";
@@ -21,12 +22,14 @@ import { createRateLimiters, type RateLimits } from "./rate-limit.ts";
 import type { Route } from "./route.ts";
 import { createRouteDoor, isSupported } from "./route-door.ts";
 import { commonHeaders } from "./reply-headers.ts";
-import { listen, type ServerTimeouts } from "./server.ts";
+import { defaultTimeouts, listen, type ServerTimeouts } from "./server.ts";
 
 export interface HttpAppOptions {
   routes: readonly Route[];
   pages: readonly HtmlPage[];
   authenticate: Authenticate;
+  /** Told about every refusal of a known caller for lack of rights. */
+  noteDenied?: NoteDenied;
   limits: RateLimits;
   logger: Logger;
   /** Where request lines go; without it none are written. They hold no secret and need no scrubbing. */
@@ -69,6 +72,7 @@ export function createHttpApp(options: HttpAppOptions) {
   checkRoutes(routes, pages, options.known);
 
   let isClosing = false;
+  let bodyMs = defaultTimeouts.request;
   const isShuttingDown = (): boolean => isClosing || options.isShuttingDown();
   const onUnexpected = (error: unknown, requestId: string): void => logger.error({ err: error, request_id: requestId }, "unexpected error");
   const refuse = createRefusals({ unsupportedStatus: options.unsupportedStatus, onUnexpected });
@@ -95,6 +99,7 @@ export function createHttpApp(options: HttpAppOptions) {
     common,
     addressOf: createAddressReader(options.trustedProxies ?? []),
     isShuttingDown,
+    bodyMs: () => bodyMs,
     onUnexpected,
   });
   return {
@@ -108,6 +113,7 @@ export function createHttpApp(options: HttpAppOptions) {
       routes.map(({ spec }) => ({ method: spec.method.toUpperCase(), path: spec.path, supported: isSupported(spec, switchedOff) })),
     /** Listen on a socket; closing it finishes the requests in work. */
     async listen({ host, port, timeouts = {} }: { host: string; port: number; timeouts?: Partial<ServerTimeouts> }) {
+      bodyMs = timeouts.request ?? defaultTimeouts.request;
       const server = await listen({ host, port, timeouts, listener, common, logger });
       const close = (): Promise<void> => {
         isClosing = true;
@@ -121,6 +127,7 @@ export function createHttpApp(options: HttpAppOptions) {
 function createGround(options: HttpAppOptions, refuse: Refusals, isShuttingDown: () => boolean): DoorGround {
   return {
     authenticate: options.authenticate,
+    ...(options.noteDenied !== undefined && { noteDenied: options.noteDenied }),
     limiters: createRateLimiters(options.limits),
     gate: createGate(options.gate ?? defaultGate),
     idempotency: createIdempotencyKeys(),

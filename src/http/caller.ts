@@ -12,6 +12,8 @@ export interface Credentials {
   requestId: string;
   method: string;
   path: string;
+  /** Told whose key it is, as soon as the key is proved: what follows may still be refused. */
+  onClient?: (clientId: string) => void;
 }
 
 /** A request's verified caller. */

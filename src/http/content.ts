@@ -2,17 +2,17 @@ import { z } from "zod";
 import type { Call } from "../kernel/call.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import { Snowflake } from "../kernel/fields.ts";
+import type { Body } from "./body.ts";
 import { check } from "./check.ts";
 import { type Exchange, header } from "./exchange.ts";
-import { parseJson } from "./json-body.ts";
 import { readQuery } from "./query.ts";
 import type { RouteInput, RouteSpec } from "./route.ts";
 
-/** A door's reader of everything a caller can get wrong in content. `raw` is undefined for methods without a body. */
+/** A door's reader of everything a caller can get wrong in content. `body` is undefined for methods without a body. */
 export type ContentReader = (
   exchange: Exchange,
   params: Readonly<Record<string, string>>,
-  raw: Buffer | undefined,
+  body: Body | undefined,
   call: Call,
 ) => RouteInput;
 
@@ -21,7 +21,6 @@ const idempotencyForm = /^[\x20-\x7e]{8,255}$/;
 const revisionTag = /^"v(\d{1,15})(?:-[\w-]{1,64})?"$/;
 /** No record has this revision, so an entity tag of ours that was never given matches nothing. */
 const noRevision = -1;
-const empty: Readonly<Record<string, never>> = Object.freeze({});
 
 /** @param requireIfMatch whether PUT, PATCH and DELETE must say which revision they mean */
 export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): ContentReader {
@@ -31,14 +30,15 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
   const refusesUnknown = spec.success.shape === "list" || spec.success.shape === "raw";
   const hasActor = !("public" in spec.access) || spec.access.credentials === "optional";
 
-  return (exchange, pathParams, raw, call) => {
-    const body = raw === undefined || raw.length === 0 ? empty : parseJson(raw);
+  return (exchange, pathParams, body, call) => {
     const errors: FieldError[] = [];
+    const content = body?.parse(errors);
+    const isReadable = errors.length === 0;
     const params = paramsSchema === undefined ? pathParams : check(paramsSchema, pathParams, "path", errors);
     const query = readQuery(exchange.search, querySchema, refusesUnknown, errors);
     if (spec.method !== "get") headerErrors(exchange, errors);
     else if (hasActor && exchange.headers["x-acting-user"] !== undefined) actingUserErrors(exchange, errors);
-    const parsed = raw === undefined ? undefined : check(bodySchema, body, "body", errors);
+    const parsed = body === undefined || !isReadable ? undefined : check(bodySchema, content, "body", errors);
     if (errors.length > 0) throw validationProblem(errors);
     if (isConditional && exchange.headers["if-match"] === undefined && !createsOnly(exchange))
       throw new ProblemError("precondition_required", {
@@ -49,6 +49,7 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
       params: params as RouteInput["params"],
       query: query as RouteInput["query"],
       body: spec.request?.body === undefined ? undefined : parsed,
+      file: body?.file,
       ifMatch: spec.method === "get" ? undefined : ifMatch(exchange),
       ifNoneMatch: header(exchange, "if-none-match"),
       lastEventId: header(exchange, "last-event-id"),

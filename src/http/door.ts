@@ -1,3 +1,4 @@
+import type { NoteDenied } from "../kernel/denied.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
 import type { Authenticate } from "./caller.ts";
@@ -28,6 +29,8 @@ export interface DoorGround {
   refuse: Refusals;
   /** The reason why a capability is switched off, or undefined while it is on. */
   switchedOff: (capability: string) => string | undefined;
+  /** Told about every refusal of a known caller for lack of rights. */
+  noteDenied?: NoteDenied;
   /** Every permission of the catalog. */
   knownPermissions: ReadonlySet<string>;
   isShuttingDown: () => boolean;

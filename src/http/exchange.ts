@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
+import type { AuditedCaller } from "../kernel/denied.ts";
 import { uuid7 } from "../kernel/ids.ts";
 
 /** One request on its way through the pipeline, whatever carried it. */
@@ -16,11 +17,15 @@ export interface Exchange {
   readonly now: number;
   /** @throws ProblemError body_too_large beyond `limit` bytes */
   readBody(limit: number): Promise<Buffer>;
+  /** The body as it arrives. It fails with ProblemError request_timeout when it stalls, malformed_request when it breaks off. */
+  openBody(): Readable;
   /** Header names and values that whatever is answered will carry. */
   readonly replyHeaders: string[];
   /** What the log line says about the caller. */
   keyId: string;
   actorId: string;
+  /** Who asks, once that is known, for the audit of refusals. */
+  caller: AuditedCaller | undefined;
   route: string;
   /** The path may hold a secret and stays out of the log. */
   isPathSecret: boolean;
@@ -49,10 +54,11 @@ interface Arrived {
   remoteAddress: string;
   now: number;
   readBody: Exchange["readBody"];
+  openBody: Exchange["openBody"];
 }
 
 /** Start an exchange. A request id of the caller is kept when it is harmless, otherwise a UUIDv7 is made. */
-export function openExchange({ method, target, headers, remoteAddress, now, readBody }: Arrived): Exchange {
+export function openExchange({ method, target, headers, remoteAddress, now, readBody, openBody }: Arrived): Exchange {
   const start = target.startsWith("/") ? 0 : originLength(target);
   const query = target.indexOf("?", start);
   const given = headers["x-request-id"];
@@ -66,9 +72,11 @@ export function openExchange({ method, target, headers, remoteAddress, now, read
     requestId,
     now,
     readBody,
+    openBody,
     replyHeaders: [],
     keyId: "",
     actorId: "",
+    caller: undefined,
     route: "",
     isPathSecret: false,
     problem: "",

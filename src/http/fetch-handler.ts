@@ -25,6 +25,7 @@ export function createFetchHandlers({ refuse, clock, common }: FetchOptions) {
       remoteAddress: "",
       now: clock.now().getTime(),
       readBody: (limit) => readWebBody(raw, limit),
+      openBody: () => Readable.from(raw.body ?? []),
     });
   };
   return {

@@ -1,26 +1,25 @@
 import { hash } from "node:crypto";
 import { ProblemError } from "../kernel/errors.ts";
+import type { Body } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { type Exchange, header } from "./exchange.ts";
-
-const noBody = Buffer.alloc(0);
 
 /** Runs a write under its idempotency key; storing the answer is the database's matter. */
 export interface IdempotencyKeys {
   /** @throws ProblemError idempotency_in_progress when a request of the same scope is still running */
-  run<T>(exchange: Exchange, caller: Caller, raw: Buffer | undefined, status: number, effect: () => Promise<T>): Promise<T>;
+  run<T>(exchange: Exchange, caller: Caller, body: Pick<Body, "fingerprint">, status: number, effect: () => Promise<T>): Promise<T>;
 }
 
 export function createIdempotencyKeys(): IdempotencyKeys {
   const running = new Set<string>();
   return {
-    async run(exchange, caller, raw, status, effect) {
+    async run(exchange, caller, body, status, effect) {
       const key = header(exchange, "idempotency-key");
       if (key === undefined) return effect();
       const { call, client } = caller;
       const scope = hash("sha256", [client.id, call.actor?.id ?? "", exchange.method, exchange.path, key].join("\n"));
       if (running.has(scope)) throw new ProblemError("idempotency_in_progress", { retryAfter: 1 });
-      call.idempotency = { scope, fingerprint: hash("sha256", raw ?? noBody), status };
+      call.idempotency = { scope, fingerprint: body.fingerprint(), status };
       running.add(scope);
       try {
         return await effect();

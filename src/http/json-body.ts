@@ -4,7 +4,21 @@ import { type Exchange, header } from "./exchange.ts";
 
 /** Objects and arrays inside each other, the root counted as 1. */
 const maxDepth = 16;
-const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+/** A media type a body can be sent as. */
+export interface BodyForm {
+  name: string;
+  /** Of the whole `Content-Type`. */
+  type: RegExp;
+}
+
+/** A form of text in UTF-8, such as `text/csv`. */
+export function textForm(name: string): BodyForm {
+  return { name, type: new RegExp(`^${name.replace("/", "\\/")}\\s*(?:;\\s*charset\\s*=\\s*"?utf-8"?\\s*)?$`, "i") };
+}
+
+export const jsonForm = textForm("application/json");
+export const multipartForm: BodyForm = { name: "multipart/form-data", type: /^multipart\/form-data\s*;/i };
 
 /** Whether the request announces a body at all. */
 export function announcesBody(exchange: Exchange): boolean {
@@ -14,18 +28,26 @@ export function announcesBody(exchange: Exchange): boolean {
 
 /**
  * Refuse a body by what its headers say, before a byte of it is read.
+ * @param limitOf the most bytes of a form; of none of them as well
+ * @returns which of the forms it has
  * @throws ProblemError body_too_large or unsupported_media_type
  */
-export function checkBodyHeaders(exchange: Exchange, limit: number, type = jsonType): void {
+export function checkBodyHeaders(
+  exchange: Exchange,
+  forms: readonly BodyForm[],
+  limitOf: (form: BodyForm | undefined) => number,
+): BodyForm {
+  const given = header(exchange, "content-type") ?? "";
+  const form = forms.find(({ type }) => type.test(given));
+  const limit = limitOf(form);
   if (Number(header(exchange, "content-length") ?? 0) > limit) throw bodyTooLarge(limit);
   const encoding = header(exchange, "content-encoding");
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new ProblemError("unsupported_media_type", { detail: "Send the body without a content encoding." });
   }
-  if (!type.test(header(exchange, "content-type") ?? "")) {
-    const wanted = type === jsonType ? "application/json" : "application/x-www-form-urlencoded";
-    throw new ProblemError("unsupported_media_type", { detail: `Send the body as ${wanted}.` });
-  }
+  if (form !== undefined) return form;
+  const wanted = forms.map(({ name }) => name).join(" or ");
+  throw new ProblemError("unsupported_media_type", { detail: `Send the body as ${wanted}.` });
 }
 
 export function bodyTooLarge(limit: number): ProblemError {
@@ -37,15 +59,24 @@ export function bodyTooLarge(limit: number): ProblemError {
  * @throws ProblemError malformed_request for invalid UTF-8, broken JSON and too deep nesting
  */
 export function parseJson(raw: Buffer): unknown {
-  if (!isUtf8(raw)) throw new ProblemError("malformed_request", { detail: "The body is not valid UTF-8." });
+  const text = parseText(raw);
   let value: unknown;
   try {
-    value = JSON.parse(raw.toString("utf8"));
+    value = JSON.parse(text);
   } catch {
     throw new ProblemError("malformed_request", { detail: "The body is not valid JSON." });
   }
   if (isDeeper(value, maxDepth)) throw new ProblemError("malformed_request", { detail: `The body nests deeper than ${maxDepth} levels.` });
   return value;
+}
+
+/**
+ * Read a body of text.
+ * @throws ProblemError malformed_request for invalid UTF-8
+ */
+export function parseText(raw: Buffer): string {
+  if (!isUtf8(raw)) throw new ProblemError("malformed_request", { detail: "The body is not valid UTF-8." });
+  return raw.toString("utf8");
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

@@ -5,17 +5,18 @@ export const apiVersion = "1";
 
 /**
  * Refuse a version or an answer format that is not offered.
- * @param mediaType what the route answers
+ * @param mediaTypes what the route can answer
  * @throws ProblemError unsupported_version or not_acceptable
  */
-export function negotiate(exchange: Exchange, mediaType: string): void {
+export function negotiate(exchange: Exchange, mediaTypes: readonly string[]): void {
   const version = header(exchange, "api-version");
   if (version !== undefined && version.trim().split(".")[0] !== apiVersion) {
     throw new ProblemError("unsupported_version", { detail: `This service speaks version ${apiVersion}.` });
   }
   const accept = exchange.headers.accept;
-  if (accept === undefined || accept === "*/*" || accept === mediaType) return;
-  if (!accepts(accept, mediaType)) throw new ProblemError("not_acceptable", { detail: `This route answers ${mediaType}.` });
+  if (accept === undefined || accept === "*/*" || accept === mediaTypes[0]) return;
+  if (!mediaTypes.some((mediaType) => accepts(accept, mediaType)))
+    throw new ProblemError("not_acceptable", { detail: `This route answers ${mediaTypes.join(" or ")}.` });
 }
 
 /** The most specific range decides, and `q=0` refuses (RFC 9110 §12.5.1). */

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock } from "../kernel/clock.ts";
-import { ProblemError } from "../kernel/errors.ts";
+import { ProblemError, problems } from "../kernel/errors.ts";
 import type { AccessLog } from "./access-log.ts";
 import type { DoorFinder } from "./doors.ts";
 import { discard, type Exchange, openExchange, type Reply } from "./exchange.ts";
-import { findAmbiguity, readNodeBody } from "./node-request.ts";
+import { boundRest, dropRest, findAmbiguity, openNodeBody, readNodeBody } from "./node-request.ts";
 import type { Refusals } from "./problem.ts";
 import type { AddressReader } from "./remote-address.ts";
 import { replyHeaders } from "./reply-headers.ts";
@@ -19,6 +19,8 @@ export interface ListenerOptions {
   common: readonly string[];
   addressOf: AddressReader;
   isShuttingDown: () => boolean;
+  /** Milliseconds in which a body has to arrive; one that is received as a stream may take that long for each part of it. */
+  bodyMs: () => number;
   onUnexpected: (error: unknown, requestId: string) => void;
 }
 
@@ -40,7 +42,17 @@ const worthReceiving = 64 * 1024;
  * Serves Node requests straight from the doors: building web-standard requests and responses around them, only to unpack
  * them again, would cost more than the whole pipeline.
  */
-export function createNodeListener({ finder, refuse, clock, log, common, addressOf, isShuttingDown, onUnexpected }: ListenerOptions) {
+export function createNodeListener({
+  finder,
+  refuse,
+  clock,
+  log,
+  common,
+  addressOf,
+  isShuttingDown,
+  bodyMs,
+  onUnexpected,
+}: ListenerOptions) {
   let ready: Outgoing[] = [];
 
   /** Replies of one turn of the event loop leave together: each write into an idle connection wakes its reader, at the price of the whole pipeline. */
@@ -68,13 +80,18 @@ export function createNodeListener({ finder, refuse, clock, log, common, address
       return log?.note(exchange, clientLeft, performance.now() - startedAt);
     }
     const headers = replyHeaders(common, exchange, reply);
-    if (isShuttingDown() || leavesMuchUnread(request)) headers.push("Connection", "close");
+    const isCut = leavesMuchUnread(request, reply.status);
+    if (isShuttingDown() || isCut) headers.push("Connection", "close");
+    if (!request.complete && !isCut) boundRest(request, bodyMs());
     response.writeHead(reply.status, headers);
     if (request.method === "HEAD" || reply.body === null) {
       discard(reply);
       response.end();
     } else if (reply.body instanceof Readable) pipeline(reply.body, response).catch(() => response.destroy());
-    else response.end(reply.body);
+    else if (isCut) {
+      response.write(reply.body);
+      dropRest(request, () => response.end());
+    } else response.end(reply.body);
     log?.note(exchange, reply.status, performance.now() - startedAt);
   }
 
@@ -102,7 +119,8 @@ export function createNodeListener({ finder, refuse, clock, log, common, address
       headers: request.headers,
       remoteAddress: addressOf(request),
       now: clock.now().getTime(),
-      readBody: (limit) => readNodeBody(request, response, limit),
+      readBody: (limit) => readNodeBody(request, response, { limit, ms: bodyMs() }),
+      openBody: () => openNodeBody(request, response, bodyMs()),
     });
     const reply = serve(exchange, request);
     if (reply instanceof Promise) void reply.then((answered) => send({ exchange, request, response, reply: answered, startedAt }));
@@ -110,7 +128,9 @@ export function createNodeListener({ finder, refuse, clock, log, common, address
   };
 }
 
-function leavesMuchUnread({ complete, headers }: IncomingMessage): boolean {
+/** Nor is one that has been waited for long enough. */
+function leavesMuchUnread({ complete, headers }: IncomingMessage, status: number): boolean {
   if (complete) return false;
+  if (status === problems.request_timeout.status) return true;
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > worthReceiving;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { headerRef } from "./openapi-components.ts";
+import { mediaTypesOf } from "./route.ts";
 import type { RouteSpec } from "./route.ts";
 
 const PageInfo = z
@@ -30,8 +31,8 @@ const ConfirmationRequired = z
 /** The answers of a route that did what was asked. */
 export function successResponses(spec: RouteSpec) {
   const { success } = spec;
-  const mediaType = success.shape === "raw" ? (success.mediaType ?? "application/octet-stream") : "application/json";
-  const content = { [mediaType]: { schema: bodySchema(success), ...(success.example !== undefined && { example: bodyExample(success) }) } };
+  const told = { schema: bodySchema(success), ...(success.example !== undefined && { example: bodyExample(success) }) };
+  const content = Object.fromEntries(mediaTypesOf(success).map((mediaType) => [mediaType, told]));
   const others = Object.entries(success.otherStatuses ?? {}).map(([status, description]) => [
     status,
     { description, content, headers: headersOf(spec) },

@@ -50,6 +50,7 @@ export function baselineCodes(spec: RouteSpec): ProblemCode[] {
     );
   if (["put", "patch", "delete"].includes(spec.method)) codes.push("precondition_failed", "precondition_required");
   if (spec.success.shape === "list") codes.push("unknown_parameter", "invalid_cursor");
+  if (spec.success.shape === "raw") codes.push("unknown_parameter");
   if (spec.request?.params !== undefined || spec.request?.query !== undefined) codes.push("validation_failed");
   if (spec.capability !== undefined) codes.push("unsupported_operation");
   return codes;

@@ -5,7 +5,7 @@ import { allowNulls } from "./openapi-nullable.ts";
 import { successResponses } from "./openapi-answers.ts";
 import { refusalResponses } from "./openapi-refusals.ts";
 import type { HtmlPage } from "./page.ts";
-import type { Route, RouteSpec } from "./route.ts";
+import type { Route, RouteSpec, UploadSpec } from "./route.ts";
 
 export interface DocumentInfo {
   title: string;
@@ -53,6 +53,7 @@ function describeRoute(spec: RouteSpec, unsupportedStatus: 501 | 404): PathConfi
     ...(spec.description !== undefined && { description: spec.description }),
     ...securityOf(spec),
     ...("permission" in spec.access && { "x-permission": spec.access.permission }),
+    ...("permission" in spec.access && spec.access.also !== undefined && { "x-also-permission": spec.access.also }),
     ...("permission" in spec.access && spec.access.own !== undefined && { "x-own-data-of": spec.access.own }),
     ...(spec.capability !== undefined && { "x-capability": spec.capability }),
     parameters: headerParameters(spec, isPublic),
@@ -67,7 +68,7 @@ function securityOf({ access }: RouteSpec) {
 }
 
 function requestOf(spec: RouteSpec) {
-  const { query, body, bodyOptional, example } = spec.request ?? {};
+  const { query, body, bodyOptional, example, textBody, upload } = spec.request ?? {};
   const params = spec.request?.params ?? pathTexts(spec.path);
   return {
     ...(params !== undefined && { params }),
@@ -75,10 +76,18 @@ function requestOf(spec: RouteSpec) {
     ...(body !== undefined && {
       body: {
         required: bodyOptional !== true,
-        content: { "application/json": { schema: body, ...(example !== undefined && { example }) } },
+        content: {
+          "application/json": { schema: body, ...(example !== undefined && { example }) },
+          ...(textBody !== undefined && { [textBody.type]: { schema: { type: "string" as const } } }),
+          ...(upload !== undefined && { "multipart/form-data": { schema: multipart(upload) } }),
+        },
       },
     }),
   };
+}
+
+function multipart({ field, fields }: UploadSpec): z.ZodObject {
+  return fields.extend({ [field]: z.string().meta({ format: "binary", description: "The file itself" }) });
 }
 
 function pathTexts(path: string): z.ZodObject | undefined {

@@ -4,14 +4,14 @@ import { takeToken } from "./admission.ts";
 import { check } from "./check.ts";
 import type { Door, DoorGround, PathParams } from "./door.ts";
 import type { Exchange, Reply } from "./exchange.ts";
-import { announcesBody, checkBodyHeaders } from "./json-body.ts";
+import { announcesBody, checkBodyHeaders, textForm } from "./json-body.ts";
 import type { HtmlPage, PageAnswer, PageInput } from "./page.ts";
 import { toProblem } from "./problem.ts";
 import { readQuery } from "./query.ts";
 
 /** Bytes of a form. */
 const formLimit = 16 * 1024;
-const formType = /^application\/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+const forms = [textForm("application/x-www-form-urlencoded")];
 const html = "text/html; charset=utf-8";
 
 /** A page as a door: limited by address, answered as HTML, its path kept out of the log. */
@@ -57,7 +57,7 @@ async function readPageInput(request: HtmlPage["spec"]["request"], exchange: Exc
 
 async function readForm(exchange: Exchange): Promise<string> {
   if (!announcesBody(exchange)) return "";
-  checkBodyHeaders(exchange, formLimit, formType);
+  checkBodyHeaders(exchange, forms, () => formLimit);
   return (await exchange.readBody(formLimit)).toString("utf8");
 }
 

@@ -1,19 +1,16 @@
-import { hash } from "node:crypto";
 import { ProblemError } from "../kernel/errors.ts";
 import { createPermissionCheck, identify, noteCaller, takeToken } from "./admission.ts";
 import { createPresenter } from "./answer.ts";
+import { createBodyReader, noBody } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { createContentReader } from "./content.ts";
 import { createAnswerCheck } from "./answer-check.ts";
+import { createDenials } from "./denials.ts";
 import type { Door, DoorGround, PathParams } from "./door.ts";
 import type { Exchange, Reply } from "./exchange.ts";
-import { announcesBody, checkBodyHeaders } from "./json-body.ts";
 import { negotiate } from "./negotiation.ts";
+import { mediaTypesOf } from "./route.ts";
 import type { Route, RouteSpec } from "./route.ts";
-
-/** Bytes of a JSON body. */
-export const bodyLimit = 256 * 1024;
-const noBody = Buffer.alloc(0);
 
 /** A route as a door: the checks in the order of the contract, the handler, the answer. */
 export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Door {
@@ -21,21 +18,28 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
   const isRead = spec.method === "get";
   const limiter = limiters[spec.limit ?? (isRead ? "read" : "write")];
   const isPublic = "public" in spec.access;
-  const mediaType = spec.success.shape === "raw" ? (spec.success.mediaType ?? "application/octet-stream") : "application/json";
+  const mediaTypes = mediaTypesOf(spec.success);
   const requireAllowed = createPermissionCheck(spec, ground.knownPermissions);
+  const readBody = createBodyReader(spec);
   const readContent = createContentReader(spec, ground.requireIfMatch);
   const checkAnswer = ground.validateAnswers ? createAnswerCheck(spec) : undefined;
   const present = createPresenter(spec);
+  const noteDenial = createDenials(spec, ground);
 
   function serve(exchange: Exchange, params: PathParams): Reply | Promise<Reply> {
     try {
       if (ground.isShuttingDown() && spec.probe !== true) throw new ProblemError("shutting_down");
       const caller = identify(spec, limiter, ground, exchange);
       if (!(caller instanceof Promise)) return enter(exchange, params, caller);
-      return caller.then((known) => enter(exchange, params, known)).catch((error: unknown) => refuse(exchange, error));
+      return caller.then((known) => enter(exchange, params, known)).catch((error: unknown) => refuseAtDoor(exchange, params, error));
     } catch (error) {
-      return refuse(exchange, error);
+      return refuseAtDoor(exchange, params, error);
     }
+  }
+
+  function refuseAtDoor(exchange: Exchange, params: PathParams, error: unknown): Reply {
+    noteDenial(exchange, params, error, false);
+    return refuse(exchange, error);
   }
 
   function enter(exchange: Exchange, params: PathParams, caller: Caller): Promise<Reply> {
@@ -43,22 +47,23 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
     if (!isPublic) takeToken(limiter, `${caller.client.id}:${exchange.actorId}`, exchange);
     requireAllowed(caller.call, params, exchange);
     if (spec.capability !== undefined) requireSwitchedOn(spec.capability, ground);
-    negotiate(exchange, mediaType);
+    negotiate(exchange, mediaTypes);
     return answer(exchange, params, caller);
   }
 
   async function answer(exchange: Exchange, params: PathParams, caller: Caller): Promise<Reply> {
+    let body = noBody;
     try {
-      const raw = isRead ? undefined : await readBody(exchange);
-      caller.checkBody?.(hash("sha256", raw ?? noBody, "base64url"));
-      const input = readContent(exchange, params, raw, caller.call);
+      if (!isRead) body = await readBody(exchange);
+      caller.checkBody?.(body.digest());
+      const input = readContent(exchange, params, isRead ? undefined : body, caller.call);
       if (spec.limitSubject !== undefined) takeToken(limiter, `subject:${spec.limitSubject(input)}`, exchange);
       const turn = spec.probe === true ? undefined : gate.enter();
       if (turn !== undefined) await turn;
       try {
         const answered = await (isRead
           ? handle(input)
-          : ground.idempotency.run(exchange, caller, raw, spec.success.status, () => handle(input)));
+          : ground.idempotency.run(exchange, caller, body, spec.success.status, () => handle(input)));
         if (caller.call.replayed) exchange.replyHeaders.push("Idempotency-Replayed", "true");
         checkAnswer?.(answered);
         return present(exchange, answered);
@@ -66,17 +71,14 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
         if (spec.probe !== true) gate.leave();
       }
     } catch (error) {
+      noteDenial(exchange, params, error, true);
       return refuse(exchange, error);
+    } finally {
+      if (body.discard !== undefined) await body.discard();
     }
   }
 
   return { method: spec.method.toUpperCase(), path: spec.path, operationId: spec.operationId, isPage: false, serve };
-}
-
-async function readBody(exchange: Exchange): Promise<Buffer> {
-  if (!announcesBody(exchange)) return noBody;
-  checkBodyHeaders(exchange, bodyLimit);
-  return exchange.readBody(bodyLimit);
 }
 
 function requireSwitchedOn(capability: string, ground: DoorGround): void {

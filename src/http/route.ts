@@ -8,10 +8,11 @@ import type { Page } from "../kernel/page.ts";
 
 /**
  * Who may pass the door. `permission` may hold `{param}` placeholders, filled from the path (lower-cased, `_` as `-`).
+ * `also` is a second permission that is needed besides, such as that of the record something hangs on.
  * `own` names the path parameter of the person whose own data this is: being that person stands in for the permission.
  * A public door with optional credentials still refuses wrong ones; without any, its call has neither client nor actor.
  */
-export type Access = { public: true; credentials?: "optional" } | { permission: string; own?: string };
+export type Access = { public: true; credentials?: "optional" } | { permission: string; also?: string; own?: string };
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 export type LimitClass = "read" | "write" | "authorize" | "export";
@@ -50,6 +51,8 @@ export function annotated(answer: unknown): { view: unknown; etag?: string; stat
 
 /** An answer that is not JSON: a file, an export, a stream of events. A body nobody reads to its end is destroyed. */
 export interface RawAnswer {
+  /** The media type; the first one of the route unless told. */
+  type?: string;
   headers?: Readonly<Record<string, string>>;
   body: string | Buffer | Readable;
 }
@@ -61,12 +64,40 @@ type Answers<View> = {
   raw: RawAnswer;
 };
 
+/** How a route takes a file. */
+export interface UploadSpec {
+  /** The name of the part that is the file. */
+  field: string;
+  /** The text fields beside it; what they parse to counts as the body. */
+  fields: z.ZodObject;
+  /** The most bytes the file holds. */
+  maxBytes: () => number;
+  /** Where the file is kept while the request is answered. */
+  folder: () => string;
+}
+
+/** A file that came with a request. It is deleted when the request is answered, unless it was moved away. */
+export interface UploadedFile {
+  path: string;
+  /** As the client says; neither a path nor free of odd characters. */
+  name: string;
+  bytes: number;
+  /** Hexadecimal. */
+  sha256: string;
+}
+
 export interface RequestSpec<Params extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   params?: Params;
   query?: Query;
   body?: Body;
   /** A request without a body counts as `{}`: for bodies whose fields are all optional. */
   bodyOptional?: boolean;
+  /** The most bytes a body holds; 256 KiB unless said. */
+  bodyLimit?: number;
+  /** A body of this media type, in UTF-8, counts as `{ [field]: text }`. */
+  textBody?: { type: "text/csv"; field: string };
+  /** A `multipart/form-data` body with one file is taken, too. */
+  upload?: UploadSpec;
   /** An example of the body for the document. */
   example?: unknown;
 }
@@ -82,8 +113,8 @@ export interface SuccessSpec<Kind extends Shape, View extends z.ZodType> {
   example?: unknown;
   /** Further statuses that answer the same schema, each with what it means. */
   otherStatuses?: Readonly<Record<number, string>>;
-  /** The media type of a raw answer. */
-  mediaType?: string;
+  /** The media type of a raw answer, or the ones it can have: then each answer says which. */
+  mediaType?: string | readonly string[];
 }
 
 /** One JSON operation: its rights, its limits, its schemas and its place in the document. */
@@ -130,11 +161,20 @@ export interface RouteInput<
   params: z.output<Params>;
   query: z.output<Query>;
   body: z.output<Body>;
+  /** The file of a multipart body. */
+  file: UploadedFile | undefined;
   /** The revision of `If-Match: "v7"`; undefined when absent or `*`. 0 stands for a record that is not there yet (`If-None-Match: *`), -1 for a tag that is none of ours. */
   ifMatch: number | undefined;
   ifNoneMatch: string | undefined;
   /** Where a client that follows a stream stood when it was cut off. */
   lastEventId: string | undefined;
+}
+
+/** What a route can answer with, the usual first. */
+export function mediaTypesOf({ shape, mediaType = "application/octet-stream" }: RouteSpec["success"]): readonly [string, ...string[]] {
+  if (shape !== "raw") return ["application/json"];
+  const [first = "application/octet-stream", ...rest] = typeof mediaType === "string" ? [mediaType] : mediaType;
+  return [first, ...rest];
 }
 
 /** A route whose types have been checked; doors pass these to the app. */

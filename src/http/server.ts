@@ -9,7 +9,10 @@ import { defaultPolicyHeaders } from "./reply-headers.ts";
 /** Milliseconds. */
 export interface ServerTimeouts {
   headers: number;
+  /** For a body to arrive. */
   request: number;
+  /** For a request with a file to arrive, as long as it moves. */
+  upload: number;
   keepAlive: number;
   /** How often slow connections are looked for. */
   check: number;
@@ -17,7 +20,14 @@ export interface ServerTimeouts {
   close: number;
 }
 
-const defaultTimeouts: ServerTimeouts = { headers: 5000, request: 10_000, keepAlive: 10_000, check: 1000, close: 10_000 };
+export const defaultTimeouts: ServerTimeouts = {
+  headers: 5000,
+  request: 10_000,
+  upload: 900_000,
+  keepAlive: 10_000,
+  check: 1000,
+  close: 10_000,
+};
 
 export interface RunningServer {
   port: number;
@@ -40,7 +50,7 @@ export async function listen({ host, port, timeouts, listener, common, logger }:
   const server = createServer(
     {
       headersTimeout: limits.headers,
-      requestTimeout: limits.request,
+      requestTimeout: limits.upload,
       keepAliveTimeout: limits.keepAlive,
       connectionsCheckingInterval: limits.check,
       maxHeaderSize: 16 * 1024,

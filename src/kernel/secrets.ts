@@ -35,7 +35,7 @@ export function createKeyring(keys: ReadonlyMap<string, Buffer>): Keyring {
 }
 
 /** One 32-byte key per purpose, derived from the installation's secret, so that no two uses share a key. */
-export function deriveKey(secret: Buffer, purpose: "api-keys" | "cursors" | "servers" | "pages" | "people"): Buffer {
+export function deriveKey(secret: Buffer, purpose: "api-keys" | "cursors" | "servers" | "pages" | "people" | "audit-checkpoints"): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), `provost/${purpose}`, 32));
 }
 

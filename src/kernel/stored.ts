@@ -7,3 +7,8 @@ export function textsOf(value: unknown): string[] {
 export function blacklistReference(number: number): string {
   return `BL-${number.toString().padStart(6, "0")}`;
 }
+
+/** What people call a case, such as `CASE-000001`; beyond six digits it grows wider. */
+export function caseReference(number: number): string {
+  return `CASE-${number.toString().padStart(6, "0")}`;
+}

@@ -8,10 +8,18 @@ import type { Run, RunContext } from "./interaction-run.ts";
 import { buttonOpening, findButton } from "./message-controls.ts";
 import type { ButtonChoice } from "./message-controls.ts";
 import type { Choice } from "./interaction.ts";
-import type { Guild, User } from "./model.ts";
+import { postMessage } from "./messages.ts";
+import type { Attachment, Channel, Guild, Message, User } from "./model.ts";
 
 /** What is typed in an autocomplete box: the text alone goes to the command's first such option. */
 export type Typed = string | { focused: string; value: string; options?: Record<string, OptionValue> };
+
+/** What a member sends: text, files, or both; into the first channel unless told. */
+export type Posting = {
+  content?: string;
+  attachments?: readonly (Pick<Attachment, "name" | "bytes"> & Partial<Attachment>)[];
+  channel?: Pick<Channel, "id">;
+};
 
 /** A user at the keyboard. */
 export function createActor(context: RunContext & { origin: string }, user: User) {
@@ -61,6 +69,14 @@ function createGuildActor(context: RunContext, user: User, guild: Guild) {
         source: null,
         name: [found.command.name, ...found.path.map(({ name }) => name)].join(" "),
       });
+    },
+    /** Sends a message. */
+    post({ content = "", attachments = [], channel }: Posting): Message {
+      if (!guild.members.has(user.id)) throw new Error(`${user.username} is not in ${guild.name}`);
+      const target = channel === undefined ? [...guild.channels.values()][0] : guild.channels.get(channel.id);
+      if (!target) throw new Error("there is no such channel");
+      const files = attachments.map((file) => ({ contentType: "application/octet-stream", ...file, id: world.nextId() }));
+      return postMessage(world, target, { content }, { author: user, attachments: files });
     },
     /** The choices the application offers for what is typed. */
     async autocomplete(words: string, typed: Typed): Promise<Choice[]> {

@@ -42,7 +42,8 @@ export function createGuildHandle(world: World, guild: Guild) {
     rename: (name: string) => renameGuild(world, guild, name),
     /** An outage of this guild alone: false begins it, true ends it. */
     setAvailable: (available: boolean) => setAvailable(world, guild, available),
-    createChannel: (name: string) => addGuildChannel(world, guild, name),
+    createChannel: (name: string, { hiddenFrom }: { hiddenFrom?: readonly Role[] } = {}) =>
+      addGuildChannel(world, guild, name, idsOf(hiddenFrom)),
     /** Makes an invite into the guild; answers its code. */
     createInvite(): string {
       const code = randomBytes(5).toString("hex");
@@ -93,6 +94,9 @@ export function createGuildHandle(world: World, guild: Guild) {
     removeBot: () => removeBot(world, guild),
     addBot: () => addBot(world, guild),
     /** Messages of the bot in all channels, oldest first. */
-    messages: () => [...guild.channels.values()].flatMap(({ messages }) => [...messages.values()]),
+    messages: () =>
+      [...guild.channels.values()].flatMap(({ messages }) =>
+        [...messages.values()].filter(({ author }) => author === world.application.bot),
+      ),
   };
 }

@@ -15,7 +15,7 @@ export type { RestFault } from "./fault-rules.ts";
 export type { Faults, OAuthFault } from "./faults.ts";
 export type { GuildHandle } from "./guild-handle.ts";
 export type { Run, Shown } from "./interaction-run.ts";
-export type { Member, Role, User } from "./model.ts";
+export type { Attachment, Member, Message, Role, User } from "./model.ts";
 export type { SandboxOptions } from "./options.ts";
 export type { Exchange, GatewayEntry } from "./recorder.ts";
 export type { Seeded } from "./seed.ts";
@@ -78,12 +78,14 @@ export async function createSandbox(options: SandboxOptions = {}) {
     gatewayLog: recorder.gatewayLog,
     /** Calls to addresses the sandbox does not know. */
     unhandled: recorder.unhandled,
+    /** Attachments that were asked for. */
+    downloads: recorder.downloads,
     /** Tokens the application has revoked. */
     revokedTokens: grants.revokedTokens,
     /** Gateway links open now. */
     connectionCount: () => gateway.connections.size,
     /** Settles with the first truthy value of a predicate, looked at after every message on the wire and every 10 ms besides. */
-    waitFor: <T>(predicate: () => T, ms = 5000) => signal.until(predicate, ms, "the awaited fact", 10),
+    waitFor: <T>(predicate: () => T, ms = 15_000) => signal.until(predicate, ms, "the awaited fact", 10),
     stop,
   };
 }

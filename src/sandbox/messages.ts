@@ -1,5 +1,6 @@
 import { MessageFlags, MessageType } from "discord-api-types/v10";
 import type { APIEmbed } from "discord-api-types/v10";
+import { attachmentPayload } from "./cdn.ts";
 import { checkComponents, presentComponents } from "./components.ts";
 import type { Component } from "./components.ts";
 import { DiscordApiError, invalidForm } from "./errors.ts";
@@ -9,6 +10,9 @@ import { GatewayIntentBits } from "discord-api-types/v10";
 
 /** The changeable parts of a message; absent ones were not named. */
 export type MessageContent = Partial<Pick<Message, "content" | "embeds" | "components" | "flags">>;
+
+/** What a message has besides its content. */
+type Given = Partial<Pick<Message, "author" | "attachments" | "interaction" | "nonce">>;
 
 const sendableFlags =
   MessageFlags.Ephemeral | MessageFlags.SuppressEmbeds | MessageFlags.SuppressNotifications | MessageFlags.IsComponentsV2;
@@ -65,20 +69,16 @@ export function requireSomething(message: MessageContent): void {
     throw new DiscordApiError(400, 50006, "Cannot send an empty message");
 }
 
-/** A new message of the bot; ephemeral ones are not kept in the channel and nobody is told. */
-export function postMessage(
-  world: World,
-  channel: Channel,
-  content: MessageContent,
-  given: Partial<Pick<Message, "interaction" | "nonce">> = {},
-): Message {
+/** A new message, of the bot unless told; ephemeral ones are not kept in the channel and nobody is told. */
+export function postMessage(world: World, channel: Channel, content: MessageContent, given: Given = {}): Message {
   const message: Message = {
     id: world.nextId(),
     channelId: channel.id,
     guildId: channel.guildId,
-    author: world.application.bot,
+    author: given.author ?? world.application.bot,
     content: content.content ?? "",
     embeds: content.embeds ?? [],
+    attachments: given.attachments ?? [],
     components: content.components ?? [],
     flags: content.flags ?? 0,
     createdAt: world.now(),
@@ -119,22 +119,29 @@ function tellMessage(world: World, t: "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MES
   });
 }
 
+/** What others wrote is empty for an application without the message content intent, in answers as well as in events. */
+function isReadable(world: World, { author, guildId }: Message): boolean {
+  const { bot, privilegedIntents } = world.application;
+  return author === bot || guildId === null || (privilegedIntents & GatewayIntentBits.MessageContent) !== 0;
+}
+
 export function messagePayload(world: World, message: Message) {
   const { interaction } = message;
+  const isShown = isReadable(world, message);
   return {
     id: message.id,
     type: interaction?.type === 2 ? MessageType.ChatInputCommand : MessageType.Default,
     channel_id: message.channelId,
     author: userPayload(message.author),
-    content: message.content,
+    content: isShown ? message.content : "",
     timestamp: new Date(message.createdAt).toISOString(),
     edited_timestamp: message.editedAt === null ? null : new Date(message.editedAt).toISOString(),
     tts: false,
     mention_everyone: false,
     mentions: [],
     mention_roles: [],
-    attachments: [],
-    embeds: message.embeds,
+    attachments: isShown ? message.attachments.map((attachment) => attachmentPayload(world, message, attachment)) : [],
+    embeds: isShown ? message.embeds : [],
     components: message.components,
     pinned: false,
     flags: message.flags,

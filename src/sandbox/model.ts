@@ -34,6 +34,17 @@ export type Member = {
 
 export type Ban = { readonly user: User; readonly reason: string | null };
 
+export type Attachment = {
+  readonly id: string;
+  readonly name: string;
+  readonly contentType: string;
+  readonly bytes: Buffer;
+  /** Told instead of the real size. */
+  readonly announcedSize?: number;
+  /** Told instead of the real address. */
+  readonly url?: string;
+};
+
 export type Message = {
   readonly id: string;
   readonly channelId: string;
@@ -41,6 +52,7 @@ export type Message = {
   readonly author: User;
   content: string;
   embeds: APIEmbed[];
+  readonly attachments: readonly Attachment[];
   components: APIMessageTopLevelComponent[];
   flags: number;
   readonly createdAt: number;
@@ -55,6 +67,8 @@ export type Channel = {
   readonly guildId: string | null;
   readonly name: string;
   readonly position: number;
+  /** The roles that do not see it. */
+  readonly hiddenFrom: readonly string[];
   /** The other side of a direct-message channel. */
   readonly recipient: User | null;
   readonly messages: Map<string, Message>;
@@ -104,6 +118,8 @@ export type World = {
   readonly channels: Map<string, Channel>;
   /** Guilds by the codes of the invites that lead to them. */
   readonly invites: Map<string, Guild>;
+  /** Where attachments are served, known once the sandbox listens. */
+  readonly cdn: { origin: string; readonly secret: string };
   /** Tells listeners; guild events are told only while the bot is in that guild. */
   emit(event: WorldEvent): void;
   /** Listens until the returned function is called. */

@@ -1,4 +1,4 @@
-import { ChannelType } from "discord-api-types/v10";
+import { ChannelType, OverwriteType, PermissionFlagsBits } from "discord-api-types/v10";
 import type {
   APIGuildMember,
   APIRole,
@@ -76,7 +76,12 @@ export const channelPayload = (channel: Channel & { guildId: string }) =>
     guild_id: channel.guildId,
     name: channel.name,
     position: channel.position,
-    permission_overwrites: [],
+    permission_overwrites: channel.hiddenFrom.map((id) => ({
+      id,
+      type: OverwriteType.Role as const,
+      allow: "0",
+      deny: PermissionFlagsBits.ViewChannel.toString(),
+    })),
     nsfw: false,
     topic: null,
     parent_id: null,

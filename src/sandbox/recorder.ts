@@ -38,6 +38,7 @@ export function createRecorder(now: () => number, bodies: boolean, signal: Signa
   const exchanges: Exchange[] = [];
   const gatewayLog: GatewayEntry[] = [];
   const unhandled: { method: string; path: string }[] = [];
+  const downloads: { path: string; status: number }[] = [];
 
   function keep<T>(list: T[], entry: T): void {
     list.push(entry);
@@ -50,6 +51,7 @@ export function createRecorder(now: () => number, bodies: boolean, signal: Signa
     exchanges,
     gatewayLog,
     unhandled,
+    downloads,
     exchange(entry: Omit<Exchange, "at">): void {
       keep(exchanges, {
         ...entry,
@@ -59,6 +61,9 @@ export function createRecorder(now: () => number, bodies: boolean, signal: Signa
     },
     gateway(entry: Omit<GatewayEntry, "at">): void {
       keep(gatewayLog, { ...entry, at: now(), ...(!bodies && { d: undefined }) });
+    },
+    download(path: string, status: number): void {
+      keep(downloads, { path, status });
     },
     unhandledRoute(method: string, path: string): void {
       keep(unhandled, { method, path });

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
+import { mountCdn } from "./cdn.ts";
 import { createFaultRules } from "./fault-rules.ts";
 import { createFaults } from "./faults.ts";
 import { createGateway } from "./gateway.ts";
@@ -59,10 +60,12 @@ export async function startServices(options: SandboxOptions) {
     ...authorizeRoutes(world, grants),
   ]);
   rest.get("/.well-known/oauth-authorization-server", (c) => c.json(oauthMetadata(new URL(c.req.url).origin)));
+  mountCdn(rest, { world, faults: rules, recorder, stopped });
   const server = createAdaptorServer({ fetch: rest.fetch }) as Server;
   server.on("upgrade", gateway.accept);
   const listener = await listen(server, options.port ?? 0);
   port = listener.port;
+  world.cdn.origin = `http://127.0.0.1:${port}`;
   return {
     port,
     origin: `http://127.0.0.1:${port}`,

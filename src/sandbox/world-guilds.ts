@@ -56,8 +56,8 @@ export const newMember = (world: World, user: User) => ({
   timeoutUntil: null,
 });
 
-export function addGuildChannel(world: World, guild: Guild, name: string) {
-  const channel = createChannel(world, { guildId: guild.id, name, position: guild.channels.size });
+export function addGuildChannel(world: World, guild: Guild, name: string, hiddenFrom: readonly string[] = []) {
+  const channel = createChannel(world, { guildId: guild.id, name, hiddenFrom, position: guild.channels.size });
   guild.channels.set(channel.id, channel);
   return channel;
 }

@@ -24,6 +24,7 @@ export function createWorld(now: () => number): World {
     guilds,
     channels: new Map(),
     invites: new Map(),
+    cdn: { origin: "", secret: randomBytes(16).toString("hex") },
     application: {
       id,
       name: "Sandbox Application",
@@ -60,12 +61,13 @@ export function createUser(world: World, username: string, options: UserOptions 
 }
 
 /** A channel of a guild, or with `guildId` null the direct-message channel with a user. */
-export function createChannel(world: World, place: { guildId: string | null; name: string; position?: number; recipient?: User }): Channel {
+export function createChannel(world: World, place: Pick<Channel, "guildId" | "name"> & Partial<Channel>): Channel {
   const channel: Channel = {
     id: world.nextId(),
     guildId: place.guildId,
     name: place.name,
     position: place.position ?? 0,
+    hiddenFrom: place.hiddenFrom ?? [],
     recipient: place.recipient ?? null,
     messages: new Map(),
   };

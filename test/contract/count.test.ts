@@ -62,7 +62,53 @@ beforeAll(async () => {
   for (const { id: userId } of [requester, outsider])
     expect((await world.patch(`/permissions/users/${userId}`, grant, { actor: owner })).status).toBe(202);
   Object.assign(places, { discord_user_id: person.id, id, "servers.id": await registerServers(owner) });
+  await openCases(owner);
+  await keepStrikes(person.id);
+  await addEvidence(owner, filed[2]?.body.reference);
 });
+
+/** Two pieces of evidence on a record of each kind. */
+async function addEvidence(actor: User, website_id: string): Promise<void> {
+  const { world } = shared;
+  const subjects = [{ kind: "user", id: freshId() }];
+  places["cases.id"] ??= (await world.post("/cases", { title: "A quarrel", subjects }, { actor })).body.data.id;
+  Object.assign(places, { "workflows.type": "poach", "workflows.website_id": website_id });
+  for (const path of ["/cases/{id}/evidence", "/blacklist/{id}/evidence", "/workflows/{type}/{website_id}/evidence"])
+    for (const note of ["first", "second"]) {
+      const { status, body } = await world.post(place(path), { kind: "text", note }, { actor });
+      expect([path, status, body.code]).toEqual([path, 201, undefined]);
+    }
+}
+
+/** Three cases, the first with two notes of which one was changed; two templates. */
+async function openCases(actor: User): Promise<void> {
+  const { world } = shared;
+  const titles = ["A quarrel", "A brawl", "A hush"];
+  const ids: string[] = [];
+  for (const title of titles) {
+    const about = { title, subjects: [{ kind: "user", id: freshId() }], labels: title === "A hush" ? [] : ["loud"] };
+    ids.push((await world.post("/cases", about, { actor })).body.data.id);
+  }
+  const notes = [];
+  for (const body of ["First", "Second"]) notes.push(await world.post(`/cases/${ids[0] ?? ""}/notes`, { body }, { actor }));
+  const noteId: string = notes[0]?.body.data.id;
+  expect((await world.patch(`/cases/${ids[0] ?? ""}/notes/${noteId}`, { body: "Changed" }, { actor })).status).toBe(200);
+  for (const key of ["quarrel", "brawl"]) expect((await world.put(`/cases/templates/${key}`, {}, { actor })).status).toBe(200);
+  Object.assign(places, { "cases.id": ids[0], "cases.note_id": noteId });
+}
+
+/** Two strikes in the first case, and two suggested requests. */
+async function keepStrikes(userId: string): Promise<void> {
+  const { database, drafts } = shared.world.app;
+  const row = { caseId: places["cases.id"] ?? "", kind: "strike", userId, points: 1, reason: "Insulted two newcomers." };
+  await database.write(systemCall("cli", uuid7()), async (tx) => {
+    await tx.db.caseAction.createMany({ data: [uuid7(), uuid7()].map((id) => ({ ...row, id, at: tx.now })) });
+    for (const type of ["punishment", "poach"] as const) {
+      const subject = { kind: "user", id: userId } as const;
+      await drafts.suggestWithin(tx, { type, payload: {}, subject, cause: "3 points are in force.", openKey: `count:${type}` });
+    }
+  });
+}
 
 /** Three servers, one of them party of two agreements. Answers its id. */
 async function registerServers(actor: User): Promise<string> {
@@ -92,6 +138,23 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/blacklist", "", 3],
   ["/blacklist", "kind=server", 2],
   ["/blacklist/{id}/history", "", 2],
+  ["/blacklist/{id}/evidence", "", 2],
+  ["/cases/{id}/evidence", "", 2],
+  ["/workflows/{type}/{website_id}/evidence", "", 2],
+  ["/blacklist/changes", "", 4],
+  ["/blacklist/changes", "kind=user", 2],
+  ["/cases", "", 3],
+  ["/cases", "label=loud", 2],
+  ["/cases", "label=loud&sort=due_at", 2],
+  ["/cases/{id}/actions", "", 2],
+  ["/users/{discord_user_id}/strikes", "", 2],
+  ["/users/{discord_user_id}/strikes", "in_force=true", 2],
+  ["/workflows/drafts", "", 2],
+  ["/workflows/drafts", "status=all", 2],
+  ["/cases/{id}/notes", "", 2],
+  ["/cases/{id}/notes/{note_id}/history", "", 2],
+  ["/cases/{id}/timeline", "", 6],
+  ["/cases/templates", "", 2],
   ["/servers", "", 3],
   ["/servers", "status=partner", 2],
   ["/servers/{id}/agreements", "", 2],
@@ -107,6 +170,7 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/workflows", "type=punishment&sort=created_at", 2],
   ["/audit", "action=blacklist.create", 3],
   ["/audit", "action_prefix=blacklist.", 4],
+  ["/audit/mine", "action=blacklist.create", 3],
 ];
 
 test("the table knows every list", () => {

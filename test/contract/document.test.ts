@@ -1,5 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
 import type { Schema } from "./document.ts";
 import { document, documentedRoutes, filing, freshExample, freshId } from "./document.ts";
@@ -79,6 +81,8 @@ test("every route, asked as it should be and by all who should not, answers only
   await authorize(world, viewer, { by: owner });
   const record = await world.post("/blacklist", { kind: "user", subject_id: person.id }, { actor: owner });
   await world.post("/blacklist", { kind: "server", subject_id: world.guild.id }, { actor: owner });
+  const ended = await world.post("/blacklist", { kind: "user", subject_id: freshId() }, { actor: owner });
+  await world.delete(`/blacklist/${ended.body.data.id}?reason=A%20mistake`, undefined, { actor: owner });
   const made = await world.post("/workflows/punishment", filing("punishment"), { actor: viewer });
   expect(made.status).toBe(403);
   const request = await world.post("/workflows/poach", filing("poach"), { actor: viewer });
@@ -89,10 +93,47 @@ test("every route, asked as it should be and by all who should not, answers only
   const link = { user_id: person.id, confidence: "probable", kind: "declared_alt", basis };
   const linked = await world.post(`/users/${viewer.id}/links`, link, { actor: owner });
   const { body: key } = await world.post("/keys", { name: "toured", scopes: ["staff.read"] }, { actor: owner });
+  const form = `--XX\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nseen\r\n--XX--\r\n`;
+  const multipart = { "content-type": "multipart/form-data; boundary=XX" };
+  const evidence = await world.post(`/blacklist/${record.body.data.id}/evidence`, form, { actor: owner, headers: multipart });
+  const openCase = async (): Promise<string> => {
+    const about = { title: "A quarrel", subjects: [{ kind: "user", id: freshId() }] };
+    return (await world.post("/cases", about, { actor: owner })).body.data.id;
+  };
+  const [, mainCase, linkedCase, endedCase, binnedCase] = [
+    await openCase(),
+    await openCase(),
+    await openCase(),
+    await openCase(),
+    await openCase(),
+  ];
+  const caseNote = await world.post(`/cases/${mainCase}/notes`, { body: "Looked at it." }, { actor: owner });
+  const toMain = { rel: "spawned", reference: "CASE-000002" };
+  const caseLink = await world.post(`/cases/${linkedCase}/links`, toMain, { actor: owner });
+  await world.post(`/cases/${endedCase}/close`, { outcome: "resolved" }, { actor: owner });
+  await world.delete(`/cases/${binnedCase}`, { reason: "Opened by mistake." }, { actor: owner });
+  await world.put("/cases/templates/viewer", { title: "A report" }, { actor: owner });
+  const strike = { kind: "strike", reason: "Insulted two newcomers." };
+  const action = await world.post(`/cases/${mainCase}/actions`, strike, { actor: owner });
+  const suggest = async (userId: string): Promise<string> => {
+    const { database, drafts } = world.app;
+    const payload = { user_id: userId, action: "probation", reason: "3 points are in force." };
+    const suggestion = { type: "punishment", payload, subject: { kind: "user", id: userId }, cause: "3 points.", openKey: userId } as const;
+    return (await database.write(systemCall("job", uuid7()), (tx) => drafts.suggestWithin(tx, suggestion)))?.id ?? "";
+  };
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */
   const ids = Object.entries({
     "/blacklist": record.body.data.id,
+    "/blacklist/{id}/purge": ended.body.data.id,
     "/keys": key.data.id,
+    "/cases": mainCase,
+    "/cases/{id}/links": linkedCase,
+    "/cases/{id}/close": await openCase(),
+    "/cases/{id}/reopen": endedCase,
+    "/cases/{id}/restore": binnedCase,
+    "/evidence": evidence.body.data.id,
+    "/workflows/drafts": await suggest(freshId()),
+    "/workflows/drafts/{id}/file": await suggest(freshId()),
     "/servers": (await world.post("/servers", { id: freshId() }, { actor: owner })).body.data.id,
     "/confirmations": await hold("staff.suspend"),
     "/confirmations/{id}/decline": await hold("blacklist.create"),
@@ -104,11 +145,16 @@ test("every route, asked as it should be and by all who should not, answers only
     code: "rate_limited",
     type: "poach",
     website_id: request.body.id,
+    position: "0",
     link_id: linked.body.data.id,
+    note_id: caseNote.body.data.id,
+    action_id: action.body.data.id,
     match_id: (await world.get(`/users/${viewer.id}/matches?kind=server_blacklist`, { actor: owner })).body.data[0].id,
   };
   const none = {
     link_id: "none",
+    note_id: "none",
+    action_id: "none",
     match_id: "none",
     discord_user_id: "1",
     key: "none",
@@ -120,7 +166,7 @@ test("every route, asked as it should be and by all who should not, answers only
   };
   const fill = (path: string, values: Record<string, string>) =>
     path.replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
-      whole === "{id}" && path.startsWith("/workflows") ? (values["website_id"] ?? "") : (values[name] ?? idOf(path)),
+      whole === "{id}" && path.startsWith("/workflows/{type}") ? (values["website_id"] ?? "") : (values[name] ?? idOf(path)),
     );
   const idOf = (path: string): string => ids.find(([start]) => path.startsWith(start))?.[1] ?? "";
   const limited = await world.makeKey(["staff.read"]);
@@ -137,7 +183,11 @@ test("every route, asked as it should be and by all who should not, answers only
       return answer;
     };
     // Present staff are not redacted.
-    const about = route.operation.operationId === "redactUser" ? { ...real, discord_user_id: person.id } : real;
+    const others: Record<string, Record<string, string>> = {
+      redactUser: { discord_user_id: person.id },
+      deleteCaseLink: { link_id: caseLink.body.data.id },
+    };
+    const about = { ...real, ...others[route.operation.operationId] };
     for (const caller of callers) await ask(fill(route.path, about), caller);
     await ask(fill(route.path, none), { actor: other });
     await ask(`${fill(route.path, real)}?nonsense=1&limit=0`, { actor: other });
@@ -157,7 +207,7 @@ test("every route, asked as it should be and by all who should not, answers only
     "repairCallsigns",
     "syncRosterMember",
   ]);
-});
+}, 120_000);
 
 describe("the judge of all these tests", () => {
   const judge = createJudge(document);

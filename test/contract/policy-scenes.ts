@@ -100,6 +100,7 @@ export function scenesOf(ground: Ground): Scene[] {
     read("AuthorizationStatus", "/users/{discord_user_id}/authorization", `/users/${rogue.id}/authorization`),
     read("BlacklistRecord", "/blacklist/{id}", "/blacklist/BL-000001"),
     read("BlacklistRecord", "/blacklist", `/blacklist?subject=${quarry}`, first),
+    read("BlacklistRecord", "/blacklist/changes", "/blacklist/changes?kind=server", (body) => body.data[0].record),
     read("BlacklistRecord", "/blacklist/{id}/history", "/blacklist/BL-000001/history", (body) => body.data[0].record),
     {
       resource: "CheckedRecord",

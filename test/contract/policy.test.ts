@@ -7,6 +7,7 @@ import { shareWorld } from "./world.ts";
 interface GuardedOperation extends Operation {
   summary: string;
   security?: object[];
+  "x-also-permission"?: string;
   "x-own-data-of"?: string;
 }
 
@@ -15,9 +16,16 @@ const refresh = "docs/permissions.md is behind the code: npx tsx scripts/policy.
 
 test("the page of the policy names exactly the routes there are, with what they ask for", () => {
   const documented = documentedRoutes.map((route) => {
-    const { "x-permission": permission = null, "x-own-data-of": own = null, security, summary } = route.operation as GuardedOperation;
+    const operation = route.operation as GuardedOperation;
+    const {
+      "x-permission": permission = null,
+      "x-also-permission": also = null,
+      "x-own-data-of": own = null,
+      security,
+      summary,
+    } = operation;
     const readsKey = security?.length !== 0;
-    return { method: route.method, path: route.path, permission, readsKey, own, needsActor: needsActor(route), summary };
+    return { method: route.method, path: route.path, permission, also, readsKey, own, needsActor: needsActor(route), summary };
   });
   const byRoute = (a: { method: string; path: string }, b: { method: string; path: string }): number =>
     `${a.path} ${a.method}` < `${b.path} ${b.method}` ? -1 : 1;

@@ -6,6 +6,8 @@ export interface PolicyRoute {
   path: string;
   /** With its parameters in braces; null where anybody may ask. */
   permission: string | null;
+  /** A second permission that is needed besides. */
+  also: string | null;
   /** Whether a public route looks at a key that is sent. */
   readsKey: boolean;
   /** The parameter of the person whose own data it is. */
@@ -52,6 +54,7 @@ export const policyRoutes: readonly PolicyRoute[] = tableUnder("Routes").map(
       method,
       path,
       permission: codesIn(permission)[0] ?? null,
+      also: codesIn(permission)[1] ?? null,
       readsKey: !permission.startsWith("public") || permission.endsWith("key optional"),
       own: codesIn(own)[0] ?? null,
       needsActor: actor !== none,
@@ -103,7 +106,12 @@ export function isHeldBy({ isStaff, level, isSuspended }: NonNullable<Caller["ac
 }
 
 /** Rules 1 to 8 of the page. @param permission of the route, with the value of the path filled in */
-export function outcomeOf(route: PolicyRoute, permission: string | null, { key, actor }: Caller, isOwn: boolean): string {
+export function outcomeOf(route: PolicyRoute, permission: string | null, caller: Caller, isOwn: boolean): string {
+  const first = outcomeFor(route, permission, caller, isOwn);
+  return first === "allowed" && route.also !== null ? outcomeFor(route, route.also, caller, isOwn) : first;
+}
+
+function outcomeFor(route: PolicyRoute, permission: string | null, { key, actor }: Caller, isOwn: boolean): string {
   const denied = (required: string, missing: string): string => `403 permission_denied ${required} missing in ${missing}`;
   if (!route.readsKey) return "allowed";
   if (key === null) return permission === null ? "allowed" : "401 invalid_credentials";

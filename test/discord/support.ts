@@ -104,7 +104,7 @@ export function tracking(guild: Pick<GuildHandle, "id">, roles: readonly Role[],
 }
 
 /** Settles with the first truthy value. */
-export async function until<T>(read: () => T | Promise<T>, ms = 5000): Promise<T> {
+export async function until<T>(read: () => T | Promise<T>, ms = 15_000): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {
     const value = await read();

@@ -22,12 +22,11 @@ async function createGround() {
     write: (given, work) => database.write(given, (tx) => work(watch(tx, waits))),
   };
   const none = { added: 0, changed: 0, removed: 0 };
-  const matches = {
-    applyRecord: () => {
-      waits.push("matches");
-      return Promise.resolve(none);
-    },
+  const compare = () => {
+    waits.push("matches");
+    return Promise.resolve(none);
   };
+  const matches = { applyRecord: compare, applyRecords: compare };
   const records = createBlacklistRecords({
     audit: { record: () => undefined } as never,
     events: { emit: () => undefined },

@@ -4,7 +4,8 @@ import type { Database, Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createGrantsService } from "../../src/features/authorization/grants.service.ts";
 import { createIntelligence } from "../../src/features/intelligence/intelligence.service.ts";
-import type { MatchChanges } from "../../src/features/intelligence/match-record.ts";
+import type { MatchChanges, MatchRecord } from "../../src/features/intelligence/match-record.ts";
+import { sumOf } from "../../src/features/intelligence/match-record.ts";
 import { recordOf } from "../../src/features/intelligence/matches.store.ts";
 import type { Standing } from "../../src/features/permissions/standing.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -49,6 +50,14 @@ type Step =
 
 const person = fc.constantFrom(...people);
 const place = fc.constantFrom(...places);
+const recordStep = fc.record({
+  do: fc.constant("record" as const),
+  n: fc.integer({ min: 0, max: 7 }),
+  status: fc.constantFrom("active", "active", "active", "revoked"),
+  severity: fc.constantFrom("low", "high"),
+  exempt: fc.subarray(people, { maxLength: 1 }),
+  alts: fc.constantFrom("none", "confirmed", "probable"),
+});
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant("list" as const),
@@ -56,14 +65,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     held: fc.subarray(places),
     relation: fc.constantFrom("owner" as const, "manager" as const, "member" as const),
   }),
-  fc.record({
-    do: fc.constant("record" as const),
-    n: fc.integer({ min: 0, max: 7 }),
-    status: fc.constantFrom("active", "active", "active", "revoked"),
-    severity: fc.constantFrom("low", "high"),
-    exempt: fc.subarray(people, { maxLength: 1 }),
-    alts: fc.constantFrom("none", "confirmed", "probable"),
-  }),
+  recordStep,
   fc.record({
     do: fc.constant("link" as const),
     pair: fc.uniqueArray(person, { minLength: 2, maxLength: 2 }).map((two) => two.toSorted()),
@@ -136,6 +138,57 @@ test("after any changes of records, lists, links, servers and agreements, compar
     { numRuns: 30 },
   );
 }, 120_000);
+
+/** Records that concern somebody only in a roundabout way: through a linked account, and through a further id of a server. */
+const roundabout: Step[] = [
+  { ...holding, person: u2, held: [s1] },
+  { ...linking, pair: [u1, u2], confidence: "confirmed" },
+  { do: "alias", place: s2, of: s1, isOn: true },
+];
+const several = fc
+  .uniqueArray(recordStep, { maxLength: 6, selector: ({ n }) => n })
+  .map((some) => [{ ...counting, n: 4 }, { ...counting, n: 1 }, ...some.filter(({ n }) => n !== 4 && n !== 1)]);
+
+test("many records compared at once make the matches that they make one after the other", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 8 }), several, async (more, records) => {
+      const { database, drop } = await createTestDatabase();
+      try {
+        const { matches, ...rooms } = createRooms(database);
+        for (const one of [...roundabout, ...more]) await database.write(call, (tx) => take(tx, { ...rooms, matches }, one));
+        const alone = await tryOut(database, records, async (tx, rows) => {
+          const changes: MatchChanges[] = [];
+          for (const row of rows) changes.push(await matches.applyRecord(tx, row));
+          return sumOf(changes);
+        });
+        const together = await tryOut(database, records, (tx, rows) => matches.applyRecords(tx, rows));
+        expect(together).toEqual(alone);
+      } finally {
+        await drop();
+      }
+    }),
+    { numRuns: 12 },
+  );
+}, 120_000);
+
+type Apply = (tx: Tx, records: readonly MatchRecord[]) => Promise<MatchChanges>;
+
+/** What comparing some records does; it is taken back, so that it can be done in another way. */
+async function tryOut(database: Database, records: readonly Extract<Step, { do: "record" }>[], apply: Apply) {
+  const tried: { changes?: MatchChanges; rows?: object[] } = {};
+  const write = database.write(call, async (tx) => {
+    const rows = [];
+    for (const one of records) rows.push(recordOf(await storeRecord(tx, one)));
+    tried.changes = await apply(tx, rows);
+    const found = await tx.db.match.findMany({ orderBy: [{ userId: "asc" }, { kind: "asc" }, { recordReference: "asc" }] });
+    tried.rows = found.map(({ id: _, recordId: _record, firstSeenAt: _first, lastSeenAt: _last, closedAt, ...row }) => {
+      return { ...row, isClosed: closedAt !== null };
+    });
+    throw new Error("only tried");
+  });
+  await expect(write).rejects.toThrow("only tried");
+  return tried;
+}
 
 async function take(tx: Tx, { servers, matches }: Rooms, one: Step): Promise<MatchChanges[]> {
   switch (one.do) {

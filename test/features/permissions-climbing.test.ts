@@ -287,7 +287,7 @@ async function rowsOf({ app }: World): Promise<string> {
     read.userPermission.findMany({ orderBy: { id: "asc" } }),
     read.userPermissionSet.findMany({ orderBy: { userId: "asc" } }),
     read.owner.findMany(),
-    read.auditEntry.count(),
+    read.auditEntry.count({ where: { outcome: "ok" } }),
     read.outboxEvent.count(),
   ]);
   return JSON.stringify(all);

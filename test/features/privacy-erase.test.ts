@@ -74,7 +74,7 @@ describe("a person who deletes what they shared", () => {
       names: 0,
     });
     expect(view.deleted.audit_details).toBe(details.length);
-    expect(view.kept.join(" ")).toMatch(/Blacklist records, requests and the decisions/);
+    expect(view.kept.join(" ")).toMatch(/Blacklist records, cases, requests and the decisions/);
 
     const kept = { ...keptAlways, ...keptByDeletion };
     expect((await tablesWith(world, person.id)).filter((table) => !(table in kept))).toEqual([]);

@@ -121,6 +121,7 @@ describe("the export of a person", () => {
       linked_accounts: none,
       requests: none,
       blacklist: none,
+      cases: none,
       staff: null,
       memberships: none,
       reads: none,

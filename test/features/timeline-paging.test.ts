@@ -113,6 +113,7 @@ const timeline = () =>
     cursors: createCursors(Buffer.alloc(32)),
     clock: systemClock,
     hiddenRequests: () => Promise.resolve([]),
+    visibleCases: () => Promise.resolve({}),
   });
 
 /** Page by page to the end; `between` happens after each page. */

@@ -1,7 +1,7 @@
 import { createLinkRecords } from "../../src/features/links/links.records.ts";
 import { createWithin } from "../../src/features/links/links.within.ts";
 import type { Standing } from "../../src/features/permissions/standing.ts";
-import { createNeighbours } from "../support/rooms.ts";
+import { createJournals, createNeighbours } from "../support/rooms.ts";
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
@@ -26,6 +26,9 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createKeyring } from "../../src/kernel/secrets.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
+import { openDatabase } from "../../src/database/database.ts";
+import type { TestDatabase } from "../support/database.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 export interface Answer {
@@ -51,13 +54,25 @@ export function freshId(): string {
   return lastId.toString();
 }
 
+export interface GroundOptions {
+  filing?: { perHour: number; openPerSubject: number };
+  referencePrefix?: string;
+  /** The database of another ground, as a second instance of the service has it. */
+  url?: string;
+}
+
+async function openShared(url: string, clock: Clock): Promise<TestDatabase> {
+  const database = await openDatabase({ url, clock, synchronous: "normal" });
+  return { url, database, drop: () => database.close() };
+}
+
 export type Ground = Awaited<ReturnType<typeof createGround>>;
 
 /** The rooms of records and requests on a fresh database behind their real doors; only who somebody is comes from the test. */
-export async function createGround(options: { filing?: { perHour: number; openPerSubject: number }; referencePrefix?: string } = {}) {
+export async function createGround({ url: shared, ...options }: GroundOptions = {}) {
   const time = { offset: 0 };
   const clock = { now: () => new Date(Date.now() + time.offset) };
-  const { database, drop } = await createTestDatabase({ clock });
+  const { url, database, drop } = shared === undefined ? await createTestDatabase({ clock }) : await openShared(shared, clock);
   const logger = pino({ level: "silent" });
   const people = new Map<string, Actor>();
   const standing = { of: (userId: string) => people.get(userId) ?? stranger(userId), noteRecord: () => undefined };
@@ -80,7 +95,18 @@ export async function createGround(options: { filing?: { perHour: number; openPe
     clock,
     isStaff: (id) => standing.of(id).isStaff,
   });
-  const blacklist = createBlacklistService({ ...neighbours, database, audit, matches, standing, cursors, clock, serversKey });
+  const { confirmations } = createJournals({ database, audit, standing: { ...standing, actorOf: standing.of } as never, cursors, clock });
+  const blacklist = createBlacklistService({
+    ...neighbours,
+    database,
+    audit,
+    confirmations,
+    matches,
+    standing,
+    cursors,
+    clock,
+    serversKey,
+  });
   const workflows = createWorkflowsService({
     database,
     audit,
@@ -146,6 +172,7 @@ export async function createGround(options: { filing?: { perHour: number; openPe
   }
 
   return {
+    url,
     database,
     audit,
     blacklist,

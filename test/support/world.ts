@@ -133,7 +133,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await textOf(response);
-    const isJson = response.headers.get("content-type")?.includes("json") === true;
+    const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "");
     const answer = { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
     options.onAnswer?.({ method, path }, answer);
     return answer;

@@ -1,37 +1,46 @@
 import type { Tx } from "../../database/database.ts";
+import { addPosition } from "./audit.ranges.ts";
+import type { Ranges } from "./audit.ranges.ts";
 
-/** Whose details go: those of entries about one person. */
-export interface ErasedEntries {
-  subjectUserId: string;
+/** Whose details go: those of entries about one person or about one record, which is named as entries name their target. */
+export type ErasedEntries = ({ subjectUserId: string; targetId?: never } | { targetId: string; subjectUserId?: never }) & {
   /** Only entries whose action begins so. */
   actionPrefix?: string;
   /** Only entries that are not younger. */
   before?: Date;
-}
+};
 
 export interface ErasedDetails {
   /** How many entries lost their details. */
   count: number;
   /** Their positions in the chain: first and last of each run. */
-  ranges: [number, number][];
+  ranges: Ranges;
 }
 
 const slice = 500;
 
 /** Delete reason, before and after of entries, and the salts that bind them; the entries stay, and the chain with them. */
-export async function eraseDetails(tx: Tx, { subjectUserId, actionPrefix, before }: ErasedEntries): Promise<ErasedDetails> {
+export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPrefix, before }: ErasedEntries): Promise<ErasedDetails> {
   const entries = await tx.db.auditEntry.findMany({
     where: {
-      subjectUserId,
+      ...(subjectUserId === undefined ? { targetId } : { subjectUserId }),
       ...(actionPrefix !== undefined && { action: { startsWith: actionPrefix } }),
       ...(before !== undefined && { at: { lte: before } }),
     },
     select: { seq: true },
     orderBy: { seq: "asc" },
   });
+  return eraseDetailsAt(
+    tx,
+    entries.map(({ seq }) => seq),
+  );
+}
+
+/** Delete the details at some positions of the chain, which rise. */
+export async function eraseDetailsAt(tx: Tx, seqs: readonly number[]): Promise<ErasedDetails> {
   const erased: number[] = [];
-  for (let from = 0; from < entries.length; from += slice) {
-    const where = { seq: { in: entries.slice(from, from + slice).map(({ seq }) => seq) } };
+  for (let from = 0; from < seqs.length; from += slice) {
+    const where = { seq: { in: seqs.slice(from, from + slice) } };
     const there = await tx.db.auditPayload.findMany({ where, select: { seq: true }, orderBy: { seq: "asc" } });
     await tx.db.auditPayload.deleteMany({ where });
     erased.push(...there.map(({ seq }) => seq));
@@ -39,12 +48,8 @@ export async function eraseDetails(tx: Tx, { subjectUserId, actionPrefix, before
   return { count: erased.length, ranges: rangesOf(erased) };
 }
 
-function rangesOf(seqs: readonly number[]): [number, number][] {
-  const ranges: [number, number][] = [];
-  for (const seq of seqs) {
-    const last = ranges.at(-1);
-    if (last !== undefined && last[1] === seq - 1) last[1] = seq;
-    else ranges.push([seq, seq]);
-  }
+function rangesOf(seqs: readonly number[]): Ranges {
+  const ranges: Ranges = [];
+  for (const seq of seqs) addPosition(ranges, seq);
   return ranges;
 }

@@ -1,18 +1,26 @@
 import { randomBytes } from "node:crypto";
 import type { Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import { callerOf } from "../../kernel/denied.ts";
+import type { AuditedCaller } from "../../kernel/denied.ts";
+import type { Head } from "./audit.checkpoints.ts";
 import { cleanText, commitment, entryHash, genesis, storable } from "./audit.chain.ts";
 import type { AuditInput } from "./audit.service.ts";
 
 const insertedAtOnce = 500;
 
+/** An entry on its way into the chain. Refused attempts are written later, by somebody else than who made them. */
+export type QueuedEntry = AuditInput & { outcome?: "denied"; caller?: AuditedCaller };
+
 /**
  * Collects the entries of a transaction and chains them right before its commit: one read of the chain's head, then the inserts,
  * so that the lock on the head is held as short as can be.
+ * @param onHead told the new head of the chain after the commit
  */
-export function createRecorder(): (tx: Tx, entry: AuditInput) => void {
-  const queues = new WeakMap<Tx, AuditInput[]>();
+export function createRecorder(onHead: (head: Head) => void = () => undefined): (tx: Tx, entry: QueuedEntry) => void {
+  const queues = new WeakMap<Tx, QueuedEntry[]>();
   return (tx, entry) => {
     const queue = queues.get(tx);
     if (queue !== undefined) {
@@ -23,12 +31,13 @@ export function createRecorder(): (tx: Tx, entry: AuditInput) => void {
     queues.set(tx, fresh);
     tx.beforeCommit(async () => {
       queues.delete(tx);
-      await append(tx, fresh);
+      const head = await append(tx, fresh);
+      tx.afterCommit(() => onHead(head));
     });
   };
 }
 
-async function append(tx: Tx, inputs: readonly AuditInput[]): Promise<void> {
+async function append(tx: Tx, inputs: readonly QueuedEntry[]): Promise<Head> {
   await tx.lock("audit");
   const head = await tx.db.auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true, hash: true } });
   let { seq, hash } = head ?? { seq: 0, hash: genesis };
@@ -44,27 +53,29 @@ async function append(tx: Tx, inputs: readonly AuditInput[]): Promise<void> {
     payloads.push({ seq, salt, payload });
   }
   for (let from = 0; from < entries.length; from += insertedAtOnce) {
-    await tx.db.auditEntry.createMany({ data: entries.slice(from, from + insertedAtOnce) });
-    await tx.db.auditPayload.createMany({ data: payloads.slice(from, from + insertedAtOnce) });
+    await insertRows(tx, "audit_entries", entries.slice(from, from + insertedAtOnce));
+    await insertRows(tx, "audit_payloads", payloads.slice(from, from + insertedAtOnce));
   }
+  return { seq, hash };
 }
 
-function columns(tx: Tx, input: AuditInput): Omit<AuditEntry, "seq" | "payloadCommitment" | "prevHash" | "hash"> {
-  const { call, now } = tx;
+function columns(tx: Tx, input: QueuedEntry): Omit<AuditEntry, "seq" | "payloadCommitment" | "prevHash" | "hash"> {
+  const { now } = tx;
+  const caller = input.caller ?? callerOf(tx.call);
   return {
     id: uuid7(now.getTime()),
     at: now,
     action: input.action,
-    outcome: "ok",
-    actorId: call.actor?.id ?? null,
-    clientId: call.client?.id ?? null,
-    via: call.via,
+    outcome: input.outcome ?? "ok",
+    actorId: caller.actorId,
+    clientId: caller.clientId,
+    via: caller.via,
     targetKind: input.target?.kind ?? null,
     targetId: input.target === undefined ? null : cleanText(input.target.id),
     targetReference: input.target?.reference ?? null,
     subjectUserId: input.subjectUserId ?? null,
     guildId: input.guildId ?? null,
-    requestId: call.requestId,
+    requestId: caller.requestId,
     permissionUsed: input.permission ?? null,
     breakGlass: input.breakGlass ?? false,
     erased: input.erased === undefined ? null : JSON.stringify(input.erased),

@@ -1,15 +1,26 @@
-import type { Database, Tx } from "../../database/database.ts";
+import { Readable } from "node:stream";
+import type { Database, Logger, Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
+import { can, requirePermission, systemCall } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import type { NoteDenied } from "../../kernel/denied.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import type { Checkpoints } from "./audit.checkpoints.ts";
+import { createDenied } from "./audit.denied.ts";
+import { deniedEntries } from "./audit.denied-entries.ts";
 import type { ErasedEntries } from "./audit.erase.ts";
 import { eraseDetails } from "./audit.erase.ts";
-import { presentAuditEntry } from "./audit.policy.ts";
+import { exportLines } from "./audit.export.ts";
+import { createAuditReader } from "./audit.read.ts";
 import { createRecorder } from "./audit.record.ts";
-import type { AuditVerification, AuditView } from "./audit.schema.ts";
-import { ListAuditQuery } from "./audit.schema.ts";
-import { verifyChain } from "./audit.verify.ts";
+import { retainDetails } from "./audit.retain.ts";
+import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
+import { ExportAuditQuery, ListAuditQuery, ListOwnAuditQuery, VerifyAuditQuery } from "./audit.schema.ts";
+import { createVerification } from "./audit.verification.ts";
+import { endOf, oldestFirst } from "./audit.walk.ts";
 
 /** One thing that happened, as the verb that did it tells it. Actor, client, door and request come from `tx.call`. */
 export interface AuditInput {
@@ -34,8 +45,8 @@ export interface AuditService {
   /** Queue an entry that is chained and inserted before the commit of this transaction; nothing survives a rollback. */
   record(tx: Tx, entry: AuditInput): void;
   /**
-   * Delete the details of entries about a person and record that as an entry of its own: `after` says how many, and where in the
-   * chain. The entries themselves are never deleted.
+   * Delete the details of entries about a person or a record and record that as an entry of its own: `after` says how many, and
+   * where in the chain. The entries themselves are never deleted.
    * @returns how many lost their details
    */
   erase(tx: Tx, where: ErasedEntries, entry: Omit<AuditInput, "after"> & { after?: object }): Promise<number>;
@@ -44,16 +55,62 @@ export interface AuditService {
    * @param source answers the ids of those targets
    */
   withhold(source: (call: Call) => Promise<readonly string[]>): void;
-  /** Entries the caller may know of, newest first. @throws ProblemError permission_denied, invalid_cursor */
+  /** Remember an attempt that was refused; it becomes an entry within seconds. */
+  noteDenied: NoteDenied;
+  /** Write the attempts that are due. */
+  flushDenied(): Promise<void>;
+  /** Entries the caller may know of, newest first. @throws ProblemError permission_denied, invalid_cursor, validation_failed */
   list(call: Call, query: ListAuditQuery): Promise<Page<AuditView>>;
-  /** Walk the whole chain. @throws ProblemError permission_denied */
-  verify(call: Call): Promise<AuditVerification>;
+  /** What the acting user did, or what a key did that acts for nobody. @throws ProblemError permission_denied, invalid_cursor, validation_failed */
+  listOwn(call: Call, query: ListOwnAuditQuery): Promise<Page<AuditView>>;
+  /** Walk the chain, or a part of it. @throws ProblemError permission_denied */
+  verify(call: Call, query?: VerifyAuditQuery): Promise<AuditVerification>;
+  /** The youngest signed position of the chain, and the key it is proved with. @throws ProblemError permission_denied, unsupported_operation */
+  checkpoint(call: Call): Promise<CheckpointView>;
+  /** Sign the head of the chain now, if it is new. @throws ProblemError permission_denied, unsupported_operation; Error of the file */
+  signHead(call: Call): Promise<CheckpointView>;
+  /** Entries the caller may know of as lines of NDJSON, oldest first. @throws ProblemError permission_denied, validation_failed */
+  export(call: Call, query: ExportAuditQuery): Promise<Readable>;
+  /** Erase details past their time, and sign what has waited long enough. @returns of how many entries the details went */
+  sweep(call: Call): Promise<number>;
+  /** Why the head of the chain is not signed as it should be, in words for the operator. */
+  state(): { reason?: string };
+  /** Write what waits, and sign the head of the chain. */
+  close(): Promise<void>;
 }
 
-export function createAuditService({ database, cursors }: { database: Database; cursors: Cursors }): AuditService {
+export interface AuditDeps {
+  database: Database;
+  cursors: Cursors;
+  clock?: Clock;
+  logger?: Logger;
+  /** How long details are kept, in days; 0, as unless told: for good. */
+  detailsDays?: number;
+  /** Positions signed outside the database; none are kept without. */
+  checkpoints?: { keeper: Checkpoints; path: string };
+  /** The id of this installation. */
+  origin?: () => Promise<string>;
+}
+
+export function createAuditService(deps: AuditDeps): AuditService {
+  const { database, cursors, clock = systemClock, logger, detailsDays = 0, checkpoints, origin = () => Promise.resolve("") } = deps;
+  const keeper = checkpoints?.keeper;
   const sources: ((call: Call) => Promise<readonly string[]>)[] = [];
   const hiddenFrom = async (call: Call): Promise<string[]> => (await Promise.all(sources.map((source) => source(call)))).flat();
-  const record = createRecorder();
+  const record = createRecorder(keeper?.note);
+  const reader = createAuditReader({ db: database.read, cursors, hiddenFrom });
+  const verifyLive = createVerification({
+    database,
+    ...(checkpoints !== undefined && { checkpoints: { path: checkpoints.path, key: checkpoints.keeper.key, origin } }),
+  });
+  const denied = createDenied({
+    clock,
+    write: (attempts, overflow) =>
+      database.write(systemCall("job", uuid7()), async (tx) => {
+        for (const entry of await deniedEntries(tx, attempts, overflow)) record(tx, entry);
+      }),
+    onFailure: (error) => logger?.warn({ err: error }, "refused attempts could not be written to the audit; it is tried again"),
+  });
 
   return {
     record,
@@ -68,63 +125,73 @@ export function createAuditService({ database, cursors }: { database: Database; 
       sources.push(source);
     },
 
+    noteDenied: denied.note,
+    flushDenied: denied.flush,
+
     async list(call, query) {
       requirePermission(call, "audit.read");
       const { limit, cursor, count, ...filters } = ListAuditQuery.parse(query);
-      const before = cursor === undefined ? undefined : Number(cursors.decode("audit", filters, cursor)[0]);
-      const where = { AND: [conditions(filters), notAbout(await hiddenFrom(call))] };
-      const rows = await database.read.auditEntry.findMany({
-        where: { AND: [where, before === undefined ? {} : { seq: { lt: before } }] },
-        orderBy: { seq: "desc" },
-        take: limit + 1,
-      });
-      const payloads = await database.read.auditPayload.findMany({ where: { seq: { in: rows.map((row) => row.seq) } } });
-      const details = new Map(payloads.map((payload) => [payload.seq, payload]));
-      const page = toPage(
-        rows,
-        limit,
-        (row) => presentAuditEntry(call, row, details.get(row.seq)),
-        (last) => cursors.encode("audit", filters, [last.seq, last.id]),
-      );
-      return withTotal(page, { count }, () => database.read.auditEntry.count({ where }));
+      return reader.page(call, "audit", await reader.searchOf(call, filters), { limit, cursor, count });
     },
 
-    async verify(call) {
+    async listOwn(call, query) {
+      requirePermission(call, "audit.read_own");
+      const { limit, cursor, count, ...filters } = ListOwnAuditQuery.parse(query);
+      const own = call.actor === null ? { actorId: null, clientId: call.client?.id ?? "" } : { actorId: call.actor.id };
+      const list = `audit.own:${JSON.stringify(own)}`;
+      return reader.page(call, list, await reader.searchOf(call, filters, own), { limit, cursor, count });
+    },
+
+    async verify(call, query = {}) {
       requirePermission(call, "audit.read");
-      return verifyChain(database.read);
+      return verifyLive(VerifyAuditQuery.parse(query));
+    },
+
+    async checkpoint(call) {
+      requirePermission(call, "audit.read");
+      return presentCheckpoint(required(keeper));
+    },
+
+    async signHead(call) {
+      requirePermission(call, "system.act");
+      await required(keeper).write();
+      return presentCheckpoint(required(keeper));
+    },
+
+    async export(call, query) {
+      requirePermission(call, "audit.export");
+      const filters = ExportAuditQuery.parse(query);
+      const { isWhole, ...search } = await reader.searchOf(call, filters);
+      const seesDetails = can(call, "audit.read");
+      const complete = isWhole && seesDetails;
+      await database.write(call, async (tx) =>
+        record(tx, { action: "audit.export", after: { filters, complete }, permission: "audit.export" }),
+      );
+      const to = (await endOf(database.read)) - 1;
+      const head = { v: 1 as const, origin: await origin(), made_at: clock.now().toISOString(), filters, complete };
+      return Readable.from(exportLines(head, oldestFirst(database.read, search, to), seesDetails), { objectMode: false });
+    },
+
+    async sweep(call) {
+      await keeper?.sweep();
+      return retainDetails({ database, clock, record, days: detailsDays }, call);
+    },
+
+    state: () => keeper?.state() ?? {},
+
+    async close() {
+      await denied.close();
+      await keeper?.close();
     },
   };
 }
 
-/** Entries without a target are about nobody's record. */
-function notAbout(targetIds: readonly string[]) {
-  return targetIds.length === 0 ? {} : { OR: [{ targetId: null }, { NOT: { targetId: { in: [...targetIds] } } }] };
+async function presentCheckpoint({ key, latest }: Checkpoints): Promise<CheckpointView> {
+  return { checkpoint: (await latest()) ?? null, key: { id: key.id, public_key: key.publicKey } };
 }
 
-function conditions(filters: Omit<ReturnType<typeof ListAuditQuery.parse>, "limit" | "cursor" | "count">) {
-  const { actor, action, action_prefix: prefix, target, subject, client, via, outcome, from, to } = filters;
-  return {
-    ...(actor !== undefined && { actorId: actor }),
-    ...((action !== undefined || prefix !== undefined) && {
-      action: {
-        ...(action !== undefined && { in: action.split(",").map((name) => name.trim()) }),
-        ...(prefix !== undefined && { startsWith: prefix }),
-      },
-    }),
-    ...(target !== undefined && targetConditions(target)),
-    ...(subject !== undefined && { subjectUserId: subject }),
-    ...(client !== undefined && { clientId: client }),
-    ...(via !== undefined && { via }),
-    ...(outcome !== undefined && { outcome }),
-    ...((from !== undefined || to !== undefined) && {
-      at: { ...(from !== undefined && { gte: new Date(from) }), ...(to !== undefined && { lt: new Date(to) }) },
-    }),
-  };
-}
-
-/** `kind:id` names a kind; anything else is an id or a reference. Some ids hold a colon themselves. */
-function targetConditions(target: string) {
-  const colon = target.indexOf(":");
-  const named = colon > 0 ? [{ targetKind: target.slice(0, colon), targetId: target.slice(colon + 1) }] : [];
-  return { OR: [...named, { targetId: target }, { targetReference: target.toUpperCase() }] };
+/** @throws ProblemError unsupported_operation */
+function required(keeper: Checkpoints | undefined): Checkpoints {
+  if (keeper !== undefined) return keeper;
+  throw new ProblemError("unsupported_operation", { detail: "This service signs no positions." });
 }

@@ -4,6 +4,7 @@ import { addSeconds } from "../../kernel/clock.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { RecordDraft } from "./blacklist.records.ts";
+import { reviewAfter } from "./blacklist.records.ts";
 import type { CreateBlacklistInput, UpdateBlacklistInput } from "./blacklist.schema.ts";
 import { severities } from "./blacklist.schema.ts";
 
@@ -43,7 +44,6 @@ function toldOf(input: Partial<CreateBlacklistInput> | UpdateBlacklistInput) {
     includeAlts: input.include_alts,
     evidence: input.evidence,
     tags: input.tags,
-    reviewAt: time(input.review_at),
   };
 }
 
@@ -54,6 +54,7 @@ export function draftOf(input: ReturnType<typeof CreateBlacklistInput.parse>, ca
     kind: input.kind,
     subjectId: input.subject_id,
     ...toldOf(input),
+    reviewAt: time(input.review_at),
     scope: input.scope,
     category: input.category,
     severity: input.severity,
@@ -72,7 +73,16 @@ export function changesOf(input: ReturnType<typeof UpdateBlacklistInput.parse>, 
     severity: input.severity,
     severityOrder: input.severity === undefined ? undefined : severities.indexOf(input.severity),
     expiresAt: endOf(input, row.startsAt > now ? row.startsAt : now, now),
-    lastReviewedAt: input.reviewed === true ? now : undefined,
+    ...reviewOf(input, row, now),
   };
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+/** A review moves the next one on, unless that is told; a date that moves is told of again when it comes. */
+function reviewOf(input: ReturnType<typeof UpdateBlacklistInput.parse>, row: BlacklistRecord, now: Date): Partial<BlacklistRecord> {
+  const isReviewed = input.reviewed === true;
+  const told = time(input.review_at);
+  const reviewAt = told === undefined && isReviewed && row.reviewAt !== null ? addSeconds(now, reviewAfter) : (told ?? null);
+  const moves = (told !== undefined || isReviewed) && reviewAt?.getTime() !== row.reviewAt?.getTime();
+  return { ...(isReviewed && { lastReviewedAt: now }), ...(moves && { reviewAt, reviewToldFor: null }) };
 }

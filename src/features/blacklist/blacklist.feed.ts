@@ -1,5 +1,6 @@
 import { nextNumber } from "../../database/counter.ts";
 import type { Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
 
 /** One change of a record, as the feed keeps it. */
 export interface Change {
@@ -25,7 +26,8 @@ export function createFeed(): (tx: Tx, change: Change) => void {
       await tx.lock("audit");
       const last = await nextNumber(tx, "blacklist_changes", fresh.length);
       const first = last - fresh.length + 1;
-      await tx.db.blacklistChange.createMany({ data: fresh.map((one, index) => ({ ...one, seq: first + index, at: tx.now })) });
+      const rows = fresh.map((one, index) => ({ ...one, seq: first + index, at: tx.now }));
+      await insertRows(tx, "blacklist_changes", rows);
     });
   };
 }

@@ -1,3 +1,4 @@
+import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
@@ -19,10 +20,14 @@ export function referenceOf(record: { number: number }): string {
   return blacklistReference(record.number);
 }
 
+/** Whether a record counts, now or once it starts. */
+export function isLive(record: { status: string; startsAt: Date; expiresAt: Date | null }, now: Date): boolean {
+  return ["active", "scheduled"].includes(statusAt(record, now));
+}
+
 /** The status that counts at a moment, whether or not the sweep has come by. */
 export function statusAt(record: { status: string; startsAt: Date; expiresAt: Date | null }, now: Date): BlacklistView["status"] {
-  const isLive = record.status === "active" || record.status === "scheduled";
-  if (!isLive) return record.status as BlacklistView["status"];
+  if (record.status !== "active" && record.status !== "scheduled") return record.status as BlacklistView["status"];
   if (record.expiresAt !== null && record.expiresAt <= now) return "expired";
   return record.startsAt <= now ? "active" : "scheduled";
 }
@@ -34,8 +39,26 @@ export function requireOutranks(call: Call, ranks: Ranks, record: { kind: string
   if (subject.isStaff && subject.rank >= call.actor.rank) throw new ProblemError("hierarchy_violation");
 }
 
-/** The whole record. What leaves goes through {@link visibleRecord}. */
-export function presentRecord(row: BlacklistRecord, now: Date): BlacklistView {
+/** The numbers of the records that others took the place of, by their ids. */
+export type Numbers = ReadonlyMap<string, number>;
+
+/** The numbers that the views of some records name; asks the database only where there are any. */
+export async function numbersFor(
+  db: Pick<ReadClient | TransactionClient, "blacklistRecord">,
+  rows: readonly BlacklistRecord[],
+): Promise<Numbers> {
+  const ids = [...new Set(rows.flatMap(({ supersedesId }) => (supersedesId === null ? [] : [supersedesId])))];
+  if (ids.length === 0) return new Map();
+  const named = await db.blacklistRecord.findMany({ where: { id: { in: ids } }, select: { id: true, number: true } });
+  return new Map(named.map(({ id, number }) => [id, number]));
+}
+
+/**
+ * The whole record. What leaves goes through {@link visibleRecord}.
+ * @param numbers as {@link numbersFor} has them for this row
+ */
+export function presentRecord(row: BlacklistRecord, now: Date, numbers: Numbers): BlacklistView {
+  const superseded = row.supersedesId === null ? undefined : numbers.get(row.supersedesId);
   return {
     id: row.id,
     number: referenceOf(row),
@@ -58,6 +81,7 @@ export function presentRecord(row: BlacklistRecord, now: Date): BlacklistView {
     tags: row.tags as string[],
     source: row.source,
     origin_reference: row.originReference,
+    supersedes: superseded === undefined ? null : referenceOf({ number: superseded }),
     created_by: row.createdBy,
     approved_by: row.approvedBy as string[],
     starts_at: row.startsAt.toISOString(),
@@ -95,6 +119,7 @@ const fields: FieldClasses<CheckedRecord> = {
   tags: "staff",
   source: "staff",
   origin_reference: "staff",
+  supersedes: "staff",
   created_by: "staff",
   approved_by: "staff",
   starts_at: "staff",

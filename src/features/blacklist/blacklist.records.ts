@@ -7,6 +7,7 @@ import { uuid7 } from "../../kernel/ids.ts";
 import { can } from "../../kernel/call.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { MatchChanges } from "../intelligence/matches.service.ts";
+import { canonical } from "./blacklist.same.ts";
 import { referenceOf } from "./blacklist.policy.ts";
 import type { Severity } from "./blacklist.schema.ts";
 import { severities } from "./blacklist.schema.ts";
@@ -14,7 +15,8 @@ import type { BlacklistAction, SettlingDeps } from "./blacklist.settle.ts";
 import { createSettling } from "./blacklist.settle.ts";
 
 const day = 86_400;
-const reviewAfter = 180 * day;
+/** When a record is looked at again unless told, in seconds. */
+export const reviewAfter = 180 * day;
 const defaultGrace = 7 * day;
 const defaultActions = { low: "monitor", medium: "verify", high: "deny_entry", critical: "ban" } as const satisfies Record<
   Severity,
@@ -66,7 +68,7 @@ export interface ChangeNote {
 /** Which linked accounts are taken in, from the fewest to the most. */
 const altChoices = ["none", "confirmed", "probable"];
 
-type Changes = Omit<Prisma.BlacklistRecordUncheckedUpdateManyInput, "id" | "revision" | "updatedAt">;
+export type Changes = Omit<Prisma.BlacklistRecordUncheckedUpdateManyInput, "id" | "revision" | "updatedAt">;
 export type BlacklistRecords = ReturnType<typeof createBlacklistRecords>;
 
 interface RecordsDeps extends SettlingDeps {
@@ -108,7 +110,7 @@ export function createBlacklistRecords({ audit, events, matches, standing, serve
     if (over !== null) {
       await change(tx, over, { status: "expired", activeKey: null }, { action: "blacklist.expire", permission: "system.act" });
     }
-    const row = await tx.db.blacklistRecord.create({ data: rowOf(tx, draft, number, serversKey) });
+    const row = await tx.db.blacklistRecord.create({ data: rowOf(tx.now, draft, number, serversKey) });
     return settle(tx, null, row, note);
   }
 
@@ -140,15 +142,17 @@ export function createBlacklistRecords({ audit, events, matches, standing, serve
   };
 }
 
-function activeKeyOf(record: { kind: string; subjectId: string; scope: string }): string {
+/** What is unique among the records that count: one for each subject and scope. */
+export function activeKeyOf(record: { kind: string; subjectId: string; scope: string }): string {
   return `${record.kind}:${record.subjectId}:${record.scope}`;
 }
 
-function rowOf(tx: Tx, draft: RecordDraft, number: number, serversKey: Buffer): Prisma.BlacklistRecordUncheckedCreateInput {
-  const startsAt = draft.startsAt ?? tx.now;
+/** A new record as it is stored; what is absent in the draft has its default. */
+export function rowOf(now: Date, draft: RecordDraft, number: number, serversKey: Buffer) {
+  const startsAt = draft.startsAt ?? now;
   const isServer = draft.kind === "server";
   return {
-    id: uuid7(tx.now.getTime()),
+    id: uuid7(now.getTime()),
     number,
     kind: draft.kind,
     subjectId: draft.subjectId,
@@ -160,7 +164,7 @@ function rowOf(tx: Tx, draft: RecordDraft, number: number, serversKey: Buffer): 
     category: draft.category,
     severity: draft.severity,
     severityOrder: severities.indexOf(draft.severity),
-    status: startsAt > tx.now ? "scheduled" : "active",
+    status: startsAt > now ? "scheduled" : "active",
     reasonPublic: draft.reasonPublic ?? null,
     reasonInternal: draft.reasonInternal ?? null,
     recommendedAction: draft.recommendedAction === undefined ? defaultActions[draft.severity] : draft.recommendedAction,
@@ -177,23 +181,30 @@ function rowOf(tx: Tx, draft: RecordDraft, number: number, serversKey: Buffer): 
     supersedesId: draft.supersedesId ?? null,
     startsAt,
     expiresAt: draft.expiresAt ?? null,
-    reviewAt: draft.reviewAt === undefined ? addSeconds(tx.now, reviewAfter) : draft.reviewAt,
-    createdAt: tx.now,
-    updatedAt: tx.now,
-  };
+    reviewAt: draft.reviewAt === undefined ? addSeconds(now, reviewAfter) : draft.reviewAt,
+    createdAt: now,
+    updatedAt: now,
+  } satisfies Prisma.BlacklistRecordUncheckedCreateInput;
+}
+
+/** The newest pieces, each once: the same report told twice adds nothing. */
+function withEvidence(held: readonly object[], added: readonly object[]): object[] {
+  const known = new Set(held.map(canonical));
+  return [...held, ...added.filter((piece) => !known.has(canonical(piece)))].slice(-50);
 }
 
 function widerOf(held: string, added: string | undefined): string {
   return added !== undefined && altChoices.indexOf(added) > altChoices.indexOf(held) ? added : held;
 }
 
-function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: Date): Changes {
+/** What a merge changes of a record. */
+export function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: Date): Changes {
   const isRaised = severities.indexOf(draft.severity) > holder.severityOrder;
   const end = draft.expiresAt ?? null;
   const keepsEnd = holder.expiresAt === null || (end !== null && end <= holder.expiresAt);
   const startsNow = holder.startsAt > now;
   return {
-    evidence: [...(holder.evidence as object[]), ...(draft.evidence ?? [])].slice(-50),
+    evidence: withEvidence(holder.evidence as object[], draft.evidence ?? []),
     approvedBy: [...new Set([...(holder.approvedBy as string[]), ...(draft.approvedBy ?? [])])],
     serverIds: [...new Set([...(holder.serverIds as string[]), ...(draft.serverIds ?? [])])],
     ...(isRaised && {

@@ -3,12 +3,17 @@ import { listQuery } from "../../kernel/fields.ts";
 import type { Route } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
 import {
+  BlacklistChangesNotes,
+  BlacklistChangeView,
   BlacklistCheck,
+  BlacklistPurge,
   BlacklistVersionView,
   BlacklistView,
   CheckBlacklistInput,
   CreateBlacklistInput,
+  ListBlacklistChangesQuery,
   ListBlacklistQuery,
+  PurgeBlacklistInput,
   RevokeReason,
   UpdateBlacklistInput,
 } from "./blacklist.schema.ts";
@@ -66,11 +71,35 @@ function collectionRoutes(blacklist: BlacklistService): Route[] {
     ),
     route(
       {
+        method: "get",
+        path: "/blacklist/changes",
+        operationId: "listBlacklistChanges",
+        tags,
+        summary: "Follow the changes of the blacklist, oldest first",
+        description:
+          "Everything that happened to records, in the order in which it was stored; nothing comes in between later. Apply each entry: `retract` says let go of the record, anything else says keep it as it stands in `record`, which counts while its status is `active`. Then go on from `meta.resume_cursor`, which is there even at the end. A record that leaves the category asked for is retracted; that one was purged is told whatever the category.",
+        access: { permission: "blacklist.read" },
+        request: { query: ListBlacklistChangesQuery },
+        success: {
+          status: 200,
+          shape: "list",
+          schema: BlacklistChangeView,
+          notes: BlacklistChangesNotes,
+          description: "A page of changes",
+        },
+        refusals: ["invalid_cursor", "unknown_parameter"],
+      },
+      ({ call, query }) => blacklist.changes(call, query),
+    ),
+    route(
+      {
         method: "post",
         path: "/blacklist/check",
         operationId: "checkBlacklist",
         tags,
         summary: "Look up to 500 users and 500 servers up at once",
+        description:
+          "`listed` and `records` are about the very id. `include_alts` adds, for each user, listed accounts that may belong to the same person; it needs `users.links.read`. Callers with `servers.read` are also told of records about further ids of a server and about servers it was merged with.",
         access: { permission: "blacklist.check" },
         write: false,
         limit: "read",
@@ -106,7 +135,8 @@ function recordRoutes(blacklist: BlacklistService): Route[] {
         operationId: "updateBlacklistRecord",
         tags,
         summary: "Change a record",
-        description: "Fields that are not sent stay. Every change is kept as a version.",
+        description:
+          "Fields that are not sent stay. Every change is kept as a version. `reason_internal` and `exempt_user_ids` are changed by holders of `blacklist.read_confidential` only.",
         access: { permission: "blacklist.update" },
         request: { params, body: UpdateBlacklistInput, example: { severity: "critical" } },
         success: { ...single, description: "The changed record" },
@@ -128,6 +158,23 @@ function recordRoutes(blacklist: BlacklistService): Route[] {
         refusals,
       },
       ({ call, params: { id }, query, body, ifMatch }) => blacklist.revoke(call, id, { ...query, ...body }, ifMatch),
+    ),
+    route(
+      {
+        method: "post",
+        path: `${path}/purge`,
+        operationId: "purgeBlacklistRecord",
+        tags,
+        summary: "Erase a record for good",
+        description:
+          "Only a record that does not count any more: revoke it first. Its versions, matches and evidence go with it, and the details of the audit about it; its number, the time and the reason stay, and the number is not given again.",
+        access: { permission: "blacklist.purge" },
+        confirmable: true,
+        request: { params, body: PurgeBlacklistInput, example: { reason: "Listed the wrong person." } },
+        success: { status: 200, shape: "single", schema: BlacklistPurge, description: "What is left of the record" },
+        refusals,
+      },
+      ({ call, params: { id }, body, ifMatch }) => blacklist.purge(call, id, body, ifMatch),
     ),
     route(
       {

@@ -26,7 +26,8 @@ export const categories = {
 } as const;
 export const kinds = ["user", "server"] as const;
 const anyCategory = z.enum([...new Set([...categories.user, ...categories.server])]);
-const statuses = ["active", "scheduled", "expired", "revoked"] as const;
+export const statuses = ["active", "scheduled", "expired", "revoked", "superseded"] as const;
+export type Status = (typeof statuses)[number];
 const recommendedActions = ["monitor", "verify", "deny_entry", "kick", "ban"] as const;
 const altChoices = ["none", "confirmed", "probable"] as const;
 const memberPolicies = ["inform", "flag", "verify", "deny_staff", "deny_entry"] as const;
@@ -97,7 +98,10 @@ export type CreateBlacklistInput = z.input<typeof CreateBlacklistInput>;
 export const UpdateBlacklistInput = z
   .strictObject({
     ...z.object(editable).partial().shape,
-    reviewed: z.literal(true).optional().meta({ description: "Marks the record as reviewed now" }),
+    reviewed: z
+      .literal(true)
+      .optional()
+      .meta({ description: "Marks the record as reviewed now; unless review_at tells otherwise, the next review is due in 180 days" }),
   })
   .superRefine(checkTogether)
   .meta({ id: "UpdateBlacklistInput" });
@@ -134,7 +138,10 @@ export const ListBlacklistQuery = z
     category: anyCategory.optional(),
     severity: z.enum(severities).optional(),
     subject: Snowflake.optional().meta({ description: "Id of the user or server" }),
-    q: z.string().trim().min(2).max(100).optional().meta({ description: "Text in the reasons and the subject's name" }),
+    q: z.string().trim().min(2).max(100).optional().meta({
+      description:
+        "Every word has to begin a word of the reasons, the notes of the evidence, the tags or the subject's name; or the whole is the id of the subject or the number of the record",
+    }),
     review_due: z.enum(["true", "false"]).optional().meta({ description: "Only records whose review is due" }),
     expires_before: Timestamp.optional(),
     changed_since: Timestamp.optional(),
@@ -150,7 +157,7 @@ export const CheckBlacklistInput = z
     include_alts: z
       .boolean()
       .default(false)
-      .meta({ description: "Has no effect: what records about linked accounts mean is at GET /users/{discord_user_id}/matches" }),
+      .meta({ description: "Answers records of linked accounts, too, as far as they take linked accounts in; needs users.links.read" }),
   })
   .refine((input) => input.user_ids.length + input.server_ids.length > 0, {
     path: ["user_ids"],
@@ -184,6 +191,11 @@ export const BlacklistView = z
     tags: z.array(z.string()),
     source: z.string(),
     origin_reference: z.string().nullable(),
+    supersedes: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({ description: "Number of the record that this one took the place of; absent in versions from before this was kept" }),
     created_by: z.string().nullable(),
     approved_by: z.array(z.string()),
     starts_at: Timestamp,
@@ -212,6 +224,72 @@ export const CheckedRecord = BlacklistView.partial()
   .meta({ id: "CheckedRecord", description: "The whole record only for holders of blacklist.read" });
 export type CheckedRecord = z.infer<typeof CheckedRecord>;
 
-const Checked = z.object({ id: Snowflake, listed: z.boolean(), records: z.array(CheckedRecord) }).meta({ id: "CheckedSubject" });
-export const BlacklistCheck = z.object({ users: z.array(Checked), servers: z.array(Checked) }).meta({ id: "BlacklistCheck" });
+const CheckedLink = z
+  .object({ user_id: Snowflake, confidence: z.enum(["confirmed", "probable"]), records: z.array(CheckedRecord) })
+  .meta({ id: "CheckedLink", description: "An account that may belong to the same person, with its records that take linked accounts in" });
+const CheckedRelation = z
+  .object({ server_id: Snowflake, how: z.enum(["alias", "merged"]), records: z.array(CheckedRecord) })
+  .meta({ id: "CheckedRelation", description: "A further id of the server, or a server it was merged with, with its records" });
+
+const checked = {
+  id: Snowflake,
+  listed: z.boolean().meta({ description: "Whether a record about this very id is in force" }),
+  records: z.array(CheckedRecord),
+};
+const CheckedUser = z
+  .object({
+    ...checked,
+    linked: z
+      .array(CheckedLink)
+      .optional()
+      .meta({ description: "Only with include_alts: listed accounts that may belong to the same person" }),
+  })
+  .meta({ id: "CheckedUser" });
+const CheckedServer = z
+  .object({
+    ...checked,
+    related: z.array(CheckedRelation).optional().meta({ description: "Listed ids of the same server; for holders of servers.read" }),
+  })
+  .meta({ id: "CheckedServer" });
+export const BlacklistCheck = z.object({ users: z.array(CheckedUser), servers: z.array(CheckedServer) }).meta({ id: "BlacklistCheck" });
 export type BlacklistCheck = z.infer<typeof BlacklistCheck>;
+
+/** What the feed says of a change. */
+const changes = ["created", "updated", "started", "superseded", "revoked", "expired", "purged"] as const;
+
+export const ListBlacklistChangesQuery = z
+  .strictObject({
+    ...listQuery,
+    cursor: listQuery.cursor.meta({
+      description: "`meta.resume_cursor` of the page before; without it the feed begins with its first entry",
+    }),
+    kind: z.enum(kinds).optional(),
+    category: anyCategory.optional(),
+  })
+  .meta({ id: "ListBlacklistChangesQuery" });
+export type ListBlacklistChangesQuery = z.input<typeof ListBlacklistChangesQuery>;
+
+export const BlacklistChangeView = z
+  .object({
+    seq: z.int().meta({ description: "Grows from entry to entry, in the order in which changes were stored" }),
+    at: Timestamp,
+    change: z.enum(changes),
+    retract: z.boolean().meta({ description: "Whether whoever follows this feed has to let go of the record" }),
+    record_id: z.string(),
+    number: z.string().meta({ example: "BL-000123" }),
+    revision: z.int(),
+    record: BlacklistView.nullable().meta({ description: "The record as it stood after this change; null once it was purged" }),
+  })
+  .meta({ id: "BlacklistChange" });
+export type BlacklistChangeView = z.infer<typeof BlacklistChangeView>;
+/** Stands in the `meta` of every page of the feed. */
+export const BlacklistChangesNotes = z.object({
+  resume_cursor: z.string().meta({ description: "Where to go on, now or later; also on the last page and on an empty one" }),
+});
+
+export const PurgeBlacklistInput = z.strictObject({ reason: text(3, 1000) }).meta({ id: "PurgeBlacklistInput" });
+export type PurgeBlacklistInput = z.input<typeof PurgeBlacklistInput>;
+export const BlacklistPurge = z
+  .object({ id: z.string(), number: z.string().meta({ example: "BL-000123" }), purged_at: Timestamp, reason: z.string() })
+  .meta({ id: "BlacklistPurge", description: "What is left of a purged record" });
+export type BlacklistPurge = z.infer<typeof BlacklistPurge>;

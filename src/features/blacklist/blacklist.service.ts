@@ -1,71 +1,54 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { fieldError } from "../../kernel/errors.ts";
 import type { ListQuery } from "../../kernel/fields.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { Standings } from "../permissions/standing.ts";
+import { createWordsCatchUp } from "./blacklist.catch-up.ts";
+import { createChanges } from "./blacklist.changes.ts";
+import type { CheckDeps } from "./blacklist.check.ts";
+import { createCheck } from "./blacklist.check.ts";
 import { changesOf, draftOf } from "./blacklist.drafts.ts";
+import { createEvidenceHost } from "./blacklist.evidence.ts";
 import { conditions } from "./blacklist.filters.ts";
+import { createOpening } from "./blacklist.open.ts";
 import type { Ranks } from "./blacklist.policy.ts";
-import { checkedRecord, presentRecord, requireOutranks, statusAt, visibleRecord } from "./blacklist.policy.ts";
+import { confidentialFields, numbersFor, presentRecord, requireOutranks, visibleRecord } from "./blacklist.policy.ts";
+import type { PurgeDeps } from "./blacklist.purge.ts";
+import { createPurge } from "./blacklist.purge.ts";
 import type { ChangeNote, RecordDraft } from "./blacklist.records.ts";
 import { createBlacklistRecords } from "./blacklist.records.ts";
-import type { BlacklistCheck, BlacklistVersionView, BlacklistView } from "./blacklist.schema.ts";
-import {
-  CheckBlacklistInput,
-  CreateBlacklistInput,
-  kindIssues,
-  ListBlacklistQuery,
-  RevokeBlacklistInput,
-  UpdateBlacklistInput,
-} from "./blacklist.schema.ts";
+import { createReviewSweep } from "./blacklist.review.ts";
+import type { BlacklistVersionView, BlacklistView } from "./blacklist.schema.ts";
+import { CreateBlacklistInput, kindIssues, ListBlacklistQuery, RevokeBlacklistInput, UpdateBlacklistInput } from "./blacklist.schema.ts";
+import { searchCondition } from "./blacklist.search.ts";
 import { createSweep } from "./blacklist.sweep.ts";
 
 export type BlacklistService = ReturnType<typeof createBlacklistService>;
 
-export interface BlacklistParts {
-  database: Database;
+export interface BlacklistParts extends CheckDeps, Omit<PurgeDeps, "opening"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   matches: MatchesService;
   standing: Ranks & Pick<Standings, "noteRecord">;
   cursors: Cursors;
-  clock: Clock;
-  /** The key of server hashes, the same that hashes people's servers. */
-  serversKey: Buffer;
 }
 
 export function createBlacklistService(parts: BlacklistParts) {
   const { database, standing, cursors, clock } = parts;
   const records = createBlacklistRecords(parts);
 
-  /** Read a record to change it: under its lock, in the revision the caller knows, and not ended. */
-  async function open(tx: Tx, key: string, ifMatch: number | undefined, action: string): Promise<BlacklistRecord> {
-    const found = await tx.db.blacklistRecord.findFirst({ where: byKey(key) });
-    if (found === null) throw recordNotFound();
-    await tx.lock(`blacklist:${found.id}`);
-    const row = await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id: found.id } });
-    if (ifMatch !== undefined && ifMatch !== row.revision) {
-      throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
-    }
-    const status = statusAt(row, tx.now);
-    if (status === "expired" || status === "revoked")
-      throw new ProblemError("invalid_transition", { extra: { from: status, action, allowed: [] } });
-    requireOutranks(tx.call, standing, row);
-    return row;
-  }
+  const opening = createOpening(parts);
+  const sweep = createSweep({ database, records, clock });
+  const tellReviews = createReviewSweep(parts);
+  const words = createWordsCatchUp(parts);
 
-  async function find(key: string): Promise<BlacklistRecord> {
-    const row = await database.read.blacklistRecord.findFirst({ where: byKey(key) });
-    if (row === null) throw recordNotFound();
-    return row;
+  async function presentIn(tx: Tx, row: BlacklistRecord): Promise<BlacklistView> {
+    return presentRecord(row, tx.now, await numbersFor(tx.db, [row]));
   }
 
   return {
@@ -77,7 +60,7 @@ export function createBlacklistService(parts: BlacklistParts) {
         const draft = draftOf(parsed, call, tx.now);
         requireOutranks(call, standing, draft);
         const { row } = await records.create(tx, draft, { action: "blacklist.create", permission: "blacklist.create" });
-        return presentRecord(row, tx.now);
+        return await presentIn(tx, row);
       });
       return visibleRecord(call, view);
     },
@@ -85,7 +68,8 @@ export function createBlacklistService(parts: BlacklistParts) {
     /** @param key id or number such as `BL-000123` */
     async get(call: Call, key: string): Promise<BlacklistView> {
       requirePermission(call, "blacklist.read");
-      return visibleRecord(call, presentRecord(await find(key), clock.now()));
+      const row = await opening.find(key);
+      return visibleRecord(call, presentRecord(row, clock.now(), await numbersFor(database.read, [row])));
     },
 
     /** Records, newest first. */
@@ -95,16 +79,18 @@ export function createBlacklistService(parts: BlacklistParts) {
       const now = clock.now();
       const position = cursor === undefined ? undefined : cursors.decode("blacklist", filters, cursor);
       const readsConfidential = can(call, "blacklist.read_confidential");
-      const asked = { filters, now, readsConfidential, dialect: database.dialect };
+      const search = filters.q === undefined ? undefined : await searchCondition(database.read, { q: filters.q, readsConfidential });
+      const asked = { filters, now, search };
       const rows = await database.read.blacklistRecord.findMany({
         where: conditions({ ...asked, position }),
         orderBy: [{ createdAt: "desc" }, { id: "desc" }],
         take: limit + 1,
       });
+      const numbers = await numbersFor(database.read, rows);
       const page = toPage(
         rows,
         limit,
-        (row) => visibleRecord(call, presentRecord(row, now)),
+        (row) => visibleRecord(call, presentRecord(row, now, numbers)),
         (last) => cursors.encode("blacklist", filters, [last.createdAt.toISOString(), last.id]),
       );
       return withTotal(page, { count }, () =>
@@ -112,19 +98,23 @@ export function createBlacklistService(parts: BlacklistParts) {
       );
     },
 
-    /** Change a record. Nothing changed: nothing written. @throws ProblemError precondition_failed, invalid_transition */
+    /**
+     * Change a record. Nothing changed: nothing written. What only some may read, only they may change: others could guess at it.
+     * @throws ProblemError permission_denied, precondition_failed, invalid_transition
+     */
     async update(call: Call, key: string, input: UpdateBlacklistInput, ifMatch?: number): Promise<BlacklistView> {
       requireWrite(call, "blacklist.update");
       const parsed = UpdateBlacklistInput.parse(input);
+      if (Object.keys(parsed).some((field) => confidentialFields.has(field))) requireWrite(call, "blacklist.read_confidential");
       const view = await database.write(call, async (tx) => {
-        const row = await open(tx, key, ifMatch, "update");
+        const row = await opening.open(tx, key, { ifMatch, action: "update", wanted: "live" });
         const [issue] = kindIssues(row.kind as "user" | "server", parsed);
         if (issue !== undefined) throw fieldError(`/${issue.path.join("/")}`, "invalid_value", issue.message);
         const changes = changesOf(parsed, row, tx.now);
-        const isSame = JSON.stringify(presentRecord({ ...row, ...changes }, tx.now)) === JSON.stringify(presentRecord(row, tx.now));
-        if (isSame) return presentRecord(row, tx.now);
+        const before = await presentIn(tx, row);
+        if (JSON.stringify(await presentIn(tx, { ...row, ...changes })) === JSON.stringify(before)) return before;
         const changed = await records.change(tx, row, withJson(changes), { action: "blacklist.update", permission: "blacklist.update" });
-        return presentRecord(changed.row, tx.now);
+        return await presentIn(tx, changed.row);
       });
       return visibleRecord(call, view);
     },
@@ -134,7 +124,7 @@ export function createBlacklistService(parts: BlacklistParts) {
       requireWrite(call, "blacklist.revoke");
       const { reason } = RevokeBlacklistInput.parse(input, { reportInput: true });
       const view = await database.write(call, async (tx) => {
-        const row = await open(tx, key, ifMatch, "revoke");
+        const row = await opening.open(tx, key, { ifMatch, action: "revoke", wanted: "live" });
         const revokedBy = call.actor?.id ?? null;
         const changes = { status: "revoked", activeKey: null, revokedAt: tx.now, revokedBy, revokeReason: reason };
         const { row: revoked } = await records.change(tx, row, changes, {
@@ -142,39 +132,20 @@ export function createBlacklistService(parts: BlacklistParts) {
           permission: "blacklist.revoke",
           reason,
         });
-        return presentRecord(revoked, tx.now);
+        return await presentIn(tx, revoked);
       });
       return visibleRecord(call, view);
     },
 
-    /** Look many subjects up at once; the answer keeps the order of the question. */
-    async check(call: Call, input: CheckBlacklistInput): Promise<BlacklistCheck> {
-      requirePermission(call, "blacklist.check");
-      const { user_ids, server_ids } = CheckBlacklistInput.parse(input);
-      const now = clock.now();
-      const asked = [
-        { kind: "user", subjectId: { in: user_ids } },
-        { kind: "server", subjectId: { in: server_ids } },
-      ];
-      const rows = await database.read.blacklistRecord.findMany({
-        where: { activeKey: { not: null }, OR: asked },
-        orderBy: { severityOrder: "desc" },
-      });
-      const active = rows.filter((row) => statusAt(row, now) === "active");
-      const answer = (kind: string, ids: string[]) =>
-        [...new Set(ids)].map((id) => {
-          const found = active
-            .filter((row) => row.kind === kind && row.subjectId === id)
-            .map((row) => checkedRecord(call, presentRecord(row, now)));
-          return { id, listed: found.length > 0, records: found };
-        });
-      return { users: answer("user", user_ids), servers: answer("server", server_ids) };
-    },
+    check: createCheck(parts),
+    changes: createChanges(parts),
+    purge: createPurge({ ...parts, opening }),
+    evidenceHost: createEvidenceHost({ opening, standing }),
 
     /** Every version of a record, newest first. */
     async history(call: Call, key: string, query: ListQuery): Promise<Page<BlacklistVersionView>> {
       requirePermission(call, "blacklist.read");
-      const { id } = await find(key);
+      const { id } = await opening.find(key);
       const before = query.cursor === undefined ? undefined : Number(cursors.decode("blacklist_history", { id }, query.cursor)[0]);
       const rows = await database.read.blacklistVersion.findMany({
         where: { recordId: id, ...(before !== undefined && { revision: { lt: before } }) },
@@ -195,18 +166,20 @@ export function createBlacklistService(parts: BlacklistParts) {
       return withTotal(page, query, () => database.read.blacklistVersion.count({ where: { recordId: id } }));
     },
 
-    ...createSweep({ database, records, clock }),
+    /** Once, at boot: see to it that searches find what was stored before there were words; the job does what is left. */
+    prepare: words.begin,
+    /** What time does: records start and end, reviews fall due. For the job that runs each minute. Answers how many. */
+    async expireDue(call: Call): Promise<number> {
+      const moved = await sweep.expireDue(call);
+      await words.catchUp(call);
+      return moved + (await tellReviews(call));
+    },
 
     /** Make a record, or strengthen the active one, inside another room's transaction. The caller has checked rights and ranks. */
     createWithin: (tx: Tx, draft: RecordDraft, note: ChangeNote) => records.createOrMerge(tx, draft, note),
     /** Before several records are made in one transaction: so that two who make the same ones never wait for each other. */
     lockSubjects: records.lockSubjects,
   };
-}
-
-function byKey(key: string): Prisma.BlacklistRecordWhereInput {
-  const number = /^bl-(\d{6,9})$/i.exec(key)?.[1];
-  return number === undefined ? { id: key.toLowerCase() } : { number: Number(number) };
 }
 
 /** Rows read their JSON columns as any JSON; what is written here is never null. */

@@ -1,4 +1,5 @@
 import type { Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -7,10 +8,10 @@ import type { MatchChanges, MatchesService } from "../intelligence/matches.servi
 import type { Standings } from "../permissions/standing.ts";
 import type { Change } from "./blacklist.feed.ts";
 import { createFeed } from "./blacklist.feed.ts";
-import { confidentialFields, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
+import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { ChangeNote } from "./blacklist.records.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
-import { wordRows } from "./blacklist.words.ts";
+import { textOf, wordRows } from "./blacklist.words.ts";
 
 /** What happens to records: the audit's name for it, the feed's, and the event that tells of it. */
 export const blacklistActions = {
@@ -27,7 +28,7 @@ export type BlacklistAction = keyof typeof blacklistActions;
 export interface SettlingDeps {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
-  matches: Pick<MatchesService, "applyRecord">;
+  matches: Pick<MatchesService, "applyRecord" | "applyRecords">;
   standing: Pick<Standings, "noteRecord">;
 }
 
@@ -38,46 +39,49 @@ export interface Written {
   note: ChangeNote;
 }
 
+export interface SettlingOptions {
+  /** Whether there is an event for every record; true unless told. Whoever says no tells of all of them at once. */
+  tellsEach?: boolean;
+}
+
 /** @returns brings everything that follows from written records in step: versions, words, feed, audit, events, standing, matches */
 export function createSettling({ audit, events, matches, standing }: SettlingDeps) {
   const feed = createFeed();
 
-  return async function settleAll(tx: Tx, written: readonly Written[]): Promise<MatchChanges> {
-    const views = written.map(({ row }) => presentRecord(row, tx.now));
+  return async function settleAll(tx: Tx, written: readonly Written[], { tellsEach = true }: SettlingOptions = {}): Promise<MatchChanges> {
+    const numbers = await numbersFor(
+      tx.db,
+      written.map(({ row }) => row),
+    );
+    const views = written.map(({ row }) => presentRecord(row, tx.now, numbers));
     const changedBy = tx.call.actor?.id ?? null;
-    await tx.db.blacklistVersion.createMany({
-      data: written.map(({ row }, index) => ({
-        recordId: row.id,
-        revision: row.revision,
-        snapshot: views[index] as object,
-        changedBy,
-        changedAt: tx.now,
-      })),
+    const versions = written.map(({ row: { id, revision } }, index) => {
+      return { recordId: id, revision, snapshot: views[index] as object, changedBy, changedAt: tx.now };
     });
+    await insertRows(tx, "blacklist_versions", versions);
     await keepWords(tx, written);
-    const sum: MatchChanges = { added: 0, changed: 0, removed: 0 };
     for (const [index, { before, row, note }] of written.entries()) {
       const { what, event } = blacklistActions[note.action];
-      feed(tx, { recordId: row.id, number: row.number, revision: row.revision, what, kind: row.kind, category: row.category });
+      // Whoever follows only the category that the record leaves is told, too.
+      for (const category of new Set([before?.category ?? row.category, row.category]))
+        feed(tx, { recordId: row.id, number: row.number, revision: row.revision, what, kind: row.kind, category });
       audit.record(tx, {
         action: note.action,
         target: { kind: "blacklist", id: row.id, reference: referenceOf(row) },
         ...(row.kind === "user" && { subjectUserId: row.subjectId }),
         ...(note.reason !== undefined && { reason: note.reason }),
-        ...difference(before === null ? {} : presentRecord(before, tx.now), views[index] as BlacklistView),
+        ...difference(before === null ? {} : presentRecord(before, tx.now, numbers), views[index] as BlacklistView),
         permission: note.permission,
       });
-      events.emit(tx, {
-        type: event,
-        data: { id: row.id, number: referenceOf(row), kind: row.kind, status: row.status, severity: row.severity },
-      });
+      if (tellsEach) {
+        const data = { id: row.id, number: referenceOf(row), kind: row.kind, status: row.status, severity: row.severity };
+        events.emit(tx, { type: event, data });
+      }
       tx.afterCommit(() => standing.noteRecord(row));
-      const done = await matches.applyRecord(tx, toMatchRecord(row, tx.now));
-      sum.added += done.added;
-      sum.changed += done.changed;
-      sum.removed += done.removed;
     }
-    return sum;
+    const [first, ...more] = written.map(({ row }) => toMatchRecord(row, tx.now));
+    if (first === undefined) return { added: 0, changed: 0, removed: 0 };
+    return more.length === 0 ? matches.applyRecord(tx, first) : matches.applyRecords(tx, [first, ...more]);
   };
 }
 
@@ -87,11 +91,7 @@ async function keepWords(tx: Tx, written: readonly Written[]): Promise<void> {
   const known = changed.flatMap(({ before }) => (before === null ? [] : [before.id]));
   if (known.length > 0) await tx.db.blacklistWord.deleteMany({ where: { recordId: { in: known } } });
   const rows = changed.flatMap(({ row }) => wordRows(row));
-  if (rows.length > 0) await tx.db.blacklistWord.createMany({ data: rows });
-}
-
-function textOf({ reasonPublic, reasonInternal, subjectName, tags }: BlacklistRecord): string {
-  return JSON.stringify([reasonPublic, reasonInternal, subjectName, tags]);
+  await insertRows(tx, "blacklist_words", rows);
 }
 
 /** The changed fields before and after. Confidential ones are named, never shown. */

@@ -26,9 +26,10 @@ export function createSweep({ database, records, clock }: { database: Database; 
       // Every lock before the first change: whoever changes one of them waits for its matches after it, too.
       for (const { id } of ids) await tx.lock(`blacklist:${id}`);
       for (const { id } of ids) {
-        const row = await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id } });
+        const row = await tx.db.blacklistRecord.findUnique({ where: { id } });
+        if (row === null) continue;
         const status = statusAt(row, tx.now);
-        if (status === row.status || status === "revoked") continue;
+        if (status === row.status) continue;
         const isOver = status === "expired";
         const action = isOver ? "blacklist.expire" : "blacklist.start";
         await records.change(tx, row, { status, ...(isOver && { activeKey: null }) }, { action, permission: "system.act" });

@@ -1,10 +1,32 @@
-import type { Database } from "../../database/database.ts";
+import type { Database, Tx } from "../../database/database.ts";
+import type { GuildState } from "../../discord/guild-state.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
+import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Cursors } from "../../kernel/page.ts";
+import type { Cursors, Page } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
+import type { WorkflowsService } from "../workflows/workflows.service.ts";
+import { conditions, orders, positionOf } from "./cases.filters.ts";
+import { createHost } from "./cases.host.ts";
+import { createLifecycle } from "./cases.lifecycle.ts";
+import { createCaseLinks } from "./cases.links.ts";
+import { createCaseNotes } from "./cases.notes.ts";
+import { createOpening } from "./cases.open.ts";
+import type { Ranks, WholeCase } from "./cases.policy.ts";
+import { casesPolicy, hiddenWhere, visibleWhere, whole } from "./cases.policy.ts";
+import { viewsOf } from "./cases.presenter.ts";
+import { createCaseRecords, findVisible } from "./cases.records.ts";
+import type { CaseView } from "./cases.schema.ts";
+import { ListCasesQuery } from "./cases.schema.ts";
+import { createCaseSweep } from "./cases.sweep.ts";
+import { createCaseTemplates } from "./cases.templates.ts";
+import { createCaseTimeline } from "./cases.timeline.ts";
+import { createUpdate } from "./cases.update.ts";
+import { createWithin } from "./cases.within.ts";
 
 export type CasesService = ReturnType<typeof createCasesService>;
 
@@ -12,21 +34,113 @@ export interface CasesDeps {
   database: Database;
   audit: AuditService;
   events: Pick<EventsService, "emit">;
+  guildState: GuildState;
   /** How staff stand towards each other, known without I/O. */
-  standing: { of(userId: string): { isStaff: boolean; rank: number } };
+  standing: Ranks;
   reach: LinkReach;
   /** Ids of the requests a caller may not know of. */
   hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  /** Requests as their own room lists them for a caller. */
+  requests: Pick<WorkflowsService, "list">;
+  /** Deletes the evidence of a case for good. */
+  dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
   cursors: Cursors;
   clock: Clock;
 }
 
 /** Cases: what staff look into, by whom, and what came of it. */
-export function createCasesService(_deps: CasesDeps) {
+export function createCasesService(deps: CasesDeps) {
+  const { database, audit, guildState, reach, cursors, clock } = deps;
+  const records = createCaseRecords(deps);
+  const links = createCaseLinks({ ...deps, records });
+  const notes = createCaseNotes({ database, records, cursors });
+  const templates = createCaseTemplates({ database, audit, cursors });
+  const viewerOf = (call: Call) => records.viewerOf(call, database.read);
+
+  async function present(tx: Tx, row: WholeCase): Promise<CaseView> {
+    const [view] = await viewsOf(tx.db, guildState, [row], tx.now);
+    return view as CaseView;
+  }
+
+  async function shown(call: Call, view: CaseView): Promise<CaseView> {
+    const [seen] = await links.shown(call, [view]);
+    return seen as CaseView;
+  }
+
+  const within = createWithin({ guildState, records, notes, links });
+
   return {
-    /** The ids of the cases a caller may not know of. */
-    hiddenFrom: (_call: Call): Promise<string[]> => Promise.resolve([]),
-    /** What time does to cases. For the job that runs each minute. */
-    sweep: (_call: Call): Promise<number> => Promise.resolve(0),
+    ...createOpening({ ...deps, records, openWithin: within.openWithin, present, shown }),
+    ...createUpdate({ ...deps, records, present, shown }),
+    ...createLifecycle({ database, records, present, shown }),
+    ...createCaseTimeline({ database, records, cursors }),
+    ...createCaseSweep({ ...deps, records }),
+    ...within,
+    notes: { add: notes.add, edit: notes.edit, list: notes.list, history: notes.history },
+    links: { link: links.link, unlink: links.unlink },
+    templates,
+    evidenceHost: createHost({ database, records }),
+    /** Who asks, with their further accounts. */
+    viewerOf,
+    /** For rooms whose records belong to a case: a case for work on it, and what was added to it. */
+    open: records.open,
+    touch: records.touch,
+
+    /** The cases a caller may see, in the words of the database; those in the bin are none of them. */
+    async visibleTo(call: Call): Promise<Prisma.CaseWhereInput> {
+      return { AND: [visibleWhere(await viewerOf(call)), { deletedAt: null }] };
+    },
+
+    /** A case for reading. @param key id or number @throws ProblemError permission_denied, record_not_found */
+    async find(call: Call, key: string): Promise<WholeCase> {
+      requirePermission(call, casesPolicy.read);
+      return await findVisible(database, await viewerOf(call), key);
+    },
+
+    /** The ids of the confidential cases that are not the caller's business. */
+    async hiddenFrom(call: Call): Promise<string[]> {
+      const rows = await database.read.case.findMany({ where: hiddenWhere(await viewerOf(call)), select: { id: true } });
+      return rows.map(({ id }) => id);
+    },
+
+    /** @param key id or number such as `CASE-000123` @throws ProblemError record_not_found */
+    async get(call: Call, key: string): Promise<CaseView> {
+      requirePermission(call, casesPolicy.read);
+      const row = await findVisible(database, await viewerOf(call), key);
+      const [view] = await viewsOf(database.read, guildState, [row], clock.now());
+      return await shown(call, view as CaseView);
+    },
+
+    /** Cases the caller may see, newest first unless told. */
+    async list(call: Call, query: ListCasesQuery): Promise<Page<CaseView>> {
+      requirePermission(call, casesPolicy.read);
+      const { limit, cursor, count, ...given } = ListCasesQuery.parse(query);
+      if (given.include_alts === "true") requirePermission(call, casesPolicy.alts);
+      if (given.deleted === "true") requirePermission(call, casesPolicy.delete);
+      const filters = named(given, call);
+      const position = cursor === undefined ? undefined : cursors.decode("cases", filters, cursor);
+      const { subject, sort, include_alts: withAlts } = filters;
+      const alts = subject !== undefined && withAlts === "true" ? await reach.groupOf(database.read, subject) : [];
+      const subjectIds = subject === undefined ? [] : [subject, ...alts];
+      const asked = { viewer: await viewerOf(call), filters, subjectIds, now: clock.now() };
+      const where = conditions({ ...asked, position });
+      const rows = await database.read.case.findMany({ where, include: whole, orderBy: [...orders[sort]], take: limit + 1 });
+      const views = await links.shown(call, await viewsOf(database.read, guildState, rows.slice(0, limit), asked.now));
+      const cursorOf = (last: WholeCase) => cursors.encode("cases", filters, positionOf(sort, last));
+      const page = { ...toPage(rows, limit, ({ id }) => id, cursorOf), data: views };
+      return withTotal(page, { count }, () => database.read.case.count({ where: conditions({ ...asked, position: undefined }) }));
+    },
+  };
+}
+
+/** People named as `@me` are the caller; without one, nobody. */
+function named<Filters extends { lead?: unknown; opened_by?: unknown; member?: unknown }>(filters: Filters, { actor }: Call): Filters {
+  const own = (value: unknown) => (value === "@me" ? (actor?.id ?? "") : value);
+  const { lead, opened_by: openedBy, member } = filters;
+  return {
+    ...filters,
+    ...(lead !== undefined && { lead: own(lead) }),
+    ...(openedBy !== undefined && { opened_by: own(openedBy) }),
+    ...(member !== undefined && { member: own(member) }),
   };
 }

@@ -1,7 +1,157 @@
-import type { Route } from "../../http/route.ts";
+import { z } from "zod";
+import type { Route, UploadSpec } from "../../http/route.ts";
+import { route } from "../../http/route.ts";
+import type { Place } from "./evidence.add.ts";
+import { evidencePolicy } from "./evidence.policy.ts";
+import { AddEvidenceInput, EvidenceView, ListEvidenceQuery, RedactEvidenceInput, UploadFields } from "./evidence.schema.ts";
 import type { EvidenceService } from "./evidence.service.ts";
 
+const tags = ["evidence"];
+const path = "/evidence/{id}";
+const Id = z
+  .string()
+  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, "Name the evidence by its id.")
+  .transform((id) => id.toLowerCase())
+  .meta({ description: "Id of the evidence", example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
+const params = z.object({ id: Id });
+const Key = z.string().min(1).max(64).meta({ description: "Id or reference of the record" });
+const fileParams = z.object({
+  id: Id,
+  position: z.coerce.number().int().min(0).max(99).meta({ description: "Which of its files", example: 0 }),
+});
+const example = { kind: "text", title: "The witness", note: "Three people saw the raid begin at eight." };
+const single = { shape: "single", schema: EvidenceView } as const;
+
+/** The records evidence is kept on, each by its own address. */
+const records = [
+  {
+    name: "Case",
+    path: "/cases/{id}",
+    read: "cases.read",
+    add: "cases.read",
+    params: z.object({ id: Key }),
+    place: ({ id }: Named): Place => ({ kind: "case", key: id ?? "" }),
+  },
+  {
+    name: "Blacklist",
+    path: "/blacklist/{id}",
+    read: "blacklist.read",
+    add: "blacklist.update",
+    params: z.object({ id: Key }),
+    place: ({ id }: Named): Place => ({ kind: "blacklist", key: id ?? "" }),
+  },
+  {
+    name: "Workflow",
+    path: "/workflows/{type}/{website_id}",
+    read: "workflows.read",
+    add: "workflows.read",
+    params: z.object({ type: z.string().min(1).max(40), website_id: Key }),
+    place: ({ type, website_id: key }: Named): Place => ({ kind: "request", key: `${type ?? ""}/${key ?? ""}` }),
+  },
+] as const;
+type Named = Partial<Record<"id" | "type" | "website_id", string>>;
+type RecordPlace = (typeof records)[number];
+
 /** The HTTP door to evidence. */
-export function evidenceRoutes(_evidence: EvidenceService): Route[] {
-  return [];
+export function evidenceRoutes(evidence: EvidenceService): Route[] {
+  return [...records.flatMap((record) => recordRoutes(evidence, record)), ...pieceRoutes(evidence)];
+}
+
+function recordRoutes(evidence: EvidenceService, record: RecordPlace): Route[] {
+  const upload: UploadSpec = {
+    field: "file",
+    fields: UploadFields,
+    maxBytes: () => evidence.maxBytes,
+    folder: () => evidence.arriving,
+  };
+  return [
+    route(
+      {
+        method: "post",
+        path: `${record.path}/evidence`,
+        operationId: `add${record.name}Evidence`,
+        tags,
+        summary: "Add a piece of evidence",
+        description:
+          "A file comes as `multipart/form-data`; its type is read from its bytes. A message is fetched by the service itself, with its attachments. Addresses are kept as text and never fetched.",
+        access: { permission: evidencePolicy.add, also: record.add },
+        request: { params: record.params, body: AddEvidenceInput, upload, example },
+        success: { status: 201, ...single, description: "The new piece" },
+        refusals: [
+          "record_not_found",
+          "invalid_transition",
+          "hierarchy_violation",
+          "conflict_of_interest",
+          "discord_unavailable",
+          "discord_error",
+        ],
+      },
+      ({ call, params: named, body, file }) => evidence.add(call, record.place(named), body, file),
+    ),
+    route(
+      {
+        method: "get",
+        path: `${record.path}/evidence`,
+        operationId: `list${record.name}Evidence`,
+        tags,
+        summary: "List the evidence of a record, newest first",
+        description: "What is confidential is left out for those who may not read it.",
+        access: { permission: evidencePolicy.read, also: record.read },
+        request: { params: record.params, query: ListEvidenceQuery },
+        success: { status: 200, shape: "list", schema: EvidenceView, description: "A page of evidence" },
+        refusals: ["record_not_found"],
+      },
+      ({ call, params: named, query }) => evidence.list(call, record.place(named), query),
+    ),
+  ];
+}
+
+function pieceRoutes(evidence: EvidenceService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path,
+        operationId: "getEvidence",
+        tags,
+        summary: "Read one piece of evidence",
+        access: { permission: evidencePolicy.read },
+        request: { params },
+        success: { status: 200, ...single, description: "The piece" },
+        refusals: ["record_not_found"],
+      },
+      ({ call, params: { id } }) => evidence.get(call, id),
+    ),
+    route(
+      {
+        method: "get",
+        path: `${path}/files/{position}`,
+        operationId: "downloadEvidence",
+        tags,
+        summary: "Download a file of a piece of evidence",
+        description: "The bytes as they were kept, to be saved and not shown. They fail to end when they are not what was kept.",
+        access: { permission: evidencePolicy.read },
+        request: { params: fileParams },
+        success: { status: 200, shape: "raw", schema: z.string().meta({ format: "binary" }), description: "The bytes" },
+        refusals: ["record_not_found"],
+      },
+      ({ call, params: { id, position } }) => evidence.download(call, id, position),
+    ),
+    route(
+      {
+        method: "post",
+        path: `${path}/redact`,
+        operationId: "redactEvidence",
+        tags,
+        summary: "Remove the content of a piece of evidence",
+        description: "Cannot be undone. Its kind, hash, sizes, times and people stay, and the reason.",
+        access: { permission: evidencePolicy.redact },
+        confirmable: true,
+        request: { params, body: RedactEvidenceInput, example: { reason: "Shows the home of a bystander." } },
+        success: { status: 200, ...single, description: "What is left of it" },
+        refusals: ["record_not_found", "invalid_transition", "precondition_failed"],
+      },
+      ({ call, params: { id }, body, ifMatch }) => evidence.redact(call, id, body, ifMatch),
+    ),
+  ];
 }

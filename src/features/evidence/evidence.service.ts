@@ -1,16 +1,48 @@
-import type { Database } from "../../database/database.ts";
+import type { Readable } from "node:stream";
+import type { Database, Tx } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Cursors } from "../../kernel/page.ts";
+import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { Cursors, Page } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import type { EvidenceHost, HostKind } from "./evidence.hosts.ts";
+import type { Place } from "./evidence.add.ts";
+import { createAdding } from "./evidence.add.ts";
+import { createEvidenceBytes } from "./evidence.bytes.ts";
+import type { Capturing } from "./evidence.capture.ts";
+import { createCapture } from "./evidence.capture.ts";
+import type { EvidenceHost, Host, HostKind } from "./evidence.hosts.ts";
+import { attachmentHeader } from "./evidence.names.ts";
+import { evidencePolicy, readsConfidential } from "./evidence.policy.ts";
+import { createRedacting } from "./evidence.redact.ts";
+import type { Piece } from "./evidence.rows.ts";
+import { presentPiece, whole } from "./evidence.rows.ts";
+import type { EvidenceView, ListEvidenceQuery } from "./evidence.schema.ts";
+import { createEvidenceStore } from "./evidence.store.ts";
 
 export type EvidenceService = ReturnType<typeof createEvidenceService>;
+
+/** The rooms whose records hold evidence. */
+export interface EvidenceHosts {
+  /** @throws ProblemError record_not_found for a kind of record nobody stands for */
+  of(place: Pick<Place, "kind">): EvidenceHost;
+}
+
+/** A piece with the record it belongs to. */
+export interface FoundPiece {
+  row: Piece;
+  kind: HostKind;
+  host: Host;
+}
 
 export interface EvidenceDeps {
   database: Database;
   audit: AuditService;
   events: Pick<EventsService, "emit">;
+  confirmations: Pick<ConfirmationsService, "hold" | "register">;
   hosts: Readonly<Partial<Record<HostKind, EvidenceHost>>>;
   /** The folder that holds the files. */
   folder: string;
@@ -18,9 +50,142 @@ export interface EvidenceDeps {
   maxBytes: number;
   cursors: Cursors;
   clock: Clock;
+  logger: { error(details: object, message: string): void };
 }
 
+/** A file on its way out. */
+export interface EvidenceDownload {
+  headers: Readonly<Record<string, string>>;
+  body: Readable;
+}
+
+/** How often files nothing refers to are looked for. */
+const sweepEveryMs = 600_000;
+
 /** What records rest on: files, captured messages, addresses and texts. */
-export function createEvidenceService(_deps: EvidenceDeps) {
-  return {};
+export function createEvidenceService(deps: EvidenceDeps) {
+  const { database, folder, maxBytes, cursors, clock, logger } = deps;
+  const store = createEvidenceStore(folder);
+  const bytes = createEvidenceBytes(store, database.read, (error) => logger.error({ err: error }, "a file of evidence was not deleted"));
+  const capturing: { current: Capturing | undefined } = { current: undefined };
+  const capture = createCapture({ store, maxBytes, capturing });
+  const hosts: EvidenceHosts = {
+    of({ kind }) {
+      const host = deps.hosts[kind];
+      if (host === undefined) throw recordNotFound();
+      return host;
+    },
+  };
+  let sweptAt = 0;
+
+  /** A record the caller may not read hides its evidence, too. */
+  async function find(call: Call, id: string): Promise<FoundPiece> {
+    const row = await database.read.evidenceItem.findUnique({ where: { id }, include: whole });
+    if (row === null) throw recordNotFound();
+    const kind = row.recordKind as HostKind;
+    if (row.isConfidential && !readsConfidential(call, kind)) throw recordNotFound();
+    const host = await hosts
+      .of({ kind })
+      .read(call, row.recordId)
+      .catch((error: unknown) => {
+        throw error instanceof ProblemError && error.status === 403 ? recordNotFound() : error;
+      });
+    return { row, kind, host };
+  }
+
+  return {
+    ...createAdding({ ...deps, hosts, capture }),
+    ...createRedacting({ ...deps, bytes, find }),
+
+    /** How Discord is reached; until it is set, no message can be captured. */
+    capturing,
+    maxBytes,
+    /** Where files arrive. */
+    arriving: store.loose,
+    /** Settles when no file is being deleted. */
+    settled: bytes.settled,
+
+    /** Make the folder of files. @throws Error naming the folder when it cannot be written */
+    prepare: (): Promise<void> => store.prepare(),
+
+    /** The evidence of one record, newest first, without what is confidential to the caller. @throws ProblemError record_not_found */
+    async list(call: Call, place: Place, { limit, cursor, count }: ListEvidenceQuery): Promise<Page<EvidenceView>> {
+      requirePermission(call, evidencePolicy.read);
+      const host = await hosts.of(place).read(call, place.key);
+      const filters = { kind: place.kind, id: host.id };
+      const hidden = readsConfidential(call, place.kind) ? {} : { isConfidential: false };
+      const where = { recordKind: place.kind, recordId: host.id, ...hidden };
+      const [at, id] = cursor === undefined ? [] : cursors.decode("evidence", filters, cursor);
+      const before =
+        at === undefined || id === undefined ? [] : [{ capturedAt: { lt: new Date(at) } }, { capturedAt: new Date(at), id: { lt: id } }];
+      const rows = await database.read.evidenceItem.findMany({
+        where: { ...where, ...(before.length > 0 && { OR: before }) },
+        include: whole,
+        orderBy: [{ capturedAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const page = toPage(
+        rows,
+        limit,
+        (row) => presentPiece(row, host),
+        (last) => cursors.encode("evidence", filters, [last.capturedAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () => database.read.evidenceItem.count({ where }));
+    },
+
+    /** @throws ProblemError record_not_found when it does not exist or the caller may not know of it */
+    async get(call: Call, id: string): Promise<EvidenceView> {
+      requirePermission(call, evidencePolicy.read);
+      const { row, host } = await find(call, id);
+      return presentPiece(row, host);
+    },
+
+    /** A file as it was kept, for saving and never for showing. @throws ProblemError record_not_found, internal_error when its bytes are gone */
+    async download(call: Call, id: string, position: number): Promise<EvidenceDownload> {
+      requirePermission(call, evidencePolicy.read);
+      const { row } = await find(call, id);
+      const file = row.files.find((one) => one.position === position);
+      if (file?.status !== "stored" || file.sha256 === null) throw recordNotFound();
+      const { sha256 } = file;
+      const onChanged = (): void => logger.error({ evidence_id: id, position, sha256 }, "a file of evidence is not what was kept");
+      const body = await store.read(sha256, file.bytes, onChanged);
+      if (body === undefined) {
+        onChanged();
+        throw new ProblemError("internal_error", { detail: "The file is not there as it was kept; the operator has to look." });
+      }
+      return { headers: downloadHeaders(file.name ?? "file", file.bytes, sha256), body };
+    },
+
+    /**
+     * Delete the evidence of a record that is deleted for good. Files that nothing refers to then go after the commit.
+     * @returns how many pieces
+     */
+    async dropOf(tx: Tx, kind: HostKind, recordId: string): Promise<number> {
+      const where = { recordKind: kind, recordId };
+      const files = await tx.db.evidenceFile.findMany({ where: { evidence: where }, select: { sha256: true } });
+      const { count } = await tx.db.evidenceItem.deleteMany({ where });
+      bytes.removeLater(tx, files);
+      return count;
+    },
+
+    /** Delete files nothing refers to and leftovers, older than an hour. For the job that runs each minute; it looks every ten. */
+    async sweep(): Promise<number> {
+      const now = clock.now();
+      if (now.getTime() - sweptAt < sweepEveryMs) return 0;
+      sweptAt = now.getTime();
+      return await store.sweep(now, bytes.keptOf);
+    },
+  };
+}
+
+/** No browser shows it, runs it or keeps it. */
+function downloadHeaders(name: string, bytes: number, sha256: string): Record<string, string> {
+  return {
+    "Content-Disposition": attachmentHeader(name),
+    "Content-Length": bytes.toString(),
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": "private, no-store",
+    ETag: `"${sha256}"`,
+    "Repr-Digest": `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`,
+  };
 }

@@ -29,14 +29,20 @@ export function createHealthService(ground: HealthGround) {
     storage: shared(ground.checks.storage, patience),
     discord_gateway: shared(ground.checks.discord_gateway, patience),
     guild_state: shared(ground.checks.guild_state, patience),
+    audit_checkpoints: shared(ground.checks.audit_checkpoints, patience),
   };
 
   return {
     /** The health and compatibility answer; it fails only when storage cannot serve, everything else merely degrades it. */
     async get(call: Call): Promise<HealthView> {
-      const [storage, gateway, guilds] = await Promise.all([check.storage(), check.discord_gateway(), check.guild_state()]);
+      const [storage, gateway, guilds, audit] = await Promise.all([
+        check.storage(),
+        check.discord_gateway(),
+        check.guild_state(),
+        check.audit_checkpoints(),
+      ]);
       const isDetailed = canSeeDetails(call);
-      const status = overall(storage, [gateway, guilds]);
+      const status = overall(storage, [gateway, guilds, audit]);
       return {
         success: status !== "error",
         status,
@@ -53,6 +59,7 @@ export function createHealthService(ground: HealthGround) {
           storage: presentCheck(storage, isDetailed),
           discord_gateway: presentCheck(gateway, isDetailed),
           guild_state: presentCheck(guilds, isDetailed),
+          audit_checkpoints: presentCheck(audit, isDetailed),
         },
         time: clock.now().toISOString(),
       };

@@ -4,9 +4,9 @@ import type { Clock } from "../../kernel/clock.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { CandidateIndex, RecordKey } from "./candidates.ts";
 import { mayCount } from "./match-record.ts";
-import { applyRecord } from "./matches.apply.ts";
+import { applyRecords } from "./matches.batch.ts";
 import type { CompareDeps } from "./matches.compare.ts";
-import { idsAtOnce, recordOf, unread } from "./matches.store.ts";
+import { batches, idsAtOnce, recordOf, unread } from "./matches.store.ts";
 
 export interface IndexDeps extends CompareDeps {
   database: Database;
@@ -15,6 +15,8 @@ export interface IndexDeps extends CompareDeps {
 
 /** Records of one page while the index is filled. */
 const pageSize = 5000;
+/** Records learned in one transaction. */
+const learnedAtOnce = 200;
 /** How far clocks of several processes may lie apart, and how long a transaction may take, in seconds. */
 const overlap = 120;
 
@@ -31,12 +33,14 @@ export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; cat
   const { database, index, clock } = deps;
   let seenUntil: Date | undefined;
 
-  /** A record that another process made or changed is compared again: a list read here meanwhile knew nothing of it. */
-  async function learn(call: Call, id: string): Promise<void> {
-    await database.write(call, async (tx) => {
-      const row = await tx.db.blacklistRecord.findUnique({ where: { id }, omit: unread });
-      if (row !== null) await applyRecord(tx, recordOf(row), deps);
-    });
+  /** Records that another process made or changed are compared again: a list read here meanwhile knew nothing of them. */
+  async function learn(call: Call, ids: readonly string[]): Promise<void> {
+    for (const some of batches(ids, learnedAtOnce)) {
+      await database.write(call, async (tx) => {
+        const rows = await tx.db.blacklistRecord.findMany({ where: { id: { in: some } }, omit: unread });
+        await applyRecords(tx, rows.map(recordOf), deps);
+      });
+    }
   }
 
   return {
@@ -60,14 +64,14 @@ export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; cat
           orderBy: [{ updatedAt: "asc" }, { id: "asc" }],
           take: idsAtOnce,
         });
+        const unknown: string[] = [];
         for (const row of rows) {
           const key: RecordKey = { ...row, kind: row.kind === "server" ? "server" : "user" };
           if (!mayCount(row)) index.remove(key);
-          else if (!index.has(key)) {
-            await learn(call, row.id);
-            learned += 1;
-          }
+          else if (!index.has(key)) unknown.push(row.id);
         }
+        await learn(call, unknown);
+        learned += unknown.length;
         if (rows.length < idsAtOnce) break;
         after = rows.at(-1) ?? after;
       }

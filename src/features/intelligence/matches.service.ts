@@ -11,6 +11,7 @@ import type { MatchStatus, MatchView, ResolveMatchInput } from "./intelligence.s
 import { ListMatchesQuery } from "./intelligence.schema.ts";
 import type { MatchChanges, MatchRecord } from "./match-record.ts";
 import { applyRecord } from "./matches.apply.ts";
+import { applyRecords } from "./matches.batch.ts";
 import { comparePeople, matchesLock } from "./matches.compare.ts";
 import { createIndexKeeper } from "./matches.index.ts";
 import type { ResolveDeps } from "./matches.resolve.ts";
@@ -27,6 +28,8 @@ export interface MatchesService {
   recomputeUser(tx: Tx, userId: string): Promise<MatchChanges>;
   /** Compare one record with everyone. Call after it was created, changed, revoked or expired in the same transaction. */
   applyRecord(tx: Tx, record: MatchRecord): Promise<MatchChanges>;
+  /** The same for many records at once, most of which concern nobody who is known here. */
+  applyRecords(tx: Tx, records: readonly MatchRecord[]): Promise<MatchChanges>;
   /** Compare everyone in these servers again: one of them was registered, watched, merged, or is party of an agreement. Call in the same transaction, after the rows. */
   applyServer(tx: Tx, serverIds: readonly string[]): Promise<MatchChanges>;
   /**
@@ -61,6 +64,8 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
     },
 
     applyRecord: (tx, record) => applyRecord(tx, record, deps),
+
+    applyRecords: (tx, records) => applyRecords(tx, records, deps),
 
     applyServer: (tx, serverIds) => applyServers(tx, serverIds, deps),
 

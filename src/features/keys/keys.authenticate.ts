@@ -38,6 +38,7 @@ export function createAuthenticate({ store, standing, verifyAssertion = refuseAl
     if (key.expiresAtMs <= now) throw new ProblemError("credential_expired");
     store.noteUse(key, now);
     const { actingUser, assertion } = credentials;
+    credentials.onClient?.(key.client.id);
     if (key.delegation !== "trusted" && (actingUser !== undefined || assertion !== undefined)) return proved(key, credentials);
     if (actingUser === undefined) return callerOf(key, credentials, null);
     const actor = standing.actorOf(actingUser);

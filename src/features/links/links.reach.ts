@@ -16,14 +16,19 @@ export interface LinkReach {
    * followed twice, links that do not propagate lead nowhere, and suspected links never do.
    */
   reachOf(db: LinkReader, userId: string): Promise<LinkedAccount[]>;
+  /** The same for many accounts, in a number of statements that does not grow with theirs. Accounts that reach nobody are left out. */
+  reachOfAll(db: LinkReader, userIds: readonly string[]): Promise<Map<string, LinkedAccount[]>>;
   /** The accounts of one person: the group over confirmed links, without the one asked for. */
   groupOf(db: LinkReader, userId: string): Promise<string[]>;
 }
 
+/** Accounts of one statement, each twice; SQLite is given at most 999 values. */
+const accountsAtOnce = 450;
 /** How many accounts a group holds at most; a link that would make it larger is refused, a walk goes no further. */
 export const maxGroup = 100;
 
 interface Edge {
+  id: string;
   userA: string;
   userB: string;
   confidence: string;
@@ -39,26 +44,70 @@ interface Walk {
   near: readonly string[];
 }
 
+/** The links of some accounts. */
+type EdgesOf = (userIds: readonly string[]) => Promise<readonly Edge[]>;
+
 /** Walks the links as they are stored. */
 export function createLinkReach(): LinkReach {
   return {
-    async reachOf(db, userId) {
-      const own = await walk(db, [userId], { propagates: true });
-      const around = own.near.length === 0 ? [] : [...(await walk(db, own.near, { propagates: true })).members];
-      return [
-        ...accounts(own.members, "confirmed", [userId]),
-        ...accounts(
-          around.filter((id) => !own.members.has(id)),
-          "probable",
-        ),
-      ];
+    reachOf: (db, userId) => reachOver(stored(db, { propagates: true }), userId),
+
+    async reachOfAll(db, userIds) {
+      const edgesOf = await gather(stored(db, { propagates: true }), userIds);
+      const found = new Map<string, LinkedAccount[]>();
+      for (const userId of userIds) {
+        const reached = await reachOver(edgesOf, userId);
+        if (reached.length > 0) found.set(userId, reached);
+      }
+      return found;
     },
 
     async groupOf(db, userId) {
-      const { members } = await walk(db, [userId], { confidence: "confirmed" });
+      const { members } = await walk(stored(db, { confidence: "confirmed" }), [userId]);
       return accounts(members, "confirmed", [userId]).map((account) => account.userId);
     },
   };
+}
+
+async function reachOver(edgesOf: EdgesOf, userId: string): Promise<LinkedAccount[]> {
+  const own = await walk(edgesOf, [userId]);
+  const around = own.near.length === 0 ? [] : [...(await walk(edgesOf, own.near)).members];
+  return [
+    ...accounts(own.members, "confirmed", [userId]),
+    ...accounts(
+      around.filter((id) => !own.members.has(id)),
+      "probable",
+    ),
+  ];
+}
+
+/** Read everything that walks from these accounts can meet, level by level for all of them together. */
+async function gather(edgesOf: EdgesOf, userIds: readonly string[]): Promise<EdgesOf> {
+  const ends = new Map<string, Map<string, Edge>>();
+  const seen = new Set<string>();
+  const spread = async (from: Iterable<string>): Promise<void> => {
+    for (let frontier = unseen(from, seen); frontier.length > 0;) {
+      const found: string[] = [];
+      for (let start = 0; start < frontier.length; start += accountsAtOnce) {
+        for (const edge of await edgesOf(frontier.slice(start, start + accountsAtOnce))) {
+          for (const end of [edge.userA, edge.userB]) ends.set(end, (ends.get(end) ?? new Map<string, Edge>()).set(edge.id, edge));
+          if (edge.confidence === "confirmed") found.push(edge.userA, edge.userB);
+        }
+      }
+      frontier = unseen(found, seen);
+    }
+  };
+  await spread(userIds);
+  // Whoever was met without being followed is at the far end of a probable link.
+  await spread([...ends.keys()]);
+  return (asked) => Promise.resolve([...new Set(asked.flatMap((id) => [...(ends.get(id)?.values() ?? [])]))]);
+}
+
+/** Those of some accounts that were not met before; from now on they were. */
+function unseen(from: Iterable<string>, seen: Set<string>): string[] {
+  const fresh = [...new Set(from)].filter((id) => !seen.has(id));
+  for (const id of fresh) seen.add(id);
+  return fresh;
 }
 
 /**
@@ -66,27 +115,18 @@ export function createLinkReach(): LinkReach {
  * is that of the newest confirmed link that names one.
  */
 export async function neighbourhoodOf(db: LinkReader, userId: string) {
-  const { members, near, confirmed } = await walk(db, [userId], {});
+  const { members, near, confirmed } = await walk(stored(db, {}), [userId]);
   const primaryUserId = confirmed.find((edge) => edge.primaryUserId !== null)?.primaryUserId ?? null;
   return { members: [...accounts(members, "confirmed", [userId]), ...accounts(near, "probable")], primaryUserId };
 }
 
 /** Level by level, one statement each, over confirmed links; the probable ones met on the way are told, not followed. */
-async function walk(db: LinkReader, from: readonly string[], filter: { propagates?: boolean; confidence?: string }): Promise<Walk> {
+async function walk(edgesOf: EdgesOf, from: readonly string[]): Promise<Walk> {
   const members = new Set(from.slice(0, maxGroup));
   const edges = new Map<string, Edge>();
   let frontier = [...members];
   while (frontier.length > 0) {
-    const rows = await db.accountLink.findMany({
-      where: {
-        confidence: { in: ["confirmed", "probable"] },
-        ...filter,
-        ...inStatus("active"),
-        OR: [{ userA: { in: frontier } }, { userB: { in: frontier } }],
-      },
-      select: { id: true, userA: true, userB: true, confidence: true, primaryUserId: true },
-      orderBy: { id: "desc" },
-    });
+    const rows = await edgesOf(frontier);
     for (const row of rows) edges.set(row.id, row);
     const found = rows.flatMap((row) => (row.confidence === "confirmed" ? [row.userA, row.userB] : []));
     frontier = inOrder(found.filter((id) => !members.has(id))).slice(0, maxGroup - members.size);
@@ -99,6 +139,20 @@ async function walk(db: LinkReader, from: readonly string[], filter: { propagate
     confirmed: newestFirst.filter((edge) => edge.confidence === "confirmed"),
     near: inOrder(near.filter((id) => !members.has(id))).slice(0, maxGroup),
   };
+}
+
+function stored(db: LinkReader, filter: { propagates?: boolean; confidence?: string }): EdgesOf {
+  return (userIds) =>
+    db.accountLink.findMany({
+      where: {
+        confidence: { in: ["confirmed", "probable"] },
+        ...filter,
+        ...inStatus("active"),
+        OR: [{ userA: { in: [...userIds] } }, { userB: { in: [...userIds] } }],
+      },
+      select: { id: true, userA: true, userB: true, confidence: true, primaryUserId: true },
+      orderBy: { id: "desc" },
+    });
 }
 
 function accounts(ids: Iterable<string>, confidence: LinkedAccount["confidence"], without: readonly string[] = []): LinkedAccount[] {

@@ -26,11 +26,12 @@ export function createExporter(deps: ExportDeps) {
   return async (call: Call, userId: string): Promise<DataExportView> => {
     const hidden = [...(await hiddenRequests(callOfPerson(call, userId)))];
     const about = { OR: [{ requesterId: userId }, { subjects: { some: { kind: "user", subjectId: userId } } }] };
-    const [grant, sessions, requests, records, members] = await Promise.all([
+    const [grant, sessions, requests, records, cases, members] = await Promise.all([
       read.authorization.findUnique({ where: { userId } }),
       read.authorizationSession.findMany({ where: { userId }, orderBy: newest, take }),
       read.workflowRequest.findMany({ where: { AND: [about, { id: { notIn: hidden } }] }, orderBy: newest, take }),
       read.blacklistRecord.findMany({ where: { kind: "user", subjectId: userId }, orderBy: newest, take }),
+      read.case.findMany({ where: casesAbout(userId), orderBy: newest, take }),
       read.guildMember.findMany({ where: { userId }, orderBy: { guildId: "asc" }, take }),
     ]);
     return {
@@ -42,16 +43,28 @@ export function createExporter(deps: ExportDeps) {
       ...(await linksAndMatches(deps, userId)),
       requests: section(requests, (row) => parts.request(row, userId)),
       blacklist: section(records, parts.blacklist),
+      cases: section(cases, parts.case),
       staff: await staffOf(deps, userId),
       memberships: section(members, parts.member),
       reads: await readsOf(deps, userId),
-      audit: await auditOf(read, userId, hidden),
+      audit: await auditOf(read, userId, [...hidden, ...(await confidentialCases(read, userId))]),
     };
   };
 }
 
 function section<Row, Entry>(rows: readonly Row[], present: (row: Row) => Entry): { entries: Entry[]; truncated?: true } {
   return { entries: rows.slice(0, exportLimit).map(present), ...(rows.length > exportLimit && { truncated: true }) };
+}
+
+/** What a confidential case is about is not for the person to learn, and one in the bin is over. */
+function casesAbout(userId: string) {
+  return { isConfidential: false, deletedAt: null, subjects: { some: { kind: "user", subjectId: userId } } };
+}
+
+async function confidentialCases(read: ReadClient, userId: string): Promise<string[]> {
+  const { subjects } = casesAbout(userId);
+  const rows = await read.case.findMany({ where: { isConfidential: true, subjects }, select: { id: true } });
+  return rows.map(({ id }) => id);
 }
 
 async function serversOf({ read, servers }: ExportDeps, userId: string): Promise<DataExportView["servers"]> {

@@ -95,8 +95,8 @@ export async function ownDataPage(base: string, data: DataExportView): Promise<s
       <section>
         <h2>Delete what you shared</h2>
         <p>
-          As above, and also the record of your consent, of the times you were asked and of who looked at it. Blacklist records, requests
-          and the audit log stay: they are records of moderation, not of what you shared.
+          As above, and also the record of your consent, of the times you were asked and of who looked at it. Blacklist records, cases,
+          requests and the audit log stay: they are records of moderation, not of what you shared.
         </p>
         <form method="post" action="${base}/privacy/delete">
           <label><input type="checkbox" name="sure" value="yes" /> I know that this cannot be undone.</label>

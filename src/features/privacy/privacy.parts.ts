@@ -3,6 +3,7 @@ import type {
   Authorization,
   AuthorizationSession,
   BlacklistRecord,
+  Case,
   GuildMember,
   Match,
   StaffProfile,
@@ -11,7 +12,7 @@ import type {
   WorkflowRequest,
 } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import { blacklistReference, textsOf } from "../../kernel/stored.ts";
+import { blacklistReference, caseReference, textsOf } from "../../kernel/stored.ts";
 import type { Standing } from "../permissions/standing.ts";
 import type { DataExportView } from "./privacy.schema.ts";
 
@@ -91,6 +92,15 @@ export const parts = {
     created_at: row.createdAt.toISOString(),
     revoked_at: isoOrNull(row.revokedAt),
     appeal: appealWords[row.status] ?? "It is over; there is nothing to appeal.",
+  }),
+
+  case: (row: Case): EntryOf<DataExportView["cases"]> => ({
+    number: caseReference(row.number),
+    type: row.type,
+    status: row.status,
+    outcome: row.outcome,
+    created_at: row.createdAt.toISOString(),
+    closed_at: isoOrNull(row.closedAt),
   }),
 
   member: (row: GuildMember): EntryOf<DataExportView["memberships"]> => ({

@@ -8,7 +8,7 @@ export const privacyPolicy = { export: "users.export", redact: "users.redact", j
 export const readRetentionDays = 90;
 
 const everywhere = [
-  "Blacklist records, requests and the decisions on them, as records about an account id: moderation has to be able to explain itself.",
+  "Blacklist records, cases, requests and the decisions on them, as records about an account id: moderation has to be able to explain itself.",
   "That something was done, in the audit.",
 ];
 

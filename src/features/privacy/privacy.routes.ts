@@ -35,6 +35,7 @@ const exampleExport = {
   linked_accounts: none,
   requests: none,
   blacklist: none,
+  cases: none,
   staff: null,
   memberships: none,
   reads: { entries: [{ reader: "Nelly", what: "servers", hour: at }] },
@@ -88,7 +89,7 @@ export function privacyRoutes(privacy: PrivacyService): Route[] {
         tags,
         summary: "Erase a person",
         description:
-          "Deletes what the person shared, their names, links and staff data, and the details of the audit about them. Blacklist records, requests and decisions stay as records about an id. Always waits for a second person who holds `users.redact`, too. Present staff have to lose their roles first.",
+          "Deletes what the person shared, their names, links and staff data, and the details of the audit about them. Blacklist records, cases, requests and decisions stay as records about an id. Always waits for a second person who holds `users.redact`, too. Present staff have to lose their roles first.",
         access: { permission: privacyPolicy.redact },
         confirmable: true,
         request: { params, body: RedactInput, example: { reason: "Asked for by the person by mail." } },

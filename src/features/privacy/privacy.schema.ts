@@ -94,6 +94,15 @@ const BlacklistPart = z.object({
   appeal: z.string().meta({ description: "How the person can have it looked at again" }),
 });
 
+const CasePart = z.object({
+  number: z.string(),
+  type: z.string(),
+  status: z.string(),
+  outcome: z.string().nullable(),
+  created_at: Timestamp,
+  closed_at: when,
+});
+
 const StaffPart = z
   .object({
     roles: z.array(z.object({ key: z.string(), name: z.string(), level: z.string() })),
@@ -140,6 +149,7 @@ export const DataExportView = z
     linked_accounts: section(LinkPart, "That another account was confirmed or declared to belong to the person; not which"),
     requests: section(RequestPart, "Requests the person filed or that are about them; confidential ones are left out"),
     blacklist: section(BlacklistPart, "Blacklist records about the person"),
+    cases: section(CasePart, "Cases about the person, without what staff wrote in them; confidential ones are left out"),
     staff: StaffPart,
     memberships: section(MemberPart, "What is stored of the person as a member of a Discord server of the community"),
     reads: section(ReadPart, "Who looked at the person's shared information, of the last 90 days"),
@@ -178,7 +188,7 @@ export const ErasureView = z
         sign_ins: count,
         links: count,
         staff: count.meta({ description: "Profile, personal permission entries and guild membership" }),
-        names: count.meta({ description: "Requests and blacklist records that no longer say the person's name" }),
+        names: count.meta({ description: "Requests, cases and blacklist records that no longer say the person's name" }),
         audit_details: count.meta({ description: "Audit entries whose details are gone; the entries themselves stay" }),
       })
       .meta({ description: "How many of each are gone" }),

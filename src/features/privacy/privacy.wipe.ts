@@ -172,7 +172,11 @@ async function dropNames(tx: Tx, { userId, before }: WipeTarget): Promise<number
       data: { snapshot: { ...snapshot, subject_snapshot: null } },
     });
   }
-  return requests.count + records.count;
+  const cases = await tx.db.caseSubject.updateMany({
+    where: { kind: "user", subjectId: userId, name: { not: null }, case: { createdAt: older } },
+    data: { name: null },
+  });
+  return requests.count + records.count + cases.count;
 }
 
 /** What is no younger than a time; everything where there is none. */

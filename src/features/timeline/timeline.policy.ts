@@ -10,6 +10,7 @@ export const kindPermissions = {
   match: "users.matches.read",
   blacklist: "blacklist.read",
   request: "workflows.read",
+  case: "cases.read",
   staff: "staff.discipline",
   link: "users.links.read",
 } as const satisfies Record<TimelineKind, string>;

@@ -23,12 +23,14 @@ export interface TimelineDeps {
   clock: Clock;
   /** Ids of the requests a caller may not know of. */
   hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  /** The cases a caller may see, in the words of the database. */
+  visibleCases: (call: Call) => Promise<object>;
 }
 
 type Filters = Omit<ReturnType<typeof TimelineQuery.parse>, "limit" | "cursor" | "count">;
 
 /** One history of a person, out of every room. */
-export function createTimelineService({ database, reach, reads, cursors, hiddenRequests }: TimelineDeps) {
+export function createTimelineService({ database, reach, reads, cursors, hiddenRequests, visibleCases }: TimelineDeps) {
   async function askedFor(call: Call, userId: string, filters: Filters): Promise<Asked> {
     const alts = filters.include_alts === "true" ? await reach.groupOf(database.read, userId) : [];
     return {
@@ -36,6 +38,7 @@ export function createTimelineService({ database, reach, reads, cursors, hiddenR
       ...(filters.from !== undefined && { from: new Date(filters.from) }),
       ...(filters.to !== undefined && { to: new Date(filters.to) }),
       hidden: await hiddenRequests(call),
+      visibleCases: await visibleCases(call),
       namesRecords: can(call, timelinePolicy.records),
       namesAccounts: can(call, timelinePolicy.alts),
     };

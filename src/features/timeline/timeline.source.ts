@@ -20,6 +20,8 @@ export interface Asked {
   to?: Date | undefined;
   /** Ids of the requests the caller may not know of. */
   hidden: readonly string[];
+  /** The cases the caller may see, in the words of the database. */
+  visibleCases: object;
   /** Whether the records behind matches may be named to the caller. */
   namesRecords: boolean;
   /** Whether linked accounts may be named to the caller. */

@@ -2,6 +2,7 @@ import type { AccountLink, BlacklistVersion, Match, WorkflowRequest, WorkflowSub
 import type { Asked, Source, SourceSpec } from "./timeline.source.ts";
 import { byId, sourceOf } from "./timeline.source.ts";
 import { auditSource } from "./timeline.sources.audit.ts";
+import { caseClosed, caseOpened } from "./timeline.sources.cases.ts";
 
 /** What both sources of matches have in common. */
 const matches = {
@@ -182,6 +183,8 @@ export const sources: readonly Source[] = [
   blacklisted,
   requestFiled,
   requestDecided,
+  caseOpened,
+  caseClosed,
   auditSource("staff"),
   linkMade,
   linkEnded,

@@ -41,39 +41,44 @@ export function createFiling(parts: CreateParts) {
    */
   async function create(call: Call, type: WorkflowKind, body: unknown): Promise<CreationAnswer> {
     requireWrite(call, `workflows.${type}.create`);
-    const kind = kinds[type];
-    const intake = understand(kind, body);
-    const answer = await database.write(call, async (tx): Promise<CreationAnswer> => {
-      const subjects = subjectRows(kind, intake.payload);
-      const duplicates = await checkFiling(tx, { type, kind, subjects, limits: filing });
-      const prefix = referencePrefix ?? kind.prefix;
-      const number = await nextNumber(tx, `workflow:${prefix}`);
-      const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
-      const row = rowOf(tx, type, intake, reference, requesterName(parts.guildState, call));
-      // Two plain inserts: a nested one would read everything back while others wait for the counter.
-      await tx.db.workflowRequest.createMany({ data: [row] });
-      await tx.db.workflowSubject.createMany({ data: subjects.map((subject) => ({ ...subject, requestId: row.id })) });
-      const about = subjects.find((subject) => subject.kind === "user")?.subjectId;
-      audit.record(tx, {
-        action: "workflow.create",
-        target: { kind: "workflow", id: row.id, reference },
-        ...(about !== undefined && { subjectUserId: about }),
-        after: { type, status: row.status, priority: row.priority, urgent: row.urgent },
-        permission: `workflows.${type}.create`,
-      });
-      return {
-        success: true,
-        id: row.id,
-        reference,
-        status: "pending",
-        warnings: intake.warnings,
-        duplicates,
-        effects_preview: effects.preview(kind, intake.payload),
-      };
-    });
-    return visibleCreation(call, answer);
+    const intake = understand(kinds[type], body);
+    return visibleCreation(call, await database.write(call, (tx) => fileWithin(tx, type, intake)));
   }
-  return { create };
+
+  /**
+   * File a request inside another transaction of this room. The caller has checked the right to, and redacts what leaves.
+   * @throws ProblemError duplicate_open, cooldown, rate_limited
+   */
+  async function fileWithin(tx: Tx, type: WorkflowKind, intake: Intake): Promise<CreationAnswer> {
+    const kind = kinds[type];
+    const subjects = subjectRows(kind, intake.payload);
+    const duplicates = await checkFiling(tx, { type, kind, subjects, limits: filing });
+    const prefix = referencePrefix ?? kind.prefix;
+    const number = await nextNumber(tx, `workflow:${prefix}`);
+    const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
+    const row = rowOf(tx, type, intake, reference, requesterName(parts.guildState, tx.call));
+    // Two plain inserts: a nested one would read everything back while others wait for the counter.
+    await tx.db.workflowRequest.createMany({ data: [row] });
+    await tx.db.workflowSubject.createMany({ data: subjects.map((subject) => ({ ...subject, requestId: row.id })) });
+    const about = subjects.find((subject) => subject.kind === "user")?.subjectId;
+    audit.record(tx, {
+      action: "workflow.create",
+      target: { kind: "workflow", id: row.id, reference },
+      ...(about !== undefined && { subjectUserId: about }),
+      after: { type, status: row.status, priority: row.priority, urgent: row.urgent },
+      permission: `workflows.${type}.create`,
+    });
+    return {
+      success: true,
+      id: row.id,
+      reference,
+      status: "pending",
+      warnings: intake.warnings,
+      duplicates,
+      effects_preview: effects.preview(kind, intake.payload),
+    };
+  }
+  return { create, fileWithin };
 }
 
 function requesterName(guildState: GuildState, call: Call): string | null {

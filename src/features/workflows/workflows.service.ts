@@ -67,7 +67,7 @@ export function createWorkflowsService(parts: WorkflowsParts) {
     filing = defaultFilingLimits,
   } = parts;
   const effects = createEffects({ blacklist, agreements, links });
-  const { create } = createFiling({ database, audit, effects, guildState, clock, filing, referencePrefix });
+  const { create, fileWithin } = createFiling({ database, audit, effects, guildState, clock, filing, referencePrefix });
   const { decide } = createDecisions({ database, audit, effects, standing, reach, matches });
 
   /** The caller's further accounts. */
@@ -82,6 +82,7 @@ export function createWorkflowsService(parts: WorkflowsParts) {
 
   return {
     create,
+    fileWithin,
     ...createExpiry({ database, audit, clock }),
 
     /** As the decision route says it: the kind in any spelling. @throws ProblemError record_not_found for a kind that does not exist, and as `decide` of one that does */

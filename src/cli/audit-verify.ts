@@ -1,0 +1,107 @@
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { loadConfigOrExit, readProcessConfig } from "../config/config.ts";
+import { createSigner, readPublicKey } from "../features/audit/audit.sign.ts";
+import type { PublicKey } from "../features/audit/audit.sign.ts";
+import type { AuditVerification } from "../features/audit/audit.schema.ts";
+import { verifyOutside } from "../features/audit/audit.outside.ts";
+import { deriveKey } from "../kernel/secrets.ts";
+import { list, wholeNumber } from "./arguments.ts";
+import { print, printError } from "./output.ts";
+
+interface VerifyOptions {
+  from?: number;
+  to?: number;
+  checkpoints?: string;
+  publicKey?: string[];
+  file?: string;
+  database?: string;
+  backup?: boolean;
+  json?: boolean;
+}
+
+const position = wholeNumber(1, 999_999_999);
+/** Entries between two lines of progress. */
+const progressEvery = 50_000;
+
+/** `provost audit verify`: 0 the chain is whole, 1 it was tampered with, 2 it could not be checked. */
+export function auditVerifyCommand(setExitCode: (code: number) => void): Command {
+  return new Command("verify")
+    .description("Check every entry of the audit chain; exits with 0 (whole), 1 (tampered with) or 2 (could not be checked)")
+    .option("--from <position>", "the first entry to check", position)
+    .option("--to <position>", "the last entry to check", position)
+    .option("--checkpoints <file>", "the signed positions; those of this installation unless told")
+    .option("--public-key <keys>", "further keys the positions may be signed with, separated by commas", list)
+    .option("--file <export>", "check an export instead of the database")
+    .option("--database <file or url>", "check this database instead of the configured one")
+    .option("--backup", "the database is a backup: it may end before the newest signed position")
+    .option("--json", "print the whole answer as JSON")
+    .action(async (options: VerifyOptions) => {
+      // Whoever checks a copy may have no configuration; everybody else is told what is wrong with theirs.
+      const place = options.file === undefined && options.database === undefined ? loadConfigOrExit() : configurationIfAny();
+      try {
+        const answer = await verify(options, place);
+        print(options.json === true ? JSON.stringify(answer) : inWords(answer));
+        if (options.json !== true) for (const line of warnings(answer)) printError(line);
+        setExitCode(answer.ok ? 0 : 1);
+      } catch (error) {
+        printError(error instanceof Error ? error.message : String(error));
+        setExitCode(2);
+      }
+    });
+}
+
+type Place = ReturnType<typeof loadConfigOrExit> | undefined;
+
+function configurationIfAny(): Place {
+  const reading = readProcessConfig();
+  return reading.ok ? reading : undefined;
+}
+
+function verify(options: VerifyOptions, place: Place): Promise<AuditVerification> {
+  const { from, to, file, database, publicKey = [], backup } = options;
+  const checkpoints = options.checkpoints ?? place?.config.auditCheckpoints;
+  const own: PublicKey[] = place === undefined ? [] : [createSigner(deriveKey(place.secrets.secretKey, "audit-checkpoints"))];
+  let next = progressEvery;
+  return verifyOutside({
+    from: file === undefined ? { database: addressOf(database ?? place?.config.database.url ?? "") } : { file },
+    keys: [...own, ...publicKey.map(readPublicKey)],
+    isBackup: backup === true,
+    ...(checkpoints !== undefined && { checkpoints }),
+    ...(from !== undefined && { first: from }),
+    ...(to !== undefined && { last: to }),
+    onProgress(entries) {
+      if (entries < next) return;
+      printError(`${grouped(entries)} entries so far`);
+      next += progressEvery;
+    },
+  });
+}
+
+/** A path alone means a file of SQLite. */
+function addressOf(database: string): string {
+  return /^(file:|postgres(ql)?:)/.test(database) ? database : `file:${resolve(database)}`;
+}
+
+function inWords({ ok, entries, checkpoints, first_bad_seq: seq, kind }: AuditVerification): string {
+  if (!ok) return `chain broken at entry ${seq?.toString() ?? "?"}: ${kind ?? "unknown"}`;
+  const signed = checkpoints === 1 ? "1 checkpoint" : `${grouped(checkpoints)} checkpoints`;
+  return `${grouped(entries)} entries, ${signed}, chain ok`;
+}
+
+type Warning = NonNullable<AuditVerification["checkpoint_warnings"]>[number];
+
+const warningTexts: Readonly<Record<Warning["kind"], string>> = {
+  other_key: "are signed with a key that is not at hand (--public-key)",
+  other_installation: "are of another installation",
+  unreadable_line: "cannot be read",
+  newer_than_copy: "are newer than the copy",
+};
+
+function warnings({ checkpoint_warnings: all = [] }: AuditVerification): string[] {
+  return all.map(({ kind, count }) => `${grouped(count)} of the signed positions ${warningTexts[kind]}`);
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString("en-US");
+}

@@ -1,0 +1,90 @@
+import { extname } from "node:path";
+import { Command, Option } from "commander";
+import type { ImportedLine } from "../features/blacklist/blacklist.import.schema.ts";
+import type { ImportSummary } from "../features/blacklist/blacklist.import.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { ImportProgress } from "./blacklist-progress.ts";
+import { createProgress, sumLine } from "./blacklist-progress.ts";
+import { openReport, openText, UnreadableFile } from "./blacklist-files.ts";
+import { print, printError } from "./output.ts";
+import { withServices } from "./services.ts";
+
+const formats = ["csv", "json", "ndjson"] as const;
+type Format = (typeof formats)[number];
+
+interface Options {
+  format?: Format;
+  mode: "skip" | "merge" | "replace";
+  dryRun?: true;
+  report?: string;
+}
+
+/** `provost blacklist import`: 0 every line is in, 1 some are not, 2 nothing could be read. */
+export function importCommand(setExitCode: (code: number) => void): Command {
+  return new Command("import")
+    .description("Import blacklist records from a file; exits with 0 (every line is in), 1 (some are not) or 2 (the file cannot be read)")
+    .argument("<file>", "CSV, JSON or NDJSON in UTF-8; - reads standard input")
+    .addOption(new Option("--format <format>", "what the file is; told from its name unless given").choices(formats))
+    .addOption(
+      new Option("--mode <mode>", "what becomes of a line whose subject is listed already")
+        .choices(["skip", "merge", "replace"] as const)
+        .default("skip" as const),
+    )
+    .option("--dry-run", "tell what would happen and write nothing")
+    .option("--report <file>", "write what became of each line to this file, one JSON object per line")
+    .action(async (file: string, options: Options) => {
+      try {
+        const { counts, isStopped } = await importFile(file, options);
+        setExitCode(counts.refused + counts.failed > 0 || isStopped ? 1 : 0);
+      } catch (error) {
+        const isUnreadable = error instanceof UnreadableFile || (error instanceof ProblemError && error.code === "validation_failed");
+        if (!isUnreadable) throw error;
+        printError(error.message);
+        for (const { detail } of error instanceof ProblemError ? (error.errors ?? []) : []) printError(detail);
+        setExitCode(2);
+      }
+    });
+}
+
+async function importFile(file: string, options: Options): Promise<ImportSummary> {
+  const format = options.format ?? formatOf(file);
+  await using text = await openText(file);
+  await using report = await openReport(options.report);
+  using progress = createProgress(process.stderr, text.share);
+  using interruption = createInterruption(progress);
+  const summary = await withServices(async ({ guildState, standing, blacklistTransfer }, call) => {
+    await guildState.load();
+    await standing.load();
+    return await blacklistTransfer.importLines(call, blacklistTransfer.readers[format](text.pieces()), {
+      mode: options.mode,
+      dryRun: options.dryRun === true,
+      signal: interruption.signal,
+      async onResults(results: readonly ImportedLine[]) {
+        progress.note(results);
+        await report.write(results);
+      },
+    });
+  });
+  progress.end();
+  if (summary.isStopped) printError("Stopped. Run the same command again to go on: what is in stays as it is.");
+  if (options.dryRun === true) printError("Nothing was written.");
+  print(sumLine(summary));
+  return summary;
+}
+
+function formatOf(file: string): Format {
+  const format = formats.find((known) => extname(file).toLowerCase() === `.${known}`);
+  if (format === undefined) throw new UnreadableFile("Say with --format what the file is: csv, json or ndjson.");
+  return format;
+}
+
+/** The first Ctrl-C ends the import after the running batch, the second one at once. */
+function createInterruption(progress: ImportProgress) {
+  const controller = new AbortController();
+  const onInterrupt = (): void => {
+    progress.say("Stopping after the lines that are being written.");
+    controller.abort();
+  };
+  process.once("SIGINT", onInterrupt);
+  return { signal: controller.signal, [Symbol.dispose]: () => void process.off("SIGINT", onInterrupt) };
+}

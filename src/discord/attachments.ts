@@ -1,0 +1,51 @@
+import { isIP } from "node:net";
+import { Readable } from "node:stream";
+
+/** Where Discord keeps attachments; nothing else is ever asked. */
+const hosts: ReadonlySet<string> = new Set(["cdn.discordapp.com", "media.discordapp.net"]);
+
+export interface AttachmentSource {
+  /**
+   * Open an attachment at Discord's own hosts. No redirect is followed.
+   * @param signal ends the download, too
+   * @returns undefined for any other address, and when it cannot be had
+   */
+  open(url: string, signal: AbortSignal): Promise<Readable | undefined>;
+}
+
+/** @param apiBase Discord's API; where that is on this machine, its origin stands in for Discord's hosts as well */
+export function createAttachments({ apiBase }: { apiBase: string }): AttachmentSource {
+  const local = originOnThisMachine(apiBase);
+  return {
+    async open(url, signal) {
+      const address = allowedAddress(url, local);
+      if (address === undefined) return undefined;
+      try {
+        const response = await fetch(address, { redirect: "manual", signal, headers: { "accept-encoding": "identity" } });
+        if (response.status === 200 && response.body !== null && !response.headers.has("content-encoding"))
+          return Readable.fromWeb(response.body);
+        await response.body?.cancel();
+        return undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/** The address to ask for an attachment, when it is one of Discord's. Built anew, so that what was checked is what is asked. */
+export function allowedAddress(text: string, local: string | undefined): URL | undefined {
+  if (!URL.canParse(text) || /[\s\\]/.test(text)) return undefined;
+  const { protocol, hostname, port, username, password, origin, pathname, search } = new URL(text);
+  if (username !== "" || password !== "") return undefined;
+  const isDiscords = protocol === "https:" && port === "" && hosts.has(hostname);
+  if (!isDiscords && (local === undefined || origin !== local)) return undefined;
+  return new URL(`${origin}${pathname}${search}`);
+}
+
+/** The origin of an address on this machine; undefined for any other. */
+export function originOnThisMachine(address: string): string | undefined {
+  const { hostname, origin } = new URL(address);
+  const isLoopback = hostname === "localhost" || hostname === "[::1]" || (isIP(hostname) === 4 && hostname.startsWith("127."));
+  return isLoopback ? origin : undefined;
+}

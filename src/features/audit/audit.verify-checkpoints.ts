@@ -1,0 +1,68 @@
+import type { ReadLine } from "./audit.checkpoint-file.ts";
+import type { AuditVerification } from "./audit.schema.ts";
+import { createLineCheck } from "./audit.sign.ts";
+import type { PublicKey } from "./audit.sign.ts";
+import type { Turns } from "./audit.turns.ts";
+
+type Warning = NonNullable<AuditVerification["checkpoint_warnings"]>[number];
+
+/** Signed positions as they are held against a chain. */
+export interface HeldCheckpoints {
+  /** What the chain must have at a position: hashes, each with whether its signature is proved. */
+  at(seq: number): ReadonlyMap<string, boolean>;
+  /** The last position the chain must reach; 0 without any. */
+  newest: number;
+  /** The first position whose line is not as it was signed. */
+  forged?: number;
+  warnings: Warning[];
+}
+
+export interface CheckpointOptions {
+  lines: AsyncIterable<ReadLine>;
+  keys: readonly PublicKey[];
+  /** The installation the chain belongs to; undefined where the copy does not say. */
+  origin: string | undefined;
+  /** Positions signed after this time are of entries the copy cannot have. */
+  until?: string;
+}
+
+const none: ReadonlyMap<string, boolean> = new Map();
+
+/**
+ * Read signed positions. A line of a key that is not at hand is compared, too, since whoever changed the database alone could not
+ * change the file; only its signature proves nothing.
+ */
+export async function readCheckpoints({ lines, keys, origin, until }: CheckpointOptions, turns: Turns): Promise<HeldCheckpoints> {
+  const check = createLineCheck(keys);
+  const held = new Map<number, Map<string, boolean>>();
+  const counts = new Map<Warning["kind"], number>();
+  const warn = (kind: Warning["kind"]): void => void counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  let newest = 0;
+  let forged: number | undefined;
+
+  for await (const line of lines) {
+    if (turns.isSpent()) await turns.next();
+    if (line === "unreadable") {
+      warn("unreadable_line");
+      continue;
+    }
+    const isProved = check(line);
+    if (isProved === false) forged = Math.min(forged ?? line.seq, line.seq);
+    else if (isProved === undefined && origin !== undefined && line.origin !== origin) warn("other_installation");
+    else if (until !== undefined && line.at > until) warn("newer_than_copy");
+    else {
+      if (isProved === undefined) warn("other_key");
+      // A line of our own key for another installation would mean that the id in the database was changed.
+      const hash = origin === undefined || line.origin === origin ? line.hash : `of ${line.origin}`;
+      const hashes = held.get(line.seq) ?? new Map<string, boolean>();
+      held.set(line.seq, hashes.set(hash, isProved === true || hashes.get(hash) === true));
+      newest = Math.max(newest, line.seq);
+    }
+  }
+  return {
+    at: (seq) => held.get(seq) ?? none,
+    newest,
+    ...(forged !== undefined && { forged }),
+    warnings: [...counts].map(([kind, count]) => ({ kind, count })),
+  };
+}

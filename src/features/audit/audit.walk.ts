@@ -1,0 +1,124 @@
+import type { ReadClient } from "../../database/database.ts";
+import type { AuditEntry, AuditPayload, Prisma } from "../../generated/sqlite/client.ts";
+import type { AuditFilters } from "./audit.schema.ts";
+
+/** Positions that one query looks through where no index leads to the entries: a few milliseconds. */
+const wide = 4000;
+/** Entries whose text is looked at together. */
+const slice = 500;
+
+/** An entry with its details, where they are there. */
+export interface FoundEntry {
+  row: AuditEntry;
+  payload: AuditPayload | undefined;
+}
+
+export interface Search {
+  filters: AuditFilters;
+  where: Prisma.AuditEntryWhereInput;
+  /** Whether the text of the filters may look into reasons. */
+  seesReasons: boolean;
+}
+
+/** The position after the last entry there is. */
+export async function endOf(db: ReadClient): Promise<number> {
+  return ((await db.auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true } }))?.seq ?? 0) + 1;
+}
+
+/**
+ * Entries before a position, newest first. Queries look through bounded parts of the chain, so that none keeps the process to
+ * itself, unless an index leads straight to what is asked.
+ */
+export async function newestBefore(
+  db: ReadClient,
+  { filters, where }: Search,
+  before: number | undefined,
+  limit: number,
+): Promise<AuditEntry[]> {
+  const find = (seq: object, take: number): Promise<AuditEntry[]> =>
+    db.auditEntry.findMany({ where: { AND: [where, { seq }] }, orderBy: { seq: "desc" }, take });
+  if (hasIndex(filters)) return find(before === undefined ? {} : { lt: before }, limit);
+  const rows: AuditEntry[] = [];
+  for (let end = before ?? (await endOf(db)); end > 1 && rows.length < limit; end -= wide)
+    rows.push(...(await find({ gte: end - wide, lt: end }, limit - rows.length)));
+  return rows;
+}
+
+/** How many entries there are. */
+export async function countAll(db: ReadClient, { filters, where }: Search): Promise<number> {
+  if (hasIndex(filters)) return db.auditEntry.count({ where });
+  let count = 0;
+  for (let end = await endOf(db); end > 1; end -= wide)
+    count += await db.auditEntry.count({ where: { AND: [where, { seq: { gte: end - wide, lt: end } }] } });
+  return count;
+}
+
+/** One filter alone, by what an index holds in the order of the chain. */
+function hasIndex(filters: AuditFilters): boolean {
+  const [name, ...others] = Object.entries(filters).flatMap(([key, value]) => (value === undefined ? [] : [key]));
+  if (name === undefined) return true;
+  if (others.length > 0) return false;
+  return name === "actor" || name === "subject" || (name === "action" && filters.action?.includes(",") === false);
+}
+
+/** The details of some entries. */
+export async function withDetails(db: ReadClient, rows: readonly AuditEntry[]): Promise<FoundEntry[]> {
+  const payloads = await db.auditPayload.findMany({ where: { seq: { in: rows.map(({ seq }) => seq) } } });
+  const details = new Map(payloads.map((payload) => [payload.seq, payload]));
+  return rows.map((row) => ({ row, payload: details.get(row.seq) }));
+}
+
+export interface Searched {
+  /** At most as many as asked for. */
+  found: FoundEntry[];
+  examined: number;
+  /** The position of the last entry looked at; undefined when nothing is left. */
+  reached: number | undefined;
+}
+
+/** Entries before a position whose text holds `q`, newest first, as far as so many looks lead. */
+export async function searchBefore(
+  db: ReadClient,
+  search: Search,
+  { before, limit, maxExamined }: { before: number | undefined; limit: number; maxExamined: number },
+): Promise<Searched> {
+  const found: FoundEntry[] = [];
+  let examined = 0;
+  let reached = before;
+  while (examined < maxExamined) {
+    const rows = await newestBefore(db, search, reached, Math.min(slice, maxExamined - examined));
+    for (const entry of await withDetails(db, rows)) {
+      examined += 1;
+      reached = entry.row.seq;
+      if (holdsText(search, entry)) found.push(entry);
+      if (found.length === limit) return { found, examined, reached };
+    }
+    if (rows.length < slice && examined < maxExamined) return { found, examined, reached: undefined };
+  }
+  return { found, examined, reached };
+}
+
+/** Whether an entry holds the text that is looked for; every entry does when there is none. */
+export function holdsText({ filters: { q }, seesReasons }: Search, { row, payload }: FoundEntry): boolean {
+  if (q === undefined) return true;
+  const reason = seesReasons ? (payload?.payload as { reason?: string | null } | undefined)?.reason : undefined;
+  const wanted = q.toLowerCase();
+  return [row.action, row.targetKind, row.targetId, row.targetReference, reason].some(
+    (text) => text?.toLowerCase().includes(wanted) === true,
+  );
+}
+
+/** Every entry of a search up to a position, oldest first, in bounded parts. */
+export async function* oldestFirst(db: ReadClient, search: Search, to: number): AsyncGenerator<FoundEntry[], void, void> {
+  let after = 0;
+  while (after < to) {
+    const until = Math.min(to, after + wide);
+    const rows = await db.auditEntry.findMany({
+      where: { AND: [search.where, { seq: { gt: after, lte: until } }] },
+      orderBy: { seq: "asc" },
+      take: slice,
+    });
+    if (rows.length > 0) yield (await withDetails(db, rows)).filter((entry) => holdsText(search, entry));
+    after = rows.length === slice ? (rows.at(-1)?.seq ?? until) : until;
+  }
+}

@@ -1,0 +1,27 @@
+import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
+import { requirePermission } from "../../kernel/call.ts";
+import type { EvidenceHost, Host } from "../evidence/evidence.hosts.ts";
+import type { Opening } from "./blacklist.open.ts";
+import type { Ranks } from "./blacklist.policy.ts";
+import { referenceOf, requireOutranks } from "./blacklist.policy.ts";
+
+/** Evidence belongs to a record whatever its status: what comes to light later is kept, too. */
+export function createEvidenceHost({ opening, standing }: { opening: Opening; standing: Ranks }): EvidenceHost {
+  return {
+    async read(call, key) {
+      requirePermission(call, "blacklist.read");
+      return hostOf(await opening.find(key));
+    },
+
+    async open(tx, key) {
+      requirePermission(tx.call, "blacklist.update");
+      const row = await opening.lock(tx, key);
+      requireOutranks(tx.call, standing, row);
+      return hostOf(row);
+    },
+  };
+}
+
+function hostOf(row: BlacklistRecord): Host {
+  return { id: row.id, reference: referenceOf(row), subjectUserId: row.kind === "user" ? row.subjectId : null };
+}

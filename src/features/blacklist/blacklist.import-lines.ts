@@ -1,0 +1,61 @@
+/** A line of a text, with what ended it, so that lines can be put together again. */
+export interface TextLine {
+  /** The first is 1. */
+  line: number;
+  text: string;
+  end: string;
+  /** It was longer than a line may be; `text` is only its beginning. */
+  isTooLong: boolean;
+}
+
+/** Characters of one line; a longer one is read over, not kept. */
+export const longestLine = 256 * 1024;
+
+/** The physical lines of a text that comes in pieces: whatever system wrote their ends. */
+export async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>): AsyncGenerator<TextLine> {
+  let line = 1;
+  let rest = "";
+  let isTooLong = false;
+  const take = (text: string, end: string): TextLine => {
+    const taken = { line, text, end, isTooLong: isTooLong || text.length > longestLine };
+    line += 1;
+    isTooLong = false;
+    return taken;
+  };
+  for await (const piece of pieces) {
+    const text = rest + piece;
+    let from = 0;
+    for (const { 0: end, index } of text.matchAll(/\r\n|\n|\r/g)) {
+      // The other half of a line's end may come with the next piece.
+      if (end === "\r" && index === text.length - 1) break;
+      yield take(text.slice(from, index), end);
+      from = index + end.length;
+    }
+    rest = text.slice(from);
+    if (rest.length > longestLine) {
+      isTooLong = true;
+      rest = rest.endsWith("\r") ? "\r" : "";
+    }
+  }
+  const last = rest.endsWith("\r") ? "\r" : "";
+  if (rest !== "" || isTooLong) yield take(rest.slice(0, rest.length - last.length), last);
+}
+
+/** What stands in one line of an import, or why it cannot be read. */
+export interface SourceLine {
+  line: number;
+  value?: unknown;
+  errors?: readonly LineError[];
+}
+
+/** What is wrong with a line. `pointer` is the field, such as `/severity`; empty for the line as a whole. */
+export interface LineError {
+  pointer: string;
+  code: string;
+  detail: string;
+}
+
+/** A line that cannot be read at all. */
+export function unreadable(line: number, detail: string): SourceLine {
+  return { line, errors: [{ pointer: "", code: "malformed", detail }] };
+}

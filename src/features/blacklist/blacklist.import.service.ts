@@ -1,0 +1,16 @@
+import { readCsv } from "./blacklist.csv.ts";
+import type { ExportDeps } from "./blacklist.export.ts";
+import { createExport } from "./blacklist.export.ts";
+import type { ImportDeps } from "./blacklist.import.ts";
+import { createImport } from "./blacklist.import.ts";
+import { readJsonArray, readNdjson } from "./blacklist.import-json.ts";
+
+export type BlacklistTransfer = ReturnType<typeof createBlacklistTransfer>;
+
+/** How the text of each format is read, piece by piece. CSV throws ProblemError validation_failed when its header is wrong. */
+const readers = { csv: readCsv, json: readJsonArray, ndjson: readNdjson };
+
+/** Records in bulk: in from files of others, and out again. */
+export function createBlacklistTransfer(deps: ImportDeps & ExportDeps) {
+  return { ...createImport(deps), ...createExport(deps), readers };
+}

@@ -1,0 +1,59 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { Ranks } from "./blacklist.policy.ts";
+import { isLive, requireOutranks, statusAt } from "./blacklist.policy.ts";
+
+export type Opening = ReturnType<typeof createOpening>;
+
+/** Finds records by what callers name them with. A key is an id or a number such as `BL-000123`. */
+export function createOpening({ database, standing }: { database: Database; standing: Ranks }) {
+  /** A record under its lock, whatever its status. @throws ProblemError record_not_found */
+  async function lock(tx: Tx, key: string): Promise<BlacklistRecord> {
+    const found = await tx.db.blacklistRecord.findFirst({ where: byKey(key), select: { id: true } });
+    if (found === null) throw recordNotFound();
+    await tx.lock(`blacklist:${found.id}`);
+    // It may have been purged while its lock was waited for.
+    const row = await tx.db.blacklistRecord.findUnique({ where: { id: found.id } });
+    if (row === null) throw recordNotFound();
+    return row;
+  }
+
+  return {
+    lock,
+
+    /** @throws ProblemError record_not_found */
+    async find(key: string): Promise<BlacklistRecord> {
+      const row = await database.read.blacklistRecord.findFirst({ where: byKey(key) });
+      if (row === null) throw recordNotFound();
+      return row;
+    },
+
+    /**
+     * A record under its lock, to do something to it: in the revision the caller knows, about nobody above them.
+     * @param wanted whether it has to count still, or must not
+     * @throws ProblemError record_not_found, precondition_failed, invalid_transition, hierarchy_violation
+     */
+    async open(tx: Tx, key: string, { ifMatch, action, wanted }: OpeningOptions): Promise<BlacklistRecord> {
+      const row = await lock(tx, key);
+      if (ifMatch !== undefined && ifMatch !== row.revision) {
+        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
+      }
+      if (isLive(row, tx.now) !== (wanted === "live"))
+        throw new ProblemError("invalid_transition", { extra: { from: statusAt(row, tx.now), action, allowed: [] } });
+      requireOutranks(tx.call, standing, row);
+      return row;
+    },
+  };
+}
+
+interface OpeningOptions {
+  ifMatch: number | undefined;
+  action: string;
+  wanted: "live" | "ended";
+}
+
+function byKey(key: string): Prisma.BlacklistRecordWhereInput {
+  const number = /^bl-(\d{6,9})$/i.exec(key)?.[1];
+  return number === undefined ? { id: key.toLowerCase() } : { number: Number(number) };
+}

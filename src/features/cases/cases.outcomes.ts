@@ -1,0 +1,25 @@
+import { fieldError } from "../../kernel/errors.ts";
+import { listed } from "../../kernel/listed.ts";
+
+const common = ["no_action", "duplicate", "invalid", "referred"];
+const findings = ["substantiated", "partly", "unsubstantiated", "exonerated", "inconclusive"];
+
+/** What can come of a case of each type. */
+export const outcomes = {
+  general: ["resolved", ...common],
+  investigation: findings,
+  punishment: ["applied", ...common],
+  blacklist: ["listed", ...common],
+  poach: [...findings, ...common],
+  alt: ["linked", "not_linked", ...common],
+  appeal: ["granted", "partly", "denied", ...common],
+  recruitment: ["accepted", "rejected", "withdrawn", ...common],
+} as const satisfies Record<string, readonly string[]>;
+export type CaseType = keyof typeof outcomes;
+export const caseTypes = Object.keys(outcomes) as [CaseType, ...CaseType[]];
+
+/** @throws ProblemError validation_failed for an outcome that the type does not have */
+export function requireOutcome(type: string, outcome: string): void {
+  const known: readonly string[] = outcomes[type as CaseType];
+  if (!known.includes(outcome)) throw fieldError("/outcome", "invalid_value", `A case of type ${type} ends with ${listed(known)}.`);
+}

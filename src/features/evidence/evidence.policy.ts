@@ -1,0 +1,20 @@
+import type { Call } from "../../kernel/call.ts";
+import { can } from "../../kernel/call.ts";
+import type { HostKind } from "./evidence.hosts.ts";
+
+/** What the verbs need, besides that the caller may know of the record. */
+export const evidencePolicy = { add: "evidence.add", read: "evidence.read", redact: "evidence.redact" } as const;
+
+/** What reading, and making, confidential evidence of each kind of record needs. */
+export const confidentialPermission: Readonly<Record<HostKind, string>> = {
+  case: "cases.confidential",
+  blacklist: "blacklist.read_confidential",
+  request: "cases.confidential",
+};
+
+/** What each kind of record is called in the audit. */
+export const auditKinds: Readonly<Record<HostKind, string>> = { case: "case", blacklist: "blacklist", request: "workflow" };
+
+export function readsConfidential(call: Call, kind: HostKind): boolean {
+  return can(call, confidentialPermission[kind]);
+}

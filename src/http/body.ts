@@ -1,0 +1,74 @@
+import { hash } from "node:crypto";
+import { type FieldError, ProblemError } from "../kernel/errors.ts";
+import { type Exchange, header } from "./exchange.ts";
+import { announcesBody, type BodyForm, checkBodyHeaders, jsonForm, multipartForm, parseJson, parseText, textForm } from "./json-body.ts";
+import type { RouteSpec, UploadedFile, UploadSpec } from "./route.ts";
+import { receiveUpload, uploadLimit } from "./upload.ts";
+
+/** Bytes of a body, unless the route says. */
+export const bodyLimit = 256 * 1024;
+
+/** A body as it arrived, before its content is checked. */
+export interface Body {
+  /** Base64url SHA-256 of the bytes as sent: what a signed assertion is bound to. */
+  digest(): string;
+  /** Hexadecimal SHA-256: what an idempotency key stands for. */
+  fingerprint(): string;
+  /**
+   * What is to be checked against the schema of the body; undefined when it cannot be, and `errors` has why.
+   * @throws ProblemError malformed_request
+   */
+  parse(errors: FieldError[]): unknown;
+  file?: UploadedFile;
+  /** Delete what was kept on the disk. */
+  discard?(): Promise<void>;
+}
+
+/** A door's reader of bodies. */
+export type BodyReader = (exchange: Exchange) => Body | Promise<Body>;
+
+const noBytes = Buffer.alloc(0);
+/** Of a request without a body. */
+export const noBody: Body = bodyOf(noBytes, () => ({}));
+
+/**
+ * @returns a reader of the media types the route takes; a request without a body counts as `{}`
+ * @throws (the reader) ProblemError body_too_large, unsupported_media_type
+ */
+export function createBodyReader({ request = {} }: RouteSpec): BodyReader {
+  const { bodyLimit: limit = bodyLimit, textBody, upload } = request;
+  const parsers = new Map<BodyForm, (raw: Buffer) => unknown>([[jsonForm, parseJson]]);
+  if (textBody !== undefined) parsers.set(textForm(textBody.type), (raw) => ({ [textBody.field]: parseText(raw) }));
+  const forms = [...parsers.keys(), ...(upload === undefined ? [] : [multipartForm])];
+  const receive = upload === undefined ? undefined : createReceiver(upload);
+
+  return async (exchange) => {
+    if (!announcesBody(exchange)) return noBody;
+    const form = checkBodyHeaders(exchange, forms, (given) =>
+      upload !== undefined && given === multipartForm ? uploadLimit(upload) : limit,
+    );
+    if (form === multipartForm && receive !== undefined) return receive(exchange);
+    const raw = await exchange.readBody(limit);
+    return raw.length === 0 ? noBody : bodyOf(raw, parsers.get(form) ?? parseJson);
+  };
+}
+
+/** Files arrive on the disk: only so many at once. */
+const mostUploads = 16;
+
+function createReceiver(upload: UploadSpec): (exchange: Exchange) => Promise<Body> {
+  let running = 0;
+  return async (exchange) => {
+    if (running >= mostUploads) throw new ProblemError("overloaded", { detail: "Too many files arrive at once.", retryAfter: 5 });
+    running += 1;
+    try {
+      return await receiveUpload(exchange.openBody(), header(exchange, "content-type") ?? "", upload);
+    } finally {
+      running -= 1;
+    }
+  };
+}
+
+function bodyOf(raw: Buffer, parse: (raw: Buffer) => unknown): Body {
+  return { digest: () => hash("sha256", raw, "base64url"), fingerprint: () => hash("sha256", raw), parse: () => parse(raw) };
+}

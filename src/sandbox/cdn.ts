@@ -1,0 +1,68 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Hono } from "hono";
+import type { FaultRules } from "./fault-rules.ts";
+import { faultResponse } from "./fault-rules.ts";
+import type { Attachment, Message, World } from "./model.ts";
+import type { Recorder } from "./recorder.ts";
+
+const route = "/attachments/{channel_id}/{attachment_id}/{filename}";
+/** Seconds an address is good for. */
+const lifetime = 86_400;
+
+/** The parts of a message's attachments on the wire; the address is signed anew each time it is told, as Discord's are. */
+export function attachmentPayload(world: World, message: Message, attachment: Attachment) {
+  const { id, name, bytes, contentType } = attachment;
+  const url = addressOf(world, `/attachments/${message.channelId}/${id}/${encodeURIComponent(name)}`);
+  return {
+    id,
+    filename: name,
+    size: attachment.announcedSize ?? bytes.length,
+    url: attachment.url ?? url,
+    proxy_url: url,
+    content_type: contentType,
+  };
+}
+
+function addressOf(world: World, path: string): string {
+  const issued = Math.floor(world.now() / 1000);
+  const times = `ex=${(issued + lifetime).toString(16)}&is=${issued.toString(16)}`;
+  return `${world.cdn.origin}${path}?${times}&hm=${sign(world, path, times)}&`;
+}
+
+function sign(world: World, path: string, times: string): string {
+  return createHmac("sha256", world.cdn.secret).update(`${path}?${times}`).digest("hex");
+}
+
+function isSigned(world: World, url: URL): boolean {
+  const [expires = "", issued = "", given = ""] = ["ex", "is", "hm"].map((name) => url.searchParams.get(name) ?? "");
+  const wanted = Buffer.from(sign(world, url.pathname, `ex=${expires}&is=${issued}`));
+  const shown = Buffer.from(given);
+  return wanted.length === shown.length && timingSafeEqual(wanted, shown) && Number.parseInt(expires, 16) * 1000 > world.now();
+}
+
+interface CdnContext {
+  world: World;
+  faults: FaultRules;
+  recorder: Recorder;
+  /** Settles when hanging calls may end. */
+  stopped: Promise<void>;
+}
+
+/** Serves attachments at signed addresses that expire; faults name the route as `GET /attachments/:channel/:id/:name`. */
+export function mountCdn(app: Hono, { world, faults, recorder, stopped }: CdnContext): void {
+  app.get("/attachments/:channel/:id/:name", async (c) => {
+    const url = new URL(c.req.url);
+    const fault = faults.take("GET", route);
+    if (fault?.hang) await stopped;
+    const found = world.channels.get(c.req.param("channel"))?.messages;
+    const attachment = [...(found?.values() ?? [])].flatMap((message) => message.attachments).find(({ id }) => id === c.req.param("id"));
+    const response = (): Response => {
+      if (fault) return faultResponse(fault);
+      if (attachment === undefined || !isSigned(world, url)) return c.text("This content is no longer available.", 404);
+      return new Response(new Uint8Array(attachment.bytes), { headers: { "content-type": attachment.contentType } });
+    };
+    const answer = response();
+    recorder.download(url.pathname, answer.status);
+    return answer;
+  });
+}

@@ -1,0 +1,219 @@
+import Sqlite from "better-sqlite3";
+import fc from "fast-check";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { sqliteFile } from "../../src/database/dialect.ts";
+import { createSqliteAdapter } from "../../src/database/sqlite-adapter.ts";
+import { createWordsCatchUp } from "../../src/features/blacklist/blacklist.catch-up.ts";
+import { conditions } from "../../src/features/blacklist/blacklist.filters.ts";
+import { searchCondition } from "../../src/features/blacklist/blacklist.search.ts";
+import { PrismaClient } from "../../src/generated/sqlite/client.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import { searchedWords, wordsOf } from "../../src/kernel/words.ts";
+import { createEmptyCopy } from "../support/database.ts";
+import type { Ground } from "./workflows-ground.ts";
+import { createGround, freshId } from "./workflows-ground.ts";
+
+const job = () => systemCall("job", uuid7());
+
+/** Numbers of the records that a search finds. */
+async function found(ground: Ground, actor: string, q: string): Promise<number[]> {
+  const answer = await ground.get(`/blacklist?q=${encodeURIComponent(q)}`, { actor });
+  expect(answer.status).toBe(200);
+  return answer.body.data.map((record: any) => Number(record.number.slice(3)));
+}
+
+async function list(ground: Ground, actor: string, more: object) {
+  const answer = await ground.post("/blacklist", { kind: "user", subject_id: freshId(), ...more }, { actor });
+  expect(answer.status).toBe(201);
+  return answer.body.data;
+}
+
+describe("a search", () => {
+  test("finds words of the reasons, the name, the tags and the notes of evidence by their beginnings, whatever their case or accents", async () => {
+    const ground = await createGround();
+    const actor = ground.staff("owner");
+    await list(ground, actor, { reason_public: "Ran a RAID on the café", tags: ["night-shift"] });
+    await list(ground, actor, { subject_name: "Raiding Party", evidence: [{ title: "Screenshot", note: "seen at midnight" }] });
+    const cases: [string, number[]][] = [
+      ["raid", [2, 1]],
+      ["RAIDING", [2]],
+      ["cafe", [1]],
+      ["CAFÉ raid", [1]],
+      ["shift", [1]],
+      ["screen mid", [2]],
+      ["aid", []],
+      ["raid party café", []],
+      ["!?", []],
+      ["bl-000002", [2]],
+      ["100%", []],
+    ];
+    for (const [q, numbers] of cases) expect([q, await found(ground, actor, q)]).toEqual([q, numbers]);
+  });
+
+  test("finds a record by the id of its subject and by its number, and by both where a reason names another one", async () => {
+    const ground = await createGround();
+    const actor = ground.staff("owner");
+    const first = await list(ground, actor, {});
+    await list(ground, actor, { reason_public: `Came with ${first.subject_id}, see BL-000001` });
+    expect(await found(ground, actor, first.subject_id)).toEqual([2, 1]);
+    expect(await found(ground, actor, "BL-000001")).toEqual([2, 1]);
+    expect(await found(ground, actor, first.subject_id.slice(0, 12))).toEqual([2]);
+  });
+
+  test("follows the texts as they change, and finds what was said when a record was taken back", async () => {
+    const ground = await createGround();
+    const actor = ground.staff("owner");
+    const made = await list(ground, actor, { reason_public: "phishing" });
+    await ground.patch(`/blacklist/${made.id}`, { reason_public: "harmless" }, { actor });
+    expect([await found(ground, actor, "phishing"), await found(ground, actor, "harmless")]).toEqual([[], [1]]);
+    await ground.delete(`/blacklist/${made.id}`, { reason: "confused identity" }, { actor });
+    expect(await found(ground, actor, "confused")).toEqual([1]);
+  });
+
+  test("finds hidden words only for those who may read them, and a word that is open and hidden for all", async () => {
+    const ground = await createGround();
+    const [owner, moderator] = [ground.staff("owner"), ground.staff("moderator")];
+    await list(ground, owner, { reason_public: "raids", reason_internal: "informant raids quietly" });
+    for (const q of ["informant", "raids informant", "quiet"])
+      expect([await found(ground, owner, q), await found(ground, moderator, q)]).toEqual([[1], []]);
+    expect(await found(ground, moderator, "raids")).toEqual([1]);
+    const counted = await ground.get("/blacklist?q=informant&count=true", { actor: moderator });
+    expect(counted.body.page.total).toBe(0);
+  });
+
+  test("finds exactly what a reader with a pencil finds", { timeout: 60_000 }, async () => {
+    const ground = await createGround();
+    const actor = ground.staff("owner");
+    const words = ["raid", "raider", "rage", "scam", "scammer", "Ärger", "arg", "东京塔", "x1"];
+    const texts = fc.sample(
+      fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 5 }).map((some) => some.join(" ")),
+      { numRuns: 25, seed: 3 },
+    );
+    for (const reason_public of texts) await list(ground, actor, { reason_public });
+    const asked = fc
+      .array(fc.constantFrom(...words, "ra", "s", "京", "ar", "zz"), { minLength: 1, maxLength: 3 })
+      .map((some) => some.join("  "));
+    await fc.assert(
+      fc.asyncProperty(asked, async (q) => {
+        const starts = searchedWords(q);
+        const fits = (text: string): boolean => starts.every((start) => wordsOf(text).some((word) => word.startsWith(start)));
+        const expected = texts.flatMap((text, index) => (fits(text) ? [index + 1] : [])).toReversed();
+        fc.pre(q.length >= 2);
+        expect(await found(ground, actor, q)).toEqual(expected);
+      }),
+      { numRuns: 40, seed: 4 },
+    );
+  });
+
+  test("finds the last of very many records with a frequent word", async () => {
+    const ground = await createGround();
+    const actor = ground.staff("owner");
+    const first = await list(ground, actor, { reason_public: "needle in hay" });
+    const row = await ground.database.read.blacklistRecord.findUniqueOrThrow({ where: { id: first.id } });
+    const copies = Array.from({ length: 1100 }, (_unused, index) => ({
+      ...row,
+      id: uuid7(),
+      number: index + 2,
+      activeKey: null,
+      subjectId: freshId(),
+    }));
+    await ground.database.write(job(), async (tx) => {
+      await tx.db.blacklistRecord.createMany({ data: copies as never });
+      await tx.db.blacklistWord.createMany({ data: copies.map(({ id }) => ({ recordId: id, word: "hay", isHidden: false })) });
+    });
+    expect(await found(ground, actor, "needle hay")).toEqual([1]);
+    expect(await found(ground, actor, "hay")).toHaveLength(50);
+    expect((await ground.get("/blacklist?q=hay&limit=1&count=true", { actor })).body.page.total).toBe(1101);
+  });
+});
+
+describe("records that were stored before there were words", () => {
+  test("are given them once, in parts, also where a part was done before", async () => {
+    const ground = await createGround();
+    const actor = ground.staff("owner");
+    for (const name of ["alpha", "beta", "gamma"]) await list(ground, actor, { reason_public: `${name} speaks` });
+    await ground.database.write(job(), async (tx) => void (await tx.db.blacklistWord.deleteMany({})));
+    expect(await found(ground, actor, "speaks")).toEqual([]);
+    expect(await createWordsCatchUp({ database: ground.database }).catchUp(job())).toBe(3);
+    expect(await found(ground, actor, "speaks")).toEqual([3, 2, 1]);
+    expect(await found(ground, actor, "beta")).toEqual([2]);
+    await ground.database.write(job(), async (tx) => void (await tx.db.blacklistWord.deleteMany({})));
+    expect(await createWordsCatchUp({ database: ground.database }).catchUp(job())).toBe(0);
+    expect(await ground.database.read.blacklistWord.count()).toBe(0);
+  });
+
+  test("are given them by the job of the service, anew when words are made in another way", async () => {
+    const ground = await createGround();
+    const actor = ground.staff("owner");
+    await list(ground, actor, { reason_public: "alpha" });
+    const key = "blacklist_words";
+    await ground.database.write(job(), async (tx) => {
+      await tx.db.blacklistWord.deleteMany({});
+      await tx.db.setting.create({ data: { key, value: { version: 0, after: null } } });
+    });
+    await ground.blacklist.expireDue(job());
+    expect(await found(ground, actor, "alpha")).toEqual([1]);
+    expect((await ground.database.read.setting.findUniqueOrThrow({ where: { key } })).value).toEqual({ version: 1, after: null });
+  });
+});
+
+describe.skipIf(inject("dialect") === "postgres")("on SQLite", () => {
+  async function plansOf(filters: object, q?: string): Promise<string[]> {
+    const { url, remove } = await createEmptyCopy();
+    const file = sqliteFile(url);
+    const adapter = createSqliteAdapter({ file, synchronous: "normal" });
+    const client = new PrismaClient({ adapter, log: [{ emit: "event", level: "query" }] });
+    const plain = new Sqlite(file);
+    onTestFinished(async () => {
+      plain.close();
+      await client.$disconnect();
+      await remove();
+    });
+    const at = new Date();
+    const times = { startsAt: at, createdAt: at, updatedAt: at };
+    const lists = { serverIds: [], exemptUserIds: [], evidence: [], tags: [], approvedBy: [] };
+    const words = { kind: "user", scope: "network", category: "other", severity: "low", status: "active", source: "direct" };
+    const record = { number: 1, subjectId: "80351110224678912", severityOrder: 0, ...words, ...lists, ...times };
+    await client.blacklistRecord.create({ data: { ...record, words: { create: [{ word: "rare", isHidden: false }] } } });
+    const asked: { sql: string; values: unknown[] }[] = [];
+    client.$on("query", ({ query, params }) => void asked.push({ sql: query, values: JSON.parse(params) as unknown[] }));
+    const search = q === undefined ? undefined : await searchCondition(client, { q, readsConfidential: false });
+    const where = conditions({ filters, now: new Date(), position: undefined, search });
+    await client.blacklistRecord.findMany({ where, orderBy: [{ createdAt: "desc" }, { id: "desc" }], take: 51 });
+    await client.$queryRaw`SELECT 'the end'`;
+    await expect.poll(() => asked.some(({ sql }) => sql.includes("the end")), { timeout: 10_000 }).toBe(true);
+    return asked
+      .filter(({ sql }) => sql.includes("blacklist_"))
+      .flatMap(({ sql, values }) => {
+        const bound = values.map((value) => (typeof value === "boolean" ? Number(value) : value));
+        return (plain.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...bound) as { detail: string }[]).map(({ detail }) => detail);
+      });
+  }
+
+  test.each([{}, { kind: "user" }, { status: "active" }, { status: "revoked" }, { status: "expired" }, { kind: "user", status: "active" }])(
+    "the list with %j is walked in its order, and nothing is gathered to be sorted",
+    async (filters) => {
+      const plans = await plansOf(filters);
+      expect(plans[0]).toContain("blacklist_records_created_at_id_idx");
+      expect(plans.filter((plan) => plan.includes("FOR ORDER BY"))).toEqual([]);
+    },
+  );
+
+  test("a search of a rare word goes by the words and from there to the records, with any status", async () => {
+    for (const status of [undefined, "active", "revoked"]) {
+      const plans = await plansOf({ status }, "rare");
+      expect(plans[0]).toContain("blacklist_words_word_record_id_idx (word>? AND word<?)");
+      expect(plans.filter((plan) => plan.includes("SCAN"))).toEqual([]);
+    }
+  });
+
+  test("a subject and a number are looked up by their indexes", async () => {
+    expect(await plansOf({ subject: "80351110224678912" })).toContainEqual(
+      expect.stringContaining("kind_subject_id_idx (kind=? AND subject_id=?)"),
+    );
+    const plans = await plansOf({}, "80351110224678912");
+    expect(plans).toContainEqual(expect.stringContaining("kind_subject_id_idx (kind=? AND subject_id=?)"));
+    expect(plans.filter((plan) => plan.includes("SCAN"))).toEqual([]);
+  });
+});
