@@ -26,8 +26,12 @@ type Problem = Record<"code" | "required" | "missing_in", string>;
 const allowedStatuses = { read: [200, 404, 409, 422, 501], write: [422, 501] };
 /** No route takes this body, so that an allowed write ends there. */
 const impossible = '{"nonsense":1}';
-/** A stream that is opened would stay open. */
-const queries: Record<string, string> = { "GET /events": "?after=nonsense" };
+/** A stream that is opened would stay open, and an export is written down. */
+const queries: Record<string, string> = {
+  "GET /events": "?after=nonsense",
+  "GET /audit/export": "?via=nonsense",
+  "GET /blacklist/export": "?format=nonsense",
+};
 const noRecord = "0199f3a0-0000-7000-8000-000000000000";
 
 /** Values of the path for parameters that are neither a person nor what the permission depends on. */

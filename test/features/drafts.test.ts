@@ -33,8 +33,8 @@ async function suggested(more: Parameters<typeof suggest>[0] = {}): Promise<Draf
   return draft;
 }
 
-const file = (actor: User, id: string, body?: object, asked: AskOptions = {}): Promise<Answer> =>
-  shared.world.post(`/workflows/drafts/${id}/file`, body, { actor, ...asked });
+const file = (actor: User, id: string, payload?: object, asked: AskOptions = {}): Promise<Answer> =>
+  shared.world.post(`/workflows/drafts/${id}/file`, payload === undefined ? undefined : { payload }, { actor, ...asked });
 const dismiss = (actor: User, id: string, body?: object, asked: AskOptions = {}): Promise<Answer> =>
   shared.world.delete(`/workflows/drafts/${id}`, body, { actor, ...asked });
 const ids = ({ body }: Answer): string[] => body.data.map(({ id }: { id: string }) => id);
@@ -171,8 +171,8 @@ describe("filing a suggestion", () => {
     const moderator = await world.staff("moderator");
     const userId = freshId();
     const draft = await suggested({ userId, payload: { user_id: userId, action: "demotion", reason: cause } });
-    await expectRefused(() => file(moderator, draft.id), 422, { errors: [{ pointer: "/demote_to", code: "required" }] });
-    await expectRefused(() => file(moderator, draft.id, { action: "note", points: 11 }), 422, { errors: [{ pointer: "/points" }] });
+    await expectRefused(() => file(moderator, draft.id), 422, { errors: [{ pointer: "/payload/demote_to", code: "required" }] });
+    await expectRefused(() => file(moderator, draft.id, { action: "note", points: 11 }), 422, { errors: [{ pointer: "/payload/points" }] });
     const body = { user_id: userId, action: "warning", reason: "Insulted somebody again." };
     const open = await world.post("/workflows/punishment", body, { actor: moderator });
     expect(open.status).toBe(201);

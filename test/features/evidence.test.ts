@@ -282,7 +282,8 @@ describe("who", () => {
     expect([hidden.status, unlike]).toEqual([nowhere.status, like]);
     expect((await download(world, closed.id, 0, staff("moderator"))).status).toBe(404);
     expect((await download(world, closed.id, 0, staff("senior"))).status).toBe(200);
-    const marked = await world.post(`${path}/evidence`, { kind: "text", note: "x", confidential: true }, { actor: staff("moderator") });
+    const unread = { actor: staff("senior"), key: await world.makeKey(["evidence.*", "blacklist.read", "blacklist.update"]) };
+    const marked = await world.post(`${path}/evidence`, { kind: "text", note: "x", confidential: true }, unread);
     expect([marked.status, marked.body.required]).toEqual([403, "blacklist.read_confidential"]);
   });
 

@@ -114,7 +114,7 @@ function ledgerRoute(actions: ActionsService): Route {
       tags,
       summary: "List what counts against a person, newest first",
       description:
-        "Every action with points in cases the caller may see, and in `meta` what they sum up to. The strikes of staff are for holders of staff.discipline.",
+        "Every action with points in cases the caller may see, and in `meta` what they sum up to. The strikes of staff are for holders of staff.discipline; for others the page is empty and `meta.withheld` says so.",
       access: { permission: actionsPolicy.read },
       request: { params: z.object({ discord_user_id: Snowflake }), query: ListStrikesQuery },
       success: {

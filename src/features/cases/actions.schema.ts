@@ -81,9 +81,13 @@ export type ActionView = z.infer<typeof ActionView>;
 const Threshold = z.object({ points: z.int().positive(), action: z.string() });
 
 export const StrikesNotes = z.object({
-  points_in_force: z.int().min(0).meta({ description: "Of what the caller may see: neither voided nor expired" }),
-  points_total: z.int().min(0).meta({ description: "Of what the caller may see: expired ones included, voided ones not" }),
-  next_threshold: Threshold.nullable().meta({
+  withheld: z
+    .string()
+    .optional()
+    .meta({ description: "The permission that is missing to read the strikes of staff; the rest is absent then" }),
+  points_in_force: z.int().min(0).optional().meta({ description: "Of what the caller may see: neither voided nor expired" }),
+  points_total: z.int().min(0).optional().meta({ description: "Of what the caller may see: expired ones included, voided ones not" }),
+  next_threshold: Threshold.nullable().optional().meta({
     description: "What is suggested next, and from how many points in force; null: nothing more",
   }),
 });

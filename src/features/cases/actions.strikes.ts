@@ -1,7 +1,7 @@
 import type { Database, ReadClient } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
+import { can, requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
@@ -27,12 +27,12 @@ export interface StrikesDeps {
 
 /** The ledger of strikes as a caller may see it. */
 export function createStrikes({ database, standing, reach, thresholds, cursors, clock, viewerOf }: StrikesDeps) {
-  /** The accounts whose ledger is asked for. @throws ProblemError permission_denied */
-  async function accountsOf(call: Call, userId: string, withAlts: boolean): Promise<string[]> {
+  /** The accounts whose ledger is asked for; null where one is staff's and the caller may not read their discipline. */
+  async function accountsOf(call: Call, userId: string, withAlts: boolean): Promise<string[] | null> {
     if (withAlts) requirePermission(call, actionsPolicy.alts);
     const userIds = withAlts ? [userId, ...(await reach.groupOf(database.read, userId))] : [userId];
-    if (userIds.some((id) => standing.of(id).isStaff)) requirePermission(call, actionsPolicy.discipline);
-    return userIds;
+    const isReadable = can(call, actionsPolicy.discipline) || !userIds.some((id) => standing.of(id).isStaff);
+    return isReadable ? userIds : null;
   }
 
   async function notesOf(wanted: Prisma.CaseActionWhereInput, now: Date): Promise<StrikesNotes> {
@@ -46,13 +46,15 @@ export function createStrikes({ database, standing, reach, thresholds, cursors, 
 
   return {
     /**
-     * What carries points in cases the caller may see, newest first.
+     * What carries points in cases the caller may see, newest first. Of staff only for those who may read their discipline: for
+     * others the page is empty and says so.
      * @throws ProblemError permission_denied, invalid_cursor
      */
     async strikes(call: Call, userId: string, query: ListStrikesQuery): Promise<Page<ActionView>> {
       requirePermission(call, actionsPolicy.read);
       const { limit, cursor, count, ...filters } = ListStrikesQuery.parse(query);
       const userIds = await accountsOf(call, userId, filters.include_alts === "true");
+      if (userIds === null) return { data: [], limit, next_cursor: null, notes: { withheld: actionsPolicy.discipline } };
       const now = clock.now();
       const bound = { userId, ...filters };
       const seen = { case: visibleWhere(await viewerOf(call, database.read)) };

@@ -14,7 +14,7 @@ export const casesPolicy = {
   close: "cases.close",
   reopen: "cases.reopen",
   delete: "cases.delete",
-  templates: "cases.templates",
+  templates: "system.settings.manage",
   alts: "users.links.read",
 } as const;
 

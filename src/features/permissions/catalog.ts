@@ -124,7 +124,6 @@ const fixed: readonly Row[] = [
   ["cases.note", "moderator", "Write case notes", "Add notes to a case", { implies: ["cases.read"] }],
   ["cases.close", "senior", "Close cases", "Close a case with an outcome", { implies: ["cases.read"] }],
   ["cases.reopen", "senior", "Reopen cases", "Open a closed case again", { implies: ["cases.read"] }],
-  ["cases.templates", "senior", "Manage case templates", "Change what cases of one sort begin with", { implies: ["cases.read"] }],
   ["cases.delete", "owner", "Delete cases", "Move a case to the bin", danger],
   ["evidence.add", "moderator", "Add evidence", "Store files and captured messages"],
   ["evidence.read", "moderator", "Read evidence", "Open stored evidence"],

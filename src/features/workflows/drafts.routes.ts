@@ -15,8 +15,13 @@ const params = z.object({
     .meta({ description: "Id of the draft", example: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f" }),
 });
 const FileDraftBody = z
-  .looseObject({})
-  .meta({ id: "FileDraftBody", description: "Fields of the request that replace or complete the suggested ones" });
+  .strictObject({
+    payload: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: "Fields of the request that replace or complete the suggested ones, by the rules of its kind" }),
+  })
+  .meta({ id: "FileDraftBody" });
 
 const example = {
   id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
@@ -87,7 +92,7 @@ function endRoutes(drafts: DraftsService): Route[] {
           params,
           body: FileDraftBody,
           bodyOptional: true,
-          example: { reason: "Three warnings within a week, the last one today." },
+          example: { payload: { reason: "Three warnings within a week, the last one today." } },
         },
         success: {
           status: 201,
@@ -108,7 +113,7 @@ function endRoutes(drafts: DraftsService): Route[] {
         },
         refusals: ["record_not_found", "invalid_transition", "duplicate_open", "cooldown"],
       },
-      ({ call, params: { id }, body }) => drafts.file(call, id, body),
+      ({ call, params: { id }, body }) => drafts.file(call, id, body.payload ?? {}),
     ),
     route(
       {

@@ -92,7 +92,7 @@ export function createDraftsService({ database, audit, events, workflows, cursor
         const { type, payload, subject } = presentDraft(row);
         const permission = `workflows.${type}.create`;
         requireWrite(call, permission);
-        const intake = understand(kinds[type], { ...payload, ...overrides });
+        const intake = understand(kinds[type], { payload: { ...payload, ...overrides } });
         requireSubject(type, intake, subject);
         const request = await workflows.fileWithin(tx, type, intake);
         const draft = await records.end(tx, row, { status: "filed", filedReference: request.reference }, { verb: "file", permission });
