@@ -22,7 +22,6 @@ export function blacklistTransferRoutes(transfer: BlacklistTransfer): Route[] {
         description:
           "Every line is checked on its own: wrong ones are named, right ones go in. An import that is repeated finds its records there and changes nothing. More records, and larger files, go through `provost blacklist import`.",
         access: { permission: "blacklist.import" },
-        limit: "export",
         request: {
           query: ImportBlacklistQuery,
           body: ImportBlacklistBody,
