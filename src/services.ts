@@ -114,6 +114,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     origin,
     head: () =>
       database.read.auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true, hash: true } }).then((head) => head ?? undefined),
+    hashAt: (seq) => database.read.auditEntry.findUnique({ where: { seq }, select: { hash: true } }).then((entry) => entry?.hash),
     clock,
     logger,
   });
@@ -271,7 +272,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     audit,
     events,
     confirmations,
-    hosts: { blacklist: blacklist.evidenceHost, case: cases.evidenceHost, request: createRequestHost(database) },
+    hosts: { blacklist: blacklist.evidenceHost, case: cases.evidenceHost, request: createRequestHost({ database, standing, reach }) },
     folder: join(config.dataDir, "evidence"),
     maxBytes: config.evidenceMaxBytes,
     cursors,
@@ -291,6 +292,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
   const privacy = createPrivacyService({
     database,
     audit,
+    blacklist,
     events,
     confirmations,
     authorization,
@@ -314,6 +316,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
   drafts.withhold(actions.causes);
   audit.withhold(cases.hiddenFrom);
   audit.withhold(drafts.hiddenFrom);
+  for (const source of [workflows.hiddenFrom, cases.hiddenFrom, drafts.hiddenFrom]) eventStreams.withhold(source);
 
   return {
     clock,

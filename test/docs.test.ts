@@ -79,3 +79,12 @@ test("the table of variables names the defaults of the example file", () => {
     );
   }
 });
+
+test("what the documents tell to ask is where the service listens unless told", () => {
+  const port = new RegExp(/^PORT=(\d+)$/m.exec(read(".env.example"))?.[1] ?? "none");
+  const addresses = documents.flatMap((document) =>
+    [...read(document).matchAll(/http:\/\/(?:127\.0\.0\.1|localhost):(\d+)/g)].map(([, at = ""]) => ({ document, at })),
+  );
+  expect(addresses.length).toBeGreaterThan(3);
+  expect(addresses.filter(({ at }) => !port.test(at))).toEqual([]);
+});

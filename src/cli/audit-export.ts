@@ -15,11 +15,13 @@ export function auditExportCommand(): Command {
     .description("Write the audit as lines of JSON, oldest first; without times it is complete and can be verified without the database")
     .option("--from <time>", "not before this time (RFC 3339)", time)
     .option("--to <time>", "before this time", time)
-    .option("--out <file>", "where to write; standard output unless told")
+    .option("--out <file>", "write it to this file instead, readable by you alone; it must not exist yet")
     .action(async ({ from, to, out }: ExportOptions) => {
       await withServices(async (services, call) => {
         const lines = await services.audit.export(call, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) });
-        await pipeline(lines, out === undefined ? process.stdout : createWriteStream(out, { mode: 0o600 }), { end: out !== undefined });
+        await pipeline(lines, out === undefined ? process.stdout : createWriteStream(out, { mode: 0o600, flags: "wx" }), {
+          end: out !== undefined,
+        });
       });
     });
 }

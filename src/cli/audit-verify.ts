@@ -1,3 +1,4 @@
+import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { loadConfigOrExit, readProcessConfig } from "../config/config.ts";
@@ -42,7 +43,8 @@ export function auditVerifyCommand(setExitCode: (code: number) => void): Command
       try {
         const answer = await verify(options, place);
         print(options.json === true ? JSON.stringify(answer) : inWords(answer));
-        if (options.json !== true) for (const line of warnings(answer)) printError(line);
+        if (options.json !== true)
+          for (const line of warnings(answer, options.from === undefined && options.to === undefined)) printError(line);
         setExitCode(answer.ok ? 0 : 1);
       } catch (error) {
         printError(error instanceof Error ? error.message : String(error));
@@ -58,12 +60,15 @@ function configurationIfAny(): Place {
   return reading.ok ? reading : undefined;
 }
 
-function verify(options: VerifyOptions, place: Place): Promise<AuditVerification> {
+async function verify(options: VerifyOptions, place: Place): Promise<AuditVerification> {
   const { from, to, file, database, publicKey = [], backup } = options;
+  if (from !== undefined && to !== undefined && from > to) throw new Error("--from lies behind --to: there is nothing to check.");
+  // One that is not there yet is an installation without signed positions; one that was named is a slip.
+  if (options.checkpoints !== undefined) await access(options.checkpoints);
   const checkpoints = options.checkpoints ?? place?.config.auditCheckpoints;
   const own: PublicKey[] = place === undefined ? [] : [createSigner(deriveKey(place.secrets.secretKey, "audit-checkpoints"))];
   let next = progressEvery;
-  return verifyOutside({
+  const answer = await verifyOutside({
     from: file === undefined ? { database: addressOf(database ?? place?.config.database.url ?? "") } : { file },
     keys: [...own, ...publicKey.map(readPublicKey)],
     isBackup: backup === true,
@@ -76,6 +81,8 @@ function verify(options: VerifyOptions, place: Place): Promise<AuditVerification
       next += progressEvery;
     },
   });
+  if (answer.ok && answer.entries === 0 && from !== undefined) throw new Error(`There is no entry from ${from.toString()} on.`);
+  return answer;
 }
 
 /** A path alone means a file of SQLite. */
@@ -96,10 +103,16 @@ const warningTexts: Readonly<Record<Warning["kind"], string>> = {
   other_installation: "are of another installation",
   unreadable_line: "cannot be read",
   newer_than_copy: "are newer than the copy",
+  restored: "were left behind when a backup was put back",
 };
 
-function warnings({ checkpoint_warnings: all = [] }: AuditVerification): string[] {
-  return all.map(({ kind, count }) => `${grouped(count)} of the signed positions ${warningTexts[kind]}`);
+function warnings({ ok, entries, checkpoints, checkpoint_warnings: all = [] }: AuditVerification, isWhole: boolean): string[] {
+  const isUnproved = ok && isWhole && entries > 0 && checkpoints === 0;
+  const unproved = isUnproved
+    ? ["no signed position was compared: a chain that was computed anew would look the same (--checkpoints)"]
+    : [];
+  const told = all.map(({ kind, count }) => `${grouped(count)} of the signed positions ${warningTexts[kind]}`);
+  return [...told, ...unproved];
 }
 
 function grouped(count: number): string {

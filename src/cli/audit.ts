@@ -1,19 +1,42 @@
 import { Command } from "commander";
 import { auditExportCommand } from "./audit-export.ts";
 import { auditVerifyCommand } from "./audit-verify.ts";
-import { print } from "./output.ts";
+import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
 
 /** `provost audit …`: verify, sign and export the chain. */
 export function auditCommand(setExitCode: (code: number) => void): Command {
-  const checkpoint = new Command("checkpoint")
-    .description("Sign the head of the audit chain now; prints the newest signed position and the public key")
-    .action(async () => {
-      print(JSON.stringify(await withServices((services, call) => services.audit.signHead(call))));
-    });
   return new Command("audit")
     .description("Look at the audit chain")
     .addCommand(auditVerifyCommand(setExitCode))
-    .addCommand(checkpoint)
+    .addCommand(checkpointCommand())
     .addCommand(auditExportCommand());
+}
+
+interface CheckpointOptions {
+  afterRestore?: true;
+  reason?: string;
+  yes?: true;
+}
+
+function checkpointCommand(): Command {
+  return new Command("checkpoint")
+    .description("Sign the head of the audit chain now; prints the newest signed position and the public key")
+    .option("--after-restore", "say that a backup was put back: signed positions that the chain lost with it count no longer")
+    .option("--reason <text>", "why; kept in the audit and in the file of signed positions")
+    .option("--yes", "accept the loss; without this it is only shown")
+    .action(async ({ afterRestore, reason, yes }: CheckpointOptions) => {
+      if (afterRestore !== true) {
+        print(JSON.stringify(await withServices((services, call) => services.audit.signHead(call))));
+        return;
+      }
+      if (reason === undefined) throw new Error("Say why: --reason <text>.");
+      await withServices(async ({ audit }, call) => {
+        const { count, since, from, to } = await audit.leftBehind(call);
+        printError(`Signed positions the chain does not have: ${count.toString()}, from ${since} on.`);
+        printError(`The chain goes on after entry ${to.seq.toString()}; entry ${from.toString()} was signed before.`);
+        if (yes !== true) throw new Error("Nothing was accepted. It cannot be undone: add --yes if you put a backup back.");
+        print(JSON.stringify(await audit.acceptRestore(call, { reason })));
+      });
+    });
 }

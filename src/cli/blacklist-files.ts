@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 
 /** The file cannot be read at all. */
 export class UnreadableFile extends Error {
@@ -35,15 +35,25 @@ export async function openText(path: string) {
   };
 }
 
-/** Takes results as lines of JSON; without a path it takes them nowhere. @throws UnreadableFile */
-export async function openReport(path: string | undefined) {
-  const handle = path === undefined ? undefined : await opened(path, "w");
+/**
+ * Takes results as lines of JSON; without a path it takes them nowhere. An earlier report gives way, the file that is read never.
+ * @throws UnreadableFile
+ */
+export async function openReport(path: string | undefined, source: string) {
+  const handle = path === undefined ? undefined : await openedForReport(path, source);
   return {
     async write(results: readonly object[]): Promise<void> {
       await handle?.appendFile(results.map((result) => `${JSON.stringify(result)}\n`).join(""));
     },
     [Symbol.asyncDispose]: async () => await handle?.close(),
   };
+}
+
+async function openedForReport(path: string, source: string): Promise<FileHandle> {
+  const [report, read] = await Promise.all([path, source].map((one) => stat(one).catch(() => undefined)));
+  if (report !== undefined && report.ino === read?.ino && report.dev === read.dev)
+    throw new UnreadableFile(`${path} is the file that is to be imported. Give the report another name.`);
+  return opened(path, "w");
 }
 
 async function opened(path: string, flags: "r" | "w"): Promise<FileHandle> {

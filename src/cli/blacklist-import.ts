@@ -49,12 +49,14 @@ export function importCommand(setExitCode: (code: number) => void): Command {
 async function importFile(file: string, options: Options): Promise<ImportSummary> {
   const format = options.format ?? formatOf(file);
   await using text = await openText(file);
-  await using report = await openReport(options.report);
+  await using report = await openReport(options.report, file);
   using progress = createProgress(process.stderr, text.share);
   using interruption = createInterruption(progress);
-  const summary = await withServices(async ({ guildState, standing, blacklistTransfer }, call) => {
+  const summary = await withServices(async ({ guildState, standing, blacklist, blacklistTransfer }, call) => {
     await guildState.load();
     await standing.load();
+    // A new database has nothing to catch up with: the next server need not look for it.
+    await blacklist.prepare();
     return await blacklistTransfer.importLines(call, blacklistTransfer.readers[format](text.pieces()), {
       mode: options.mode,
       dryRun: options.dryRun === true,

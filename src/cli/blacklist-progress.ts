@@ -17,9 +17,11 @@ export function createProgress(stream: NodeJS.WriteStream, share: () => number |
   const everyMs = stream.isTTY ? rewrittenEveryMs : plainEveryMs;
   let shownAt = Number.NEGATIVE_INFINITY;
   let [lines, bad] = [0, 0];
+  let isShown = false;
 
   function show(): void {
     shownAt = performance.now();
+    isShown = true;
     const rate = Math.round(lines / Math.max(0.001, (shownAt - began) / 1000));
     const part = share();
     const facts = [`${lines.toString()} lines`, `${rate.toString()} per second`, `${bad.toString()} wrong`];
@@ -27,8 +29,15 @@ export function createProgress(stream: NodeJS.WriteStream, share: () => number |
     stream.write(stream.isTTY ? `\r${facts.join(", ")}\u001b[K` : `${facts.join(", ")}\n`);
   }
 
+  /** The line that rewrites itself is left as it is. */
+  function leave(): void {
+    if (stream.isTTY && isShown) stream.write("\n");
+    isShown = false;
+  }
+
   /** A line of its own; what rewrites itself goes on below it. */
   function say(text: string): void {
+    isShown = false;
     stream.write(stream.isTTY ? `\r${text}\u001b[K\n` : `${text}\n`);
   }
 
@@ -47,10 +56,12 @@ export function createProgress(stream: NodeJS.WriteStream, share: () => number |
       for (const result of results) if (result.outcome === "refused" || result.outcome === "failed") name(result);
       if (performance.now() - shownAt >= everyMs) show();
     },
-    end: show,
-    [Symbol.dispose](): void {
-      if (stream.isTTY && lines > 0) stream.write("\n");
+    /** Show how far it came, in a line that stays: what is printed next begins one of its own. */
+    end(): void {
+      show();
+      leave();
     },
+    [Symbol.dispose]: leave,
   };
 }
 

@@ -32,6 +32,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    // Whoever reads has enough, such as `head`.
+    if (error instanceof Error && "code" in error && error.code === "EPIPE") return exitCodes.done;
     explain(error);
     return exitCodes.failed;
   }

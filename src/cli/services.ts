@@ -2,6 +2,7 @@ import { loadConfigOrExit } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { AuditService } from "../features/audit/audit.service.ts";
+import type { BlacklistService } from "../features/blacklist/blacklist.service.ts";
 import type { BlacklistTransfer } from "../features/blacklist/blacklist.import.service.ts";
 import type { AuthorizationService } from "../features/authorization/authorization.service.ts";
 import type { GuildState } from "../discord/guild-state.ts";
@@ -18,10 +19,11 @@ import { uuid7 } from "../kernel/ids.ts";
 /** What the command line uses of the services. */
 export interface Services {
   keys: Pick<KeysService, "bootstrap" | "create" | "get" | "list" | "revoke" | "rotate" | "update">;
-  audit: Pick<AuditService, "signHead" | "export">;
+  audit: Pick<AuditService, "acceptRestore" | "export" | "leftBehind" | "signHead">;
   authorization: Pick<AuthorizationService, "reencrypt">;
   permissions: Pick<PermissionsService, "owners">;
   privacy: Pick<PrivacyService, "export" | "redact" | "unsuppress">;
+  blacklist: Pick<BlacklistService, "prepare">;
   blacklistTransfer: Pick<BlacklistTransfer, "export" | "importLines" | "readers">;
   guildState: Pick<GuildState, "load">;
   standing: Pick<Standings, "load">;

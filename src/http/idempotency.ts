@@ -19,7 +19,7 @@ export function createIdempotencyKeys(): IdempotencyKeys {
       const { call, client } = caller;
       const scope = hash("sha256", [client.id, call.actor?.id ?? "", exchange.method, exchange.path, key].join("\n"));
       if (running.has(scope)) throw new ProblemError("idempotency_in_progress", { retryAfter: 1 });
-      call.idempotency = { scope, fingerprint: body.fingerprint(), status };
+      call.idempotency = { scope, fingerprint: fingerprintOf(exchange, body), status };
       running.add(scope);
       try {
         return await effect();
@@ -28,4 +28,9 @@ export function createIdempotencyKeys(): IdempotencyKeys {
       }
     },
   };
+}
+
+/** What is asked for: the body, and the query where there is one. The same lines imported in another mode are another request. */
+function fingerprintOf({ search }: Exchange, body: Pick<Body, "fingerprint">): string {
+  return search === "" ? body.fingerprint() : hash("sha256", [search, body.fingerprint()].join("\n"));
 }

@@ -1,22 +1,5 @@
-import { expect, test, vi } from "vitest";
-import { runCli } from "../../src/cli/program.ts";
-import { createWorkplace } from "./run.ts";
-
-/** Run the verbs in this process, where only the writes are caught: usage is decided before anything is read. */
-async function run(argv: readonly string[]) {
-  const written = { stdout: "", stderr: "" };
-  const spies = (["stdout", "stderr"] as const).map((stream) =>
-    vi.spyOn(process[stream], "write").mockImplementation((text) => {
-      written[stream] += text.toString();
-      return true;
-    }),
-  );
-  try {
-    return { code: await runCli(argv), ...written };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
+import { expect, test } from "vitest";
+import { createWorkplace, runHere as run } from "./run.ts";
 
 const verbs = [
   ["serve"],

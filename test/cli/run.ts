@@ -3,6 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { vi } from "vitest";
+import { runCli } from "../../src/cli/program.ts";
 
 const program = fileURLToPath(new URL("../../bin/provost.js", import.meta.url));
 
@@ -26,8 +28,34 @@ export async function createWorkplace(dotEnv?: string) {
           resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });
         });
       }),
+    /** The same in this process, which spares loading the program again; not for what is written to the standard output in a stream. */
+    async here(argv: readonly string[]): Promise<Outcome> {
+      const before = process.cwd();
+      process.chdir(directory);
+      try {
+        return await runHere(argv);
+      } finally {
+        process.chdir(before);
+      }
+    },
     [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
   };
+}
+
+/** Run the verbs in this process, where only the writes are caught. */
+export async function runHere(argv: readonly string[]): Promise<Outcome> {
+  const written = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((stream) =>
+    vi.spyOn(process[stream], "write").mockImplementation((text) => {
+      written[stream] += text.toString();
+      return true;
+    }),
+  );
+  try {
+    return { code: await runCli(argv), ...written };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
 }
 
 /** The text of a `.env` file. */

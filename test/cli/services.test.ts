@@ -30,18 +30,18 @@ test("bootstrap prints the key alone, and refuses a second time", async () => {
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
   expect(first.stderr).not.toContain(first.stdout.trim());
 
-  const second = await work.provost(["bootstrap"]);
+  const second = await work.here(["bootstrap"]);
   expect(second).toMatchObject({ code: 1, stdout: "" });
   expect(second.stderr).toMatch(/^There is an API key already/);
 
-  const forced = await work.provost(["bootstrap", "--force", "--name", "another"]);
+  const forced = await work.here(["bootstrap", "--force", "--name", "another"]);
   expect(forced).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
   expect(forced.stdout).not.toBe(first.stdout);
 });
 
 test("keys are created, listed without their secret, and revoked", async () => {
   await using work = await createInstallation();
-  const created = await work.provost([
+  const created = await work.here([
     "keys",
     "create",
     "--name",
@@ -56,13 +56,13 @@ test("keys are created, listed without their secret, and revoked", async () => {
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
   const keyId = key.exec(created.stdout)?.[1] ?? "";
 
-  const listed = await work.provost(["keys", "list"]);
+  const listed = await work.here(["keys", "list"]);
   const expires = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 7);
   expect(listed.stdout).toMatch(new RegExp(`^${keyId}  site  cases\\.\\*,staff\\.read  trusted +${expires}-\\d\\d  never +active$`, "m"));
   expect(listed.stdout).not.toContain(created.stdout.trim().slice(22));
 
-  expect(await work.provost(["keys", "revoke", keyId])).toEqual({ code: 0, stdout: "", stderr: 'Key "site" is revoked.\n' });
-  expect((await work.provost(["keys", "list"])).stdout).toMatch(new RegExp(`^${keyId} .* revoked$`, "m"));
+  expect(await work.here(["keys", "revoke", keyId])).toEqual({ code: 0, stdout: "", stderr: 'Key "site" is revoked.\n' });
+  expect((await work.here(["keys", "list"])).stdout).toMatch(new RegExp(`^${keyId} .* revoked$`, "m"));
 });
 
 test("a signed key is made from a PEM file, shown, and changed with JSON", async () => {
@@ -71,34 +71,34 @@ test("a signed key is made from a PEM file, shown, and changed with JSON", async
   const file = join(work.directory, "site.pub.pem");
   await writeFile(file, one.publicKey.export({ type: "spki", format: "pem" }));
   const settings = ["--delegation", "signed", "--public-key", file, "--ip", "203.0.113.0/24,2001:db8::1"];
-  const created = await work.provost(["keys", "create", "--name", "site", "--scopes", "staff.*", ...settings]);
+  const created = await work.here(["keys", "create", "--name", "site", "--scopes", "staff.*", ...settings]);
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
   expect(created.stderr).toMatch(/^Key "site", valid until \d{4}-\d\d-\d\dT.+Z\. Keep it safe, it is shown only now:\n$/);
   const keyId = key.exec(created.stdout)?.[1] ?? "";
-  const shown = (await work.provost(["keys", "show", keyId])).stdout;
+  const shown = (await work.here(["keys", "show", keyId])).stdout;
   expect(shown).toMatch(/^delegation +signed$/m);
   expect(shown).toMatch(/^ip_allowlist +203\.0\.113\.0\/24,2001:db8::1$/m);
   expect(shown).toContain(one.jwk.x);
   expect(shown).not.toContain(created.stdout.trim().slice(22));
 
   const change = ["--public-key", JSON.stringify(two.jwk), "--ip", "any", "--name", "other", "--expires-days", "10"];
-  expect(await work.provost(["keys", "update", keyId, ...change])).toEqual({ code: 0, stdout: "", stderr: 'Key "other" is changed.\n' });
-  const changed = JSON.parse((await work.provost(["keys", "show", keyId, "--json"])).stdout);
+  expect(await work.here(["keys", "update", keyId, ...change])).toEqual({ code: 0, stdout: "", stderr: 'Key "other" is changed.\n' });
+  const changed = JSON.parse((await work.here(["keys", "show", keyId, "--json"])).stdout);
   expect(changed).toMatchObject({ name: "other", public_key: two.jwk, ip_allowlist: [], warning: "expires_soon", revision: 2 });
 });
 
 test("a key is rotated with a grace, and without one revoked at once", async () => {
   await using work = await createInstallation();
-  const created = await work.provost(["keys", "create", "--name", "site", "--scopes", "*,system.act"]);
+  const created = await work.here(["keys", "create", "--name", "site", "--scopes", "*,system.act"]);
   const keyId = key.exec(created.stdout)?.[1] ?? "";
-  const rotated = await work.provost(["keys", "rotate", keyId, "--grace", "3600", "--expires-days", "30"]);
+  const rotated = await work.here(["keys", "rotate", keyId, "--grace", "3600", "--expires-days", "30"]);
   expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
   expect(rotated.stderr).toContain("the old one works for 3600 more seconds at most");
   expect(rotated.stderr).not.toContain(rotated.stdout.trim());
   const newId = key.exec(rotated.stdout)?.[1] ?? "";
-  const again = await work.provost(["keys", "rotate", newId, "--grace", "0"]);
+  const again = await work.here(["keys", "rotate", newId, "--grace", "0"]);
   expect(again.stderr).toContain("the old one is revoked");
-  const keys = JSON.parse((await work.provost(["keys", "list", "--json"])).stdout);
+  const keys = JSON.parse((await work.here(["keys", "list", "--json"])).stdout);
   expect(keys).toMatchObject([
     { key_id: keyId, state: "active", warning: "expires_soon" },
     { key_id: newId, state: "revoked", rotated_from: keys[0].id, scopes: ["*", "system.act"] },
@@ -117,30 +117,30 @@ test("a private key is refused wherever it is named", async () => {
   expect(() => read?.(join(work.directory, "nothing.pem"), undefined)).toThrow(/nothing\.pem cannot be read\.$/);
   expect(() => read?.("{", undefined)).toThrow("It must be a JWK or a PEM file.");
   const jwk = JSON.stringify({ ...pair.jwk, d: "x".repeat(43) });
-  const sent = await work.provost(["keys", "create", "--name", "x", "--scopes", "*", "--delegation", "signed", "--public-key", jwk]);
+  const sent = await work.here(["keys", "create", "--name", "x", "--scopes", "*", "--delegation", "signed", "--public-key", jwk]);
   expect(sent).toMatchObject({ code: 1, stdout: "" });
   expect(sent.stderr).toBe("public_key/d: This is the private half. Keep it, and send the key without it.\n");
-  expect((await work.provost(["keys", "list", "--json"])).stdout).toBe("[]\n");
+  expect((await work.here(["keys", "list", "--json"])).stdout).toBe("[]\n");
 });
 
 test("what a key verb refuses is told in plain lines and changes nothing", async () => {
   await using work = await createInstallation();
-  const unknown = await work.provost(["keys", "create", "--name", "x", "--scopes", "no.such.permission"]);
+  const unknown = await work.here(["keys", "create", "--name", "x", "--scopes", "no.such.permission"]);
   expect(unknown).toMatchObject({ code: 1, stdout: "" });
   expect(unknown.stderr).toContain("scopes");
   expect(unknown.stderr).not.toContain("    at ");
-  const malformed = await work.provost(["keys", "create", "--name", "x".repeat(200), "--scopes", "Not A Scope"]);
+  const malformed = await work.here(["keys", "create", "--name", "x".repeat(200), "--scopes", "Not A Scope"]);
   expect(malformed).toMatchObject({ code: 1, stdout: "" });
   expect(malformed.stderr).toMatch(/^name: .+\nscopes\/0: .+\n$/);
-  expect(await work.provost(["keys", "revoke", "nosuchkey000"])).toEqual({ code: 1, stdout: "", stderr: "There is no such key.\n" });
-  expect(await work.provost(["keys", "update", "nosuchkey000"])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Say what/) });
-  expect((await work.provost(["keys", "list"])).stdout.trimEnd().split("\n")).toHaveLength(1);
+  expect(await work.here(["keys", "revoke", "nosuchkey000"])).toEqual({ code: 1, stdout: "", stderr: "There is no such key.\n" });
+  expect(await work.here(["keys", "update", "nosuchkey000"])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Say what/) });
+  expect((await work.here(["keys", "list"])).stdout.trimEnd().split("\n")).toHaveLength(1);
 });
 
 test("the audit chain of a fresh installation with a key is whole", async () => {
   await using work = await createInstallation();
-  await work.provost(["bootstrap"]);
-  expect(await work.provost(["audit", "verify"])).toMatchObject({
+  await work.here(["bootstrap"]);
+  expect(await work.here(["audit", "verify"])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^[1-9]\d* entries, 1 checkpoint, chain ok\n$/),
   });
@@ -148,7 +148,7 @@ test("the audit chain of a fresh installation with a key is whole", async () => 
 
 test("an audit chain that cannot be read is told apart from a broken one", async () => {
   await using work = await createWorkplace(dotEnv({ ...validEnvironment(), DATABASE_URL: "file:.env/provost.db" }));
-  const { code, stdout, stderr } = await work.provost(["audit", "verify"]);
+  const { code, stdout, stderr } = await work.here(["audit", "verify"]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).not.toContain("    at ");
 });

@@ -39,6 +39,7 @@ export async function createChainGround(options: { seed?: Buffer; entries?: numb
       ...(options.entries !== undefined && { entries: options.entries }),
       origin,
       head: async () => (await database.read.auditEntry.findFirst({ orderBy: { seq: "desc" } })) ?? undefined,
+      hashAt: async (seq) => (await database.read.auditEntry.findUnique({ where: { seq } }))?.hash,
       clock,
       logger,
     });

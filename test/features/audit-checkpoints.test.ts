@@ -156,6 +156,85 @@ test("a chain that is shorter than its newest signed position is told, and signs
   });
 });
 
+/** A chain of five entries under a file that knows of twelve: a backup was put back. */
+async function createRestored() {
+  const ground = await createChainGround();
+  await ground.record(...entriesOf(5));
+  await ground.audit.signHead(ground.call);
+  const lost = [9, 12].map((seq) => ({
+    origin: "here",
+    seq,
+    hash: "f".repeat(64),
+    at: `2026-01-01T00:${seq.toString().padStart(2, "0")}:00.000Z`,
+  }));
+  for (const line of lost) await appendFile(ground.path, `${JSON.stringify(ground.signer.sign(line))}\n`);
+  return ground;
+}
+const why = { reason: "Disk lost; the backup of noon was put back." };
+
+test("after a backup was put back nothing is signed until a person says so, however far the chain has grown", async () => {
+  const ground = await createRestored();
+  const { audit, call } = ground;
+  await expect(audit.signHead(call)).rejects.toThrow(/^The chain is shorter .* provost audit checkpoint --after-restore/);
+  expect(await ground.verify()).toMatchObject({ ok: false, first_bad_seq: 6, kind: "tail_missing" });
+  expect(await audit.leftBehind(call)).toMatchObject({ to: { seq: 5 }, from: 12, count: 2, since: "2026-01-01T00:09:00.000Z" });
+  await ground.record(...entriesOf(10));
+  await expect(audit.signHead(call)).rejects.toThrow(/^The chain is another one .* provost audit checkpoint --after-restore/);
+  expect(audit.state().reason).toMatch(/--after-restore/);
+  expect(await linesOf(ground)).toHaveLength(3);
+  expect(await ground.verify()).toMatchObject({ ok: false, first_bad_seq: 9, kind: "checkpoint_mismatch" });
+  await expect(audit.acceptRestore(call, { reason: "short" })).rejects.toThrow();
+  expect(await ground.database.read.auditEntry.count()).toBe(15);
+
+  expect((await audit.acceptRestore(call, why)).checkpoint).toMatchObject({ seq: 16 });
+  const written = (await parsedLines(ground)).map(({ seq, restored }) => ({ seq, restored }));
+  expect(written.slice(3)).toEqual([
+    { seq: 8, restored: { from: 12, ...why } },
+    { seq: 16, restored: undefined },
+  ]);
+  const [entry] = (await audit.list(call, { action: "audit.restore" })).data;
+  expect(entry).toMatchObject({ seq: 16, ...why, after: { from: 12, to: 8 } });
+  const told = { ok: true, entries: 16, checkpoints: 3, checkpoint_warnings: [{ kind: "restored", count: 2 }] };
+  expect(await ground.verify()).toEqual(told);
+  expect(await verifyOutside({ from: { database: ground.url }, checkpoints: ground.path, keys: [ground.signer] })).toEqual(told);
+  expect(audit.state()).toEqual({});
+  await ground.record(...entriesOf(1));
+  expect((await audit.signHead(call)).checkpoint).toMatchObject({ seq: 17 });
+});
+
+test("where the chain has every signed position there is nothing to accept", async () => {
+  const ground = await createChainGround();
+  await ground.record(...entriesOf(5));
+  await ground.audit.signHead(ground.call);
+  await expect(ground.audit.acceptRestore(ground.call, why)).rejects.toMatchObject({ code: "unsupported_operation" });
+  expect(await ground.database.read.auditEntry.count()).toBe(5);
+  expect(await linesOf(ground)).toHaveLength(1);
+});
+
+test("only a line signed by this installation says that a backup was put back, and only of what was signed before it", async () => {
+  const ground = await createRestored();
+  const { hash } = await ground.database.read.auditEntry.findUniqueOrThrow({ where: { seq: 5 } });
+  const said = { origin: "here", seq: 5, hash, at: "2026-01-02T00:00:00.000Z", restored: { from: 12, ...why } };
+  const signed = ground.signer.sign(said);
+  const { sig: _sig, ...unsigned } = signed;
+  const lines = await readFile(ground.path, "utf8");
+  for (const line of [
+    unsigned,
+    { ...signed, sig: signed.sig.replace(/^.{8}/, "AAAAAAAA") },
+    { ...ground.signer.sign({ ...said, restored: { from: 10, ...why } }), restored: said.restored },
+    createSigner(randomBytes(32)).sign(said),
+    ground.signer.sign({ ...said, origin: "elsewhere" }),
+    ground.signer.sign({ ...said, at: "2026-01-01T00:00:00.000Z" }),
+  ]) {
+    await writeFile(ground.path, `${lines}${JSON.stringify(line)}\n`);
+    const answer = await ground.verify();
+    expect(answer).toMatchObject({ ok: false });
+    expect(answer.checkpoint_warnings ?? []).not.toContainEqual(expect.objectContaining({ kind: "restored" }));
+  }
+  await writeFile(ground.path, `${lines}${JSON.stringify(signed)}\n`);
+  expect(await ground.verify()).toMatchObject({ ok: true, checkpoint_warnings: [{ kind: "restored", count: 2 }] });
+});
+
 test("a key of this installation for another one means that the database was exchanged", async () => {
   const ground = await createChainGround();
   await ground.record(...entriesOf(3));

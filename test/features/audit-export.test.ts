@@ -109,7 +109,7 @@ test("through the door: entries that may not be known of are left out, details o
 
 test("an export whose reader leaves stops reading", async () => {
   const ground = await createChainGround();
-  await growChain(ground.database, 20_000);
+  await growChain(ground.database, 8000);
   const body = await ground.audit.export(ground.call, {});
   const reads = vi.spyOn(ground.database.read.auditPayload, "findMany");
   for await (const chunk of body) {

@@ -149,6 +149,7 @@ test("a part of the chain is verified by its positions", async () => {
   expect(await part(30)).toEqual({ ok: true, entries: 12, checkpoints: 1 });
   expect(await part(undefined, 40)).toEqual({ ok: true, entries: 40, checkpoints: 1 });
   await expect(part(0.5)).rejects.toThrow();
+  await expect(part(20, 10)).rejects.toThrow("It lies before `from`");
 });
 
 /** The call of a person without any power. */

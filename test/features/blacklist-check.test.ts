@@ -128,7 +128,7 @@ test("the reach of many accounts is that of each of them", { timeout: 60_000 }, 
       const together = await reach.reachOfAll(ground.database.read, asked);
       expect([...together]).toEqual(each.filter(([, reached]) => reached.length > 0));
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 

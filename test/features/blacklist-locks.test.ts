@@ -39,7 +39,14 @@ async function createGround() {
     watched.write(call, (tx) =>
       records.create(tx, { ...draft, subjectId, expiresAt: new Date(now.getTime() + 60_000) } satisfies RecordDraft, note),
     );
-  return { waits, sweep, create, pass: (ms: number) => (now = new Date(now.getTime() + ms)), read: database.read };
+  /** As an approval lists a server with its aliases: what is listed already is strengthened. */
+  const createAll = (subjectIds: readonly string[]) =>
+    watched.write(call, async (tx) => {
+      const drafts = subjectIds.map((subjectId) => ({ ...draft, subjectId }) satisfies RecordDraft);
+      await records.lockSubjects(tx, drafts);
+      for (const one of drafts) await records.createOrMerge(tx, one, note);
+    });
+  return { waits, sweep, create, createAll, pass: (ms: number) => (now = new Date(now.getTime() + ms)), read: database.read };
 }
 
 const draft = { kind: "user", scope: "network", category: "other", severity: "low", source: "direct", createdBy: null } as const;
@@ -68,7 +75,7 @@ test("what ends many records takes all their locks before the first one's matche
   pass(120_000);
   waits.length = 0;
   expect(await sweep.expireDue(call)).toBe(3);
-  expect(waits).toEqual(["record", "record", "record", "matches", "matches", "matches"]);
+  expect(waits).toEqual(["record", "record", "record", "matches"]);
   expect(await read.blacklistRecord.count({ where: { status: "expired", activeKey: null } })).toBe(3);
 });
 
@@ -85,4 +92,16 @@ test("a record that takes the place of an expired one takes its number before an
     [1, "expired"],
     [2, "active"],
   ]);
+});
+
+test("what lists several subjects takes their locks, those of their records and the numbers before the first one's matches", async () => {
+  const { waits, create, createAll, read } = await createGround();
+  const subjects = ["200000000000000003", "200000000000000001", "200000000000000002"];
+  for (const subject of subjects.slice(0, 2)) await create(subject);
+  waits.length = 0;
+  await createAll(subjects);
+  const before = waits.slice(0, waits.indexOf("matches"));
+  expect(before.slice(0, 6)).toEqual(["subject", "subject", "subject", "record", "record", "number"]);
+  expect(waits.filter((wait) => wait === "matches")).toHaveLength(3);
+  expect((await read.blacklistRecord.findMany({ orderBy: { number: "asc" } })).map(({ number }) => number)).toEqual([1, 2, 3]);
 });

@@ -103,11 +103,11 @@ async function tumble(grounds: readonly Ground[], count: number): Promise<void> 
 
 describe("listing, changing, revoking and expiring at once leaves a sound history", () => {
   test("in one instance", limit, async () => {
-    await tumble([await createGround()], 25);
+    await tumble([await createGround()], 15);
   });
 
   test.runIf(inject("dialect") === "postgres")("in two instances", limit, async () => {
     const first = await createGround();
-    await tumble([first, await createGround({ url: first.url })], 15);
+    await tumble([first, await createGround({ url: first.url })], 8);
   });
 });

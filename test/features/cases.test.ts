@@ -159,13 +159,13 @@ describe("opening", () => {
       policies: ["Rule 3"],
       points: 2,
     };
-    const put = (body: object, headers = {}) => world.put("/cases/templates/report", body, { actor: cast.senior, headers });
+    const put = (body: object, headers = {}) => world.put("/cases/templates/report", body, { actor: cast.owner, headers });
     const made = await put(content);
     expect(made.body.data).toMatchObject({ key: "report", ...content, revision: 1 });
     expect((await put(content)).body.data.revision).toBe(1);
     expect((await put({ ...content, points: 3 }, { "if-match": '"v9"' })).status).toBe(412);
     expect((await put({ ...content, points: 3 }, { "if-match": '"v1"' })).body.data).toMatchObject({ points: 3, revision: 2 });
-    expect((await world.put("/cases/templates/other", content, { actor: cast.moderator })).status).toBe(403);
+    expect((await world.put("/cases/templates/other", content, { actor: cast.admin })).status).toBe(403);
 
     const filled = (await world.post("/cases", { subjects: about(), template: "report" }, { actor: cast.senior })).body.data;
     expect(filled).toMatchObject({ title: "A report", type: "investigation", labels: ["report"], priority: "high", policies: ["Rule 3"] });
@@ -176,7 +176,7 @@ describe("opening", () => {
     expect((await world.get("/cases/templates", { actor: cast.moderator })).body.data.map(({ key }: { key: string }) => key)).toEqual([
       "report",
     ]);
-    expect((await world.delete("/cases/templates/report", undefined, { actor: cast.senior })).body.data.key).toBe("report");
+    expect((await world.delete("/cases/templates/report", undefined, { actor: cast.owner })).body.data.key).toBe("report");
     expect((await world.get("/cases/templates/report", { actor: cast.senior })).status).toBe(404);
   });
 
@@ -545,6 +545,10 @@ describe("links", () => {
     expect(await linksFor(cast.senior)).toEqual([further.number, record.number, request.reference]);
 
     const [first] = (await seen(cast.senior, made.id)).body.data.links;
+    const stale = { actor: cast.senior, headers: { "if-match": '"v999"' } };
+    expect((await world.delete(`/cases/${made.id}/links/${first.id}`, undefined, stale)).body).toMatchObject({
+      code: "precondition_failed",
+    });
     expect((await world.delete(`/cases/${made.id}/links/${first.id}`, undefined, { actor: cast.senior })).body.data.reference).toBe(
       further.number,
     );

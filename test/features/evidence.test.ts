@@ -347,3 +347,15 @@ test("pages of evidence show every piece once", async () => {
   }
   expect(seen).toEqual(ids.toReversed());
 });
+
+test("what is neither id nor number of a record is told to be none, as at the record itself", async () => {
+  const { world } = shared;
+  for (const [path, misnamed] of [
+    ["/cases", "BL-000001"],
+    ["/blacklist", "CASE-000001"],
+    ["/cases", "case-1"],
+  ] as const) {
+    const answers = [await world.get(`${path}/${misnamed}`), await world.get(`${path}/${misnamed}/evidence`)];
+    for (const { status, body } of answers) expect([status, body.errors[0]]).toMatchObject([422, { pointer: "/id", in: "path" }]);
+  }
+});

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
 import { createWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
 import { authorize, everyRow } from "../contract/world.ts";
@@ -301,6 +303,18 @@ describe("a redaction", () => {
     await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: await world.staff("owner") });
     expect(await read.match.count({ where: { OR: [{ userId: confirmed.id }, { viaUserId: person.id }] } })).toBe(0);
   });
+});
+
+test("a record is no longer found by the name of a redacted person, and still by the rest of it", async () => {
+  const world = await createWorld();
+  const [owner, { id }] = [await world.staff("owner"), world.member()];
+  const listing = { kind: "user", subject_id: id, subject_name: "Zorromund", reason_public: "Sold things." };
+  expect((await world.post("/blacklist", listing, { actor: owner })).status).toBe(201);
+  const found = async (q: string): Promise<number> => (await world.get(`/blacklist?q=${q}`, { actor: owner })).body.data.length;
+  expect([await found("zorromund"), await found("sold")]).toEqual([1, 1]);
+  await world.app.privacy.redact(systemCall("cli", uuid7()), id, { reason: "Asked for by the person." });
+  expect([await found("zorromund"), await found("sold")]).toEqual([0, 1]);
+  expect(await world.app.database.read.blacklistWord.count({ where: { word: "zorromund" } })).toBe(0);
 });
 
 test("a redacted former colleague is not written again when Discord tells of them", async () => {

@@ -107,6 +107,52 @@ describe("the export of a person", () => {
     await write(world, (tx) => tx.db.match.deleteMany({ where: { id: { in: copies.map(({ id }) => id) } } }));
   });
 
+  test("holds what they wrote and staff kept, without who kept it and on what, and nothing confidential or redacted", async () => {
+    const { person, other, moderator, about, confidential } = scene();
+    const { world } = shared;
+    const { read } = world.app.database;
+    const idOf = async (reference: string) => (await read.workflowRequest.findUniqueOrThrow({ where: { reference } })).id;
+    const openCase = async (more: object) => {
+      const asked = { type: "general", title: "A case", subjects: [{ kind: "user", id: person.id }], ...more };
+      return (await world.post("/cases", asked, { actor: scene().admin })).body.data.id as string;
+    };
+    const [open, secret] = [await openCase({}), await openCase({ confidential: true })];
+    const at = new Date("2026-02-01T10:00:00.000Z");
+    const piece = (content: string, more: object = {}, author = person.id) => ({
+      recordKind: "request",
+      kind: "message",
+      message: { guild_id: "1", channel_id: "2", message_id: "3", author_id: author, content, sent_at: at.toISOString(), edited_at: null },
+      sha256: "0",
+      isVerified: true,
+      isConfidential: false,
+      capturedAt: at,
+      capturedBy: moderator.id,
+      ...more,
+    });
+    const on = { request: { recordId: await idOf(about) }, hidden: { recordId: await idOf(confidential) } };
+    const pieces = [
+      piece("kept-1", on.request),
+      piece("kept-2", { recordKind: "case", recordId: open }),
+      piece("left-out-1", on.hidden),
+      piece("left-out-2", { recordKind: "case", recordId: secret }),
+      piece("left-out-3", { ...on.request, isConfidential: true }),
+      piece("left-out-4", { ...on.request, isVerified: false }),
+      piece("left-out-5", { ...on.request, redactedAt: at }),
+      piece("left-out-6", { ...on.request, kind: "text" }),
+      piece("left-out-7", on.request, other.id),
+    ];
+    await write(world, (tx) => tx.db.evidenceItem.createMany({ data: pieces as never }));
+    const { body } = await exportOf(person.id, person.id);
+    const told = { guild_id: "1", channel_id: "2", message_id: "3", sent_at: at.toISOString(), captured_at: at.toISOString() };
+    const { entries } = body.data.messages;
+    expect(entries.map(({ content }: any) => content).toSorted()).toEqual(["kept-1", "kept-2"]);
+    for (const { content: _content, ...rest } of entries) expect(rest).toEqual(told);
+    const text = JSON.stringify(body);
+    expect(["left-out", moderator.id, open, secret].filter((one) => text.includes(one))).toEqual([]);
+    expect(await world.slash(person, "mydata")).toContain("• messages of yours kept as evidence: 2");
+    await write(world, (tx) => tx.db.evidenceItem.deleteMany({ where: { sha256: "0" } }));
+  });
+
   test("of somebody nothing is stored of is empty, and no error", async () => {
     const stranger = shared.world.member("stranger");
     const { status, body } = await exportOf(stranger.id, stranger.id);
@@ -122,6 +168,7 @@ describe("the export of a person", () => {
       requests: none,
       blacklist: none,
       cases: none,
+      messages: none,
       staff: null,
       memberships: none,
       reads: none,

@@ -62,7 +62,7 @@ test("a key becomes a claim of scope, fingerprint and status; no key, no claim",
   });
 });
 
-test("the scope depends on client, acting user and key; the fingerprint on the body alone", async () => {
+test("the scope depends on client, acting user and key; the fingerprint on the body and the query", async () => {
   const { claiming, claims } = claimingRoute();
   const { ask } = await startApp({ routes: [claiming] });
   await ask(post("key-one-", "a"));
@@ -70,9 +70,12 @@ test("the scope depends on client, acting user and key; the fingerprint on the b
   await ask(post("key-two-", "a"));
   await ask(post("key-one-", "a", "80351110224678913"));
   await ask({ ...post("key-one-", "a"), key: "key-delegate" });
-  const [first, otherBody, otherKey, otherActor, otherClient] = claims;
-  expect(otherBody?.scope).toBe(first?.scope);
-  expect(otherBody?.fingerprint).not.toBe(first?.fingerprint);
+  await ask({ ...post("key-one-", "a"), path: "/claims?mode=other" });
+  const [first, otherBody, otherKey, otherActor, otherClient, otherQuery] = claims;
+  for (const other of [otherBody, otherQuery]) {
+    expect(other?.scope).toBe(first?.scope);
+    expect(other?.fingerprint).not.toBe(first?.fingerprint);
+  }
   expect(new Set([first, otherKey, otherActor, otherClient].map((claim) => claim?.scope)).size).toBe(4);
   expect(new Set([first, otherKey, otherActor, otherClient].map((claim) => claim?.fingerprint)).size).toBe(1);
 });

@@ -92,6 +92,7 @@ export function list(model: Model, step: Doing<"list">, ground: Ground): Plan | 
     isRevoked: false,
     revision: { least: 1, most: 1 },
     turned: { start: from === 0, end: false },
+    beginsLater: from > 0,
     by,
   };
   const { id: _id, number: _number, ...fields } = shown(record, model);
@@ -102,9 +103,10 @@ export function list(model: Model, step: Doing<"list">, ground: Ground): Plan | 
     expected: { status: 201, body: { data: { ...fields, revision: 1, created_by: ground.personId(by), reason_internal: internal } } },
     learn(data) {
       model.records.push({ ...record, id: data.id, number: data.number });
-      // A record past its end has made room: it is expired now, whoever expired it.
-      for (const lapsed of rivals.filter(({ turned, revision }) => turned.end && revision.least < revision.most))
-        lapsed.revision.least += 1;
+      // A record past its end has made room: it is expired now, whoever expired it. One that was to start first may have gone
+      // from scheduled to expired in one change, and that may have been seen already.
+      const startedAtOnce = rivals.filter(({ turned, beginsLater }) => turned.end && !beginsLater);
+      for (const lapsed of startedAtOnce.filter(({ revision }) => revision.least < revision.most)) lapsed.revision.least += 1;
     },
   };
 }

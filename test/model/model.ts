@@ -16,6 +16,8 @@ export interface Listed {
   revision: { least: number; most: number };
   /** Which of its two turns, the start and the end, the model has counted into `most`. */
   turned: { start: boolean; end: boolean };
+  /** Whether it was made to begin at a later time. */
+  beginsLater: boolean;
   by: Caller;
 }
 

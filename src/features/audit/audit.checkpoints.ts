@@ -10,6 +10,19 @@ export interface Head {
   hash: string;
 }
 
+/** Signed positions that the chain no longer has, because a backup was put back. */
+export interface LeftBehind {
+  /** The last position of the chain before the first of them, and its hash. */
+  to: Head;
+  /** The newest of them. */
+  from: number;
+  /** How many lines of the file they are. */
+  count: number;
+  /** When the first of them was signed, and the last. */
+  since: string;
+  until: string;
+}
+
 /** Keeps signed positions of the chain outside the database. */
 export interface Checkpoints {
   readonly key: PublicKey;
@@ -17,6 +30,8 @@ export interface Checkpoints {
   note(head: Head): void;
   /** Sign the head of the chain if it is further than the youngest position. @throws Error of the file or the database */
   write(): Promise<CheckpointLine | undefined>;
+  /** Sign that the chain goes on at a position, and that earlier lines beyond it count no longer. @throws Error of the file */
+  leaveBehind(gone: LeftBehind, reason: string): Promise<void>;
   /** {@link write} when new entries have waited long enough. Never fails: what went wrong is logged and kept in {@link state}. */
   sweep(): Promise<void>;
   /** The youngest position that this installation has signed. @throws Error of the file */
@@ -37,14 +52,19 @@ export interface CheckpointsDeps {
   /** The id of this installation. */
   origin: () => Promise<string>;
   head: () => Promise<Head | undefined>;
+  /** The hash of the entry at a position. */
+  hashAt: (seq: number) => Promise<string | undefined>;
   clock: Clock;
   logger: Logger;
 }
 
-const restored = "The chain is shorter than its newest signed position: entries are missing, or a backup was put back.";
+const shorter = "The chain is shorter than its newest signed position";
+const different = "The chain is another one than was signed";
+const whatToDo =
+  "entries are missing, or a backup was put back. If it was you, run: provost audit checkpoint --after-restore --reason <text>";
 
 export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
-  const { signer, minutes, entries = 1000, origin, head, clock, logger } = deps;
+  const { signer, minutes, entries = 1000, origin, head, hashAt, clock, logger } = deps;
   const file = createCheckpointFile(deps.path);
   const isOurs = createLineCheck([signer]);
   let known: { seq: number; at: number } = { seq: 0, at: clock.now().getTime() };
@@ -63,11 +83,14 @@ export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
     const last = await latest();
     if (last !== undefined) known = { seq: last.seq, at: Date.parse(last.at) };
     const now = await head();
-    if (now === undefined || now.seq <= known.seq) {
-      if ((now?.seq ?? 0) < known.seq) throw new Error(restored);
-      return undefined;
-    }
-    const line = signer.sign({ origin: await origin(), seq: now.seq, hash: now.hash, at: clock.now().toISOString() });
+    if ((now?.seq ?? 0) < known.seq) throw new Error(`${shorter}: ${whatToDo}`);
+    if (last !== undefined && (await hashAt(last.seq)) !== last.hash) throw new Error(`${different}: ${whatToDo}`);
+    if (now === undefined || now.seq <= known.seq) return undefined;
+    return add({ seq: now.seq, hash: now.hash, at: clock.now().toISOString() });
+  }
+
+  async function add(said: Pick<CheckpointLine, "seq" | "hash" | "at" | "restored">): Promise<CheckpointLine> {
+    const line = signer.sign({ origin: await origin(), ...said });
     await file.append(line);
     known = { seq: line.seq, at: Date.parse(line.at) };
     logger.info({ checkpoint: line }, "signed the head of the audit chain");
@@ -75,14 +98,15 @@ export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
   }
 
   /** One after the other, so that none signs a head that is behind. */
-  function write(): Promise<CheckpointLine | undefined> {
-    const mine = turn.then(append);
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = turn.then(work);
     turn = mine.then(
       () => (reason = undefined),
       (error: unknown) => (reason = error instanceof Error ? error.message : String(error)),
     );
     return mine;
   }
+  const write = (): Promise<CheckpointLine | undefined> => inTurn(append);
 
   async function attempt(): Promise<void> {
     isWriting = true;
@@ -103,6 +127,10 @@ export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
       if (newest - known.seq >= entries && !isWriting && reason === undefined) void attempt();
     },
     write,
+    async leaveBehind({ to, from, until }, why) {
+      const now = clock.now().toISOString();
+      await inTurn(() => add({ ...to, at: now > until ? now : until, restored: { from, reason: why } }));
+    },
     async sweep() {
       const waited = clock.now().getTime() - known.at;
       if (reason !== undefined || waited >= minutes * 60_000 || newest - known.seq >= entries) await attempt();

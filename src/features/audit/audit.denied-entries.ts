@@ -33,13 +33,21 @@ const reference = /^[A-Z0-9-]{1,32}-\d{1,9}$/;
  * those the record is kept from. Whether an entry is shown must not tell anybody that there is such a record.
  */
 async function targetOf(tx: Tx, { target, isAboutRecord }: DeniedAttempt): Promise<Target | undefined> {
+  if (target?.kind === "evidence") return isAboutRecord ? recordOf(tx, target.id.toLowerCase()) : undefined;
   const find = target === undefined ? undefined : mayBeHidden[target.kind];
   if (target === undefined || find === undefined) return target;
   if (!isAboutRecord) return undefined;
   const named = target.id.toUpperCase();
-  if (!reference.test(named)) return target;
+  // Ids are stored in small letters: only as they are stored the entry is kept from those the record is kept from.
+  if (!reference.test(named)) return { ...target, id: target.id.toLowerCase() };
   const record = await find(tx, named);
   return record === null ? undefined : { ...target, id: record.id, reference: named };
+}
+
+/** Evidence is hidden with the record it belongs to: that is named in its place. */
+async function recordOf({ db }: Tx, id: string): Promise<Target | undefined> {
+  const piece = await db.evidenceItem.findUnique({ where: { id }, select: { recordKind: true, recordId: true, isConfidential: true } });
+  return piece === null || piece.isConfidential ? undefined : { kind: piece.recordKind, id: piece.recordId };
 }
 
 /** Finds records that may be hidden by their references, under the first word of their paths. */

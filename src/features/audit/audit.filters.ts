@@ -25,11 +25,6 @@ export function conditionsOf(filters: AuditFilters): Where[] {
   );
 }
 
-/** Entries without a target are about nobody's record. */
-export function notAbout(targetIds: readonly string[]): Where {
-  return targetIds.length === 0 ? {} : { OR: [{ targetId: null }, { NOT: { targetId: { in: [...targetIds] } } }] };
-}
-
 /** `kind:id` names a kind; anything else is an id or a reference. Some ids hold a colon themselves. */
 function targetCondition(target: string): Where {
   const colon = target.indexOf(":");

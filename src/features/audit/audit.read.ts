@@ -3,7 +3,7 @@ import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
-import { conditionsOf, notAbout } from "./audit.filters.ts";
+import { conditionsOf } from "./audit.filters.ts";
 import { presentAuditEntry } from "./audit.policy.ts";
 import type { AuditFilters, AuditView } from "./audit.schema.ts";
 import { countAll, newestBefore, searchBefore, withDetails } from "./audit.walk.ts";
@@ -31,7 +31,8 @@ export function createAuditReader({ db, cursors, hiddenFrom }: ReaderDeps) {
     const hidden = await hiddenFrom(call);
     return {
       filters,
-      where: { AND: [...conditionsOf(filters), notAbout(hidden), own] },
+      where: { AND: [...conditionsOf(filters), own] },
+      hidden: new Set(hidden),
       seesReasons: can(call, "audit.read"),
       isWhole: hidden.length === 0 && Object.values(filters).every((value) => value === undefined),
     };

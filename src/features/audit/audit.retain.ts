@@ -21,8 +21,10 @@ export interface RetainDeps {
 export async function retainDetails({ database, clock, record, days }: RetainDeps, call: Call): Promise<number> {
   if (days === 0) return 0;
   const before = addSeconds(clock.now(), -days * 86_400);
-  const [oldest] = await database.read.auditPayload.findMany({ select: { seq: true }, orderBy: { seq: "asc" }, take: 1 });
-  if (oldest === undefined || (await dueOf(database.read, [oldest.seq], before)).length === 0) return 0;
+  // More than the first: an entry of a time when the clock was ahead must not keep the others.
+  const oldest = await database.read.auditPayload.findMany({ select: { seq: true }, orderBy: { seq: "asc" }, take: slice });
+  const seqs = oldest.map(({ seq }) => seq);
+  if ((await dueOf(database.read, seqs, before)).length === 0) return 0;
   let total = 0;
   for (let slices = 0; slices < maxSlices; slices += 1) {
     const done = await database.write(call, async (tx) => {
@@ -39,7 +41,7 @@ export async function retainDetails({ database, clock, record, days }: RetainDep
       return count;
     });
     total += done;
-    if (done < slice) break;
+    if (done === 0) break;
   }
   return total;
 }

@@ -96,7 +96,7 @@ export const AuditVerification = z
     checkpoint_warnings: z
       .array(
         z.object({
-          kind: z.enum(["other_key", "other_installation", "unreadable_line", "newer_than_copy"]),
+          kind: z.enum(["other_key", "other_installation", "unreadable_line", "newer_than_copy", "restored"]),
           count: z.int().positive().meta({ description: "Lines of the file" }),
         }),
       )
@@ -113,6 +113,10 @@ export const VerifyAuditQuery = z
     from: position.optional().meta({ description: "The first position to look at; the first of the chain unless told", example: 1 }),
     to: position.optional().meta({ description: "The last position to look at; the last of the chain unless told", example: 1000 }),
   })
+  .refine(({ from = 1, to }) => to === undefined || from <= to, {
+    path: ["to"],
+    message: "It lies before `from`: there is nothing to check.",
+  })
   .meta({ id: "VerifyAuditQuery" });
 export type VerifyAuditQuery = z.input<typeof VerifyAuditQuery>;
 
@@ -126,6 +130,10 @@ export const CheckpointView = z
         hash: z.string().meta({ description: "The hash of the entry at seq" }),
         at: Timestamp,
         key: z.string().meta({ description: "The id of the key" }),
+        restored: z
+          .object({ from: z.int().positive(), reason: z.string() })
+          .optional()
+          .meta({ description: "A backup was put back: earlier lines beyond `seq` no longer count; `from` is the newest of them" }),
         sig: z.string().meta({ description: "Ed25519 over the JSON of the other members with sorted keys, as base64url" }),
       })
       .nullable()

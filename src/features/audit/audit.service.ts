@@ -8,7 +8,7 @@ import type { NoteDenied } from "../../kernel/denied.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import type { Checkpoints } from "./audit.checkpoints.ts";
+import type { Checkpoints, LeftBehind } from "./audit.checkpoints.ts";
 import { createDenied } from "./audit.denied.ts";
 import { deniedEntries } from "./audit.denied-entries.ts";
 import type { ErasedEntries } from "./audit.erase.ts";
@@ -16,6 +16,7 @@ import { eraseDetails } from "./audit.erase.ts";
 import { exportLines } from "./audit.export.ts";
 import { createAuditReader } from "./audit.read.ts";
 import { createRecorder } from "./audit.record.ts";
+import { findLeftBehind, RestoreInput } from "./audit.restore.ts";
 import { retainDetails } from "./audit.retain.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { ExportAuditQuery, ListAuditQuery, ListOwnAuditQuery, VerifyAuditQuery } from "./audit.schema.ts";
@@ -69,6 +70,13 @@ export interface AuditService {
   checkpoint(call: Call): Promise<CheckpointView>;
   /** Sign the head of the chain now, if it is new. @throws ProblemError permission_denied, unsupported_operation; Error of the file */
   signHead(call: Call): Promise<CheckpointView>;
+  /** The signed positions that the chain no longer has. @throws ProblemError permission_denied, unsupported_operation when it has all */
+  leftBehind(call: Call): Promise<LeftBehind>;
+  /**
+   * Say that a backup was put back: those positions count no longer, and the chain goes on being signed.
+   * @throws ProblemError as `leftBehind`, validation_failed; Error of the file
+   */
+  acceptRestore(call: Call, input: RestoreInput): Promise<CheckpointView>;
   /** Entries the caller may know of as lines of NDJSON, oldest first. @throws ProblemError permission_denied, validation_failed */
   export(call: Call, query: ExportAuditQuery): Promise<Readable>;
   /** Erase details past their time, and sign what has waited long enough. @returns of how many entries the details went */
@@ -103,6 +111,7 @@ export function createAuditService(deps: AuditDeps): AuditService {
     database,
     ...(checkpoints !== undefined && { checkpoints: { path: checkpoints.path, key: checkpoints.keeper.key, origin } }),
   });
+  const restoring = () => ({ read: database.read, keeper: required(keeper), path: checkpoints?.path ?? "", origin });
   const denied = createDenied({
     clock,
     write: (attempts, overflow) =>
@@ -154,6 +163,23 @@ export function createAuditService(deps: AuditDeps): AuditService {
 
     async signHead(call) {
       requirePermission(call, "system.act");
+      await required(keeper).write();
+      return presentCheckpoint(required(keeper));
+    },
+
+    async leftBehind(call) {
+      requirePermission(call, "system.act");
+      return findLeftBehind(restoring());
+    },
+
+    async acceptRestore(call, input) {
+      requirePermission(call, "system.act");
+      const { reason } = RestoreInput.parse(input);
+      const gone = await findLeftBehind(restoring());
+      const after = { from: gone.from, to: gone.to.seq };
+      // The entry first: no line says that entries are gone while the chain does not.
+      await database.write(call, async (tx) => record(tx, { action: "audit.restore", reason, after, permission: "system.act" }));
+      await required(keeper).leaveBehind(gone, reason);
       await required(keeper).write();
       return presentCheckpoint(required(keeper));
     },

@@ -11,6 +11,8 @@ export const CheckpointLine = z.object({
   hash: z.string(),
   at: z.string(),
   key: z.string(),
+  /** A person said that a backup was put back: lines before this one that lie beyond its position count no longer, up to `from`. */
+  restored: z.object({ from: z.int().positive(), reason: z.string() }).optional(),
   sig: z.string(),
 });
 export type CheckpointLine = z.infer<typeof CheckpointLine>;

@@ -16,6 +16,8 @@ export interface FoundEntry {
 export interface Search {
   filters: AuditFilters;
   where: Prisma.AuditEntryWhereInput;
+  /** Targets whose entries are left out. They can be more than a statement takes values, so the database is not told of them. */
+  hidden: ReadonlySet<string>;
   /** Whether the text of the filters may look into reasons. */
   seesReasons: boolean;
 }
@@ -25,13 +27,29 @@ export async function endOf(db: ReadClient): Promise<number> {
   return ((await db.auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true } }))?.seq ?? 0) + 1;
 }
 
+/** Entries the search may show before a position, newest first; fewer than asked for when nothing is left. */
+export async function newestBefore(db: ReadClient, search: Search, before: number | undefined, limit: number): Promise<AuditEntry[]> {
+  const rows: AuditEntry[] = [];
+  for (let end = before; rows.length < limit;) {
+    const found = await readBefore(db, search, end, limit);
+    rows.push(...found.filter((row) => isShown(search, row)));
+    if (found.length < limit) break;
+    end = found.at(-1)?.seq;
+  }
+  return rows.slice(0, limit);
+}
+
+function isShown({ hidden }: Search, { targetId }: AuditEntry): boolean {
+  return targetId === null || !hidden.has(targetId);
+}
+
 /**
  * Entries before a position, newest first. Queries look through bounded parts of the chain, so that none keeps the process to
  * itself, unless an index leads straight to what is asked.
  */
-export async function newestBefore(
+async function readBefore(
   db: ReadClient,
-  { filters, where }: Search,
+  { filters, where }: Pick<Search, "filters" | "where">,
   before: number | undefined,
   limit: number,
 ): Promise<AuditEntry[]> {
@@ -44,13 +62,22 @@ export async function newestBefore(
   return rows;
 }
 
-/** How many entries there are. */
-export async function countAll(db: ReadClient, { filters, where }: Search): Promise<number> {
-  if (hasIndex(filters)) return db.auditEntry.count({ where });
+/** How many entries the search may show. */
+export async function countAll(db: ReadClient, { filters, where, hidden }: Search): Promise<number> {
+  if (hidden.size === 0 && hasIndex(filters)) return db.auditEntry.count({ where });
   let count = 0;
-  for (let end = await endOf(db); end > 1; end -= wide)
-    count += await db.auditEntry.count({ where: { AND: [where, { seq: { gte: end - wide, lt: end } }] } });
+  for (let end = await endOf(db); end > 1; end -= wide) {
+    const within = { AND: [where, { seq: { gte: end - wide, lt: end } }] };
+    if (hidden.size === 0) count += await db.auditEntry.count({ where: within });
+    else count += await countShown(db, within, hidden);
+  }
   return count;
+}
+
+async function countShown(db: ReadClient, where: Prisma.AuditEntryWhereInput, hidden: ReadonlySet<string>): Promise<number> {
+  const targets = await db.auditEntry.groupBy({ by: "targetId", where, _count: { _all: true } });
+  const shown = targets.filter(({ targetId }) => targetId === null || !hidden.has(targetId));
+  return shown.reduce((sum, { _count }) => sum + _count._all, 0);
 }
 
 /** One filter alone, by what an index holds in the order of the chain. */
@@ -118,7 +145,8 @@ export async function* oldestFirst(db: ReadClient, search: Search, to: number): 
       orderBy: { seq: "asc" },
       take: slice,
     });
-    if (rows.length > 0) yield (await withDetails(db, rows)).filter((entry) => holdsText(search, entry));
+    const shown = rows.filter((row) => isShown(search, row));
+    if (shown.length > 0) yield (await withDetails(db, shown)).filter((entry) => holdsText(search, entry));
     after = rows.length === slice ? (rows.at(-1)?.seq ?? until) : until;
   }
 }

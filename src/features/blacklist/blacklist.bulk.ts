@@ -54,7 +54,7 @@ export function createBulkWrites(deps: SettlingDeps) {
         row: { ...row, number: last - fresh.length + 1 + index },
         note,
       }));
-      await update(tx, changed);
+      await updateRows(tx, changed);
       const rows = numbered.map(({ row }) => row);
       await insertRows(tx, "blacklist_records", rows, { gracePeriod: "grace_period_seconds" });
       await settleAll(tx, [...changed, ...numbered], { tellsEach: false });
@@ -63,8 +63,16 @@ export function createBulkWrites(deps: SettlingDeps) {
   };
 }
 
-/** Equal changes of records of the same revision are one statement. */
-async function update(tx: Tx, changed: readonly ChangedRecord[]): Promise<void> {
+/** A record as a change leaves it. */
+export function changedRecord(before: BlacklistRecord, changes: Changes, note: ChangeNote, now: Date): ChangedRecord {
+  return { before, changes, row: { ...before, ...changes, revision: before.revision + 1, updatedAt: now } as BlacklistRecord, note };
+}
+
+/**
+ * Write changes of records read under their locks: equal changes of records of the same revision are one statement.
+ * @throws ProblemError storage_busy when somebody changed one of them meanwhile
+ */
+export async function updateRows(tx: Tx, changed: readonly ChangedRecord[]): Promise<void> {
   const groups = new Map<string, ChangedRecord[]>();
   for (const one of changed) {
     const key = canonical([one.changes, one.before.revision]);

@@ -2,11 +2,10 @@ import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { EvidenceHost, Host } from "../evidence/evidence.hosts.ts";
 import type { Opening } from "./blacklist.open.ts";
-import type { Ranks } from "./blacklist.policy.ts";
-import { referenceOf, requireOutranks } from "./blacklist.policy.ts";
+import { referenceOf } from "./blacklist.policy.ts";
 
 /** Evidence belongs to a record whatever its status: what comes to light later is kept, too. */
-export function createEvidenceHost({ opening, standing }: { opening: Opening; standing: Ranks }): EvidenceHost {
+export function createEvidenceHost(opening: Opening): EvidenceHost {
   return {
     async read(call, key) {
       requirePermission(call, "blacklist.read");
@@ -16,8 +15,13 @@ export function createEvidenceHost({ opening, standing }: { opening: Opening; st
     async open(tx, key) {
       requirePermission(tx.call, "blacklist.update");
       const row = await opening.lock(tx, key);
-      requireOutranks(tx.call, standing, row);
+      await opening.requireImpartial(tx, row);
       return hostOf(row);
+    },
+
+    async requireRedactable(tx, key) {
+      requirePermission(tx.call, "blacklist.read");
+      await opening.requireImpartial(tx, await opening.lock(tx, key));
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { BulkChange, ChangedRecord, NewRecord } from "./blacklist.bulk.ts";
+import { changedRecord } from "./blacklist.bulk.ts";
 import type { ParsedRecord } from "./blacklist.import-check.ts";
 import type { ImportMode, ImportOutcome } from "./blacklist.import.schema.ts";
 import type { BlacklistAction } from "./blacklist.settle.ts";
@@ -76,7 +77,6 @@ function replaced(holder: BlacklistRecord, draft: RecordDraft, rules: PlanRules)
 }
 
 function changeOf(before: BlacklistRecord, changes: Changes, action: BlacklistAction, now: Date): ChangedRecord {
-  const row = { ...before, ...changes, revision: before.revision + 1, updatedAt: now } as BlacklistRecord;
   const permission = action === "blacklist.expire" ? "system.act" : importing;
-  return { before, changes, row, note: { action, permission } };
+  return changedRecord(before, changes, { action, permission }, now);
 }

@@ -1,13 +1,20 @@
 import type { Database, Tx } from "../../database/database.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { Ranks } from "./blacklist.policy.ts";
 import { isLive, requireOutranks, statusAt } from "./blacklist.policy.ts";
 
 export type Opening = ReturnType<typeof createOpening>;
 
+export interface OpeningDeps {
+  database: Database;
+  standing: Ranks;
+  reach: Pick<LinkReach, "groupOf">;
+}
+
 /** Finds records by what callers name them with. A key is an id or a number such as `BL-000123`. */
-export function createOpening({ database, standing }: { database: Database; standing: Ranks }) {
+export function createOpening({ database, standing, reach }: OpeningDeps) {
   /** A record under its lock, whatever its status. @throws ProblemError record_not_found */
   async function lock(tx: Tx, key: string): Promise<BlacklistRecord> {
     const found = await tx.db.blacklistRecord.findFirst({ where: byKey(key), select: { id: true } });
@@ -19,8 +26,21 @@ export function createOpening({ database, standing }: { database: Database; stan
     return row;
   }
 
+  /**
+   * Nobody works on records about themselves, an account of theirs, or somebody of equal or higher rank.
+   * @throws ProblemError conflict_of_interest, hierarchy_violation
+   */
+  async function requireImpartial(tx: Tx, row: BlacklistRecord): Promise<void> {
+    requireOutranks(tx.call, standing, row);
+    const { actor } = tx.call;
+    if (row.kind !== "user" || actor === null) return;
+    if (row.subjectId === actor.id || (await reach.groupOf(tx.db, actor.id)).includes(row.subjectId))
+      throw new ProblemError("conflict_of_interest");
+  }
+
   return {
     lock,
+    requireImpartial,
 
     /** @throws ProblemError record_not_found */
     async find(key: string): Promise<BlacklistRecord> {
@@ -32,7 +52,7 @@ export function createOpening({ database, standing }: { database: Database; stan
     /**
      * A record under its lock, to do something to it: in the revision the caller knows, about nobody above them.
      * @param wanted whether it has to count still, or must not
-     * @throws ProblemError record_not_found, precondition_failed, invalid_transition, hierarchy_violation
+     * @throws ProblemError record_not_found, precondition_failed, invalid_transition, hierarchy_violation, conflict_of_interest
      */
     async open(tx: Tx, key: string, { ifMatch, action, wanted }: OpeningOptions): Promise<BlacklistRecord> {
       const row = await lock(tx, key);
@@ -41,7 +61,7 @@ export function createOpening({ database, standing }: { database: Database; stan
       }
       if (isLive(row, tx.now) !== (wanted === "live"))
         throw new ProblemError("invalid_transition", { extra: { from: statusAt(row, tx.now), action, allowed: [] } });
-      requireOutranks(tx.call, standing, row);
+      await requireImpartial(tx, row);
       return row;
     },
   };

@@ -7,6 +7,8 @@ import { uuid7 } from "../../kernel/ids.ts";
 import { can } from "../../kernel/call.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { MatchChanges } from "../intelligence/matches.service.ts";
+import type { ChangedRecord } from "./blacklist.bulk.ts";
+import { updateRows } from "./blacklist.bulk.ts";
 import { canonical } from "./blacklist.same.ts";
 import { referenceOf } from "./blacklist.policy.ts";
 import type { Severity } from "./blacklist.schema.ts";
@@ -117,9 +119,27 @@ export function createBlacklistRecords({ audit, events, matches, standing, serve
   return {
     change,
 
-    /** Take the locks of the subjects of several drafts, in one order. */
+    /** Change records read under their locks, in few statements. @throws ProblemError storage_busy when somebody changed one meanwhile */
+    async changeAll(tx: Tx, all: readonly ChangedRecord[]): Promise<void> {
+      await updateRows(tx, all);
+      await settleAll(tx, all);
+    },
+
+    /**
+     * Take all that several drafts will wait for, in one order: the subjects, the records that hold them, the numbers. The first
+     * draft takes the matches, and whoever holds one of these waits for those.
+     */
     async lockSubjects(tx: Tx, drafts: readonly RecordDraft[]): Promise<void> {
-      for (const key of drafts.map(activeKeyOf).toSorted()) await tx.lock(`blacklist:${key}`);
+      const keys = [...new Set(drafts.map(activeKeyOf))].toSorted();
+      for (const key of keys) await tx.lock(`blacklist:${key}`);
+      if (keys.length < 2) return;
+      const holders = await tx.db.blacklistRecord.findMany({
+        where: { activeKey: { in: keys } },
+        select: { id: true },
+        orderBy: { id: "asc" },
+      });
+      for (const { id } of holders) await tx.lock(`blacklist:${id}`);
+      await nextNumber(tx, "blacklist", 0);
     },
 
     /** Make a record. @throws ProblemError duplicate_active_record */

@@ -112,7 +112,13 @@ function collectionRoutes(blacklist: BlacklistService): Route[] {
 }
 
 function recordRoutes(blacklist: BlacklistService): Route[] {
-  const refusals = ["record_not_found", "precondition_failed", "invalid_transition", "hierarchy_violation"] as const;
+  const refusals = [
+    "record_not_found",
+    "precondition_failed",
+    "invalid_transition",
+    "hierarchy_violation",
+    "conflict_of_interest",
+  ] as const;
   return [
     route(
       {

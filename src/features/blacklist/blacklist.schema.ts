@@ -187,7 +187,9 @@ export const BlacklistView = z
     include_alts: z.enum(altChoices).optional().meta({
       description: "Users only: which linked accounts of the person it concerns, too; absent in versions from before this was kept",
     }),
-    evidence: z.array(z.looseObject({ kind: z.string() })),
+    evidence: z
+      .array(z.looseObject({ kind: z.string() }))
+      .meta({ description: "What was written down with the record; pieces that are kept beside it are at `/blacklist/{id}/evidence`" }),
     tags: z.array(z.string()),
     source: z.string(),
     origin_reference: z.string().nullable(),

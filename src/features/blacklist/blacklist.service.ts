@@ -7,6 +7,7 @@ import type { ListQuery } from "../../kernel/fields.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { Standings } from "../permissions/standing.ts";
 import { createWordsCatchUp } from "./blacklist.catch-up.ts";
@@ -19,6 +20,7 @@ import { conditions } from "./blacklist.filters.ts";
 import { createOpening } from "./blacklist.open.ts";
 import type { Ranks } from "./blacklist.policy.ts";
 import { confidentialFields, numbersFor, presentRecord, requireOutranks, visibleRecord } from "./blacklist.policy.ts";
+import { dropNamesOf, lockRecordsOf } from "./blacklist.names.ts";
 import type { PurgeDeps } from "./blacklist.purge.ts";
 import { createPurge } from "./blacklist.purge.ts";
 import type { ChangeNote, RecordDraft } from "./blacklist.records.ts";
@@ -36,6 +38,7 @@ export interface BlacklistParts extends CheckDeps, Omit<PurgeDeps, "opening"> {
   matches: MatchesService;
   standing: Ranks & Pick<Standings, "noteRecord">;
   cursors: Cursors;
+  reach: Pick<LinkReach, "groupOf" | "reachOfAll">;
 }
 
 export function createBlacklistService(parts: BlacklistParts) {
@@ -140,7 +143,9 @@ export function createBlacklistService(parts: BlacklistParts) {
     check: createCheck(parts),
     changes: createChanges(parts),
     purge: createPurge({ ...parts, opening }),
-    evidenceHost: createEvidenceHost({ opening, standing }),
+    evidenceHost: createEvidenceHost(opening),
+    lockRecordsOf,
+    dropNamesOf,
 
     /** Every version of a record, newest first. */
     async history(call: Call, key: string, query: ListQuery): Promise<Page<BlacklistVersionView>> {

@@ -3,6 +3,7 @@ import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { changedRecord } from "./blacklist.bulk.ts";
 import { statusAt } from "./blacklist.policy.ts";
 import type { BlacklistRecords } from "./blacklist.records.ts";
 
@@ -22,20 +23,18 @@ export function createSweep({ database, records, clock }: { database: Database; 
     const ids = await database.read.blacklistRecord.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
     if (ids.length === 0) return 0;
     return database.write(call, async (tx) => {
-      let changed = 0;
       // Every lock before the first change: whoever changes one of them waits for its matches after it, too.
       for (const { id } of ids) await tx.lock(`blacklist:${id}`);
-      for (const { id } of ids) {
-        const row = await tx.db.blacklistRecord.findUnique({ where: { id } });
-        if (row === null) continue;
+      const rows = await tx.db.blacklistRecord.findMany({ where: { id: { in: ids.map(({ id }) => id) } }, orderBy: { id: "asc" } });
+      const changed = rows.flatMap((row) => {
         const status = statusAt(row, tx.now);
-        if (status === row.status) continue;
+        if (status === row.status) return [];
         const isOver = status === "expired";
-        const action = isOver ? "blacklist.expire" : "blacklist.start";
-        await records.change(tx, row, { status, ...(isOver && { activeKey: null }) }, { action, permission: "system.act" });
-        changed += 1;
-      }
-      return changed;
+        const note = { action: isOver ? "blacklist.expire" : "blacklist.start", permission: "system.act" } as const;
+        return [changedRecord(row, { status, ...(isOver && { activeKey: null }) }, note, tx.now)];
+      });
+      await records.changeAll(tx, changed);
+      return changed.length;
     });
   }
 

@@ -1,5 +1,6 @@
 import type { Database } from "../../database/database.ts";
 import { caseReference } from "../../kernel/stored.ts";
+import { beginningWith } from "../../kernel/words.ts";
 import type { DraftCauses } from "../workflows/drafts.policy.ts";
 import { byKey, eventPermission } from "./cases.policy.ts";
 import type { CasesService } from "./cases.service.ts";
@@ -8,10 +9,17 @@ import type { CasesService } from "./cases.service.ts";
 export function createCauses({ database, cases }: { database: Database; cases: Pick<CasesService, "hiddenFrom"> }): DraftCauses {
   return {
     async hiddenFrom(call) {
-      const ids = await cases.hiddenFrom(call);
-      if (ids.length === 0) return [];
-      const rows = await database.read.case.findMany({ where: { id: { in: ids } }, select: { number: true } });
-      return rows.map(({ number }) => caseReference(number));
+      const hidden = new Set(await cases.hiddenFrom(call));
+      if (hidden.size === 0) return [];
+      // Cases that suggested nothing are left out: a statement takes only so many values.
+      const causes = await database.read.requestDraft.findMany({
+        where: { causeReference: beginningWith("CASE-") },
+        distinct: ["causeReference"],
+        select: { causeReference: true },
+      });
+      const numbers = causes.map(({ causeReference }) => Number(causeReference?.slice("CASE-".length)));
+      const rows = await database.read.case.findMany({ where: { number: { in: numbers } }, select: { id: true, number: true } });
+      return rows.filter(({ id }) => hidden.has(id)).map(({ number }) => caseReference(number));
     },
 
     async permissionFor(db, reference) {

@@ -1,4 +1,5 @@
 import type { Database, ReadClient, Tx, TransactionClient } from "../../database/database.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -24,10 +25,20 @@ export interface LedgerDeps {
 type Reader = Pick<ReadClient | TransactionClient, "caseAction">;
 const prefix = "strikes:";
 
-/** Points in force of one account in all cases, hidden ones included. */
-async function pointsOf(db: Reader, userId: string, now: Date): Promise<number> {
-  const sum = await db.caseAction.aggregate({ where: { AND: [ledgerWhere([userId]), inForceWhere(now)] }, _sum: { points: true } });
-  return sum._sum.points ?? 0;
+/** Points in force of one account in all cases, hidden ones included, unless told. */
+async function pointsOf(db: Reader, userId: string, now: Date, only: Prisma.CaseActionWhereInput = {}): Promise<number> {
+  const where = { AND: [ledgerWhere([userId]), inForceWhere(now), only] };
+  return (await db.caseAction.aggregate({ where, _sum: { points: true } }))._sum.points ?? 0;
+}
+
+/** The confidential case that points of one account come from, the youngest of them first. */
+async function secretCauseOf(db: Reader, userId: string, now: Date): Promise<number | undefined> {
+  const row = await db.caseAction.findFirst({
+    where: { AND: [ledgerWhere([userId]), inForceWhere(now), { case: { isConfidential: true } }] },
+    orderBy: [{ at: "desc" }, { id: "desc" }],
+    select: { case: { select: { number: true } } },
+  });
+  return row?.case.number;
 }
 
 /** What points in force lead to: suggestions, never penalties. */
@@ -40,7 +51,7 @@ export function createLedger({ database, drafts, thresholds, clock }: LedgerDeps
     const points = await pointsOf(tx.db, userId, tx.now);
     const fallen = keys.filter((key) => Number(key.split(":")[2]) > points);
     if (fallen.length === 0) return 0;
-    return await drafts.dismissWithin(tx, fallen, `Its ground is gone: ${counted(points)} still in force.`);
+    return await drafts.dismissWithin(tx, fallen, "Its ground is gone: fewer points are in force.");
   }
 
   return {
@@ -54,12 +65,17 @@ export function createLedger({ database, drafts, thresholds, clock }: LedgerDeps
       const points = await pointsOf(tx.db, userId, tx.now);
       const reached = thresholds.findLast((threshold) => points - added < threshold.points && threshold.points <= points);
       if (reached === undefined) return;
-      const cause = `${counted(points)} in force; from ${reached.points.toString()} on, ${reached.action} is suggested.`;
-      const reference = caseReference(row.number);
+      const open = row.isConfidential ? points : await pointsOf(tx.db, userId, tx.now, { case: { isConfidential: false } });
+      // Where confidential cases tip the scale, only those who may know of them may know of the sum.
+      const secret = open < reached.points ? await secretCauseOf(tx.db, userId, tx.now) : undefined;
+      const told = secret === undefined ? open : points;
+      const cause = `${counted(told)} in force; from ${reached.points.toString()} on, ${reached.action} is suggested.`;
+      const reference = caseReference(secret ?? row.number);
+      const isNamed = !row.isConfidential && secret === undefined;
       await drafts.suggestWithin(tx, {
         type: "punishment",
         // A request can be read by more people than a confidential case: it never names one.
-        payload: { user_id: userId, action: reached.action, reason: cause, ...(!row.isConfidential && { case_reference: reference }) },
+        payload: { user_id: userId, action: reached.action, reason: cause, ...(isNamed && { case_reference: reference }) },
         subject: { kind: "user", id: userId },
         cause,
         causeReference: reference,

@@ -19,6 +19,9 @@ export function createHost({ database, records }: { database: Database; records:
       await tx.db.case.update({ where: { id: row.id }, data: { updatedAt: tx.now } });
       return hostOf(row);
     },
+    async requireRedactable(tx, key) {
+      await records.open(tx, key, casesPolicy.read, { move: "keep" });
+    },
   };
 }
 

@@ -128,12 +128,13 @@ function linkRoutes(cases: CasesService): Route[] {
         operationId: "deleteCaseLink",
         tags,
         summary: "Take a link back",
+        description: "`If-Match` names the revision of the case.",
         access: { permission: casesPolicy.update },
         request: { params: linkParams },
         success: { status: 200, shape: "single", schema: CaseLinkView, description: "The link as it was" },
-        refusals: working,
+        refusals,
       },
-      ({ call, params: { id, link_id: linkId } }) => cases.links.unlink(call, id, linkId),
+      ({ call, params: { id, link_id: linkId }, ifMatch }) => cases.links.unlink(call, id, linkId, ifMatch),
     ),
   ];
 }

@@ -28,7 +28,8 @@ export function createLifecycle({ database, records, present, shown }: Lifecycle
         const row = await records.open(tx, key, casesPolicy.close, { move: "close", ifMatch });
         requireOutcome(row.type, outcome);
         const ended = { status: "closed", outcome, outcomeReason: reason ?? null, closedBy: call.actor?.id ?? null, closedAt: tx.now };
-        const news = { action: "case.close", event: "case.closed", permission: casesPolicy.close, reason } as const;
+        const told = row.isConfidential ? {} : { reason };
+        const news = { action: "case.close", event: "case.closed", permission: casesPolicy.close, ...told } as const;
         const change = { before: { status: row.status }, after: { status: "closed", outcome } };
         return await present(tx, await records.change(tx, row, ended, { ...news, ...change }));
       });

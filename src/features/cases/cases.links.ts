@@ -76,16 +76,21 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
       });
     },
 
-    /** Take a link back. @returns the link as it was @throws ProblemError record_not_found, invalid_transition */
-    async unlink(call: Call, key: string, linkId: string): Promise<CaseLinkView> {
+    /**
+     * Take a link back.
+     * @param ifMatch the revision of the case
+     * @returns the link as it was
+     * @throws ProblemError record_not_found, precondition_failed, invalid_transition
+     */
+    async unlink(call: Call, key: string, linkId: string, ifMatch?: number): Promise<CaseLinkView> {
       requireWrite(call, casesPolicy.update);
       return await database.write(call, async (tx) => {
-        const row = await records.open(tx, key, casesPolicy.update, { move: "link" });
+        const row = await records.open(tx, key, casesPolicy.update, { move: "link", ifMatch });
         const link = row.links.find(({ id }) => id === linkId.toLowerCase());
         if (link === undefined) throw recordNotFound();
         await tx.db.caseLink.delete({ where: { id: link.id } });
-        const { rel, reference } = link;
-        await records.touch(tx, row, { action: "case.unlink", permission: casesPolicy.update, before: { rel, reference } });
+        const before = await toldOf(tx, link.rel, { kind: link.kind, id: link.targetId, reference: link.reference });
+        await records.touch(tx, row, { action: "case.unlink", permission: casesPolicy.update, before });
         return presentLink(link);
       });
     },
@@ -93,13 +98,21 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
     addLink,
   };
 
-  async function addLink(tx: Tx, row: WholeCase, rel: string, { kind, id, reference }: Target): Promise<WholeCase["links"][number]> {
+  async function addLink(tx: Tx, row: WholeCase, rel: string, target: Target): Promise<WholeCase["links"][number]> {
+    const { kind, id, reference } = target;
     const createdBy = tx.call.actor?.id ?? null;
     const data = { id: uuid7(tx.now.getTime()), caseId: row.id, rel, kind, targetId: id, reference, createdBy, createdAt: tx.now };
     const link = await tx.db.caseLink.create({ data });
-    await records.touch(tx, row, { action: "case.link", permission: casesPolicy.update, after: { rel, reference } });
+    await records.touch(tx, row, { action: "case.link", permission: casesPolicy.update, after: await toldOf(tx, rel, target) });
     return link;
   }
+}
+
+/** A link as the audit of its case tells it: that has more readers than a confidential target. */
+async function toldOf({ db }: Tx, rel: string, { kind, id, reference }: { kind: string; id: string; reference: string }): Promise<object> {
+  const secretCase = kind === "case" && (await db.case.count({ where: { id, isConfidential: true } })) > 0;
+  const secretRequest = kind === "request" && (await db.workflowSubject.count({ where: { requestId: id, kind: "restricted" } })) > 0;
+  return { rel, reference: secretCase || secretRequest ? "(hidden)" : reference };
 }
 
 /** The record that a reference names, for a caller who may know of it. */

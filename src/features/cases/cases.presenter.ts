@@ -1,8 +1,11 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
+import type { Call } from "../../kernel/call.ts";
+import { can } from "../../kernel/call.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { caseReference, textsOf } from "../../kernel/stored.ts";
 import type { WholeCase } from "./cases.policy.ts";
+import { casesPolicy } from "./cases.policy.ts";
 import type { CaseView } from "./cases.schema.ts";
 
 type Reader = ReadClient | TransactionClient;
@@ -30,21 +33,27 @@ export async function namesOf(db: Reader, guildState: GuildState, subjects: read
 }
 
 /** Cases as they are, in the order of the rows. What leaves goes through the links' own filter. */
-export async function viewsOf(db: Reader, guildState: GuildState, rows: readonly WholeCase[], now: Date): Promise<CaseView[]> {
+export async function viewsOf(
+  db: Reader,
+  guildState: GuildState,
+  rows: readonly WholeCase[],
+  { call, now }: { call: Call; now: Date },
+): Promise<CaseView[]> {
   const ids = rows.map(({ id }) => id);
-  const countsById = await countsOf(db, ids, now);
+  const countsById = await countsOf(db, ids, now, can(call, casesPolicy.confidential));
   const subjects = rows.flatMap((row) => row.subjects.map(({ kind, subjectId }) => ({ kind, id: subjectId })));
   const names = await namesOf(db, guildState, subjects);
   return rows.map((row) => presentCase(row, countsById(row.id), names, now));
 }
 
-async function countsOf(db: Reader, ids: readonly string[], now: Date): Promise<(id: string) => Counts> {
+/** @param readsConfidential whether confidential evidence counts for whoever asks */
+async function countsOf(db: Reader, ids: readonly string[], now: Date, readsConfidential: boolean): Promise<(id: string) => Counts> {
   const ofThem = { caseId: { in: [...ids] } };
   const inForce = { ...ofThem, points: { gt: 0 }, voidedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
   const notes = await db.caseNote.groupBy({ by: "caseId", where: ofThem, _count: { _all: true } });
   const actions = await db.caseAction.groupBy({ by: "caseId", where: ofThem, _count: { _all: true } });
   const points = await db.caseAction.groupBy({ by: "caseId", where: inForce, _sum: { points: true } });
-  const recorded = { recordKind: "case", recordId: { in: [...ids] } };
+  const recorded = { recordKind: "case", recordId: { in: [...ids] }, ...(!readsConfidential && { isConfidential: false }) };
   const evidence = await db.evidenceItem.groupBy({ by: "recordId", where: recorded, _count: { _all: true } });
   return (id) => ({
     notes_count: notes.find(({ caseId }) => caseId === id)?._count._all ?? 0,

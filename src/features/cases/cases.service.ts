@@ -58,7 +58,7 @@ export function createCasesService(deps: CasesDeps) {
   const viewerOf = (call: Call) => records.viewerOf(call, database.read);
 
   async function present(tx: Tx, row: WholeCase): Promise<CaseView> {
-    const [view] = await viewsOf(tx.db, guildState, [row], tx.now);
+    const [view] = await viewsOf(tx.db, guildState, [row], tx);
     return view as CaseView;
   }
 
@@ -107,7 +107,7 @@ export function createCasesService(deps: CasesDeps) {
     async get(call: Call, key: string): Promise<CaseView> {
       requirePermission(call, casesPolicy.read);
       const row = await findVisible(database, await viewerOf(call), key);
-      const [view] = await viewsOf(database.read, guildState, [row], clock.now());
+      const [view] = await viewsOf(database.read, guildState, [row], { call, now: clock.now() });
       return await shown(call, view as CaseView);
     },
 
@@ -125,7 +125,7 @@ export function createCasesService(deps: CasesDeps) {
       const asked = { viewer: await viewerOf(call), filters, subjectIds, now: clock.now() };
       const where = conditions({ ...asked, position });
       const rows = await database.read.case.findMany({ where, include: whole, orderBy: [...orders[sort]], take: limit + 1 });
-      const views = await links.shown(call, await viewsOf(database.read, guildState, rows.slice(0, limit), asked.now));
+      const views = await links.shown(call, await viewsOf(database.read, guildState, rows.slice(0, limit), { call, now: asked.now }));
       const cursorOf = (last: WholeCase) => cursors.encode("cases", filters, positionOf(sort, last));
       const page = { ...toPage(rows, limit, ({ id }) => id, cursorOf), data: views };
       return withTotal(page, { count }, () => database.read.case.count({ where: conditions({ ...asked, position: undefined }) }));

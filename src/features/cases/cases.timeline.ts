@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Database } from "../../database/database.ts";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
+import { can, requirePermission } from "../../kernel/call.ts";
 import { listQuery, Timestamp } from "../../kernel/fields.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import { toPage, withTotal } from "../../kernel/page.ts";
@@ -50,6 +50,18 @@ const statusChanged = ["status", "The case moved to another status."] as const;
 /** What happened in a case, as the audit has it. */
 export function createCaseTimeline({ database, records, cursors }: { database: Database; records: CaseRecords; cursors: Cursors }) {
   const { read } = database;
+
+  /** Positions of what the audit says of the confidential evidence of a case. */
+  async function hiddenEntries(caseId: string): Promise<number[]> {
+    const where = { recordKind: "case", recordId: caseId, isConfidential: true };
+    const pieces = new Set((await read.evidenceItem.findMany({ where, select: { id: true } })).map(({ id }) => id));
+    if (pieces.size === 0) return [];
+    const about = { targetKind: "case", targetId: caseId, action: { in: ["evidence.add", "evidence.redact"] } };
+    const seqs = (await read.auditEntry.findMany({ where: about, select: { seq: true } })).map(({ seq }) => seq);
+    const entries = await read.auditPayload.findMany({ where: { seq: { in: seqs } } });
+    return entries.filter(({ payload }) => pieces.has(evidenceOf(payload as Details) ?? "")).map(({ seq }) => seq);
+  }
+
   return {
     /** Newest first. @throws ProblemError record_not_found */
     async timeline(call: Call, key: string, query: CaseTimelineQuery): Promise<Page<CaseTimelineEntryView>> {
@@ -57,7 +69,14 @@ export function createCaseTimeline({ database, records, cursors }: { database: D
       const { id: caseId } = await findVisible(database, await records.viewerOf(call, read), key);
       const { limit, cursor, count } = CaseTimelineQuery.parse(query);
       const before = cursor === undefined ? undefined : Number(cursors.decode("case_timeline", { caseId }, cursor)[0]);
-      const where = { targetKind: "case", targetId: caseId, outcome: "ok", action: { in: Object.keys(told) } };
+      const hidden = can(call, casesPolicy.confidential) ? [] : await hiddenEntries(caseId);
+      const where = {
+        targetKind: "case",
+        targetId: caseId,
+        outcome: "ok",
+        action: { in: Object.keys(told) },
+        NOT: { seq: { in: hidden } },
+      };
       const rows = await read.auditEntry.findMany({
         where: { ...where, ...(before !== undefined && { seq: { lt: before } }) },
         orderBy: { seq: "desc" },
@@ -79,14 +98,14 @@ export function createCaseTimeline({ database, records, cursors }: { database: D
 /** What an entry of the audit says beyond that it happened; gone once erased. */
 interface Details {
   reason?: string | null;
-  after?: Record<string, unknown> | null;
+  after?: Record<string, unknown> | null | undefined;
 }
 
 /** Names of fields and reasons, never what was written: that is read where it stands now. */
 function presentEntry({ id, at, action, actorId }: AuditEntry, { reason, after }: Details = {}): CaseTimelineEntryView {
   const fields = action === "case.update" ? Object.keys(after ?? {}) : [];
   const [event, summary] = fields.includes("status") ? statusChanged : (told[action] ?? [action, action]);
-  const evidenceId = after?.["evidence_id"];
+  const evidenceId = evidenceOf({ after });
   return {
     id,
     at: at.toISOString(),
@@ -95,6 +114,11 @@ function presentEntry({ id, at, action, actorId }: AuditEntry, { reason, after }
     ...(actorId !== null && { actor_id: actorId }),
     ...(typeof reason === "string" && { reason }),
     ...(fields.length > 0 && { fields }),
-    ...(typeof evidenceId === "string" && { evidence_id: evidenceId }),
+    ...(evidenceId !== undefined && { evidence_id: evidenceId }),
   };
+}
+
+function evidenceOf({ after }: Pick<Details, "after">): string | undefined {
+  const id = after?.["evidence_id"];
+  return typeof id === "string" ? id : undefined;
 }

@@ -14,6 +14,8 @@ export interface Told {
   seq: number;
   type: string;
   permission: string;
+  /** The ids it names, when it is told to fewer than its type says: it is about a record that not everybody may know of. */
+  names: readonly string[];
   frame: string;
 }
 
@@ -58,7 +60,9 @@ export function createPlaces({ all, perKey }: { all: number; perKey: number }) {
 
 export function presentEvent({ seq, id, at, type, permission, data }: OutboxEvent): Told {
   const view: EventView = { seq, id, at: at.toISOString(), type, data: data as EventView["data"] };
-  return { seq, type, permission, frame: `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(view)}\n\n` };
+  const isNarrowed = permission !== eventTypes[type as EventType]?.permission;
+  const names = isNarrowed ? Object.values(view.data).filter((value) => typeof value === "string") : [];
+  return { seq, type, permission, names, frame: `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(view)}\n\n` };
 }
 
 /** How long a client waits before it comes back, and where it stands until the first event. */

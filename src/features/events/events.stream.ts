@@ -64,9 +64,9 @@ export function createEventStream({ tail, viewer, start, isWanted, pace, onClose
     setTimeout(() => body.destroy(), pace.endMs).unref();
   }
 
-  async function mayShow({ type, permission }: Told): Promise<boolean> {
+  async function mayShow({ type, permission, names }: Told): Promise<boolean> {
     await checking;
-    return !isOver && isWanted(type) && (await viewer.holds(permission));
+    return !isOver && isWanted(type) && (await viewer.holds(permission)) && (names.length === 0 || (await viewer.knows(names)));
   }
 
   async function* frames(): AsyncGenerator<string, void, void> {

@@ -12,6 +12,8 @@ export interface ViewerDeps {
   permissions: Pick<PermissionsService, "createScopes">;
   standing: Pick<Standings, "actorOf">;
   clock: Clock;
+  /** Ids of the records a caller may not know of. */
+  hiddenFrom: (call: Call) => Promise<readonly string[]>;
 }
 
 /** Whoever follows events, as they stand now and not as they stood when they came. */
@@ -20,24 +22,32 @@ export interface Viewer {
   isWelcome(): Promise<boolean>;
   /** Whether they hold a permission at this moment. */
   holds(permission: string): Promise<boolean>;
+  /** Whether none of these ids is of a record they may not know of. */
+  knows(ids: readonly string[]): Promise<boolean>;
 }
 
 /**
  * @param call whose key and acting user are followed from now on
  * @throws ProblemError credential_revoked, storage_busy
  */
-export async function createViewer({ database, permissions, standing, clock }: ViewerDeps, call: Call): Promise<Viewer> {
+export async function createViewer({ database, permissions, standing, clock, hiddenFrom }: ViewerDeps, call: Call): Promise<Viewer> {
   const { actor } = call;
   const first = call.client === null ? undefined : await findKey(database, call.client.id);
   const client = call.client === null ? null : clientOf(call.client, first, permissions);
 
   async function holds(permission: string): Promise<boolean> {
     if (client?.expiresAt !== undefined && client.expiresAt <= clock.now()) return false;
-    return can({ ...call, client, actor: actor === null ? null : await standing.actorOf(actor.id) }, permission);
+    return can(await callNow(), permission);
   }
+
+  const callNow = async (): Promise<Call> => ({ ...call, client, actor: actor === null ? null : await standing.actorOf(actor.id) });
 
   return {
     holds,
+    async knows(ids) {
+      const hidden = new Set(await hiddenFrom(await callNow()));
+      return !ids.some((id) => hidden.has(id));
+    },
     /** Any change of a key ends what was opened with it: who comes back is let in by the new rules. */
     async isWelcome() {
       if (client !== null && (await findKey(database, client.id))?.revision !== first?.revision) return false;

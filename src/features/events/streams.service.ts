@@ -12,7 +12,7 @@ import { createTail } from "./events.tail.ts";
 import { createViewer } from "./events.viewer.ts";
 import type { ViewerDeps } from "./events.viewer.ts";
 
-export interface StreamsDeps extends ViewerDeps {
+export interface StreamsDeps extends Omit<ViewerDeps, "hiddenFrom"> {
   events: Pick<EventsService, "onCommit">;
   logger?: Logger;
   pace?: Pace;
@@ -29,6 +29,11 @@ export interface EventStreamsService {
    * @throws ProblemError permission_denied, acting_user_not_staff, rate_limited, overloaded, shutting_down
    */
   follow(call: Call, query: FollowEventsQuery, lastEventId?: string): Promise<Readable>;
+  /**
+   * Leave events about some records out of what a caller is told. Each room with such records tells its own, at start.
+   * @param source answers their ids
+   */
+  withhold(source: (call: Call) => Promise<readonly string[]>): void;
   /** End every stream; resolves when all are gone, a second later at most. */
   close(): Promise<void>;
 }
@@ -40,6 +45,8 @@ const positionForm = /^\d{1,15}$/;
 export function createEventStreams(deps: StreamsDeps): EventStreamsService {
   const { database, events, logger, pace = defaultPace, places: limits = defaultPlaces, pollMs = 1000 } = deps;
   const streams = new Set<EventStream>();
+  const sources: ((call: Call) => Promise<readonly string[]>)[] = [];
+  const hiddenFrom = async (call: Call): Promise<string[]> => (await Promise.all(sources.map((source) => source(call)))).flat();
   const places = createPlaces(limits);
   const tail = createTail({
     read: database.read,
@@ -66,7 +73,7 @@ export function createEventStreams(deps: StreamsDeps): EventStreamsService {
   async function open(call: Call, wanted: ReadonlySet<string> | undefined, position: number | undefined): Promise<Readable> {
     const leave = places.take(call.client?.id ?? call.actor?.id ?? "");
     try {
-      const viewer = await createViewer(deps, call);
+      const viewer = await createViewer({ ...deps, hiddenFrom }, call);
       const start = await startAt(position);
       if (isClosed) throw new ProblemError("shutting_down", { retryAfter: 5 });
       const stream = createEventStream({
@@ -90,6 +97,7 @@ export function createEventStreams(deps: StreamsDeps): EventStreamsService {
   }
 
   return {
+    withhold: (source) => void sources.push(source),
     async follow(call, given, lastEventId) {
       requirePermission(call, eventsPolicy.follow);
       const { types, after } = FollowEventsQuery.parse(given);

@@ -111,10 +111,11 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
       permission: evidencePolicy.add,
     });
     if (kind !== "case") return;
+    const permission = row.isConfidential ? confidentialPermission[kind] : host.eventPermission;
     events.emit(tx, {
       type: "case.updated",
       data: { id: host.id, reference: host.reference, evidence_id: row.id },
-      ...(host.eventPermission !== undefined && { permission: host.eventPermission }),
+      ...(permission !== undefined && { permission }),
     });
   }
 

@@ -28,4 +28,10 @@ export interface EvidenceHost {
    * @throws ProblemError permission_denied, record_not_found, invalid_transition when nothing is added to it any more
    */
   open(tx: Tx, key: string): Promise<Host>;
+  /**
+   * Whether the caller may take away what the record rests on, whatever its status: nobody does it in their own matter or against
+   * somebody above them.
+   * @throws ProblemError permission_denied, record_not_found, conflict_of_interest, hierarchy_violation
+   */
+  requireRedactable?(tx: Tx, key: string): Promise<void>;
 }

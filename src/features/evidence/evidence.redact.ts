@@ -14,12 +14,13 @@ import { presentPiece, whole } from "./evidence.rows.ts";
 import type { EvidenceView } from "./evidence.schema.ts";
 import { RedactEvidenceInput } from "./evidence.schema.ts";
 import type { EvidenceBytes } from "./evidence.bytes.ts";
-import type { FoundPiece } from "./evidence.service.ts";
+import type { EvidenceHosts, FoundPiece } from "./evidence.service.ts";
 
 interface RedactDeps {
   database: Database;
   audit: AuditService;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
+  hosts: EvidenceHosts;
   bytes: EvidenceBytes;
   /** @throws ProblemError record_not_found for a piece the caller may not read */
   find: (call: Call, id: string) => Promise<FoundPiece>;
@@ -30,9 +31,11 @@ const HeldInput = RedactEvidenceInput.extend({ id: z.string(), revision: z.int()
 type HeldInput = z.output<typeof HeldInput>;
 
 /** The content goes for good; that there was something, whose it was and its hash stay. */
-export function createRedacting({ database, audit, confirmations, bytes, find }: RedactDeps) {
+export function createRedacting({ database, audit, confirmations, hosts, bytes, find }: RedactDeps) {
   async function redactWithin(tx: Tx, { id, reason, revision }: HeldInput): Promise<EvidenceView | Held> {
     const { host, kind } = await find(tx.call, id);
+    requireOthers(tx.call, host);
+    await hosts.of({ kind }).requireRedactable?.(tx, host.id);
     await tx.lock(`evidence:${id}`);
     const row = await tx.db.evidenceItem.findUniqueOrThrow({ where: { id }, include: whole });
     if (revision !== undefined && revision !== row.revision)
@@ -47,7 +50,8 @@ export function createRedacting({ database, audit, confirmations, bytes, find }:
       group: "erasure",
       permission: evidencePolicy.redact,
       input: { id, reason, revision: row.revision },
-      summary: `Redact a piece of evidence (${row.kind}) of ${host.reference}`,
+      // Held changes are shown to more people than confidential records.
+      summary: `Redact a piece of evidence (${row.kind})${host.eventPermission === undefined ? ` of ${host.reference}` : ""}`,
     });
     if (held !== undefined) return held;
     const redacted = await apply(tx, row, reason);
@@ -98,7 +102,7 @@ export function createRedacting({ database, audit, confirmations, bytes, find }:
      * Remove the content of a piece for good: its words, names and addresses, and the bytes that no other piece refers to. Kind, hash,
      * sizes, times and people stay.
      * @param ifMatch the revision the caller read
-     * @throws ProblemError record_not_found, precondition_failed, invalid_transition
+     * @throws ProblemError record_not_found, precondition_failed, invalid_transition, conflict_of_interest, hierarchy_violation
      */
     async redact(call: Call, id: string, given: RedactEvidenceInput, ifMatch?: number): Promise<EvidenceView | Held> {
       requireWrite(call, evidencePolicy.redact);
@@ -107,6 +111,12 @@ export function createRedacting({ database, audit, confirmations, bytes, find }:
       return await database.write(call, (tx) => redactWithin(tx, { ...input, id, ...(ifMatch !== undefined && { revision: ifMatch }) }));
     },
   };
+}
+
+/** Nobody takes away what speaks against themselves. @throws ProblemError conflict_of_interest */
+function requireOthers({ actor }: Call, { subjectUserId }: Host): void {
+  if (actor !== null && actor.id === subjectUserId)
+    throw new ProblemError("conflict_of_interest", { detail: "Nobody redacts evidence of a record about themselves." });
 }
 
 /** Answers that are kept for repeated requests hold the content, too. */

@@ -14,7 +14,13 @@ const Id = z
   .transform((id) => id.toLowerCase())
   .meta({ description: "Id of the evidence", example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
 const params = z.object({ id: Id });
-const Key = z.string().min(1).max(64).meta({ description: "Id or reference of the record" });
+/** A record as its own room takes it: by its id or its number. */
+const recordKey = (prefix: string) =>
+  z
+    .string()
+    .regex(new RegExp(`^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|${prefix}-\\d{6,9})$`, "i"), "Name the record by its id or its number.")
+    .meta({ description: "Id or number of the record", example: `${prefix}-000123` });
+const RequestKey = z.string().min(1).max(64).meta({ description: "Id or reference of the request" });
 const fileParams = z.object({
   id: Id,
   position: z.coerce.number().int().min(0).max(99).meta({ description: "Which of its files", example: 0 }),
@@ -29,7 +35,7 @@ const records = [
     path: "/cases/{id}",
     read: "cases.read",
     add: "cases.read",
-    params: z.object({ id: Key }),
+    params: z.object({ id: recordKey("CASE") }),
     place: ({ id }: Named): Place => ({ kind: "case", key: id ?? "" }),
   },
   {
@@ -37,7 +43,7 @@ const records = [
     path: "/blacklist/{id}",
     read: "blacklist.read",
     add: "blacklist.update",
-    params: z.object({ id: Key }),
+    params: z.object({ id: recordKey("BL") }),
     place: ({ id }: Named): Place => ({ kind: "blacklist", key: id ?? "" }),
   },
   {
@@ -45,7 +51,7 @@ const records = [
     path: "/workflows/{type}/{website_id}",
     read: "workflows.read",
     add: "workflows.read",
-    params: z.object({ type: z.string().min(1).max(40), website_id: Key }),
+    params: z.object({ type: z.string().min(1).max(40), website_id: RequestKey }),
     place: ({ type, website_id: key }: Named): Place => ({ kind: "request", key: `${type ?? ""}/${key ?? ""}` }),
   },
 ] as const;
@@ -149,7 +155,7 @@ function pieceRoutes(evidence: EvidenceService): Route[] {
         confirmable: true,
         request: { params, body: RedactEvidenceInput, example: { reason: "Shows the home of a bystander." } },
         success: { status: 200, ...single, description: "What is left of it" },
-        refusals: ["record_not_found", "invalid_transition", "precondition_failed"],
+        refusals: ["record_not_found", "invalid_transition", "precondition_failed", "hierarchy_violation", "conflict_of_interest"],
       },
       ({ call, params: { id }, body, ifMatch }) => evidence.redact(call, id, body, ifMatch),
     ),

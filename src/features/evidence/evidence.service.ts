@@ -95,7 +95,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
 
   return {
     ...createAdding({ ...deps, hosts, capture }),
-    ...createRedacting({ ...deps, bytes, find }),
+    ...createRedacting({ ...deps, hosts, bytes, find }),
 
     /** How Discord is reached; until it is set, no message can be captured. */
     capturing,

@@ -1,5 +1,6 @@
 import type { Database, ReadClient, TransactionClient } from "../../database/database.ts";
-import { findOverrides, findRole, readLeaves, readListings, readOverrides, readOwners, readRoles, refOf } from "./standing.rows.ts";
+import { createListings } from "./standing.listings.ts";
+import { findOverrides, findRole, readLeaves, readOverrides, readOwners, readRoles, refOf } from "./standing.rows.ts";
 import type { Leave, Listing, Override, StaffRoleRecord } from "./standing.subject.ts";
 
 /** What the database says about staff, held in memory. */
@@ -22,6 +23,8 @@ export interface Facts {
   overridden(): Iterable<string>;
   leaveOf(userId: string): Leave | null;
   setLeave(userId: string, leave: Leave | null, revision: number): void;
+  /** Look for blacklist records that another process has written. */
+  pollListings(): Promise<void>;
   listingOf(userId: string): Listing | null;
   /** @param listing null: this record bars nobody (any more) */
   setListing(userId: string, recordId: string, listing: Listing | null): void;
@@ -43,7 +46,7 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
   let byRef: ReadonlyMap<string, StaffRoleRecord> = new Map();
   let overrides = new Map<string, readonly Override[]>();
   let leaves = new Map<string, Leave>();
-  let listings = new Map<string, Listing>();
+  const listings = createListings(database, onChange);
   const newest = createRevisions();
 
   function takeOver(next: readonly StaffRoleRecord[]): void {
@@ -57,12 +60,8 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
   return {
     async load() {
       const { read } = database;
-      [overrides, owners, leaves, listings] = await Promise.all([
-        readOverrides(read),
-        readOwners(read),
-        readLeaves(read),
-        readListings(read),
-      ]);
+      await listings.load();
+      [overrides, owners, leaves] = await Promise.all([readOverrides(read), readOwners(read), readLeaves(read)]);
       takeOver(await readRoles(read));
     },
     async pollOwners() {
@@ -98,13 +97,9 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
       else leaves.set(userId, leave);
       onChange(userId);
     },
-    listingOf: (userId) => listings.get(userId) ?? null,
-    setListing(userId, recordId, listing) {
-      if (listing !== null) listings.set(userId, listing);
-      else if (listings.get(userId)?.recordId === recordId) listings.delete(userId);
-      else return;
-      onChange(userId);
-    },
+    pollListings: listings.poll,
+    listingOf: listings.of,
+    setListing: listings.set,
     ownerSource(userId) {
       if (configured.has(userId)) return "configuration";
       const owner = owners.get(userId);

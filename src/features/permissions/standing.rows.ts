@@ -80,19 +80,25 @@ export interface ListedRecord {
 /** What bars staff from access: a record about a person, for the whole network, from the severity on at which roster entries are suspended. */
 const barring = { kind: "user", scope: "network", severity: { in: ["high", "critical"] }, status: { in: ["active", "scheduled"] } };
 
+const listed = {
+  id: true,
+  kind: true,
+  scope: true,
+  subjectId: true,
+  status: true,
+  severity: true,
+  startsAt: true,
+  expiresAt: true,
+} as const;
+
+/** Some records by their ids, whether they bar anybody or not. */
+export async function readRecords(db: ReadClient, ids: readonly string[]): Promise<ListedRecord[]> {
+  return db.blacklistRecord.findMany({ where: { id: { in: [...ids] } }, select: listed });
+}
+
 /** The severe records about people that are or will be in force. */
 export async function readListings(db: ReadClient): Promise<Map<string, Listing>> {
-  const select = {
-    id: true,
-    kind: true,
-    scope: true,
-    subjectId: true,
-    status: true,
-    severity: true,
-    startsAt: true,
-    expiresAt: true,
-  } as const;
-  const rows: ListedRecord[] = await db.blacklistRecord.findMany({ where: barring, select });
+  const rows: ListedRecord[] = await db.blacklistRecord.findMany({ where: barring, select: listed });
   return new Map(rows.map(({ id, subjectId, startsAt, expiresAt }) => [subjectId, { recordId: id, startsAt, expiresAt }]));
 }
 

@@ -14,13 +14,16 @@ export type { Standing } from "./standing.person.ts";
 export type { Standings } from "./standing.types.ts";
 export type { HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./standing.subject.ts";
 
+/** How often records that another process has listed are looked for. */
+const listingsMs = 30_000;
+
 /** @param options.guildState is loaded before `load` is called */
 export function createStanding(options: StandingOptions): Standings {
   const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000 } = options;
   const memo = new Map<string, Standing>();
   const shared = createSharedStandings();
   let version = 0;
-  let timer: NodeJS.Timeout | undefined;
+  const timers: NodeJS.Timeout[] = [];
 
   function changed(userId: string | null): void {
     version += 1;
@@ -93,7 +96,9 @@ export function createStanding(options: StandingOptions): Standings {
     ...ownership,
     async load() {
       await facts.load();
-      timer ??= setInterval(() => void facts.pollOwners().catch(() => undefined), pollMs).unref();
+      if (timers.length > 0) return;
+      const again = (work: () => Promise<void>, ms: number) => setInterval(() => void work().catch(() => undefined), ms).unref();
+      timers.push(again(facts.pollOwners, pollMs), again(facts.pollListings, listingsMs));
     },
     of,
     resolve,
@@ -108,7 +113,7 @@ export function createStanding(options: StandingOptions): Standings {
     },
     close() {
       stop();
-      clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
     },
   };
 }

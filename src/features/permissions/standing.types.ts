@@ -31,7 +31,10 @@ export interface Supposition {
 /** Who stands where: staff roles, overrides and owners in memory, so that decisions wait for nothing. */
 export interface Standings
   extends
-    Pick<Facts, "roles" | "role" | "setRole" | "removeRole" | "setOverrides" | "setLeave" | "readOverrides" | "pollOwners">,
+    Pick<
+      Facts,
+      "roles" | "role" | "setRole" | "removeRole" | "setOverrides" | "setLeave" | "readOverrides" | "pollListings" | "pollOwners"
+    >,
     Ownership {
   /** Read everything from the database, once the guild state is loaded. */
   load(): Promise<void>;

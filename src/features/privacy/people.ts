@@ -41,6 +41,8 @@ function named(read: ReadClient): ((after: string) => Promise<string[]>)[] {
     async (after) =>
       (await read.blacklistRecord.groupBy({ where: { kind: "user", subjectId: { gt: after } }, ...subject })).map((row) => row.subjectId),
     async (after) =>
+      (await read.caseSubject.groupBy({ where: { kind: "user", subjectId: { gt: after } }, ...subject })).map((row) => row.subjectId),
+    async (after) =>
       present((await read.auditEntry.groupBy({ where: { subjectUserId: { gt: after } }, ...entry })).map((row) => row.subjectUserId)),
   ];
 }

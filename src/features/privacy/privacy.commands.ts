@@ -16,6 +16,7 @@ const kinds: readonly (readonly [words: string, count: (data: Counted) => number
   ["linked accounts", (data) => data.linked_accounts.entries.length],
   ["requests by you or about you", (data) => data.requests.entries.length],
   ["blacklist records about you", (data) => data.blacklist.entries.length],
+  ["messages of yours kept as evidence", (data) => data.messages.entries.length],
   ["memberships in the servers of this community", (data) => data.memberships.entries.length],
   ["looks at your information", (data) => data.reads.entries.length],
   ["audit entries about you", (data) => data.audit.entries.length],

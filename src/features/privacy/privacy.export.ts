@@ -1,8 +1,10 @@
-import type { ReadClient } from "../../database/database.ts";
+import type { Database, ReadClient } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { UserServersService } from "../intelligence/user-servers.service.ts";
 import type { Standings } from "../permissions/standing.ts";
+import { caseReference } from "../../kernel/stored.ts";
+import { messagesBy } from "./privacy.messages.ts";
 import { parts } from "./privacy.parts.ts";
 import { callOfPerson } from "./privacy.policy.ts";
 import type { DataExportView } from "./privacy.schema.ts";
@@ -10,6 +12,7 @@ import { exportLimit } from "./privacy.schema.ts";
 
 export interface ExportDeps {
   read: ReadClient;
+  dialect: Database["dialect"];
   servers: Pick<UserServersService, "detailsOf">;
   standing: Pick<Standings, "of">;
   /** Ids of the requests a caller may not know of. */
@@ -24,8 +27,10 @@ const newest = { createdAt: "desc" } as const;
 export function createExporter(deps: ExportDeps) {
   const { read, hiddenRequests, clock } = deps;
   return async (call: Call, userId: string): Promise<DataExportView> => {
-    const hidden = [...(await hiddenRequests(callOfPerson(call, userId)))];
+    const secret = new Set(await hiddenRequests(callOfPerson(call, userId)));
     const about = { OR: [{ requesterId: userId }, { subjects: { some: { kind: "user", subjectId: userId } } }] };
+    const theirs = secret.size === 0 ? [] : await read.workflowRequest.findMany({ where: about, select: { id: true } });
+    const hidden = theirs.flatMap(({ id }) => (secret.has(id) ? [id] : []));
     const [grant, sessions, requests, records, cases, members] = await Promise.all([
       read.authorization.findUnique({ where: { userId } }),
       read.authorizationSession.findMany({ where: { userId }, orderBy: newest, take }),
@@ -44,10 +49,11 @@ export function createExporter(deps: ExportDeps) {
       requests: section(requests, (row) => parts.request(row, userId)),
       blacklist: section(records, parts.blacklist),
       cases: section(cases, parts.case),
+      messages: section(await messagesBy(deps, userId, { hiddenRequests: hidden, take }), parts.message),
       staff: await staffOf(deps, userId),
       memberships: section(members, parts.member),
       reads: await readsOf(deps, userId),
-      audit: await auditOf(read, userId, [...hidden, ...(await confidentialCases(read, userId))]),
+      audit: await auditOf(read, userId, [...hidden, ...(await confidentialMatters(read, userId))]),
     };
   };
 }
@@ -61,10 +67,14 @@ function casesAbout(userId: string) {
   return { isConfidential: false, deletedAt: null, subjects: { some: { kind: "user", subjectId: userId } } };
 }
 
-async function confidentialCases(read: ReadClient, userId: string): Promise<string[]> {
+/** Confidential cases about a person or with something done about them, and what these led somebody to suggest. */
+async function confidentialMatters(read: ReadClient, userId: string): Promise<string[]> {
   const { subjects } = casesAbout(userId);
-  const rows = await read.case.findMany({ where: { isConfidential: true, subjects }, select: { id: true } });
-  return rows.map(({ id }) => id);
+  const where = { isConfidential: true, OR: [{ subjects }, { actions: { some: { userId } } }] };
+  const cases = await read.case.findMany({ where, select: { id: true, number: true } });
+  const causeReference = { in: cases.map(({ number }) => caseReference(number)) };
+  const drafts = await read.requestDraft.findMany({ where: { subjectId: userId, causeReference }, select: { id: true } });
+  return [...cases, ...drafts].map(({ id }) => id);
 }
 
 async function serversOf({ read, servers }: ExportDeps, userId: string): Promise<DataExportView["servers"]> {

@@ -77,7 +77,17 @@ export function readsPart({ reads }: DataExportView): Markup {
 }
 
 /** What moderation has about the person, which deleting what they shared does not touch. */
-export function recordsPart({ requests, blacklist, cases, linked_accounts, memberships, staff, sessions, audit }: DataExportView): Markup {
+export function recordsPart({
+  requests,
+  blacklist,
+  cases,
+  linked_accounts,
+  messages,
+  memberships,
+  staff,
+  sessions,
+  audit,
+}: DataExportView): Markup {
   const appeals = new Set(blacklist.entries.map(({ appeal }) => appeal));
   const lists = [
     ...someOf(
@@ -88,6 +98,7 @@ export function recordsPart({ requests, blacklist, cases, linked_accounts, membe
     ...[...appeals].map((appeal) => html`<p>${appeal}</p>`),
     ...someOf(requests, "request", (one) => html`${one.reference}: ${words(one.type)}, ${words(one.status)}`),
     ...someOf(cases, "case", (one) => html`${one.number}: ${words(one.type)}, ${words(one.outcome ?? one.status)}`),
+    ...someOf(messages, "kept message", (one) => html`${at(one.sent_at)}: ${one.content ?? "no text"}`),
     ...someOf(memberships, "server membership", (one) => html`${one.nickname ?? one.display_name ?? one.username} in ${one.guild_id}`),
     ...someOf(linked_accounts, "linked account", (one) => html`${words(one.kind)}, since ${at(one.since)}`),
     ...someOf(sessions, "consent request", (one) => html`${words(one.purpose)}, ${words(one.status)}, ${at(one.created_at)}`),

@@ -4,6 +4,7 @@ import type {
   AuthorizationSession,
   BlacklistRecord,
   Case,
+  EvidenceItem,
   GuildMember,
   Match,
   StaffProfile,
@@ -13,6 +14,7 @@ import type {
 } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { blacklistReference, caseReference, textsOf } from "../../kernel/stored.ts";
+import type { StoredMessage } from "../evidence/evidence.rows.ts";
 import type { Standing } from "../permissions/standing.ts";
 import type { DataExportView } from "./privacy.schema.ts";
 
@@ -102,6 +104,11 @@ export const parts = {
     created_at: row.createdAt.toISOString(),
     closed_at: isoOrNull(row.closedAt),
   }),
+
+  message: ({ message, capturedAt }: EvidenceItem): EntryOf<DataExportView["messages"]> => {
+    const { guild_id, channel_id, message_id, sent_at, content } = message as unknown as StoredMessage;
+    return { guild_id, channel_id, message_id, sent_at, content, captured_at: capturedAt.toISOString() };
+  },
 
   member: (row: GuildMember): EntryOf<DataExportView["memberships"]> => ({
     guild_id: row.guildId,

@@ -33,6 +33,7 @@ const exampleExport = {
   },
   matches: none,
   linked_accounts: none,
+  messages: none,
   requests: none,
   blacklist: none,
   cases: none,

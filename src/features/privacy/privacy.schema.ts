@@ -103,6 +103,15 @@ const CasePart = z.object({
   closed_at: when,
 });
 
+const MessagePart = z.object({
+  guild_id: z.string(),
+  channel_id: z.string(),
+  message_id: z.string(),
+  sent_at: Timestamp,
+  content: z.string().nullable(),
+  captured_at: Timestamp,
+});
+
 const StaffPart = z
   .object({
     roles: z.array(z.object({ key: z.string(), name: z.string(), level: z.string() })),
@@ -150,6 +159,7 @@ export const DataExportView = z
     requests: section(RequestPart, "Requests the person filed or that are about them; confidential ones are left out"),
     blacklist: section(BlacklistPart, "Blacklist records about the person"),
     cases: section(CasePart, "Cases about the person, without what staff wrote in them; confidential ones are left out"),
+    messages: section(MessagePart, "Messages the person wrote that staff kept as evidence; confidential ones are left out"),
     staff: StaffPart,
     memberships: section(MemberPart, "What is stored of the person as a member of a Discord server of the community"),
     reads: section(ReadPart, "Who looked at the person's shared information, of the last 90 days"),

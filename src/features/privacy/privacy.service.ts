@@ -7,6 +7,7 @@ import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -30,6 +31,7 @@ export type PrivacyService = ReturnType<typeof createPrivacyService>;
 export interface PrivacyDeps {
   database: Database;
   audit: AuditService;
+  blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
   events: Pick<EventsService, "emit">;
   confirmations: Pick<ConfirmationsService, "hold" | "register" | "endAbout">;
   authorization: AuthorizationService;
@@ -55,7 +57,7 @@ export interface PrivacyDeps {
 export function createPrivacyService(deps: PrivacyDeps) {
   const { database, audit, events, erasures, reads, clock } = deps;
   const wipe = createWipe(deps);
-  const makeExport = createExporter({ ...deps, read: database.read });
+  const makeExport = createExporter({ ...deps, read: database.read, dialect: database.dialect });
 
   return {
     /** Carry out every deletion of the journal that this database does not know of. Once, at boot. @throws Error in plain words */

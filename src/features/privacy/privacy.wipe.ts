@@ -1,6 +1,7 @@
 import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
+import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
@@ -12,6 +13,7 @@ import type { ErasureView } from "./privacy.schema.ts";
 import { dropHeldInputs, dropKeptAnswers } from "./privacy.traces.ts";
 
 export interface WipeDeps {
+  blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
   confirmations: Pick<ConfirmationsService, "endAbout">;
   reach: LinkReach;
   guildState: Pick<GuildState, "forget">;
@@ -114,12 +116,13 @@ export function createWipe(deps: WipeDeps) {
     async all(tx: Tx, target: WipeTarget): Promise<Deleted> {
       // Before the lock of matches, as whoever changes a link takes them.
       await tx.lock("account_links");
+      await deps.blacklist.lockRecordsOf(tx, target.userId);
       const deleted = await shared(tx, target);
       const links = await deleteLinks(tx, target, deps);
       const staff = await deleteStaff(tx, target, deps);
       await deps.confirmations.endAbout(tx, target.userId);
       await dropHeldInputs(tx, target);
-      return { ...deleted, links, staff, names: await dropNames(tx, target) };
+      return { ...deleted, links, staff, names: await dropNames(tx, target, deps) };
     },
   };
 }
@@ -156,27 +159,18 @@ async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, { guildState,
 }
 
 /** Moderation records stay as records about an id. */
-async function dropNames(tx: Tx, { userId, before }: WipeTarget): Promise<number> {
+async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist }: WipeDeps): Promise<number> {
   const older = upTo(before);
   const requests = await tx.db.workflowRequest.updateMany({
     where: { requesterId: userId, requesterName: { not: null }, createdAt: older },
     data: { requesterName: null, revision: { increment: 1 } },
   });
-  const about = { kind: "user", subjectId: userId, createdAt: older };
-  const records = await tx.db.blacklistRecord.updateMany({ where: { ...about, subjectName: { not: null } }, data: { subjectName: null } });
-  const versions = await tx.db.blacklistVersion.findMany({ where: { record: about } });
-  for (const { recordId, revision, snapshot } of versions) {
-    if (typeof snapshot !== "object" || snapshot === null || Array.isArray(snapshot) || snapshot["subject_snapshot"] === null) continue;
-    await tx.db.blacklistVersion.update({
-      where: { recordId_revision: { recordId, revision } },
-      data: { snapshot: { ...snapshot, subject_snapshot: null } },
-    });
-  }
+  const records = await blacklist.dropNamesOf(tx, userId, older);
   const cases = await tx.db.caseSubject.updateMany({
     where: { kind: "user", subjectId: userId, name: { not: null }, case: { createdAt: older } },
     data: { name: null },
   });
-  return requests.count + records.count + cases.count;
+  return requests.count + records + cases.count;
 }
 
 /** What is no younger than a time; everything where there is none. */

@@ -3,16 +3,25 @@ import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { EvidenceHost, Host } from "../evidence/evidence.hosts.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import { isOpenStatus } from "./transition.ts";
+import type { Ranks } from "./workflows.context.ts";
+import { contextOf } from "./workflows.context.ts";
 import { kindOf } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
 import { canSee, statusAt, subjectsOf, whole } from "./workflows.policy.ts";
+
+interface RequestHostDeps {
+  database: Database;
+  standing: Ranks;
+  reach: Pick<LinkReach, "groupOf">;
+}
 
 /**
  * Evidence on requests: read by whoever may know of the request, added while it is open by its requester and those who review.
  * Keys are ids, or `<kind>/<id or reference>`: then the kind has to be the request's own.
  */
-export function createRequestHost(database: Database): EvidenceHost {
+export function createRequestHost({ database, standing, reach }: RequestHostDeps): EvidenceHost {
   async function find(db: Pick<ReadClient, "workflowRequest">, call: Call, key: string): Promise<Request> {
     const [type, name] = key.includes("/") ? key.split("/", 2) : [undefined, key];
     const kind = type === undefined ? undefined : kindOf(type);
@@ -38,6 +47,15 @@ export function createRequestHost(database: Database): EvidenceHost {
       if (!isOpenStatus(status))
         throw new ProblemError("invalid_transition", { extra: { from: status, action: "add_evidence", allowed: [] } });
       return hostOf(row);
+    },
+
+    async requireRedactable(tx, key) {
+      const row = await find(tx.db, tx.call, key);
+      const { actor } = tx.call;
+      if (actor === null) return;
+      const context = await contextOf(tx.db, standing, { actor, accounts: await reach.groupOf(tx.db, actor.id) }, row);
+      if (context.isConflicted) throw new ProblemError("conflict_of_interest");
+      if (context.isOutranked) throw new ProblemError("hierarchy_violation");
     },
   };
 }
