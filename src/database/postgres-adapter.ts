@@ -48,8 +48,16 @@ function guardAdapter(stock: SqlDriverAdapter): SqlDriverAdapter {
  */
 function guardTransaction(stock: Transaction): Transaction {
   let failure: unknown;
+  let last: Promise<unknown> = Promise.resolve();
 
-  async function run<T>(statement: () => Promise<T>): Promise<T> {
+  /** One after the other: the client asks for several relations at once, which a connection can only queue. */
+  function run<T>(statement: () => Promise<T>): Promise<T> {
+    const answer = last.then(() => attempt(statement));
+    last = answer.catch(() => undefined);
+    return answer;
+  }
+
+  async function attempt<T>(statement: () => Promise<T>): Promise<T> {
     try {
       return await withProblems(statement);
     } catch (error) {

@@ -28,13 +28,13 @@ test("a report never takes the place of the file that is imported, however it is
   await writeFile(work.path("list.csv"), list);
   await symlink("list.csv", work.path("other.csv"));
   for (const report of ["list.csv", "./list.csv", "other.csv"]) {
-    const { code, stdout, stderr } = await work.provost(["blacklist", "import", "list.csv", "--report", report]);
+    const { code, stdout, stderr } = await work.here(["blacklist", "import", "list.csv", "--report", report]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain("is the file that is to be imported");
     expect(await readFile(work.path("list.csv"), "utf8")).toBe(list);
   }
   await writeFile(work.path("report.ndjson"), "of last time\n");
-  expect(await work.provost(["blacklist", "import", "list.csv", "--report", "report.ndjson"])).toMatchObject({ code: 0 });
+  expect(await work.here(["blacklist", "import", "list.csv", "--report", "report.ndjson"])).toMatchObject({ code: 0 });
   expect(await readFile(work.path("report.ndjson"), "utf8")).toMatch(/^\{"line":2,"outcome":"created",.*\}\n$/);
 });
 
@@ -42,17 +42,17 @@ test("an export overwrites no file, and is readable by its maker alone", { timeo
   await using work = await createInstallation();
   for (const room of ["audit", "blacklist"]) {
     await writeFile(work.path("kept.txt"), "mine", { mode: 0o644 });
-    expect(await work.provost([room, "export", "--out", "kept.txt"])).toMatchObject({ code: 1, stdout: "" });
+    expect(await work.here([room, "export", "--out", "kept.txt"])).toMatchObject({ code: 1, stdout: "" });
     expect(await readFile(work.path("kept.txt"), "utf8")).toBe("mine");
-    expect(await work.provost([room, "export", "--out", `${room}.txt`])).toMatchObject({ code: 0, stdout: "" });
+    expect(await work.here([room, "export", "--out", `${room}.txt`])).toMatchObject({ code: 0, stdout: "" });
     expect((await stat(work.path(`${room}.txt`))).mode & 0o777).toBe(0o600);
   }
 });
 
 test("a check that compared nothing does not pass for a whole chain", { timeout: patient }, async () => {
   await using work = await createInstallation();
-  await work.provost(["bootstrap"]);
-  const verify = (...argv: string[]) => work.provost(["audit", "verify", ...argv]);
+  await work.here(["bootstrap"]);
+  const verify = (...argv: string[]) => work.here(["audit", "verify", ...argv]);
   expect(await verify("--checkpoints", "mistyped.log")).toMatchObject({
     code: 2,
     stdout: "",
