@@ -66,6 +66,16 @@ export const UserRef = z
   .meta({ id: "UserRef" });
 export type UserRef = z.infer<typeof UserRef>;
 
+/** A message of Discord as somebody tells of it; nobody looked whether it was so. */
+export const ToldMessage = z.strictObject({
+  guild_id: Snowflake,
+  channel_id: Snowflake,
+  message_id: Snowflake,
+  author_id: Snowflake.optional(),
+  content: text(0, 4000).optional(),
+  sent_at: Timestamp.optional(),
+});
+
 /** The names of what an answer leaves out. */
 export const redacted = z
   .array(z.string())

@@ -46,6 +46,12 @@ export function createCursors(secret: Buffer): Cursors {
   };
 }
 
+/** What stands after a position of a list that is ordered by a time, the newest first, and then by id. */
+export function olderThan([at, id]: Position) {
+  const createdAt = new Date(at);
+  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
+}
+
 /**
  * Cut a page out of `limit + 1` rows and make the next cursor from the last row shown.
  */

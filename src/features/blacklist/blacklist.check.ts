@@ -1,3 +1,4 @@
+import { groupBy } from "../../kernel/group.ts";
 import type { Database } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -100,15 +101,4 @@ function relatedWith(servers: readonly RelatedServer[], found: Found) {
     const records = found.show(found.of("server", serverId));
     return records.length === 0 ? [] : [{ server_id: serverId, how, records }];
   });
-}
-
-function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -1,3 +1,4 @@
+import { olderThan } from "../../kernel/page.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Position } from "../../kernel/page.ts";
 import type { ListBlacklistQuery, Status } from "./blacklist.schema.ts";
@@ -29,10 +30,7 @@ export function conditions({ filters, now, position, search }: Asked): Where {
   if (due === "false") all.push({ OR: [{ reviewAt: null }, { reviewAt: { gt: now } }, { NOT: live }] });
   if (status !== undefined) all.push(statusCondition(status, now));
   if (search !== undefined) all.push(search);
-  if (position !== undefined) {
-    const createdAt = new Date(position[0]);
-    all.push({ OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: position[1] } }] });
-  }
+  if (position !== undefined) all.push(olderThan(position));
   return { AND: all };
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Snowflake, Timestamp, text } from "../../kernel/fields.ts";
+import { Snowflake, ToldMessage } from "../../kernel/fields.ts";
 import { CreateBlacklistInput, ListBlacklistQuery } from "./blacklist.schema.ts";
 
 /** Records of one request; more go through the command line. */
@@ -16,16 +16,7 @@ export const infoFields = ["number", "status", "created_at", "updated_at"] as co
 /** Evidence as records that came from requests have it, too. */
 const Evidence = z.strictObject({
   ...CreateBlacklistInput.shape.evidence.unwrap().element.shape,
-  message: z
-    .strictObject({
-      guild_id: Snowflake,
-      channel_id: Snowflake,
-      message_id: Snowflake,
-      author_id: Snowflake.optional(),
-      content: text(0, 4000).optional(),
-      sent_at: Timestamp.optional(),
-    })
-    .optional(),
+  message: ToldMessage.optional(),
 });
 
 /** One record to be imported: what creating one takes, with room for records that grew by merging. */

@@ -1,3 +1,4 @@
+import { olderThan } from "../../kernel/page.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Position } from "../../kernel/page.ts";
 import { beginningWith, searchedWords } from "../../kernel/words.ts";
@@ -55,10 +56,7 @@ export function positionOf(sort: CaseFilters["sort"], row: { id: string; created
 }
 
 function beyond(sort: CaseFilters["sort"], [value, id]: Position): Where {
-  if (sort === "-created_at") {
-    const createdAt = new Date(value);
-    return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
-  }
+  if (sort === "-created_at") return olderThan([value, id]);
   if (value === "") return { dueAt: null, id: { gt: id } };
   const dueAt = new Date(value);
   return { OR: [{ dueAt: { gt: dueAt } }, { dueAt, id: { gt: id } }, { dueAt: null }] };

@@ -7,7 +7,7 @@ import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { olderThan, toPage, withTotal } from "../../kernel/page.ts";
 import type { NotesQuery, NoteVersionView, NoteView } from "./cases.notes.schema.ts";
 import { NoteInput, NotesQuery as Query } from "./cases.notes.schema.ts";
 import type { WholeCase } from "./cases.policy.ts";
@@ -86,7 +86,7 @@ export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
       const { limit, cursor, count } = Query.parse(query);
       const position = cursor === undefined ? undefined : cursors.decode("case_notes", { caseId }, cursor);
       const rows = await database.read.caseNote.findMany({
-        where: { caseId, ...(position !== undefined && before(position)) },
+        where: { caseId, ...(position !== undefined && olderThan(position)) },
         orderBy: [{ createdAt: "desc" }, { id: "desc" }],
         take: limit + 1,
       });
@@ -118,11 +118,6 @@ export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
       return withTotal(page, { count }, () => database.read.caseNoteVersion.count({ where: bound }));
     },
   };
-}
-
-function before([at, id]: readonly [string | number, string]) {
-  const createdAt = new Date(at);
-  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
 }
 
 /** @throws ProblemError permission_denied, precondition_failed, invalid_transition */

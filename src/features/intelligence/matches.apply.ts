@@ -1,3 +1,4 @@
+import { groupBy } from "../../kernel/group.ts";
 import type { Tx } from "../../database/database.ts";
 import type { LinkedAccount } from "../links/links.reach.ts";
 import type { RelatedServer } from "../servers/servers.facts.ts";
@@ -10,7 +11,7 @@ import { membersOf } from "./matches.servers.ts";
 import type { PersonChanges } from "./matches.store.ts";
 import { idsAtOnce, writeChanges } from "./matches.store.ts";
 import type { Known, Person } from "./matching.ts";
-import { groupBy, knownFrom, matchUser } from "./matching.ts";
+import { knownFrom, matchUser } from "./matching.ts";
 import type { CloseStatus, StoredMatch } from "./reconcile.ts";
 import { reconcile } from "./reconcile.ts";
 

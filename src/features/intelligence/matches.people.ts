@@ -1,9 +1,9 @@
+import { groupBy } from "../../kernel/group.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Match } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { LinkedAccount, LinkReach } from "../links/links.reach.ts";
 import type { Denial, HeldServer } from "./matching.ts";
-import { groupBy } from "./matching.ts";
 
 /** How long a denied application is remembered, in seconds. */
 export const denialSeconds = 180 * 86_400;

@@ -1,3 +1,4 @@
+import { groupBy } from "../../kernel/group.ts";
 import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
@@ -7,7 +8,6 @@ import type { EventsService } from "../events/events.service.ts";
 import type { MatchRecord } from "./match-record.ts";
 import { severities } from "./match-record.ts";
 import type { MatchDraft } from "./matching.ts";
-import { groupBy } from "./matching.ts";
 import type { MatchUpdate, Reconciled, Turn } from "./reconcile.ts";
 import { isStanding } from "./reconcile.ts";
 

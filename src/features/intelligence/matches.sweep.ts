@@ -1,3 +1,4 @@
+import { groupBy } from "../../kernel/group.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -9,7 +10,6 @@ import type { CompareDeps } from "./matches.compare.ts";
 import { comparePeople, matchesLock } from "./matches.compare.ts";
 import { denialSeconds } from "./matches.people.ts";
 import { tellTurn } from "./matches.store.ts";
-import { groupBy } from "./matching.ts";
 
 export interface SweepDeps extends CompareDeps {
   database: Database;

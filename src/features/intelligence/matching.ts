@@ -1,3 +1,4 @@
+import { groupBy } from "../../kernel/group.ts";
 import type { LinkedAccount } from "../links/links.reach.ts";
 import type { AgreementFact, RelatedServer, WatchedServer } from "../servers/servers.facts.ts";
 import type { MatchKind } from "./intelligence.schema.ts";
@@ -106,16 +107,4 @@ export function matchUser(person: Person, known: Known): MatchDraft[] {
 function finderOf<T>(items: readonly T[], keyOf: (item: T) => string): (key: string) => readonly T[] {
   const found = groupBy(items, keyOf);
   return (key) => found.get(key) ?? [];
-}
-
-/** Items by their key, in their order. */
-export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -5,7 +5,7 @@ import { requirePermission, requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError, fieldError, recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { olderThan, toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
@@ -164,11 +164,6 @@ function conditions(userId: string, { status, confidence }: { status: "active" |
     ...(status !== "all" && inStatus(status)),
     ...(confidence !== undefined && { confidence }),
   };
-}
-
-function olderThan([at, id]: readonly [string | number, string]) {
-  const createdAt = new Date(at);
-  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
 }
 
 function alreadyLinked(linkId: string): ProblemError {

@@ -7,7 +7,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { olderThan, toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
@@ -164,11 +164,6 @@ function dueAt(now: Date): Prisma.AgreementWhereInput {
       { status: "scheduled", startsAt: { lte: now } },
     ],
   };
-}
-
-function olderThan([at, id]: readonly [string | number, string]): Prisma.AgreementWhereInput {
-  const createdAt = new Date(at);
-  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
 }
 
 /** Every id of a registered server, or the one that some agreement names. */

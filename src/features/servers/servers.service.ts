@@ -4,7 +4,7 @@ import type { Call } from "../../kernel/call.ts";
 import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import type { Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { olderThan, toPage, withTotal } from "../../kernel/page.ts";
 import type { AgreementDeps } from "./servers.agreements.ts";
 import { createAgreements } from "./servers.agreements.ts";
 import { conditions, listedServerIds } from "./servers.filters.ts";
@@ -111,9 +111,4 @@ async function viewsOf(db: Reader, rows: readonly RegisteredServer[], now: Date)
     const ids = hashesOf(row).flatMap((hash) => agreements.get(hash)?.ids ?? []);
     return presentServer(row, record?.id ?? null, [...new Set(ids)]);
   });
-}
-
-function olderThan([at, id]: readonly [string | number, string]): Prisma.ServerWhereInput {
-  const createdAt = new Date(at);
-  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
 }

@@ -3,8 +3,8 @@ import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission, requireWrite } from "../../kernel/call.ts";
 import { fieldError, recordNotFound } from "../../kernel/errors.ts";
-import type { Cursors, Page, Position } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import type { Cursors, Page } from "../../kernel/page.ts";
+import { olderThan, toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { DraftCauses } from "./drafts.policy.ts";
@@ -126,10 +126,4 @@ function conditions({ status, type, subject }: Omit<ReturnType<typeof ListDrafts
     ...(type !== undefined && { type }),
     ...(subject !== undefined && { subjectId: subject }),
   } satisfies Prisma.RequestDraftWhereInput;
-}
-
-/** What stands after a position of the list. */
-function olderThan([at, id]: Position): Prisma.RequestDraftWhereInput {
-  const createdAt = new Date(at);
-  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Snowflake, Timestamp, text } from "../../kernel/fields.ts";
+import { Snowflake, ToldMessage, text } from "../../kernel/fields.ts";
 
 export const Reason = text(10, 2000).meta({ description: "Why, in 10 to 2,000 characters" });
 /** Discord ids, at most so many. A second `.max()` on one list would not reach the document. */
@@ -22,16 +22,7 @@ const EvidenceObject = z.strictObject({
   note: text(1, 2000).optional(),
   url: address.optional(),
   record_ref: text(1, 100).optional(),
-  message: z
-    .strictObject({
-      guild_id: Snowflake,
-      channel_id: Snowflake,
-      message_id: Snowflake,
-      author_id: Snowflake.optional(),
-      content: text(0, 4000).optional(),
-      sent_at: Timestamp.optional(),
-    })
-    .optional(),
+  message: ToldMessage.optional(),
 });
 
 /** A piece of evidence; a bare text is a link or a note. Addresses are kept as text and never fetched. */
