@@ -312,11 +312,11 @@ export async function openServices({ config, secrets, logger = createLogger("war
   });
   const signIn = createSignIn({ database, oauth, keyring, clock, publicUrl: () => publicUrl.current });
 
-  audit.withhold(workflows.hiddenFrom);
   drafts.withhold(actions.causes);
-  audit.withhold(cases.hiddenFrom);
-  audit.withhold(drafts.hiddenFrom);
-  for (const source of [workflows.hiddenFrom, cases.hiddenFrom, drafts.hiddenFrom]) eventStreams.withhold(source);
+  for (const source of [workflows.hiddenFrom, cases.hiddenFrom, drafts.hiddenFrom]) {
+    audit.withhold(source);
+    eventStreams.withhold(source);
+  }
 
   return {
     clock,

@@ -7,6 +7,8 @@ import { systemClock } from "../../kernel/clock.ts";
 import type { NoteDenied } from "../../kernel/denied.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import type { HiddenIds } from "../../kernel/withheld.ts";
+import { createWithheld } from "../../kernel/withheld.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import type { Checkpoints, LeftBehind } from "./audit.checkpoints.ts";
 import { createDenied } from "./audit.denied.ts";
@@ -55,7 +57,7 @@ export interface AuditService {
    * Leave entries about some targets out of what a caller reads: records they may not know of. Each room with such records tells its own, at start.
    * @param source answers the ids of those targets
    */
-  withhold(source: (call: Call) => Promise<readonly string[]>): void;
+  withhold(source: HiddenIds): void;
   /** Remember an attempt that was refused; it becomes an entry within seconds. */
   noteDenied: NoteDenied;
   /** Write the attempts that are due. */
@@ -103,10 +105,9 @@ export interface AuditDeps {
 export function createAuditService(deps: AuditDeps): AuditService {
   const { database, cursors, clock = systemClock, logger, detailsDays = 0, checkpoints, origin = () => Promise.resolve("") } = deps;
   const keeper = checkpoints?.keeper;
-  const sources: ((call: Call) => Promise<readonly string[]>)[] = [];
-  const hiddenFrom = async (call: Call): Promise<string[]> => (await Promise.all(sources.map((source) => source(call)))).flat();
+  const withheld = createWithheld();
   const record = createRecorder(keeper?.note);
-  const reader = createAuditReader({ db: database.read, cursors, hiddenFrom });
+  const reader = createAuditReader({ db: database.read, cursors, hiddenFrom: withheld.hiddenFrom });
   const verifyLive = createVerification({
     database,
     ...(checkpoints !== undefined && { checkpoints: { path: checkpoints.path, key: checkpoints.keeper.key, origin } }),
@@ -130,9 +131,7 @@ export function createAuditService(deps: AuditDeps): AuditService {
       return count;
     },
 
-    withhold(source) {
-      sources.push(source);
-    },
+    withhold: withheld.add,
 
     noteDenied: denied.note,
     flushDenied: denied.flush,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
 import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
 import { systemCall } from "../../kernel/call.ts";
@@ -10,7 +11,6 @@ import { textColumns, wordRows } from "./blacklist.words.ts";
 const version = 1;
 const key = "blacklist_words";
 const batch = 200;
-const wordsAtOnce = 2000;
 
 /** How far it came: the last record that has its words, or null once all have. */
 const Progress = z.object({ version: z.literal(version), after: z.string().nullable() });
@@ -27,9 +27,7 @@ export function createWordsCatchUp({ database }: { database: Database }) {
     const ids = some.map(({ id }) => id);
     const rows = await tx.db.blacklistRecord.findMany({ where: { id: { in: ids } }, select: textColumns });
     await tx.db.blacklistWord.deleteMany({ where: { recordId: { in: ids } } });
-    const words = rows.flatMap(wordRows);
-    for (let from = 0; from < words.length; from += wordsAtOnce)
-      await tx.db.blacklistWord.createMany({ data: words.slice(from, from + wordsAtOnce) });
+    await insertRows(tx, "blacklist_words", rows.flatMap(wordRows));
     const value = { version, after: some.length < batch ? null : (ids.at(-1) ?? null) };
     await tx.db.setting.upsert({ where: { key }, create: { key, value }, update: { value } });
     return some.length;

@@ -3,6 +3,8 @@ import type { Logger } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import type { HiddenIds } from "../../kernel/withheld.ts";
+import { createWithheld } from "../../kernel/withheld.ts";
 import { createPlaces, eventsPolicy, requireReadable } from "./events.policy.ts";
 import { FollowEventsQuery, typesOf } from "./events.schema.ts";
 import type { EventsService } from "./events.service.ts";
@@ -33,7 +35,7 @@ export interface EventStreamsService {
    * Leave events about some records out of what a caller is told. Each room with such records tells its own, at start.
    * @param source answers their ids
    */
-  withhold(source: (call: Call) => Promise<readonly string[]>): void;
+  withhold(source: HiddenIds): void;
   /** End every stream; resolves when all are gone, a second later at most. */
   close(): Promise<void>;
 }
@@ -45,8 +47,7 @@ const positionForm = /^\d{1,15}$/;
 export function createEventStreams(deps: StreamsDeps): EventStreamsService {
   const { database, events, logger, pace = defaultPace, places: limits = defaultPlaces, pollMs = 1000 } = deps;
   const streams = new Set<EventStream>();
-  const sources: ((call: Call) => Promise<readonly string[]>)[] = [];
-  const hiddenFrom = async (call: Call): Promise<string[]> => (await Promise.all(sources.map((source) => source(call)))).flat();
+  const withheld = createWithheld();
   const places = createPlaces(limits);
   const tail = createTail({
     read: database.read,
@@ -73,7 +74,7 @@ export function createEventStreams(deps: StreamsDeps): EventStreamsService {
   async function open(call: Call, wanted: ReadonlySet<string> | undefined, position: number | undefined): Promise<Readable> {
     const leave = places.take(call.client?.id ?? call.actor?.id ?? "");
     try {
-      const viewer = await createViewer({ ...deps, hiddenFrom }, call);
+      const viewer = await createViewer({ ...deps, hiddenFrom: withheld.hiddenFrom }, call);
       const start = await startAt(position);
       if (isClosed) throw new ProblemError("shutting_down", { retryAfter: 5 });
       const stream = createEventStream({
@@ -97,7 +98,7 @@ export function createEventStreams(deps: StreamsDeps): EventStreamsService {
   }
 
   return {
-    withhold: (source) => void sources.push(source),
+    withhold: withheld.add,
     async follow(call, given, lastEventId) {
       requirePermission(call, eventsPolicy.follow);
       const { types, after } = FollowEventsQuery.parse(given);
