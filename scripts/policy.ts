@@ -17,7 +17,9 @@ interface Operation {
   responses: Record<string, Response>;
   "x-permission"?: string;
   "x-also-permission"?: string;
+  "x-or-permission"?: string[];
   "x-own-data-of"?: string;
+  "x-own-matters"?: true;
 }
 
 interface Response {
@@ -51,6 +53,9 @@ function routesTable(page: string): string {
 
 function routeRow(page: string, route: string, operation: Operation): string[] {
   const { summary, security, "x-permission": permission, "x-also-permission": also, "x-own-data-of": own } = operation;
+  const { "x-or-permission": either = [], "x-own-matters": isPersonal = false } = operation;
+  const asked = permission === undefined ? [] : [permission, ...(also === undefined ? [] : [also])];
+  const others = either.length === 0 ? "" : ` or ${either.map(code).join(", ")}`;
   const isOpen = security?.length === 0 ? "public" : "public, key optional";
   const isWrite = refusalsOf(operation, "403").includes("acting_user_required");
   const [, , , , actor, limit] =
@@ -62,8 +67,8 @@ function routeRow(page: string, route: string, operation: Operation): string[] {
     cell === undefined || cell.trim() === none ? otherwise : cell.trim();
   return [
     code(route),
-    permission === undefined ? isOpen : [permission, ...(also === undefined ? [] : [also])].map(code).join(" and "),
-    own === undefined ? none : code(own),
+    permission === undefined ? isOpen : asked.map(code).join(" and ") + others,
+    own === undefined ? (isPersonal ? "matters" : none) : code(own),
     isWrite ? kept(actor, "required") : none,
     isLimited(operation) ? kept(limit, isWrite ? "write" : "read") : none,
     summary,

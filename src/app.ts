@@ -38,7 +38,15 @@ import { staffCommands } from "./features/staff/staff.commands.ts";
 import { staffRoutes } from "./features/staff/staff.routes.ts";
 import { timelineRoutes } from "./features/timeline/timeline.routes.ts";
 import { workflowsCommands } from "./features/workflows/workflows.commands.ts";
+import { amendRoutes } from "./features/workflows/amend.routes.ts";
+import { bulkRoutes } from "./features/workflows/bulk.routes.ts";
+import { commentsRoutes } from "./features/workflows/comments.routes.ts";
+import { deliveriesRoutes } from "./features/workflows/deliveries.routes.ts";
 import { draftsRoutes } from "./features/workflows/drafts.routes.ts";
+import { historyRoutes } from "./features/workflows/history.routes.ts";
+import { policiesRoutes } from "./features/workflows/policies.routes.ts";
+import { statsRoutes } from "./features/workflows/stats.routes.ts";
+import { typesRoutes } from "./features/workflows/types.routes.ts";
 import { workflowsRoutes } from "./features/workflows/workflows.routes.ts";
 import { createHttpApp } from "./http/app.ts";
 import type { HealthService } from "./features/health/health.service.ts";
@@ -106,6 +114,14 @@ function routesOf(services: Services) {
     ...actionsRoutes(services.actions),
     ...evidenceRoutes(services.evidence),
     ...workflowsRoutes(services.workflows),
+    ...amendRoutes(services.workflows),
+    ...commentsRoutes(services.workflows),
+    ...historyRoutes(services.workflows),
+    ...bulkRoutes(services.workflows),
+    ...policiesRoutes(services.workflows),
+    ...statsRoutes(services.workflows),
+    ...typesRoutes(services.workflows),
+    ...deliveriesRoutes(services.deliveries),
     ...draftsRoutes(services.drafts),
     ...auditRoutes(services.audit),
     ...eventsRoutes(services.eventStreams),
@@ -178,6 +194,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
     guildState,
   });
   services.evidence.capturing.current = discord;
+  services.deliveries.delivering.current = discord;
   const keyStore = createKeyStore({ ...services, logger });
   const instanceId = await readInstanceId(database);
   let isStopping = false;
@@ -244,6 +261,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
       server = await http.listen(config.http);
       services.publicUrl.current = services.publicUrl.current.replace(/:0$/, `:${server.port.toString()}`);
       discord.start();
+      services.deliveries.start();
       stopJobs = startJobs(jobsOf(services), logger);
     },
     /** The address the server listens at. */
@@ -259,6 +277,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
       await services.eventStreams.close();
       await server?.close();
       await stopJobs?.();
+      await services.deliveries.stop();
       await discord.stop();
       await keyStore.close();
       await services.close();
@@ -281,8 +300,11 @@ function jobsOf(services: Services): Jobs {
     keys: keys.sweep,
     blacklist: blacklist.expireDue,
     workflows: workflows.expireDue,
+    reminders: workflows.remind,
     cases: services.cases.sweep,
     strikes: services.actions.sweep,
+    roster: services.roster.sweep,
+    callsigns: services.callsigns.sweep,
     evidence: services.evidence.sweep,
     staff: staff.expireDue,
     events: events.sweep,

@@ -12,6 +12,7 @@ import { createAuthorizationService } from "./features/authorization/authorizati
 import { createGrantsService } from "./features/authorization/grants.service.ts";
 import { createBlacklistTransfer } from "./features/blacklist/blacklist.import.service.ts";
 import { createBlacklistService } from "./features/blacklist/blacklist.service.ts";
+import { createCallsignsService } from "./features/callsigns/callsigns.service.ts";
 import { createActionsService } from "./features/cases/actions.service.ts";
 import { createCasesService } from "./features/cases/cases.service.ts";
 import { createConfirmationsService } from "./features/confirmations/confirmations.service.ts";
@@ -30,12 +31,15 @@ import { createJournal } from "./features/privacy/journal.ts";
 import { createDataReads } from "./features/privacy/privacy.reads.ts";
 import { createPrivacyService } from "./features/privacy/privacy.service.ts";
 import { createSignIn } from "./features/privacy/sign-in.service.ts";
+import { createRosterService } from "./features/roster/roster.service.ts";
 import { createServerFacts } from "./features/servers/servers.facts.ts";
 import { createRegistryService } from "./features/servers/servers.service.ts";
 import { createStaffService } from "./features/staff/staff.service.ts";
 import { createTimelineService } from "./features/timeline/timeline.service.ts";
+import { createDeliveries } from "./features/workflows/deliveries.ts";
 import { createDraftsService } from "./features/workflows/drafts.service.ts";
 import { createRequestHost } from "./features/workflows/workflows.host.ts";
+import { createRequestSight } from "./features/workflows/workflows.sight.ts";
 import { createWorkflowsService } from "./features/workflows/workflows.service.ts";
 import { fieldErrors } from "./http/validation.ts";
 import type { Clock } from "./kernel/clock.ts";
@@ -226,22 +230,16 @@ export async function openServices({ config, secrets, logger = createLogger("war
     serversKey,
     fieldErrors: (issues) => fieldErrors(issues, "body"),
   });
-  const workflows = createWorkflowsService({
+  const roster = createRosterService({ database, audit, events, clock });
+  const callsigns = createCallsignsService({ database, audit, events, clock });
+  const { hiddenFrom: hiddenRequests } = createRequestSight({ database });
+  const drafts = createDraftsService({
     database,
     audit,
-    blacklist,
-    agreements: registry,
-    links,
-    guildState,
-    standing,
-    reach,
-    matches,
+    events,
+    workflows: { fileWithin: (...filed) => workflows.fileWithin(...filed) },
     cursors,
-    clock,
-    referencePrefix: config.referencePrefix,
   });
-
-  const drafts = createDraftsService({ database, audit, events, workflows, cursors });
   const cases = createCasesService({
     database,
     audit,
@@ -249,8 +247,9 @@ export async function openServices({ config, secrets, logger = createLogger("war
     guildState,
     standing,
     reach,
-    hiddenRequests: workflows.hiddenFrom,
-    requests: workflows,
+    hiddenRequests,
+    requests: { list: (...asked) => workflows.list(...asked) },
+    drafts,
     dropEvidence: (tx, caseId) => evidence.dropOf(tx, "case", caseId),
     cursors,
     clock,
@@ -279,6 +278,31 @@ export async function openServices({ config, secrets, logger = createLogger("war
     clock,
     logger,
   });
+  const workflows = createWorkflowsService({
+    database,
+    audit,
+    events,
+    blacklist,
+    cases,
+    actions,
+    drafts,
+    evidence,
+    registry,
+    links,
+    roster,
+    callsigns,
+    staff,
+    grants,
+    guildState,
+    standing,
+    reach,
+    matches,
+    cursors,
+    clock,
+    referencePrefix: config.referencePrefix,
+    fieldErrors: (issues) => fieldErrors(issues, "body"),
+  });
+  const deliveries = createDeliveries({ database, audit, events, effects: workflows.effects, clock, logger });
 
   const timeline = createTimelineService({
     database,
@@ -286,7 +310,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     reads,
     cursors,
     clock,
-    hiddenRequests: workflows.hiddenFrom,
+    hiddenRequests,
     visibleCases: cases.visibleTo,
   });
   const privacy = createPrivacyService({
@@ -306,14 +330,15 @@ export async function openServices({ config, secrets, logger = createLogger("war
     reads,
     journal,
     hashOf: hashOfPerson,
-    hiddenRequests: workflows.hiddenFrom,
+    hiddenRequests,
     clock,
     logger,
   });
   const signIn = createSignIn({ database, oauth, keyring, clock, publicUrl: () => publicUrl.current });
 
   drafts.withhold(actions.causes);
-  for (const source of [workflows.hiddenFrom, cases.hiddenFrom, drafts.hiddenFrom]) {
+  eventStreams.withhold(workflows.comments.hiddenFrom);
+  for (const source of [hiddenRequests, cases.hiddenFrom, drafts.hiddenFrom]) {
     audit.withhold(source);
     eventStreams.withhold(source);
   }
@@ -337,6 +362,8 @@ export async function openServices({ config, secrets, logger = createLogger("war
     matches,
     registry,
     links,
+    roster,
+    callsigns,
     timeline,
     privacy,
     signIn,
@@ -344,6 +371,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     blacklist,
     blacklistTransfer,
     workflows,
+    deliveries,
     drafts,
     cases,
     actions,

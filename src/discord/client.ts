@@ -3,6 +3,8 @@ import type { Logger } from "pino";
 import type { Actor } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
+import type { DiscordActions } from "../kernel/discord-action.ts";
+import { createDiscordActions } from "./actions.ts";
 import type { Command } from "./command.ts";
 import { type AttachmentSource, createAttachments } from "./attachments.ts";
 import { createStatus, type DiscordStatus } from "./connection-status.ts";
@@ -50,6 +52,8 @@ export interface Discord {
   /** Messages the bot sees, and what is attached to them. */
   messages: MessageSource;
   attachments: AttachmentSource;
+  /** What the bot does to members and says to people. */
+  actions: DiscordActions;
 }
 
 /** How long running commands may still answer when the service stops. */
@@ -104,6 +108,7 @@ export function createDiscord(options: DiscordOptions): Discord {
     rest,
     messages: createMessages({ rest, guildIds: options.guildIds }),
     attachments: createAttachments({ apiBase }),
+    actions: createDiscordActions({ rest, guildIds: options.guildIds, logger, clock }),
     start() {
       loop ??= connect().catch((error: unknown) => {
         status.set("fatal", "The link to Discord failed unexpectedly; see the log, then restart.");

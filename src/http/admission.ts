@@ -1,4 +1,4 @@
-import { requirePermission, requireWrite, type Call } from "../kernel/call.ts";
+import { can, requirePermission, requireWrite, type Call } from "../kernel/call.ts";
 import { callerOf } from "../kernel/denied.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Caller } from "./caller.ts";
@@ -98,15 +98,25 @@ export function createPermissionCheck(
   if ("public" in access) return () => undefined;
   const isWrite = spec.write ?? spec.method !== "get";
   const permissionFor = permissionOf(access);
+  const othersFor = (access.either ?? []).map((permission) => permissionOf({ permission }));
   return (call, params, exchange) => {
     const own = access.own === undefined ? undefined : params[access.own];
     const isActorMalformed = call.actor === null && exchange.headers["x-acting-user"] !== undefined;
     const require = isWrite && !isActorMalformed ? requireWrite : requirePermission;
     const permission = permissionFor(params);
-    if (known.has(permission)) require(call, permission, { own });
+    const others = call.actor === null ? [] : othersFor.map((other) => other(params));
+    const asked = [permission, ...others].filter((one) => known.has(one));
+    const held = asked.find((one) => can(call, one));
+    // Whoever holds none of them is let in by the key alone: whether it is their own matter is for the verb to find out.
+    const inKey =
+      held === undefined && access.personal === true && call.actor !== null ? asked.find((one) => allows(call, one)) : undefined;
+    if (inKey !== undefined) require(call, inKey, { own: call.actor?.id });
+    else if (known.has(permission)) require(call, held ?? permission, { own });
     if (access.also !== undefined) require(call, access.also, { own });
   };
 }
+
+const allows = ({ client }: Call, permission: string): boolean => client?.allows(permission) ?? true;
 
 type Guarded = Extract<Access, { permission: string }>;
 

@@ -22,8 +22,8 @@ export function checkRoutes(routes: readonly Route[], pages: readonly HtmlPage[]
   for (const { spec } of routes) {
     if ("public" in spec.access) continue;
     const name = `${spec.method.toUpperCase()} ${spec.path}`;
-    const { permission: first, also = first } = spec.access;
-    for (const permission of [...expand(first, known.expansions, name), ...expand(also, known.expansions, name)]) {
+    const { permission: first, also = first, either = [] } = spec.access;
+    for (const permission of [first, also, ...either].flatMap((one) => expand(one, known.expansions, name))) {
       if (!known.permissions.has(permission))
         throw new Error(`${name} needs the permission "${permission}", which the catalog does not know`);
     }

@@ -53,6 +53,8 @@ function describeRoute(spec: RouteSpec, unsupportedStatus: 501 | 404): PathConfi
     ...(spec.description !== undefined && { description: spec.description }),
     ...securityOf(spec),
     ...("permission" in spec.access && { "x-permission": spec.access.permission }),
+    ...("permission" in spec.access && spec.access.either !== undefined && { "x-or-permission": spec.access.either }),
+    ...("permission" in spec.access && spec.access.personal === true && { "x-own-matters": true }),
     ...("permission" in spec.access && spec.access.also !== undefined && { "x-also-permission": spec.access.also }),
     ...("permission" in spec.access && spec.access.own !== undefined && { "x-own-data-of": spec.access.own }),
     ...(spec.capability !== undefined && { "x-capability": spec.capability }),

@@ -10,9 +10,13 @@ import type { Page } from "../kernel/page.ts";
  * Who may pass the door. `permission` may hold `{param}` placeholders, filled from the path (lower-cased, `_` as `-`).
  * `also` is a second permission that is needed besides, such as that of the record something hangs on.
  * `own` names the path parameter of the person whose own data this is: being that person stands in for the permission.
+ * `either` names further permissions of which one does as well where an acting user is named: the verb asks for the one it needs.
+ * `personal`: every acting user passes if the key holds one of them; the verb finds out whether it is their own matter.
  * A public door with optional credentials still refuses wrong ones; without any, its call has neither client nor actor.
  */
-export type Access = { public: true; credentials?: "optional" } | { permission: string; also?: string; own?: string };
+export type Access =
+  | { public: true; credentials?: "optional" }
+  | { permission: string; either?: readonly string[]; also?: string; own?: string; personal?: true };
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 export type LimitClass = "read" | "write" | "authorize" | "export";

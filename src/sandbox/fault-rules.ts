@@ -14,6 +14,10 @@ export type RestFault = {
   hang?: boolean;
   /** JSON to answer with instead of Discord's own. */
   body?: unknown;
+  /** A page to answer with instead of JSON, as a proxy on the way would. */
+  html?: string;
+  /** The call has its effect, and only its answer is lost. */
+  late?: boolean;
 };
 
 export type FaultHandle = { readonly hits: number; clear(): void };
@@ -60,6 +64,7 @@ export function createFaultRules() {
 /** The answer of an injected failure. Source of the 429 shape: Discord's rate limit documentation. */
 export function faultResponse(fault: RestFault): Response {
   const status = fault.status ?? 500;
+  if (fault.html !== undefined) return new Response(fault.html, { status, headers: { "Content-Type": "text/html; charset=UTF-8" } });
   if (status !== 429) return Response.json(fault.body ?? { message: `${status}: injected failure`, code: 0 }, { status });
   const seconds = fault.retryAfter ?? 1;
   const global = fault.global ?? false;

@@ -16,7 +16,7 @@ export type Faults = ReturnType<typeof createFaults>;
 /** Everything that can be made to go wrong. */
 export function createFaults(rules: FaultRules, gateway: Gateway, listener: Listener) {
   return {
-    /** The next matching REST calls fail, before they have any effect. */
+    /** The next matching REST calls fail: before they have any effect, or with `late` after it. */
     rest: (fault: RestFault): FaultHandle => rules.add(fault),
     /** The same for the OAuth2 endpoints. */
     oauth: ({ route, ...fault }: OAuthFault): FaultHandle => rules.add({ ...fault, route: oauthRoutes[route] }),

@@ -1,6 +1,6 @@
 import { createActor } from "./actor.ts";
 import { createGuildHandle } from "./guild-handle.ts";
-import type { User } from "./model.ts";
+import type { Message, User } from "./model.ts";
 import type { SandboxOptions } from "./options.ts";
 import { seedSmall } from "./seed.ts";
 import type { Seeded } from "./seed.ts";
@@ -67,6 +67,11 @@ export async function createSandbox(options: SandboxOptions = {}) {
     },
     /** A user acts: commands, buttons, consent. */
     as: (user: User) => createActor({ world, signal, interactions, origin }, user),
+    /** What the bot has sent to a user directly, oldest first. */
+    directMessages: (user: Pick<User, "id">): Message[] =>
+      [...world.channels.values()]
+        .filter(({ recipient }) => recipient?.id === user.id)
+        .flatMap(({ messages }) => [...messages.values()].filter(({ author }) => author === application.bot)),
     /** Opens or closes a user's direct messages. */
     setDirectMessages: (user: User, isOpen: boolean) => void Object.assign(user, { dmsClosed: !isOpen }),
     /** The user removes the application from the authorized ones: all tokens end. */

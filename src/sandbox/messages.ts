@@ -4,12 +4,13 @@ import { attachmentPayload } from "./cdn.ts";
 import { checkComponents, presentComponents } from "./components.ts";
 import type { Component } from "./components.ts";
 import { DiscordApiError, invalidForm } from "./errors.ts";
+import { alertedBy, nobody } from "./mentions.ts";
 import type { Channel, Message, World } from "./model.ts";
 import { userPayload } from "./payloads.ts";
 import { GatewayIntentBits } from "discord-api-types/v10";
 
 /** The changeable parts of a message; absent ones were not named. */
-export type MessageContent = Partial<Pick<Message, "content" | "embeds" | "components" | "flags">>;
+export type MessageContent = Partial<Pick<Message, "content" | "embeds" | "components" | "flags" | "alerted">>;
 
 /** What a message has besides its content. */
 type Given = Partial<Pick<Message, "author" | "attachments" | "interaction" | "nonce">>;
@@ -25,6 +26,7 @@ export function readMessage(body: Record<string, unknown>): MessageContent {
     if (typeof text !== "string") throw invalidForm("content", "STRING_TYPE_CONVERT", "Could not interpret value as string.");
     if (text.length > 2000) throw invalidForm("content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.");
     content.content = text;
+    content.alerted = alertedBy(text, body["allowed_mentions"]);
   }
   if (body["embeds"] !== undefined) content.embeds = readEmbeds((body["embeds"] ?? []) as APIEmbed[]);
   if (body["components"] !== undefined) {
@@ -65,7 +67,7 @@ function readEmbeds(embeds: APIEmbed[]): APIEmbed[] {
 
 /** 50006 unless the message would show something. */
 export function requireSomething(message: MessageContent): void {
-  if (!message.content && !message.embeds?.length && !message.components?.length)
+  if (!message.content?.trim() && !message.embeds?.length && !message.components?.length)
     throw new DiscordApiError(400, 50006, "Cannot send an empty message");
 }
 
@@ -84,6 +86,7 @@ export function postMessage(world: World, channel: Channel, content: MessageCont
     createdAt: world.now(),
     editedAt: null,
     nonce: given.nonce ?? null,
+    alerted: content.alerted ?? nobody,
     interaction: given.interaction ?? null,
   };
   if (isEphemeral(message)) return message;
@@ -137,9 +140,9 @@ export function messagePayload(world: World, message: Message) {
     timestamp: new Date(message.createdAt).toISOString(),
     edited_timestamp: message.editedAt === null ? null : new Date(message.editedAt).toISOString(),
     tts: false,
-    mention_everyone: false,
-    mentions: [],
-    mention_roles: [],
+    mention_everyone: message.alerted.everyone,
+    mentions: message.alerted.users.flatMap((id) => world.users.get(id) ?? []).map(userPayload),
+    mention_roles: [...message.alerted.roles],
     attachments: isShown ? message.attachments.map((attachment) => attachmentPayload(world, message, attachment)) : [],
     embeds: isShown ? message.embeds : [],
     components: message.components,

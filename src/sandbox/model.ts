@@ -1,5 +1,6 @@
 import type { APIApplicationCommand, APIEmbed, APIMessageTopLevelComponent, GatewayDispatchEvents } from "discord-api-types/v10";
 import type { MemberList } from "./member-list.ts";
+import type { Alerted } from "./mentions.ts";
 
 export type User = {
   readonly id: string;
@@ -58,6 +59,7 @@ export type Message = {
   readonly createdAt: number;
   editedAt: number | null;
   readonly nonce: string | number | null;
+  alerted: Alerted;
   /** Present on answers to interactions. */
   readonly interaction: { id: string; type: 2 | 3 | 5; name: string; user: User } | null;
 };

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { catalog } from "../../src/features/permissions/catalog.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { settled } from "../../src/kernel/held.ts";
 import { ladder } from "../support/world.ts";
@@ -62,9 +63,11 @@ beforeAll(async () => {
   for (const { id: userId } of [requester, outsider])
     expect((await world.patch(`/permissions/users/${userId}`, grant, { actor: owner })).status).toBe(202);
   Object.assign(places, { discord_user_id: person.id, id, "servers.id": await registerServers(owner) });
+  await recordPoaching(places["servers.id"] ?? "", person.id);
   await openCases(owner);
   await keepStrikes(person.id);
   await addEvidence(owner, filed[2]?.body.reference);
+  await discuss(owner, filed[2]?.body.reference);
 });
 
 /** Two pieces of evidence on a record of each kind. */
@@ -78,6 +81,14 @@ async function addEvidence(actor: User, website_id: string): Promise<void> {
       const { status, body } = await world.post(place(path), { kind: "text", note }, { actor });
       expect([path, status, body.code]).toEqual([path, 201, undefined]);
     }
+}
+
+/** Two comments on a request, and a second line in its history. */
+async function discuss(actor: User, reference: string): Promise<void> {
+  const path = `/workflows/poach/${reference}`;
+  for (const body of ["First", "Second"]) expect((await shared.world.post(`${path}/comments`, { body }, { actor })).status).toBe(201);
+  expect((await shared.world.patch(path, { priority: "high" }, { actor })).status).toBe(200);
+  places["workflows.id"] = reference;
 }
 
 /** Three cases, the first with two notes of which one was changed; two templates. */
@@ -126,6 +137,20 @@ async function registerServers(actor: User): Promise<string> {
   return first;
 }
 
+/** Two incidents of a server, and two clearances of a person. */
+async function recordPoaching(serverId: string, userId: string): Promise<void> {
+  const { registry, database } = shared.world.app;
+  const origin = { originReference: "PCH-REQ-000001", permission: "system.act" };
+  await database.write(systemCall("cli", uuid7()), async (tx) => {
+    for (const other of [freshId(), freshId()]) {
+      const incident = { serverId, victimServerId: other, offenderIds: [userId], method: "dm", occurredAt: tx.now };
+      await registry.recordIncidentWithin(tx, { ...incident, ...origin });
+      const clearance = { userId, fromServerId: other, toServerId: serverId, validUntil: null };
+      await registry.grantClearanceWithin(tx, { ...clearance, ...origin });
+    }
+  });
+}
+
 const roles = Object.keys(ladder).length;
 const lists: [path: string, filter: string, total: number][] = [
   ["/staff", "", 3],
@@ -158,6 +183,8 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/servers", "", 3],
   ["/servers", "status=partner", 2],
   ["/servers/{id}/agreements", "", 2],
+  ["/servers/{id}/incidents", "", 2],
+  ["/users/{discord_user_id}/clearances", "", 2],
   ["/users/{discord_user_id}/servers", "", 3],
   ["/users/{discord_user_id}/matches", "", 3],
   ["/users/{discord_user_id}/matches", "kind=server_blacklist", 2],
@@ -165,8 +192,12 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/users/{discord_user_id}/links", "status=all&confidence=probable", 2],
   ["/users/{discord_user_id}/timeline", "kind=blacklist", 2],
   ["/users/{discord_user_id}/timeline", "kind=blacklist,link", 4],
+  ["/workflows/{type}/{id}/comments", "", 2],
+  ["/workflows/{type}/{id}/history", "", 2],
+  ["/workflows/policies", "", workflowKinds.length],
   ["/workflows", "", 4],
   ["/workflows", "type=punishment", 2],
+  ["/workflows", "type=punishment,poach&sort=-priority", 3],
   ["/workflows", "type=punishment&sort=created_at", 2],
   ["/audit", "action=blacklist.create", 3],
   ["/audit", "action_prefix=blacklist.", 4],

@@ -6,7 +6,7 @@ import type { Answer, AskOptions } from "../support/world.ts";
 import type { Schema } from "./document.ts";
 import { document, documentedRoutes, filing, freshExample, freshId } from "./document.ts";
 import { createJudge } from "./judge.ts";
-import { authorize, shareWorld } from "./world.ts";
+import { authorize, shareWorld, until } from "./world.ts";
 
 const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
 const operations = documentedRoutes.map(({ method, path, operation }) => ({ name: `${method} ${path}`, operation }));
@@ -86,6 +86,16 @@ test("every route, asked as it should be and by all who should not, answers only
   const made = await world.post("/workflows/punishment", filing("punishment"), { actor: viewer });
   expect(made.status).toBe(403);
   const request = await world.post("/workflows/poach", filing("poach"), { actor: viewer });
+  // The requester of this one takes no messages, so that telling them fails.
+  const deaf = await world.staff("viewer");
+  world.sandbox.setDirectMessages(deaf, false);
+  const untold = await world.post("/workflows/poach", filing("poach"), { actor: deaf });
+  const refusal = { decision: "deny", reason: "There is not enough evidence." };
+  await world.post(`/workflows/poach/${untold.body.id}/decision`, refusal, { actor: owner });
+  const read = () => world.get(`/workflows/poach/${untold.body.id}`, { actor: owner });
+  await until(read, ({ body }) => body.data.effects[0]?.status === "failed", 10_000);
+  const [amended, said] = [await world.post("/workflows/poach", filing("poach"), { actor: viewer }), { body: "Looked at it." }];
+  const comment = await world.post(`/workflows/poach/${request.body.id}/comments`, said, { actor: owner });
   const grant = (key: string) => ({ overrides: [{ key, effect: "allow", reason: "on call tonight" }] });
   const hold = async (key: string): Promise<string> =>
     (await world.patch(`/permissions/users/${bystander.id}`, grant(key), { actor: other })).body.data.id;
@@ -146,14 +156,18 @@ test("every route, asked as it should be and by all who should not, answers only
     type: "poach",
     website_id: request.body.id,
     position: "0",
+    place: "1",
     link_id: linked.body.data.id,
     note_id: caseNote.body.data.id,
+    comment_id: comment.body.data.id,
     action_id: action.body.data.id,
     match_id: (await world.get(`/users/${viewer.id}/matches?kind=server_blacklist`, { actor: owner })).body.data[0].id,
   };
   const none = {
+    place: "99",
     link_id: "none",
     note_id: "none",
+    comment_id: "none",
     action_id: "none",
     match_id: "none",
     discord_user_id: "1",
@@ -185,7 +199,9 @@ test("every route, asked as it should be and by all who should not, answers only
     // Present staff are not redacted.
     const others: Record<string, Record<string, string>> = {
       redactUser: { discord_user_id: person.id },
+      amendWorkflow: { website_id: amended.body.id },
       deleteCaseLink: { link_id: caseLink.body.data.id },
+      retryWorkflowEffect: { website_id: untold.body.id },
     };
     const about = { ...real, ...others[route.operation.operationId] };
     for (const caller of callers) await ask(fill(route.path, about), caller);

@@ -8,6 +8,7 @@ export interface Operation {
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema; example?: unknown }> };
   responses: Record<string, { content?: Record<string, { schema: Schema; example?: unknown }> }>;
   "x-permission"?: string;
+  "x-own-matters"?: true;
 }
 
 export interface Document {

@@ -8,9 +8,11 @@ import { authorize, everyRow, shareWorld } from "./world.ts";
 
 const shared = shareWorld();
 let owner: User;
-const places: Record<string, string> = { key: "moderator", role_key: "moderator", type: "punishment" };
-const place = (path: string): string =>
-  path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => (path.startsWith("/workflows/drafts/") ? places["draft"] : places[name]) ?? "");
+const places: Record<string, string> = { place: "1", key: "moderator", role_key: "moderator", type: "punishment" };
+const place = (path: string): string => path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[placeOf(path, name)] ?? "");
+/** `id` stands for another thing in some places. */
+const placeOf = (path: string, name: string): string =>
+  path.startsWith("/workflows/drafts/") ? "draft" : path.startsWith("/workflows/{type}/{id}") && name === "id" ? "website_id" : name;
 
 /** Real records, so that a check that is missing would change them. */
 beforeAll(async () => {
@@ -30,6 +32,8 @@ beforeAll(async () => {
   const strikes = { kind: "strike", points: 3, reason: "Insulted three newcomers." };
   const action = await world.post(`/cases/${opened.body.data.id}/actions`, strikes, { actor: owner });
   const [draft] = (await world.get(`/workflows/drafts?subject=${person.id}`, { actor: owner })).body.data;
+  const comment = await world.post(`/workflows/punishment/${request.body.id}/comments`, { body: "Looked at it." }, { actor: owner });
+  places["comment_id"] = comment.body.data.id;
   Object.assign(places, { action_id: action.body.data.id, draft: draft.id });
   Object.assign(places, { link_id: linked.body.data.id, match_id: match.id, note_id: note.body.data.id });
   Object.assign(places, { discord_user_id: person.id, id: record.body.data.id, website_id: request.body.id });

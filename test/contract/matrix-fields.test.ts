@@ -60,7 +60,9 @@ function viewersOf(scene: Scene, rows: readonly PolicyFields[]): Viewer[] {
     people.flatMap((person) => {
       const caller: Caller = { key: { scopes, delegation: "trusted", isProved: false, refusal: null }, actor: person.actor };
       const isAbout = person.id !== null && person.id === scene.about;
-      const isIn = outcomeOf(route, permission, caller, isAbout) === "allowed" && (scene.isAsked?.(caller, person) ?? true);
+      // Where everybody is answered about their own, those who may read the rest are asked.
+      const isReader = !route.isPersonal || permission === null || holds(caller, permission);
+      const isIn = isReader && outcomeOf(route, permission, caller, isAbout) === "allowed" && (scene.isAsked?.(caller, person) ?? true);
       return isIn ? [{ caller, person, scopes, isAbout }] : [];
     }),
   );

@@ -58,6 +58,29 @@ const scenes: Record<string, () => Promise<Hidden>> = {
     ...(await confidentialRequest()),
     body: { kind: "text", note: "Seen on the second camera." },
   }),
+  "PATCH /workflows/{type}/{id}": async () => ({
+    ...(await confidentialRequest()),
+    body: { allegation: "Shared more than was first thought." },
+  }),
+  "GET /workflows/{type}/{id}/history": () => confidentialRequest(),
+  "GET /workflows/{type}/{id}/comments": () => confidentialRequest(),
+  "POST /workflows/{type}/{id}/comments": async () => ({ ...(await confidentialRequest()), body: { body: "Between us." } }),
+  "PATCH /workflows/{type}/{id}/comments/{comment_id}": async () => {
+    const scene = await confidentialRequest();
+    const made = await shared.world.post(
+      `/workflows/investigation/${scene.ids[0]?.real ?? ""}/comments`,
+      { body: "Between us." },
+      scene.witness,
+    );
+    return { ...scene, body: { body: "Between the two of us." }, rest: { comment_id: made.body.data.id } };
+  },
+  "POST /workflows/{type}/{website_id}/effects/{place}/retry": async () => {
+    const scene = await confidentialRequest();
+    const path = `/workflows/investigation/${scene.ids[0]?.real ?? ""}/decision`;
+    const approved = await shared.world.post(path, { decision: "approve" }, { actor: await shared.world.staff("owner") });
+    expect(approved.status, JSON.stringify(approved.body)).toBe(200);
+    return { ...scene, rest: { place: "1" } };
+  },
   "GET /workflows/drafts/{id}": () => suggestedByCase(),
   "DELETE /workflows/drafts/{id}": async () => ({ ...(await suggestedByCase()), body: { reason: "Talked about it." } }),
   "POST /workflows/drafts/{id}/file": async () => ({ ...(await suggestedByCase()), body: {} }),
@@ -90,7 +113,7 @@ async function confidentialRequest(): Promise<Hidden> {
     witness: { actor: requester },
     ids: [
       { real: body.id, missing: withOtherEnd(body.id) },
-      { real: body.reference, missing: withOtherEnd(body.reference) },
+      { real: body.reference, missing: body.reference.replace("REQ-0", "REQ-9") },
     ],
   };
 }

@@ -38,6 +38,8 @@ interface Ground {
   helper: string;
   suspended: string;
   recruitment: string;
+  /** An application whose interview was amended. */
+  amended: string;
   listing: string;
   confirmation: string;
   /** Another account of the rogue, listed. */
@@ -54,7 +56,7 @@ export async function createGround(world: World, people: readonly Person[]): Pro
   await authorize(world, rogue, { by: moderator });
 
   const common = { reason: "Three raids this month.", ticketNo: 7 };
-  const application = { user_id: idOf("member"), position: "moderator", interview: { score: 80, notes: "calm" }, ...common };
+  const application = { user_id: world.member("recruit").id, position: "moderator", interview: { score: 80, notes: "calm" }, ...common };
   const server = { server_id: quarry.id, server_name: "Quarry", category: "raiding", severity: "high", member_policy: "flag", ...common };
   const file = async (kind: string, body: object, deciders: readonly User[]): Promise<string> => {
     const { reference } = (await accept(world.post(`/workflows/${kind}`, body, { actor: moderator }))).body;
@@ -62,6 +64,15 @@ export async function createGround(world: World, people: readonly Person[]): Pro
     return reference;
   };
   const recruitment = await file("recruitment", application, [owner]);
+  const amended = await file("recruitment", { ...application, user_id: freshId() }, []);
+  const change = { payload: { interview: { score: 90, notes: "very calm" } }, reason_internal: "For the deciders." };
+  await accept(world.patch(`/workflows/recruitment/${amended}`, change, { actor: owner }));
+  const reversal = { decision: "reverse", reason: "It was the wrong person.", reason_internal: "For the deciders." };
+  await accept(world.post(`/workflows/recruitment/${recruitment}/decision`, reversal, { actor: admin }));
+  for (const decision of ["escalate", "hold"])
+    await accept(
+      world.post(`/workflows/recruitment/${amended}/decision`, { decision, reason: "It needs another look." }, { actor: owner }),
+    );
   const listing = await file("blacklist-server", server, [admin, owner]);
 
   const harbour = freshId();
@@ -82,7 +93,7 @@ export async function createGround(world: World, people: readonly Person[]): Pro
   await accept(world.patch(`/permissions/users/${helper}`, { overrides: [entry] }, { actor: owner }));
   const grave = { key: "staff.suspend", effect: "allow", reason: "Covers for a colleague." };
   const held = await accept(world.patch(`/permissions/users/${helper}`, { overrides: [grave] }, { actor: admin }));
-  return { owner, quarry: quarry.id, rogue, helper, suspended, recruitment, listing, confirmation: held.body.data.id, alias };
+  return { owner, quarry: quarry.id, rogue, helper, suspended, recruitment, amended, listing, confirmation: held.body.data.id, alias };
 }
 
 const word = { decision: "approve", reason: "Clear enough.", reason_internal: "For the deciders." };
@@ -91,7 +102,7 @@ const first = (body: Body): Body => body.data[0];
 
 /** Every resource with fields that are not for all of its readers. */
 export function scenesOf(ground: Ground): Scene[] {
-  const { owner, quarry, rogue, helper, suspended, recruitment, listing, confirmation, alias } = ground;
+  const { owner, quarry, rogue, helper, suspended, recruitment, amended, listing, confirmation, alias } = ground;
   const read = (resource: string, route: string, path: string, pick = data): Scene => {
     return { resource, route: `GET ${route}`, ask: (world, caller) => world.get(path, caller), pick };
   };
@@ -132,8 +143,13 @@ export function scenesOf(ground: Ground): Scene[] {
       body.data.find(({ server }: Body) => server.id === quarry),
     ),
     { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/recruitment/${recruitment}`), type: "recruitment" },
+    { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/recruitment/${amended}`), type: "recruitment" },
     { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/blacklist-server/${listing}`), type: "blacklist-server" },
     { ...read("Workflow", "/workflows", "/workflows?type=blacklist-server", first), type: "blacklist-server" },
+    {
+      ...read("WorkflowStep", "/workflows/{type}/{id}/history", `/workflows/recruitment/${amended}/history`, (body) => body.data[1]),
+      type: "recruitment",
+    },
     {
       resource: "WorkflowCreated",
       route: "POST /workflows/investigation",

@@ -8,7 +8,9 @@ interface GuardedOperation extends Operation {
   summary: string;
   security?: object[];
   "x-also-permission"?: string;
+  "x-or-permission"?: string[];
   "x-own-data-of"?: string;
+  "x-own-matters"?: true;
 }
 
 const shared = shareWorld();
@@ -20,12 +22,25 @@ test("the page of the policy names exactly the routes there are, with what they 
     const {
       "x-permission": permission = null,
       "x-also-permission": also = null,
+      "x-or-permission": either = [],
       "x-own-data-of": own = null,
+      "x-own-matters": isPersonal = false,
       security,
       summary,
     } = operation;
     const readsKey = security?.length !== 0;
-    return { method: route.method, path: route.path, permission, also, readsKey, own, needsActor: needsActor(route), summary };
+    return {
+      method: route.method,
+      path: route.path,
+      permission,
+      also,
+      either,
+      isPersonal,
+      readsKey,
+      own,
+      needsActor: needsActor(route),
+      summary,
+    };
   });
   const byRoute = (a: { method: string; path: string }, b: { method: string; path: string }): number =>
     `${a.path} ${a.method}` < `${b.path} ${b.method}` ? -1 : 1;

@@ -8,6 +8,10 @@ export interface PolicyRoute {
   permission: string | null;
   /** A second permission that is needed besides. */
   also: string | null;
+  /** Further permissions of which one does as well, for somebody who is named. */
+  either: readonly string[];
+  /** Whether everybody named passes: the verb finds out whether it is their own matter. */
+  isPersonal: boolean;
   /** Whether a public route looks at a key that is sent. */
   readsKey: boolean;
   /** The parameter of the person whose own data it is. */
@@ -54,7 +58,9 @@ export const policyRoutes: readonly PolicyRoute[] = tableUnder("Routes").map(
       method,
       path,
       permission: codesIn(permission)[0] ?? null,
-      also: codesIn(permission)[1] ?? null,
+      also: codesIn(permission.split(" or ")[0])[1] ?? null,
+      either: codesIn(permission.split(" or ")[1]),
+      isPersonal: own === "matters",
       readsKey: !permission.startsWith("public") || permission.endsWith("key optional"),
       own: codesIn(own)[0] ?? null,
       needsActor: actor !== none,
@@ -119,12 +125,23 @@ function outcomeFor(route: PolicyRoute, permission: string | null, { key, actor 
   if (actor !== null && key.delegation === "none") return denied("delegation", "key");
   if (actor !== null && key.delegation === "signed" && !key.isProved) return "401 assertion_invalid";
   if (permission === null) return "allowed";
-  if (!isInScopes(key.scopes, permission)) return denied(permission, "key");
+  const asked = [permission, ...(actor === null ? [] : otherPermissions(route, permission))];
+  const inKey = asked.filter((one) => isInScopes(key.scopes, one));
+  if (inKey.length === 0) return denied(permission, "key");
   const speaksForItself = !route.alwaysActor && key.scopes.includes("system.act");
   if (actor === null) return route.needsActor && !speaksForItself ? "403 acting_user_required" : "allowed";
   if (isOwn && route.own !== null) return "allowed";
+  if (route.isPersonal) return "allowed";
+  if (!inKey.includes(permission) && !inKey.some((one) => isHeldBy(actor, one))) return denied(permission, "key");
   if (!actor.isStaff) return "403 acting_user_not_staff";
-  return isHeldBy(actor, permission) ? "allowed" : denied(permission, "acting_user");
+  return inKey.some((one) => isHeldBy(actor, one)) ? "allowed" : denied(permission, "acting_user");
+}
+
+/** The permissions that do as well as the first, with the value of the path filled in. */
+function otherPermissions({ permission: template, either }: PolicyRoute, permission: string): string[] {
+  const [before = "", after] = (template ?? "").split("{type}");
+  const type = after === undefined ? "poach" : permission.slice(before.length, permission.length - after.length);
+  return either.map((one) => one.replace("{type}", type));
 }
 
 /** The permissions a route may ask for, each with the values of the path that make it so. */

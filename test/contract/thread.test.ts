@@ -154,7 +154,9 @@ describe("slash commands and REST", () => {
     expect(data).toMatchObject({ status: "approved", decision: { by: second.id } });
     expect(data.approvals.votes.map((vote: any) => vote.actor.id ?? vote.actor).toSorted()).toEqual([first.id, second.id].toSorted());
     const entries = (await world.get(`/audit?target=${reference}`)).body.data;
-    expect(entries.map((entry: any) => [entry.action, entry.via])).toEqual([
+    // What is left for the bot is done in its own time.
+    const told = entries.filter(({ action }: any) => action !== "workflow.effect");
+    expect(told.map((entry: any) => [entry.action, entry.via])).toEqual([
       ["workflow.approve", "rest"],
       ["workflow.vote", "slash"],
       ["workflow.create", "rest"],

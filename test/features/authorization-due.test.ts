@@ -26,7 +26,6 @@ async function request(world: World, about: User, status: string): Promise<void>
         evidence: [],
         related: [],
         approvalsRequired: 1,
-        effects: [],
         links: [],
         createdAt: now,
         updatedAt: now,

@@ -159,7 +159,7 @@ test("lists answer however many confidential records there are", async () => {
   const { world } = shared;
   const [userId, many] = [freshId(), 1100];
   const texts = { title: "A secret", priority: "normal", status: "open" };
-  const json = { payload: {}, extra: {}, evidence: [], related: [], effects: [], links: [] };
+  const json = { payload: {}, extra: {}, evidence: [], related: [], links: [] };
   await world.app.database.write(systemCall("job", uuid7()), async ({ db, now }) => {
     const times = { createdAt: now, updatedAt: now };
     for (let from = 0; from < many; from += 50) {

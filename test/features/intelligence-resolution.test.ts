@@ -276,7 +276,6 @@ async function decide(world: World, person: User, status: string, at: Date): Pro
         evidence: [],
         related: [],
         approvalsRequired: 1,
-        effects: [],
         links: {},
         createdAt: at,
         updatedAt: at,

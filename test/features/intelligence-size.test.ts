@@ -123,7 +123,7 @@ describe.skipIf(inject("dialect") === "postgres")("on SQLite, which keeps no cou
       summary: "",
       requestedVia: "rest",
     };
-    const json = { payload: {}, extra: {}, evidence: [], related: [], effects: [], links: [] };
+    const json = { payload: {}, extra: {}, evidence: [], related: [], links: [] };
     const at = new Date("2025-01-01T00:00:00.000Z");
     const times = { decidedAt: at, createdAt: at, updatedAt: at };
     await client.workflowRequest.create({ data: { ...given, ...json, ...times, reference: "REC-REQ-000001", approvalsRequired: 1 } });

@@ -428,7 +428,7 @@ describe("whoever is partial with one account is partial with all of them", () =
     expect(await votes()).toBe(0);
     const view = (actor: User) => world.get(`/workflows/punishment/${reference}`, { actor });
     expect((await view(linked)).body.data.allowed_actions).toEqual([]);
-    expect((await view(other)).body.data.allowed_actions).toEqual(["approve", "deny"]);
+    expect((await view(other)).body.data.allowed_actions).toEqual(expect.arrayContaining(["approve", "deny"]));
     expect(await world.slash(other, "review approve", { reference })).toContain("is approved");
   });
 
@@ -479,7 +479,12 @@ test("an approved request links every two of its accounts, strengthens the links
   expect((await decide(senior)).body).toMatchObject({ final: false, effects: [] });
   expect(await shared.world.app.database.read.accountLink.count({ where: { OR: [{ userA: c }, { userB: c }] } })).toBe(0);
   const { effects } = (await decide(other)).body;
-  expect(effects.map(({ key }: { key: string }) => key)).toEqual(["account_link.merge", "account_link.create", "account_link.create"]);
+  expect(effects.map(({ key }: { key: string }) => key)).toEqual([
+    "account_link.merge",
+    "account_link.create",
+    "account_link.create",
+    "notice.requester",
+  ]);
   const links = (await world.get(`/users/${a}/links`, { actor: senior })).body.data;
   expect(links).toHaveLength(2);
   for (const link of links) expect(link).toMatchObject({ confidence: "confirmed", propagates: true, origin_reference: reference });

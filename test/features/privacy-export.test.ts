@@ -153,6 +153,40 @@ describe("the export of a person", () => {
     await write(world, (tx) => tx.db.evidenceItem.deleteMany({ where: { sha256: "0" } }));
   });
 
+  test("holds the place on the roster, the callsigns and what they wrote about a request, and not what staff wrote", async () => {
+    const { world } = shared;
+    const { person, filed, admin } = scene();
+    const at = new Date();
+    const { id: requestId } = await world.app.database.read.workflowRequest.findUniqueOrThrow({ where: { reference: filed } });
+    await write(world, async ({ db }) => {
+      const entry = { userId: person.id, status: "suspended", staffRole: "moderator", joinedAt: at, createdAt: at, updatedAt: at };
+      const { id: entryId } = await db.rosterEntry.create({ data: entry });
+      const told = { before: {}, after: {}, actorId: admin.id, reason: "left-out", effectiveAt: at, recordedAt: at };
+      await db.rosterEvent.create({ data: { entryId, userId: person.id, event: "suspended", ...told } });
+      const slot = { pool: "main", number: 7, callsign: "M-007", state: "assigned", since: at, createdAt: at };
+      await db.callsignSlot.create({ data: { ...slot, userId: person.id } });
+      const comment = { requestId, createdAt: at };
+      await db.workflowComment.createMany({
+        data: [
+          { ...comment, authorId: person.id, visibility: "requester", body: "I was not there." },
+          { ...comment, authorId: person.id, visibility: "internal", body: "left-out" },
+          { ...comment, authorId: admin.id, visibility: "requester", body: "left-out" },
+        ],
+      });
+    });
+    const { body } = await exportOf(person.id, person.id);
+    expect(body.data.staff.roster).toMatchObject({ status: "suspended", staff_role: "moderator", history: [{ event: "suspended" }] });
+    expect(body.data.staff.callsigns).toMatchObject([{ callsign: "M-007", state: "assigned" }]);
+    const request = body.data.requests.entries.find(({ reference }: any) => reference === filed);
+    expect(request.comments.map((one: any) => one.body)).toEqual(["I was not there."]);
+    expect(["left-out", admin.id].filter((one) => JSON.stringify(body).includes(one))).toEqual([]);
+    await write(world, async ({ db }) => {
+      await db.rosterEntry.deleteMany({});
+      await db.callsignSlot.deleteMany({});
+      await db.workflowComment.deleteMany({ where: { requestId } });
+    });
+  });
+
   test("of somebody nothing is stored of is empty, and no error", async () => {
     const stranger = shared.world.member("stranger");
     const { status, body } = await exportOf(stranger.id, stranger.id);

@@ -123,7 +123,6 @@ async function plantRows(
       evidence: [],
       related: [],
       approvalsRequired: 1,
-      effects: [],
       links: [],
       createdAt: now,
       updatedAt: now,

@@ -72,7 +72,7 @@ async function write(happenings: readonly Happening[]): Promise<void> {
           summary: "",
           requestedVia: "rest",
         };
-        const lists = { payload: {}, extra: {}, evidence: [], related: [], effects: [], links: [], approvalsRequired: 1 };
+        const lists = { payload: {}, extra: {}, evidence: [], related: [], links: [], approvalsRequired: 1 };
         const times = { createdAt: begun, updatedAt: begun, decidedAt: ended };
         const subjects = { create: [{ kind: "user", subjectId: subject }] };
         await db.workflowRequest.create({ data: { ...words, ...lists, ...times, reference: `PUN-${serial}`, subjects } });

@@ -1,35 +1,30 @@
-import { createLinkRecords } from "../../src/features/links/links.records.ts";
-import { createWithin } from "../../src/features/links/links.within.ts";
-import type { Standing } from "../../src/features/permissions/standing.ts";
-import { createJournals, createNeighbours } from "../support/rooms.ts";
 import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { createGuildState } from "../../src/discord/create-guild-state.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { auditRoutes } from "../../src/features/audit/audit.routes.ts";
-import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import { createGrantsService } from "../../src/features/authorization/grants.service.ts";
 import { blacklistRoutes } from "../../src/features/blacklist/blacklist.routes.ts";
-import { createBlacklistService } from "../../src/features/blacklist/blacklist.service.ts";
 import { callsignsRoutes } from "../../src/features/callsigns/callsigns.routes.ts";
-import { createIntelligence } from "../../src/features/intelligence/intelligence.service.ts";
+import { casesRoutes } from "../../src/features/cases/cases.routes.ts";
 import type { Level } from "../../src/features/permissions/catalog.ts";
 import { catalog, knownPermissions, levelOrder } from "../../src/features/permissions/catalog.ts";
 import { createScopes } from "../../src/features/permissions/scopes.ts";
 import { rosterRoutes } from "../../src/features/roster/roster.routes.ts";
+import { amendRoutes } from "../../src/features/workflows/amend.routes.ts";
+import { bulkRoutes } from "../../src/features/workflows/bulk.routes.ts";
+import { commentsRoutes } from "../../src/features/workflows/comments.routes.ts";
+import { historyRoutes } from "../../src/features/workflows/history.routes.ts";
 import { workflowsRoutes } from "../../src/features/workflows/workflows.routes.ts";
-import { createWorkflowsService } from "../../src/features/workflows/workflows.service.ts";
 import type { Authenticate } from "../../src/http/caller.ts";
 import { createHttpApp } from "../../src/http/app.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createCursors } from "../../src/kernel/page.ts";
-import { createKeyring } from "../../src/kernel/secrets.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
-import type { Clock } from "../../src/kernel/clock.ts";
-import { openDatabase } from "../../src/database/database.ts";
-import type { TestDatabase } from "../support/database.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { openServices } from "../../src/services.ts";
+import { createEmptyCopy } from "../support/database.ts";
 
 export interface Answer {
   status: number;
@@ -55,76 +50,42 @@ export function freshId(): string {
 }
 
 export interface GroundOptions {
-  filing?: { perHour: number; openPerSubject: number };
   referencePrefix?: string;
   /** The database of another ground, as a second instance of the service has it. */
   url?: string;
 }
 
-async function openShared(url: string, clock: Clock): Promise<TestDatabase> {
-  const database = await openDatabase({ url, clock, synchronous: "normal" });
-  return { url, database, drop: () => database.close() };
-}
-
 export type Ground = Awaited<ReturnType<typeof createGround>>;
 
-/** The rooms of records and requests on a fresh database behind their real doors; only who somebody is comes from the test. */
-export async function createGround({ url: shared, ...options }: GroundOptions = {}) {
+/** Every service on a fresh database, behind the real doors of records and requests; only who somebody is comes from the test. */
+export async function createGround({ url: shared, referencePrefix }: GroundOptions = {}) {
   const time = { offset: 0 };
   const clock = { now: () => new Date(Date.now() + time.offset) };
-  const { url, database, drop } = shared === undefined ? await createTestDatabase({ clock }) : await openShared(shared, clock);
+  const copy = shared === undefined ? await createEmptyCopy() : { url: shared, remove: () => Promise.resolve() };
+  const folder = await mkdtemp(join(tmpdir(), "provost-ground-"));
   const logger = pino({ level: "silent" });
+  const reading = readConfig({
+    DISCORD_TOKEN: `${Buffer.from("80351110224678912").toString("base64url")}.nobody.${"connects".repeat(5)}`,
+    DISCORD_CLIENT_ID: "80351110224678912",
+    DISCORD_CLIENT_SECRET: "nobody-signs-in",
+    DATABASE_URL: copy.url,
+    DATA_DIR: folder,
+    LOG_LEVEL: "silent",
+    SQLITE_SYNCHRONOUS: "normal",
+    SECRET_KEY: randomBytes(32).toString("base64"),
+    ENCRYPTION_KEYS: `test:${randomBytes(32).toString("base64")}`,
+    ...(referencePrefix !== undefined && { REFERENCE_PREFIX: referencePrefix }),
+  });
+  if (!reading.ok) throw new Error(reading.lines.join("\n"));
+  const services = await openServices({ ...reading, logger, clock });
+  const { database, audit, blacklist, cases, workflows } = services;
   const people = new Map<string, Actor>();
-  const standing = { of: (userId: string) => people.get(userId) ?? stranger(userId), noteRecord: () => undefined };
-  const cursors = createCursors(randomBytes(32));
-  const guildState = createGuildState({ database, logger, guildIds: [] });
-  const serversKey = randomBytes(32);
-  const keyring = createKeyring(new Map([["test", randomBytes(32)]]));
-  const audit = createAuditService({ database, cursors });
-  const grants = createGrantsService({ read: database.read, clock });
-  const neighbours = createNeighbours({ database, clock, serversKey });
-  const { matches } = createIntelligence({
-    ...neighbours,
-    database,
-    audit,
-    standing: { of: (userId) => standing.of(userId) as unknown as Standing },
-    guildState,
-    grants,
-    keyring,
-    cursors,
-    clock,
-    isStaff: (id) => standing.of(id).isStaff,
-  });
-  const { confirmations } = createJournals({ database, audit, standing: { ...standing, actorOf: standing.of } as never, cursors, clock });
-  const blacklist = createBlacklistService({
-    ...neighbours,
-    database,
-    audit,
-    confirmations,
-    matches,
-    standing,
-    cursors,
-    clock,
-    serversKey,
-  });
-  const workflows = createWorkflowsService({
-    database,
-    audit,
-    blacklist,
-    agreements: { createAgreementWithin: () => Promise.resolve(null) },
-    links: createWithin(createLinkRecords({ ...neighbours, audit, matches })),
-    guildState,
-    standing,
-    reach: neighbours.reach,
-    matches,
-    cursors,
-    clock,
-    ...options,
-  });
+  const of = (userId: string): Actor => people.get(userId) ?? stranger(userId);
+  Object.assign(services.standing, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)) });
 
   const callOf = (asking: Asking): Call => ({
     client: { id: "client", name: "client", allows: createScopes((asking.scopes ?? "*").split(",")) },
-    actor: asking.actor === undefined ? null : standing.of(asking.actor),
+    actor: asking.actor === undefined ? null : of(asking.actor),
     via: "rest",
     requestId: uuid7(),
     idempotency: null,
@@ -136,7 +97,18 @@ export async function createGround({ url: shared, ...options }: GroundOptions = 
   });
   const plenty = { count: 1_000_000, seconds: 1 };
   const app = createHttpApp({
-    routes: [...auditRoutes(audit), ...blacklistRoutes(blacklist), ...workflowsRoutes(workflows), ...callsignsRoutes(), ...rosterRoutes()],
+    routes: [
+      ...auditRoutes(audit),
+      ...blacklistRoutes(blacklist),
+      ...casesRoutes(cases),
+      ...workflowsRoutes(workflows),
+      ...amendRoutes(workflows),
+      ...commentsRoutes(workflows),
+      ...historyRoutes(workflows),
+      ...bulkRoutes(workflows),
+      ...callsignsRoutes(),
+      ...rosterRoutes(),
+    ],
     pages: [],
     authenticate,
     limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty },
@@ -153,7 +125,9 @@ export async function createGround({ url: shared, ...options }: GroundOptions = 
   const server = await app.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(async () => {
     await server.close();
-    await drop();
+    await services.close();
+    await copy.remove();
+    await rm(folder, { recursive: true, force: true });
   });
 
   async function request(method: string, path: string, body: unknown, asking: Asking = {}): Promise<Answer> {
@@ -172,7 +146,8 @@ export async function createGround({ url: shared, ...options }: GroundOptions = 
   }
 
   return {
-    url,
+    url: copy.url,
+    services,
     database,
     audit,
     blacklist,
@@ -181,8 +156,8 @@ export async function createGround({ url: shared, ...options }: GroundOptions = 
     callOf,
     /** Let time pass. */
     pass: (seconds: number) => void (time.offset += seconds * 1000),
-    staff(level: Level): string {
-      const id = freshId();
+    /** @param id of somebody another instance knows already */
+    staff(level: Level, id = freshId()): string {
       people.set(id, person(id, level));
       return id;
     },
@@ -193,7 +168,10 @@ export async function createGround({ url: shared, ...options }: GroundOptions = 
   };
 }
 
-function person(id: string, level: Level): Actor {
+/** What the service knows of people besides: that they are in no server here. */
+const nowhere = { held: [], members: [], status: null, overrides: [] };
+
+function person(id: string, level: Level): Actor & typeof nowhere {
   const held = new Set(
     catalog.filter((entry) => entry.default_level !== "none" && levelOrder[entry.default_level] <= levelOrder[level]).map(({ key }) => key),
   );
@@ -205,6 +183,7 @@ function person(id: string, level: Level): Actor {
     isStale: () => false,
     decide: (permission) => ({ allowed: held.has(permission), reasons: [] }),
     heldUntil: (permission) => (held.has(permission) ? null : undefined),
+    ...nowhere,
   };
 }
 

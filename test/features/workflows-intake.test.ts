@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ZodError } from "zod";
+import { actions } from "../../src/features/workflows/transition.table.ts";
 import { understandDecision } from "../../src/features/workflows/workflows.decision.ts";
 import { understand } from "../../src/features/workflows/workflows.intake.ts";
 import { kinds } from "../../src/features/workflows/workflows.kinds.ts";
@@ -80,7 +81,7 @@ test.each([
   [{ user_id: user, ...rest, evidence: [{ kind: "link", url: "javascript:alert(1)" }] }, ["/evidence/0/url"]],
   [{ userId: user, ...rest, evidence: [{ recordRef: 5 }] }, ["/evidence/0/recordRef"]],
   [{ user_id: user, ...rest, scope: "servers" }, ["/server_ids"]],
-  [{ userId: user, ...rest, recommendedAction: "explode", onDuplicate: "join" }, ["/onDuplicate", "/recommendedAction"]],
+  [{ userId: user, ...rest, recommendedAction: "explode", onDuplicate: "maybe" }, ["/onDuplicate", "/recommendedAction"]],
   [{ payload: "text", user_id: user, ...rest }, ["/payload"]],
   ["text", ["/"]],
 ])("%j is refused at %j", (body, pointers) => {
@@ -126,38 +127,122 @@ test("no body makes the intake fail in any other way than by naming fields", () 
 });
 
 test.each(["decision", "action", "outcome", "status"])("the decision may be called %s", (name) => {
-  expect(understandDecision({ [name]: "approve" }).action).toBe("approve");
+  expect(understandDecision(kinds.punishment, { [name]: "approve" }).action).toBe("approve");
 });
 
-test.each(["approve", "approved", "accept", "accepted", "yes", "YES"])("%s approves", (word) => {
-  expect(understandDecision({ decision: word })).toEqual({
-    action: "approve",
-    reasonPublic: null,
-    reasonInternal: null,
-    revision: undefined,
-  });
+const understood = (body: object, kind: (typeof workflowKinds)[number] = "punishment") => understandDecision(kinds[kind], body);
+const longReason = "There is not enough evidence for it.";
+/** The least an action needs besides its name. */
+const rests: Readonly<Record<string, object>> = {
+  deny: { reason: longReason },
+  reverse: { reason: longReason },
+  request_info: { questions: ["When was it?"] },
+  provide_info: { answer: "On Tuesday." },
+  amend: { payload: { reason: longReason } },
+  assign: { assignee: user },
+  void: { reason: "Filed twice." },
+  ...Object.fromEntries(["escalate", "deescalate", "hold", "release", "object", "reopen"].map((action) => [action, { reason: "Why." }])),
+};
+
+test.each([
+  ["approve", ["approve", "approved", "accept", "accepted", "yes", "YES", " yes "]],
+  ["deny", ["deny", "denied", "reject", "rejected", "decline", "no"]],
+  ["request_info", ["request_info", "requestInfo", "info", "more_info", "needs-info", "needs_info"]],
+  ["reverse", ["reverse", "revoke", "overturn", "rescind"]],
+])("%s has other words: %j", (action, words) => {
+  for (const word of words) expect(understood({ decision: word, ...rests[action] }), word).toMatchObject({ action, ruling: undefined });
 });
 
-test.each(["deny", "denied", "reject", "rejected", "decline", "no"])("%s denies", (word) => {
-  expect(understandDecision({ decision: word, reasonPublic: "Not enough evidence." })).toMatchObject({
-    action: "deny",
-    reasonPublic: "Not enough evidence.",
-  });
+test.each([
+  ["uphold", "deny", undefined],
+  ["upheld", "deny", undefined],
+  ["overturn", "approve", "overturn"],
+  ["reduce", "approve", "reduce"],
+  ["remit", "approve", "remit"],
+])("of an appeal, %s means %s", (word, action, ruling) => {
+  expect(
+    understood(
+      {
+        outcome: word,
+        reason: longReason,
+        ...(word === "reduce" && { new_duration: "7d" }),
+        ...(word === "remit" && { instructions: longReason }),
+      },
+      "appeal",
+    ),
+  ).toMatchObject({ action, ruling });
+});
+
+test.each(["uphold", "reduce", "remit"])("of anything else, %s is no decision", (word) => {
+  expect(pointersOf(() => understood({ decision: word, reason: longReason }))).toEqual(["/decision"]);
+});
+
+test.each(actions)("%s is understood with the least it needs, and refused by name without it", (action) => {
+  expect(understood({ decision: action, ...rests[action] })).toMatchObject({ action, reasonInternal: null, revision: undefined });
+  const [needed] = Object.keys(rests[action] ?? {});
+  expect(pointersOf(() => understood({ decision: action }))).toEqual(needed === undefined ? [] : [`/${needed}`]);
 });
 
 test.each([
   [{}, ["/decision"]],
-  [{ decision: "deny" }, ["/reason"]],
   [{ decision: "deny", reasonPublic: "short" }, ["/reasonPublic"]],
+  [{ decision: "deny", reason_internal: longReason }, ["/reason"]],
+  [{ decision: "deny", reason: "x".repeat(1001) }, ["/reason"]],
+  [{ decision: "reverse", reason: "too short" }, ["/reason"]],
+  [{ decision: "object" }, ["/reason"]],
   [{ decision: "maybe" }, ["/decision"]],
-  [{ action: "escalate" }, ["/action"]],
-  [{ decision: "yes", status: "denied", reason: "Not enough evidence." }, ["/status"]],
+  [{ decision: "expire" }, ["/decision"]],
+  [{ action: "escalate" }, ["/reason"]],
+  [{ decision: "yes", status: "denied", reason: longReason }, ["/status"]],
   [{ decision: "yes", foo: 1 }, ["/"]],
-  [{ decision: "no", reason: "Not enough evidence.", reason_public: "Something different." }, ["/reason_public"]],
+  [{ decision: "no", reason: longReason, reason_public: "Something different." }, ["/reason_public"]],
+  [{ decision: "yes", reasonPublic: longReason, reason_public: longReason }, ["/reasonPublic"]],
+  [{ decision: "request_info", questions: [] }, ["/questions"]],
+  [{ decision: "info", questions: Array.from({ length: 6 }, () => "Why was it?") }, ["/questions"]],
+  [{ decision: "void" }, ["/reason"]],
+  [{ decision: "yes", revision: 0 }, ["/revision"]],
+  [{ decision: "yes", effects: { "notice.subject": "no" } }, ["/effects/notice.subject"]],
+  [{ decision: "assign", assignee: "bob" }, ["/assignee"]],
 ])("the decision %j is refused at %j", (body, pointers) => {
-  expect(pointersOf(() => understandDecision(body))).toEqual(pointers);
+  expect(pointersOf(() => understood(body))).toEqual(pointers);
+});
+
+/** Fields that belong to some actions only, with a value that fits. */
+const owned: Readonly<Record<string, { value: unknown; of: readonly string[] }>> = {
+  questions: { value: ["When was it?"], of: ["request_info"] },
+  answer: { value: "On Tuesday.", of: ["provide_info"] },
+  evidence: { value: [{ kind: "link", url: "https://example.org/a" }], of: ["provide_info"] },
+  payload: { value: { reason: longReason }, of: ["amend"] },
+  assignee: { value: user, of: ["assign"] },
+  steal: { value: true, of: ["claim", "assign"] },
+  duplicate_of: { value: "PUN-REQ-000001", of: ["void"] },
+  duration: { value: "7d", of: ["approve"] },
+  effects: { value: { "notice.subject": false }, of: ["approve"] },
+  override: { value: true, of: ["approve", "deny", "reverse"] },
+};
+
+test.each(Object.entries(owned))("%s is refused by name with an action it does not belong to", (field, { value, of }) => {
+  for (const action of actions) {
+    const body = { decision: action, ...rests[action], ...(field === "override" && { reason: longReason }), [field]: value };
+    expect(
+      pointersOf(() => understood(body)),
+      action,
+    ).toEqual(of.includes(action) ? [] : [`/${field}`]);
+  }
+});
+
+test.each(["approve", "deny", "reverse"])("to %s alone needs a public reason of 20 characters", (action) => {
+  const alone = (rest: object) => pointersOf(() => understood({ decision: action, override: true, ...rest }));
+  expect(alone({ reason: "x".repeat(19) })).toEqual(["/reason"]);
+  expect(alone({ reason: "x".repeat(20) })).toEqual([]);
+  expect(alone({ reason_internal: "x".repeat(40) })).toEqual(["/reason"]);
+  expect(alone({ reason_public: "   short   padded    " })).toEqual(["/reason_public"]);
+});
+
+test("a duplicate needs no reason to be void", () => {
+  expect(understood({ decision: "void", duplicateOf: "PUN-REQ-000001" })).toMatchObject({ action: "void", reasonPublic: null });
 });
 
 test("words that mean the same may stand beside each other", () => {
-  expect(understandDecision({ decision: "approve", status: "approved" }).action).toBe("approve");
+  expect(understood({ decision: "approve", status: "approved" }).action).toBe("approve");
 });

@@ -82,3 +82,21 @@ test("a sandbox stops while clients are connected and calls hang", async () => {
   await sandbox.stop();
   await failed;
 });
+
+test("an answer is lost after the call had its effect, and a page stands where an answer should", async () => {
+  const { sandbox, guild } = await start();
+  const ann = sandbox.createUser("ann");
+  guild.addMember(ann);
+  const path = `/guilds/${guild.id}/bans/${ann.id}`;
+  sandbox.faults.rest({ route: "PUT /guilds/:id/bans/:user", status: 502, late: true });
+  expect((await callApi(sandbox, "PUT", path, {})).status).toBe(502);
+  expect(guild.bans()).toHaveLength(1);
+  expect(sandbox.exchanges.at(-1)).toMatchObject({ status: 502, requestBody: {} });
+  sandbox.faults.rest({ route: "GET /guilds/:id", status: 403, html: "<h1>no</h1>" });
+  const response = await fetch(`${sandbox.apiBase}/v10/guilds/${guild.id}`);
+  expect([response.status, response.headers.get("Content-Type"), await response.text()]).toEqual([
+    403,
+    "text/html; charset=UTF-8",
+    "<h1>no</h1>",
+  ]);
+});

@@ -219,3 +219,47 @@ test("messages keep Discord's limits", async () => {
   expect(await post({ content: "x", components: [{ type: 1, components: [button, button] }] })).toMatchObject({ status: 400 });
   expect(guild.messages()).toEqual([]);
 });
+
+test("a nonce that is enforced makes one message of two for minutes, in one channel", async () => {
+  const time = { now: Date.now() };
+  const sandbox = await startSandbox({ now: () => time.now });
+  const guild = sandbox.createGuild({ name: "Harbour" });
+  const [log, other] = [guild.createChannel("log"), guild.createChannel("other")];
+  const post = async (channel: { id: string }, nonce: string, isEnforced = true): Promise<string> => {
+    const body = { content: "x", nonce, enforce_nonce: isEnforced };
+    return ((await callApi(sandbox, "POST", `/channels/${channel.id}/messages`, body)).body as { id: string }).id;
+  };
+  const first = await post(log, "a");
+  expect(await post(log, "a")).toBe(first);
+  const rest = [await post(log, "b"), await post(other, "a"), await post(log, "a", false)];
+  time.now += 600_000;
+  rest.push(await post(log, "a"));
+  expect(new Set([first, ...rest]).size).toBe(5);
+  expect(guild.messages()).toHaveLength(5);
+});
+
+test("a message says whom it alerts, which is only whom it may", async () => {
+  const { sandbox, guild, low, ann } = await start();
+  const channel = guild.createChannel("log");
+  const content = `@everyone <@${ann.id}> <@!${ann.id}> <@&${low.id}>`;
+  const post = async (allowed_mentions?: object) =>
+    (await callApi(sandbox, "POST", `/channels/${channel.id}/messages`, { content, ...(allowed_mentions && { allowed_mentions }) })).body;
+  const everybody = { mention_everyone: true, mentions: [{ id: ann.id }], mention_roles: [low.id] };
+  expect(await post()).toMatchObject(everybody);
+  expect(await post({ parse: [] })).toMatchObject({ mention_everyone: false, mentions: [], mention_roles: [] });
+  expect(await post({ users: [ann.id] })).toMatchObject({ mention_everyone: false, mentions: [{ id: ann.id }], mention_roles: [] });
+});
+
+test("direct messages can be asked for, and robots get none", async () => {
+  const { sandbox, guild, ann, boss } = await start();
+  const robot = sandbox.createUser("robot", { bot: true });
+  guild.addMember(robot);
+  const write = async (recipient_id: string) => {
+    const { id } = (await callApi(sandbox, "POST", "/users/@me/channels", { recipient_id })).body as { id: string };
+    return callApi(sandbox, "POST", `/channels/${id}/messages`, { content: "hello" });
+  };
+  expect(await write(ann.id)).toMatchObject({ status: 200 });
+  expect(await write(robot.id)).toMatchObject({ status: 403, body: { code: 50007 } });
+  expect(sandbox.directMessages(ann).map(({ content }) => content)).toEqual(["hello"]);
+  expect([sandbox.directMessages(boss), sandbox.directMessages(robot), guild.messages()]).toEqual([[], [], []]);
+});

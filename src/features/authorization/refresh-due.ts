@@ -3,7 +3,7 @@ import type { Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { Status } from "../workflows/transition.ts";
+import type { Status } from "../workflows/transition.table.ts";
 import { daysBefore, refreshDueDays } from "./authorization.policy.ts";
 import type { RefreshService } from "./refresh.service.ts";
 

@@ -73,7 +73,8 @@ interface OpeningOptions {
   wanted: "live" | "ended";
 }
 
-function byKey(key: string): Prisma.BlacklistRecordWhereInput {
+/** @param key id, or number such as `BL-000123` in any case */
+export function byKey(key: string): Prisma.BlacklistRecordWhereInput {
   const number = /^bl-(\d{6,9})$/i.exec(key)?.[1];
   return number === undefined ? { id: key.toLowerCase() } : { number: Number(number) };
 }

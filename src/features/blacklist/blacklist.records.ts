@@ -20,7 +20,8 @@ const day = 86_400;
 /** When a record is looked at again unless told, in seconds. */
 export const reviewAfter = 180 * day;
 const defaultGrace = 7 * day;
-const defaultActions = { low: "monitor", medium: "verify", high: "deny_entry", critical: "ban" } as const satisfies Record<
+/** What is recommended unless told. */
+export const defaultActions = { low: "monitor", medium: "verify", high: "deny_entry", critical: "ban" } as const satisfies Record<
   Severity,
   string
 >;
@@ -105,19 +106,24 @@ export function createBlacklistRecords({ audit, events, matches, standing, serve
     return isOver ? { holder: null, over: found } : { holder: found, over: null };
   }
 
+  /** Expire a record past its end that the sweep has not come by. */
+  async function expire(tx: Tx, row: BlacklistRecord): Promise<void> {
+    await change(tx, row, { status: "expired", activeKey: null }, { action: "blacklist.expire", permission: "system.act" });
+  }
+
   /** @param over what is expired to make room */
   async function insert(tx: Tx, draft: RecordDraft, note: ChangeNote, over: BlacklistRecord | null): Promise<RecordChange> {
     // Whoever holds the numbers waits for matches: so the number comes before the change that takes those.
     const number = await nextNumber(tx, "blacklist");
-    if (over !== null) {
-      await change(tx, over, { status: "expired", activeKey: null }, { action: "blacklist.expire", permission: "system.act" });
-    }
+    if (over !== null) await expire(tx, over);
     const row = await tx.db.blacklistRecord.create({ data: rowOf(tx.now, draft, number, serversKey) });
     return settle(tx, null, row, note);
   }
 
   return {
     change,
+    expire,
+    findHolder,
 
     /** Change records read under their locks, in few statements. @throws ProblemError storage_busy when somebody changed one meanwhile */
     async changeAll(tx: Tx, all: readonly ChangedRecord[]): Promise<void> {
@@ -160,6 +166,11 @@ export function createBlacklistRecords({ audit, events, matches, standing, serve
       return { ...merged, isMerged: true };
     },
   };
+}
+
+/** What takes a record back, whoever does. */
+export function revocation({ call, now }: Tx, reason: string): Changes {
+  return { status: "revoked", activeKey: null, revokedAt: now, revokedBy: call.actor?.id ?? null, revokeReason: reason };
 }
 
 /** What is unique among the records that count: one for each subject and scope. */

@@ -23,13 +23,13 @@ import { confidentialFields, numbersFor, presentRecord, requireOutranks, visible
 import { dropNamesOf, lockRecordsOf } from "./blacklist.names.ts";
 import type { PurgeDeps } from "./blacklist.purge.ts";
 import { createPurge } from "./blacklist.purge.ts";
-import type { ChangeNote, RecordDraft } from "./blacklist.records.ts";
-import { createBlacklistRecords } from "./blacklist.records.ts";
+import { createBlacklistRecords, revocation } from "./blacklist.records.ts";
 import { createReviewSweep } from "./blacklist.review.ts";
 import type { BlacklistVersionView, BlacklistView } from "./blacklist.schema.ts";
 import { CreateBlacklistInput, kindIssues, ListBlacklistQuery, RevokeBlacklistInput, UpdateBlacklistInput } from "./blacklist.schema.ts";
 import { searchCondition } from "./blacklist.search.ts";
 import { createSweep } from "./blacklist.sweep.ts";
+import { createWithin } from "./blacklist.within.ts";
 
 export type BlacklistService = ReturnType<typeof createBlacklistService>;
 
@@ -128,9 +128,7 @@ export function createBlacklistService(parts: BlacklistParts) {
       const { reason } = RevokeBlacklistInput.parse(input, { reportInput: true });
       const view = await database.write(call, async (tx) => {
         const row = await opening.open(tx, key, { ifMatch, action: "revoke", wanted: "live" });
-        const revokedBy = call.actor?.id ?? null;
-        const changes = { status: "revoked", activeKey: null, revokedAt: tx.now, revokedBy, revokeReason: reason };
-        const { row: revoked } = await records.change(tx, row, changes, {
+        const { row: revoked } = await records.change(tx, row, revocation(tx, reason), {
           action: "blacklist.revoke",
           permission: "blacklist.revoke",
           reason,
@@ -180,8 +178,7 @@ export function createBlacklistService(parts: BlacklistParts) {
       return moved + (await tellReviews(call));
     },
 
-    /** Make a record, or strengthen the active one, inside another room's transaction. The caller has checked rights and ranks. */
-    createWithin: (tx: Tx, draft: RecordDraft, note: ChangeNote) => records.createOrMerge(tx, draft, note),
+    ...createWithin(records),
     /** Before several records are made in one transaction: so that two who make the same ones never wait for each other. */
     lockSubjects: records.lockSubjects,
   };

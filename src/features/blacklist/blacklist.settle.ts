@@ -20,6 +20,7 @@ export const blacklistActions = {
   "blacklist.update": { what: "updated", event: "blacklist.updated" },
   "blacklist.start": { what: "started", event: "blacklist.updated" },
   "blacklist.supersede": { what: "superseded", event: "blacklist.updated" },
+  "blacklist.restore": { what: "updated", event: "blacklist.updated" },
   "blacklist.revoke": { what: "revoked", event: "blacklist.revoked" },
   "blacklist.expire": { what: "expired", event: "blacklist.expired" },
 } as const satisfies Record<string, { what: Change["what"]; event: EventType }>;

@@ -8,15 +8,15 @@ import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
-import type { DraftsService } from "../workflows/drafts.service.ts";
 import { createCauses } from "./actions.causes.ts";
-import type { Threshold } from "./actions.ledger.ts";
+import type { LedgerDeps, Threshold } from "./actions.ledger.ts";
 import { createLedger } from "./actions.ledger.ts";
 import { actionsPolicy, presentAction } from "./actions.policy.ts";
 import { olderThan, positionOf, rowOf } from "./actions.rows.ts";
 import type { ActionView } from "./actions.schema.ts";
 import { ListActionsQuery, RecordActionInput, VoidActionInput } from "./actions.schema.ts";
 import { createStrikes } from "./actions.strikes.ts";
+import { createActionsWithin } from "./actions.within.ts";
 import type { Ranks, WholeCase } from "./cases.policy.ts";
 import { requireOutranks } from "./cases.policy.ts";
 import { createCaseRecords, findVisible } from "./cases.records.ts";
@@ -29,7 +29,7 @@ export interface ActionsDeps {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   cases: Pick<CasesService, "hiddenFrom">;
-  drafts: DraftsService;
+  drafts: LedgerDeps["drafts"];
   /** How staff stand towards each other, known without I/O. */
   standing: Ranks;
   reach: Pick<LinkReach, "groupOf">;
@@ -61,6 +61,7 @@ export function createActionsService(deps: ActionsDeps) {
     ...createStrikes({ ...deps, viewerOf: records.viewerOf }),
     sweep: ledger.sweep,
     causes: createCauses(deps),
+    ...createActionsWithin({ records, ledger }),
 
     /**
      * Keep what was done about a person; nothing is done by it.

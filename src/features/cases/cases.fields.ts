@@ -31,6 +31,8 @@ export interface CaseDraft {
   retentionUntil?: Date | null | undefined;
   originReference?: string | null | undefined;
   openedBy: string | null;
+  /** The permission that opens it; `cases.create` unless told. */
+  permission?: string | undefined;
 }
 
 type SubjectRow = Omit<CaseSubject, "caseId">;

@@ -29,7 +29,8 @@ function endRoutes(cases: CasesService): Route[] {
         operationId: "closeCase",
         tags,
         summary: "Close a case with an outcome",
-        description: "Which outcomes there are depends on the type of the case: docs/cases.md lists them.",
+        description:
+          "Which outcomes there are depends on the type of the case: docs/cases.md lists them. `spawn` suggests requests that follow about its subjects.",
         access: { permission: casesPolicy.close },
         request: { params, body: CloseCaseInput, example: { outcome: "resolved", reason: "Both sides agreed." } },
         success: { ...single, description: "The closed case" },

@@ -6,24 +6,29 @@ import { requireOutcome } from "./cases.outcomes.ts";
 import type { WholeCase } from "./cases.policy.ts";
 import { casesPolicy } from "./cases.policy.ts";
 import type { CaseRecords } from "./cases.records.ts";
+import type { DraftRecords } from "../workflows/drafts.records.ts";
 import type { CaseView } from "./cases.schema.ts";
 import { CloseCaseInput, DeleteCaseInput, ReopenCaseInput } from "./cases.schema.ts";
+import { createSpawning } from "./cases.spawn.ts";
 import { isOverdueInBin } from "./cases.sweep.ts";
 
 export interface LifecycleDeps {
   database: Database;
   records: CaseRecords;
+  drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin" | "openKeys">;
   present: (tx: Tx, row: WholeCase) => Promise<CaseView>;
   shown: (call: Call, view: CaseView) => Promise<CaseView>;
 }
 
 /** How a case ends, begins again, and goes. */
-export function createLifecycle({ database, records, present, shown }: LifecycleDeps) {
+export function createLifecycle({ database, records, drafts, present, shown }: LifecycleDeps) {
+  const spawning = createSpawning(drafts);
+
   return {
-    /** End a case with what came of it. @throws ProblemError invalid_transition, precondition_failed, validation_failed and as every work on a case */
+    /** End a case with what came of it, and suggest the requests that follow. @throws ProblemError invalid_transition, precondition_failed, validation_failed and as every work on a case */
     async close(call: Call, key: string, given: CloseCaseInput, ifMatch?: number): Promise<CaseView> {
       requireWrite(call, casesPolicy.close);
-      const { outcome, reason } = CloseCaseInput.parse(given);
+      const { outcome, reason, spawn = [] } = CloseCaseInput.parse(given);
       const view = await database.write(call, async (tx) => {
         const row = await records.open(tx, key, casesPolicy.close, { move: "close", ifMatch });
         requireOutcome(row.type, outcome);
@@ -31,12 +36,14 @@ export function createLifecycle({ database, records, present, shown }: Lifecycle
         const told = row.isConfidential ? {} : { reason };
         const news = { action: "case.close", event: "case.closed", permission: casesPolicy.close, ...told } as const;
         const change = { before: { status: row.status }, after: { status: "closed", outcome } };
-        return await present(tx, await records.change(tx, row, ended, { ...news, ...change }));
+        const closed = await records.change(tx, row, ended, { ...news, ...change });
+        await spawning.suggest(tx, closed, spawn);
+        return await present(tx, closed);
       });
       return await shown(call, view);
     },
 
-    /** Go on with a case that was ended. @throws ProblemError invalid_transition, precondition_failed and as every work on a case */
+    /** Go on with a case that was ended; what its end suggested is dismissed. @throws ProblemError invalid_transition, precondition_failed and as every work on a case */
     async reopen(call: Call, key: string, given: ReopenCaseInput, ifMatch?: number): Promise<CaseView> {
       requireWrite(call, casesPolicy.reopen);
       const { reason } = ReopenCaseInput.parse(given);
@@ -45,6 +52,7 @@ export function createLifecycle({ database, records, present, shown }: Lifecycle
         const again = { status: "active", outcome: null, outcomeReason: null, closedBy: null, closedAt: null };
         const news = { action: "case.reopen", permission: casesPolicy.reopen, reason } as const;
         const change = { before: { status: row.status, outcome: row.outcome }, after: { status: "active" } };
+        await spawning.dismiss(tx, row);
         return await present(tx, await records.change(tx, row, again, { ...news, ...change }));
       });
       return await shown(call, view);

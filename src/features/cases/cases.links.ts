@@ -98,12 +98,18 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
     addLink,
   };
 
-  async function addLink(tx: Tx, row: WholeCase, rel: string, target: Target): Promise<WholeCase["links"][number]> {
+  async function addLink(
+    tx: Tx,
+    row: WholeCase,
+    rel: string,
+    target: Target,
+    permission: string = casesPolicy.update,
+  ): Promise<WholeCase["links"][number]> {
     const { kind, id, reference } = target;
     const createdBy = tx.call.actor?.id ?? null;
     const data = { id: uuid7(tx.now.getTime()), caseId: row.id, rel, kind, targetId: id, reference, createdBy, createdAt: tx.now };
     const link = await tx.db.caseLink.create({ data });
-    await records.touch(tx, row, { action: "case.link", permission: casesPolicy.update, after: await toldOf(tx, rel, target) });
+    await records.touch(tx, row, { action: "case.link", permission, after: await toldOf(tx, rel, target) });
     return link;
   }
 }

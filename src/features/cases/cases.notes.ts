@@ -31,12 +31,18 @@ export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
     return findVisible(database, await records.viewerOf(call, database.read), key);
   }
 
-  async function addNote(tx: Tx, row: WholeCase, body: string, authorId: string | null): Promise<CaseNote> {
+  async function addNote(
+    tx: Tx,
+    row: WholeCase,
+    body: string,
+    authorId: string | null,
+    permission: string = casesPolicy.note,
+  ): Promise<CaseNote> {
     const id = uuid7(tx.now.getTime());
     const note = await tx.db.caseNote.create({ data: { id, caseId: row.id, body, authorId, createdAt: tx.now } });
     await keepVersion(tx, note, authorId);
     await keepWords(tx, row.id, id, body);
-    await records.touch(tx, row, { action: "case.note", permission: casesPolicy.note, after: { note_id: id, body } });
+    await records.touch(tx, row, { action: "case.note", permission, after: { note_id: id, body } });
     return note;
   }
 

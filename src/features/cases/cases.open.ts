@@ -3,7 +3,7 @@ import type { Call } from "../../kernel/call.ts";
 import { can, requireWrite } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { LinkReach } from "../links/links.reach.ts";
-import type { WorkflowsService } from "../workflows/workflows.service.ts";
+import type { ListWorkflowsQuery, WorkflowView } from "../workflows/workflows.schema.ts";
 import type { CaseDraft } from "./cases.fields.ts";
 import { asRows, dueAfter, requireFitting, timeOf } from "./cases.fields.ts";
 import type { Ranks, WholeCase } from "./cases.policy.ts";
@@ -13,6 +13,11 @@ import type { CaseView, Suggestion } from "./cases.schema.ts";
 import { CreateCaseInput } from "./cases.schema.ts";
 import { filledBy } from "./cases.templates.ts";
 
+/** Requests as their own room lists them. */
+export interface RequestList {
+  list(call: Call, query: ListWorkflowsQuery): Promise<{ data: WorkflowView[] }>;
+}
+
 /** At most so many requests are offered for linking. */
 const mostSuggestions = 20;
 
@@ -21,7 +26,7 @@ export interface OpeningDeps {
   standing: Ranks;
   reach: Pick<LinkReach, "groupOf">;
   /** Requests as their own room lists them for a caller. */
-  requests: Pick<WorkflowsService, "list">;
+  requests: RequestList;
   records: CaseRecords;
   openWithin: (tx: Tx, draft: CaseDraft) => Promise<WholeCase>;
   present: (tx: Tx, row: WholeCase) => Promise<CaseView>;

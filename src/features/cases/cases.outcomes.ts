@@ -4,16 +4,19 @@ import { listed } from "../../kernel/listed.ts";
 const common = ["no_action", "duplicate", "invalid", "referred"];
 const findings = ["substantiated", "partly", "unsubstantiated", "exonerated", "inconclusive"];
 
+/** What it came from was taken back. */
+const reversed = "reversed";
+
 /** What can come of a case of each type. */
 export const outcomes = {
-  general: ["resolved", ...common],
-  investigation: findings,
-  punishment: ["applied", ...common],
-  blacklist: ["listed", ...common],
-  poach: [...findings, ...common],
-  alt: ["linked", "not_linked", ...common],
-  appeal: ["granted", "partly", "denied", ...common],
-  recruitment: ["accepted", "rejected", "withdrawn", ...common],
+  general: ["resolved", ...common, reversed],
+  investigation: [...findings, reversed],
+  punishment: ["applied", ...common, reversed],
+  blacklist: ["listed", ...common, reversed],
+  poach: [...findings, ...common, reversed],
+  alt: ["linked", "not_linked", ...common, reversed],
+  appeal: ["granted", "partly", "denied", ...common, reversed],
+  recruitment: ["accepted", "rejected", "withdrawn", ...common, reversed],
 } as const satisfies Record<string, readonly string[]>;
 export type CaseType = keyof typeof outcomes;
 export const caseTypes = Object.keys(outcomes) as [CaseType, ...CaseType[]];

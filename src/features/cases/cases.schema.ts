@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Duration, listQuery, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { caseTypes } from "./cases.outcomes.ts";
+import { spawnKinds } from "./cases.spawn.ts";
 import { caseStatuses } from "./cases.states.ts";
 
 export const priorities = ["low", "normal", "high", "critical"] as const;
@@ -86,6 +87,12 @@ export const CloseCaseInput = z
   .strictObject({
     outcome: z.string().max(40).meta({ description: "What came of it; which ones there are depends on the type", example: "resolved" }),
     reason: Reason.optional(),
+    spawn: z
+      .array(z.enum(spawnKinds))
+      .max(5)
+      .refine((kinds) => new Set(kinds).size === kinds.length, "Name every kind once.")
+      .optional()
+      .meta({ description: "Kinds of request to suggest about the subjects; each waits until a person files or dismisses it" }),
   })
   .meta({ id: "CloseCaseInput" });
 export type CloseCaseInput = z.input<typeof CloseCaseInput>;

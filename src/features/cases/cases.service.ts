@@ -9,22 +9,25 @@ import { toPage, withTotal } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
-import type { WorkflowsService } from "../workflows/workflows.service.ts";
+import type { DraftRecords } from "../workflows/drafts.records.ts";
 import { conditions, orders, positionOf } from "./cases.filters.ts";
 import { createHost } from "./cases.host.ts";
 import { createLifecycle } from "./cases.lifecycle.ts";
 import { createCaseLinks } from "./cases.links.ts";
 import { createCaseNotes } from "./cases.notes.ts";
+import type { RequestList } from "./cases.open.ts";
 import { createOpening } from "./cases.open.ts";
 import type { Ranks, WholeCase } from "./cases.policy.ts";
 import { casesPolicy, hiddenWhere, visibleWhere, whole } from "./cases.policy.ts";
 import { viewsOf } from "./cases.presenter.ts";
 import { createCaseRecords, findVisible } from "./cases.records.ts";
+import { createAppend } from "./cases.requests.ts";
 import type { CaseView } from "./cases.schema.ts";
 import { ListCasesQuery } from "./cases.schema.ts";
 import { createCaseSweep } from "./cases.sweep.ts";
 import { createCaseTemplates } from "./cases.templates.ts";
 import { createCaseTimeline } from "./cases.timeline.ts";
+import { createUndo } from "./cases.undo.ts";
 import { createUpdate } from "./cases.update.ts";
 import { createWithin } from "./cases.within.ts";
 
@@ -41,7 +44,9 @@ export interface CasesDeps {
   /** Ids of the requests a caller may not know of. */
   hiddenRequests: (call: Call) => Promise<readonly string[]>;
   /** Requests as their own room lists them for a caller. */
-  requests: Pick<WorkflowsService, "list">;
+  requests: RequestList;
+  /** Requests that the end of a case suggests. */
+  drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin" | "openKeys">;
   /** Deletes the evidence of a case for good. */
   dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
   cursors: Cursors;
@@ -72,10 +77,12 @@ export function createCasesService(deps: CasesDeps) {
   return {
     ...createOpening({ ...deps, records, openWithin: within.openWithin, present, shown }),
     ...createUpdate({ ...deps, records, present, shown }),
-    ...createLifecycle({ database, records, present, shown }),
+    ...createLifecycle({ ...deps, records, present, shown }),
     ...createCaseTimeline({ database, records, cursors }),
     ...createCaseSweep({ ...deps, records }),
     ...within,
+    ...createAppend({ ...deps, notes, links, within }),
+    ...createUndo({ records, notes }),
     notes: { add: notes.add, edit: notes.edit, list: notes.list, history: notes.history },
     links: { link: links.link, unlink: links.unlink },
     templates,

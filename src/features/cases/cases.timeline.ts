@@ -37,6 +37,8 @@ const told: Readonly<Record<string, readonly [event: string, summary: string]>> 
   "case.unlink": ["unlinked", "A link was taken back."],
   "case.action": ["action", "An action was recorded."],
   "case.action_void": ["action_voided", "An action was voided."],
+  "case.action_restore": ["action_restored", "A voided action counts again."],
+  "case.action_change": ["action_changed", "What an action counts for was changed."],
   "evidence.add": ["evidence", "Evidence was added."],
   "evidence.redact": ["evidence_redacted", "The content of evidence was removed."],
   "case.close": ["closed", "The case was closed."],

@@ -23,6 +23,8 @@ export interface Addition {
   authorId: string | null;
   /** What it comes from, linked as `related` unless it is linked so already. */
   from?: Target;
+  /** The permission that adds it; that of cases themselves unless told. */
+  permission?: string | undefined;
 }
 
 /** Cases inside another room's transaction. The caller has checked rights, ranks and conflicts. */
@@ -31,20 +33,24 @@ export function createWithin({ guildState, records, notes, links }: WithinDeps) 
     /** Open a case. The number is taken here: whatever else the transaction locks, it locks before. */
     async openWithin(tx: Tx, draft: CaseDraft): Promise<WholeCase> {
       const row = await newCase(tx, guildState, draft);
-      return await records.insert(tx, row, (made) => ({ action: "case.open", permission: casesPolicy.create, after: settingsOf(made) }));
+      return await records.insert(tx, row, (made) => ({
+        action: "case.open",
+        permission: draft.permission ?? casesPolicy.create,
+        after: settingsOf(made),
+      }));
     },
 
     /**
      * Add a note, and what it comes from, to a case.
      * @returns undefined, with nothing done, when nothing is added to the case any more: open another one
      */
-    async appendWithin(tx: Tx, caseId: string, { body, authorId, from }: Addition): Promise<WholeCase | undefined> {
+    async appendWithin(tx: Tx, caseId: string, { body, authorId, from, permission }: Addition): Promise<WholeCase | undefined> {
       await tx.lock(`case:${caseId}`);
       const row = await tx.db.case.findUnique({ where: { id: caseId }, include: whole });
       if (row === null || row.deletedAt !== null || !isLegal(row.status, "note")) return undefined;
-      await notes.addNote(tx, row, body, authorId);
+      await notes.addNote(tx, row, body, authorId, permission);
       const isLinked = row.links.some(({ rel, kind, targetId }) => rel === "related" && kind === from?.kind && targetId === from.id);
-      if (from !== undefined && !isLinked) await links.addLink(tx, row, "related", from);
+      if (from !== undefined && !isLinked) await links.addLink(tx, row, "related", from, permission);
       return row;
     },
   };

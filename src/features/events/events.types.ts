@@ -14,6 +14,8 @@ export const eventTypes = {
   "api_key.updated": { permission: "clients.manage", description: "The name, scopes, delegation, addresses or end of an API key changed" },
   "account_link.changed": { permission: "users.links.read", description: "Two accounts were linked, the link changed, or it ended" },
   "agreement.changed": { permission: "servers.read", description: "An agreement between servers began or ended" },
+  "appeal.decided": { permission: "workflows.read", description: "An appeal was decided" },
+  "appeal.filed": { permission: "workflows.read", description: "An appeal was filed" },
   "authorization.declined": { permission: "users.authorization.read", description: "A person said no to a session" },
   "authorization.expired": {
     permission: "users.authorization.read",
@@ -32,6 +34,8 @@ export const eventTypes = {
   "blacklist.review_due": { permission: "blacklist.read", description: "A record should be looked at again" },
   "blacklist.revoked": { permission: "blacklist.read", description: "A blacklist record was taken back" },
   "blacklist.updated": { permission: "blacklist.read", description: "A blacklist record changed, began to count or was replaced" },
+  "callsign.assigned": { permission: "callsigns.read", description: "A person got a callsign" },
+  "callsign.released": { permission: "callsigns.read", description: "A callsign rests after its holder, or is free again" },
   "case.closed": { permission: "cases.read_all", description: "A case was closed with an outcome" },
   "case.opened": { permission: "cases.read_all", description: "A case was opened" },
   "case.updated": {
@@ -44,7 +48,10 @@ export const eventTypes = {
   "match.opened": { permission: "users.matches.read", description: "A person matches a record, for the first time or again" },
   "owner.changed": { permission: "staff.read", description: "Somebody became an owner or is one no longer" },
   "permission.changed": { permission: "permissions.read", description: "What a staff role or a person holds was changed" },
+  "poach_clearance.changed": { permission: "servers.read", description: "A clearance to be recruited was granted, used or ended" },
+  "poach_incident.changed": { permission: "servers.read", description: "An incident of poaching was counted against a server, or voided" },
   "request_draft.changed": { permission: "workflows.read", description: "A request was suggested, or a suggestion was filed or dismissed" },
+  "roster.changed": { permission: "roster.read", description: "Somebody joined the roster, left it, or stands there otherwise" },
   "server.changed": { permission: "servers.read", description: "A registered server was added or changed" },
   "staff.access_changed": {
     permission: "staff.access.read",
@@ -53,6 +60,23 @@ export const eventTypes = {
   "staff.profile_changed": { permission: "staff.profile.read", description: "The profile of a staff member changed" },
   "staff_role.changed": { permission: "staffroles.read", description: "A staff role or the Discord roles that stand for it changed" },
   "user.erased": { permission: "users.authorization.read", description: "What a person had shared was deleted: forget it, too" },
+  "workflow.claimed": { permission: "workflows.read", description: "Somebody took a request on, or was assigned to it" },
+  "workflow.created": { permission: "workflows.read", description: "A request was filed" },
+  "workflow.decided": { permission: "workflows.read", description: "A request was approved, denied, withdrawn or closed as void" },
+  "workflow.escalated": { permission: "workflows.read", description: "A request went to a higher tier" },
+  "workflow.expired": { permission: "workflows.read", description: "Nobody decided a request in its time" },
+  "workflow.held": { permission: "workflows.read", description: "A request was held: it cannot be approved until it is released" },
+  "workflow.needs_info": { permission: "workflows.read", description: "The requester is asked; the clocks stand still" },
+  "workflow.overdue": {
+    permission: "workflows.read",
+    description: "A request waits longer than it should: for a first look, a decision, an answer, a release, or its end is near",
+  },
+  "workflow.reversed": { permission: "workflows.read", description: "An approval was taken back" },
+  "workflow.updated": {
+    permission: "workflows.read",
+    description: "Anything else about a request changed, also what was left to be done after a decision",
+  },
+  "workflow.voted": { permission: "workflows.read", description: "Somebody voted; more votes are needed" },
 } as const satisfies Record<string, EventKind>;
 
 export type EventType = keyof typeof eventTypes;

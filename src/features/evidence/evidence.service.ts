@@ -156,6 +156,11 @@ export function createEvidenceService(deps: EvidenceDeps) {
       return { headers: downloadHeaders(file.name ?? "file", file.bytes, sha256), body };
     },
 
+    /** Bring all that hangs on one request to another one, as it is. The caller has checked the right to. */
+    async moveWithin(tx: Tx, fromId: string, toId: string): Promise<void> {
+      await tx.db.evidenceItem.updateMany({ where: { recordKind: "request", recordId: fromId }, data: { recordId: toId } });
+    },
+
     /**
      * Delete the evidence of a record that is deleted for good. Files that nothing refers to then go after the commit.
      * @returns how many pieces

@@ -43,9 +43,17 @@ export function suspensionBy(call: Call, { reason, expiresAt }: Pick<Override, "
   };
 }
 
-/** The suspension that counts at a moment. */
+/** The suspension that counts at a moment; of several the one that lasts the longest. */
 export function suspensionAt(rows: readonly Override[], now: Date): Override | undefined {
-  return rows.find((row) => isSuspension(row) && isInForce(row, now));
+  return suspensionsAt(rows, now).reduce<Override | undefined>(
+    (last, row) => (last === undefined || endOf(row) > endOf(last) ? row : last),
+    undefined,
+  );
+}
+
+/** Every suspension that counts at a moment: requests may suspend somebody who is suspended, for longer. */
+export function suspensionsAt(rows: readonly Override[], now: Date): Override[] {
+  return rows.filter((row) => isSuspension(row) && isInForce(row, now));
 }
 
 function isInForce({ expiresAt }: Override, now: Date): boolean {

@@ -12,7 +12,7 @@ import type { EventsService } from "../events/events.service.ts";
 import { catalog, knownPermissions } from "./catalog.ts";
 import { dangerousOf, loosened, requireHeld, requireRankAbove } from "./grant.ts";
 import type { RequireGrants, RequireKeys } from "./grant.ts";
-import { suspensionAt, suspensionBy, waitingGrants } from "./overrides.ts";
+import { suspensionAt, suspensionBy, suspensionsAt, waitingGrants } from "./overrides.ts";
 import { createExpiry } from "./permissions.expiry.ts";
 import { createExplanations } from "./permissions.explain.service.ts";
 import { createOwners } from "./permissions.owners.service.ts";
@@ -20,6 +20,7 @@ import { effectivePermissions, permissionsPolicy, presentCatalogEntry, requireRe
 import { createRolePermissions } from "./permissions.roles.service.ts";
 import type { CatalogView, PermissionsListQuery } from "./permissions.schema.ts";
 import { createUserPermissions } from "./permissions.users.service.ts";
+import { createPermissionsWithin } from "./permissions.within.ts";
 import { roleRules } from "./resolve.ts";
 import { createScopes, isKnownScope } from "./scopes.ts";
 import type { Standings } from "./standing.ts";
@@ -81,10 +82,12 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     userRows: createUserRows(deps.standing),
     suspensionAt,
     suspensionBy,
+    suspensionsAt,
 
     ...createRolePermissions(ground),
     ...createUserPermissions(ground),
     ...createExplanations(ground),
+    ...createPermissionsWithin(ground),
     owners,
     /** Make somebody an owner, as part of another room's transaction; an owner stays one. */
     addOwner: owners.addWithin,

@@ -34,7 +34,13 @@ export function createExporter(deps: ExportDeps) {
     const [grant, sessions, requests, records, cases, members] = await Promise.all([
       read.authorization.findUnique({ where: { userId } }),
       read.authorizationSession.findMany({ where: { userId }, orderBy: newest, take }),
-      read.workflowRequest.findMany({ where: { AND: [about, { id: { notIn: hidden } }] }, orderBy: newest, take }),
+      read.workflowRequest.findMany({
+        where: { AND: [about, { id: { notIn: hidden } }] },
+        // What staff write among themselves is theirs, also where the person is one of them.
+        include: { comments: { where: { authorId: userId, visibility: "requester" }, orderBy: { createdAt: "asc" }, take } },
+        orderBy: newest,
+        take,
+      }),
       read.blacklistRecord.findMany({ where: { kind: "user", subjectId: userId }, orderBy: newest, take }),
       read.case.findMany({ where: casesAbout(userId), orderBy: newest, take }),
       read.guildMember.findMany({ where: { userId }, orderBy: { guildId: "asc" }, take }),
@@ -114,12 +120,14 @@ async function linksAndMatches({ read }: ExportDeps, userId: string): Promise<Pi
 
 async function staffOf({ read, standing }: ExportDeps, userId: string): Promise<DataExportView["staff"]> {
   const person = standing.of(userId);
-  const [profile, entries] = await Promise.all([
+  const [profile, entries, roster, callsigns] = await Promise.all([
     read.staffProfile.findUnique({ where: { userId } }),
     read.userPermission.findMany({ where: { userId }, orderBy: newest, take: exportLimit }),
+    read.rosterEntry.findUnique({ where: { userId }, include: { events: { orderBy: { effectiveAt: "desc" }, take: exportLimit } } }),
+    read.callsignSlot.findMany({ where: { userId }, orderBy: newest, take: exportLimit }),
   ]);
-  if (!person.isStaff && profile === null && entries.length === 0) return null;
-  return parts.staff(person, profile, entries);
+  if (!person.isStaff && profile === null && roster === null && entries.length + callsigns.length === 0) return null;
+  return parts.staff(person, { profile, entries, roster, callsigns });
 }
 
 async function readsOf({ read, standing }: ExportDeps, userId: string): Promise<DataExportView["reads"]> {

@@ -3,13 +3,17 @@ import type {
   Authorization,
   AuthorizationSession,
   BlacklistRecord,
+  CallsignSlot,
   Case,
   EvidenceItem,
   GuildMember,
   Match,
+  RosterEntry,
+  RosterEvent,
   StaffProfile,
   UserPermission,
   UserServer,
+  WorkflowComment,
   WorkflowRequest,
 } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
@@ -20,6 +24,14 @@ import type { DataExportView } from "./privacy.schema.ts";
 
 type EntryOf<Section extends { entries: readonly unknown[] }> = Section["entries"][number];
 type Staff = NonNullable<DataExportView["staff"]>;
+
+/** What is stored of somebody who works or worked here. */
+export interface StaffRows {
+  profile: StaffProfile | null;
+  entries: readonly UserPermission[];
+  roster: (RosterEntry & { events: RosterEvent[] }) | null;
+  callsigns: readonly CallsignSlot[];
+}
 
 /** How each row is told to the person it is about: by name, field by field, so that a new column is told only on purpose. */
 export const parts = {
@@ -74,13 +86,14 @@ export const parts = {
     ended_at: isoOrNull(row.endedAt),
   }),
 
-  request: (row: WorkflowRequest, userId: string): EntryOf<DataExportView["requests"]> => ({
+  request: (row: WorkflowRequest & { comments: WorkflowComment[] }, userId: string): EntryOf<DataExportView["requests"]> => ({
     reference: row.reference,
     type: row.type,
     role: row.requesterId === userId ? "requester" : "subject",
     status: row.status,
     created_at: row.createdAt.toISOString(),
     decided_at: isoOrNull(row.decidedAt),
+    comments: row.comments.map(({ createdAt, body }) => ({ at: createdAt.toISOString(), body })),
   }),
 
   blacklist: (row: BlacklistRecord): EntryOf<DataExportView["blacklist"]> => ({
@@ -120,7 +133,7 @@ export const parts = {
     joined_at: isoOrNull(row.joinedAt),
   }),
 
-  staff: ({ held }: Standing, profile: StaffProfile | null, entries: readonly UserPermission[]): Staff => ({
+  staff: ({ held }: Standing, { profile, entries, roster, callsigns }: StaffRows): Staff => ({
     roles: held.map(({ role: { key, name, level } }) => ({ key, name, level })),
     department: profile?.department ?? null,
     timezone: profile?.timezone ?? null,
@@ -137,8 +150,29 @@ export const parts = {
       created_at: createdAt.toISOString(),
       expires_at: isoOrNull(expiresAt),
     })),
+    roster: roster === null ? null : rosterPart(roster),
+    callsigns: callsigns.map((slot) => ({
+      callsign: slot.callsign,
+      state: slot.state,
+      since: slot.since.toISOString(),
+      until: isoOrNull(slot.until),
+    })),
   }),
 } as const;
+
+/** Who did it and why is the staff's own matter. */
+function rosterPart(row: RosterEntry & { events: RosterEvent[] }): Staff["roster"] {
+  return {
+    status: row.status,
+    staff_role: row.staffRole,
+    department: row.department,
+    joined_at: isoOrNull(row.joinedAt),
+    trial_ends_at: isoOrNull(row.trialEndsAt),
+    suspended_until: isoOrNull(row.suspendedUntil),
+    ended_at: isoOrNull(row.endedAt),
+    history: row.events.map(({ event, effectiveAt }) => ({ event, at: effectiveAt.toISOString() })),
+  };
+}
 
 const appealWords: Readonly<Record<string, string>> = {
   active: "Ask the staff of the community to file an appeal for you, and name this number.",

@@ -9,6 +9,7 @@ export const readRetentionDays = 90;
 
 const everywhere = [
   "Blacklist records, cases, requests and the decisions on them, as records about an account id: moderation has to be able to explain itself.",
+  "Places on the roster with their history, and callsigns, as records about an account id.",
   "That something was done, in the audit.",
 ];
 

@@ -79,6 +79,7 @@ const RequestPart = z.object({
   status: z.string(),
   created_at: Timestamp,
   decided_at: when,
+  comments: z.array(z.object({ at: Timestamp, body: z.string() })).meta({ description: "What the person wrote to the staff about it" }),
 });
 
 const BlacklistPart = z.object({
@@ -123,6 +124,20 @@ const StaffPart = z
     permissions: z.array(
       z.object({ permission: z.string(), effect: z.string(), guild_id: z.string().nullable(), created_at: Timestamp, expires_at: when }),
     ),
+    roster: z
+      .object({
+        status: z.string(),
+        staff_role: z.string().nullable(),
+        department: z.string().nullable(),
+        joined_at: when,
+        trial_ends_at: when,
+        suspended_until: when,
+        ended_at: when,
+        history: z.array(z.object({ event: z.string().meta({ example: "hired" }), at: Timestamp })),
+      })
+      .nullable()
+      .meta({ description: "The person's place on the roster, and what became of it" }),
+    callsigns: z.array(z.object({ callsign: z.string(), state: z.string(), since: Timestamp, until: when })),
   })
   .nullable()
   .meta({ description: "What is kept of present and former staff; null for everybody else" });

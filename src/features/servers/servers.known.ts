@@ -108,6 +108,17 @@ export async function knownAmong(db: Reader, hashes: readonly string[], now: Dat
   return new Map(known);
 }
 
+/** A server by its own id or by an alias. */
+export function byAnyId(id: string): Prisma.ServerWhereInput {
+  return { OR: [{ id }, { aliases: { some: { aliasId: id } } }] };
+}
+
+/** Every id of a registered server, its own first; null for a server nobody registered. @param id its own or an alias */
+export async function idsOfServer(db: Pick<Reader, "server">, id: string): Promise<string[] | null> {
+  const server = await db.server.findFirst({ where: byAnyId(id), include: { aliases: true } });
+  return server === null ? null : [server.id, ...server.aliases.map(({ aliasId }) => aliasId)];
+}
+
 /** The hash of every id of a server, its own first. */
 export function hashesOf({ hash, aliases }: RegisteredServer): string[] {
   return [hash, ...aliases.map(({ aliasHash }) => aliasHash)];

@@ -90,6 +90,7 @@ export function difference(before: Partial<ServerView>, after: ServerView): { be
 /** The status that counts at a moment, whether or not the sweep has come by. */
 export function agreementStatusAt(row: Pick<Agreement, "status" | "startsAt" | "endsAt">, now: Date): AgreementView["status"] {
   if (row.status === "ended" || (row.endsAt !== null && row.endsAt <= now)) return "ended";
+  if (row.status === "suspended") return "suspended";
   return row.startsAt <= now ? "active" : "scheduled";
 }
 

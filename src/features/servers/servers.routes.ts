@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Route } from "../../http/route.ts";
 import { route, withContentEtag } from "../../http/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
+import { poachingRoutes } from "./servers.poaching.routes.ts";
 import { registryPermissions } from "./servers.policy.ts";
 import {
   AgreementView,
@@ -54,7 +55,7 @@ const { read, manage } = registryPermissions;
 
 /** The HTTP door to the register of servers. */
 export function serversRoutes(registry: RegistryService): Route[] {
-  return [...collectionRoutes(registry), ...serverRoutes(registry)];
+  return [...collectionRoutes(registry), ...serverRoutes(registry), ...poachingRoutes(registry)];
 }
 
 function collectionRoutes(registry: RegistryService): Route[] {

@@ -1,12 +1,11 @@
 import type { Tx } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
 import { can } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { RegisteredServer } from "./servers.known.ts";
-import { hashesOf } from "./servers.known.ts";
+import { byAnyId, hashesOf } from "./servers.known.ts";
 import { difference, presentServer, registryPermissions } from "./servers.policy.ts";
 import { relatedTo } from "./servers.related.ts";
 import type { CreateServerInput, UpdateServerInput } from "./servers.schema.ts";
@@ -19,28 +18,37 @@ export interface RowDeps {
 }
 
 type Created = ReturnType<typeof CreateServerInput.parse>;
+/** A change that is written. */
+interface Written {
+  before: RegisteredServer | null;
+  id: string;
+  /** Every server whose members have to be compared again. */
+  concerned: readonly string[];
+  note: RegisterNote;
+}
 type Updated = ReturnType<typeof UpdateServerInput.parse>;
+/** What allowed a change, and why it was made. */
+export interface RegisterNote {
+  permission: string;
+  reason?: string;
+}
 export type ServerRows = ReturnType<typeof createServerRows>;
 
 /** Whoever changes the register holds it: ids and mergers are unique over all servers. */
 export const registerLock = "servers";
 const aliases = { aliases: true } as const;
-
-/** A server by its own id or by an alias. */
-export function byAnyId(id: string): Prisma.ServerWhereInput {
-  return { OR: [{ id }, { aliases: { some: { aliasId: id } } }] };
-}
+const byManager: RegisterNote = { permission: registryPermissions.manage };
 
 /** Writes of the register inside a given transaction: each is told, and the matches follow. */
 export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
-  /** Tell of a change that is written. @param concerned every server whose members have to be compared again */
-  async function settle(tx: Tx, before: RegisteredServer | null, id: string, concerned: readonly string[]): Promise<RegisteredServer> {
+  /** Tell of a change that is written. */
+  async function settle(tx: Tx, { before, id, concerned, note }: Written): Promise<RegisteredServer> {
     const row = await tx.db.server.findUniqueOrThrow({ where: { id }, include: aliases });
     audit.record(tx, {
       action: before === null ? "server.create" : "server.update",
       target: { kind: "server", id },
       ...difference(before === null ? {} : presentServer(before, null, []), presentServer(row, null, [])),
-      permission: registryPermissions.manage,
+      ...note,
     });
     events.emit(tx, { type: "server.changed", data: { server_id: id, status: row.status } });
     const reached = concerned.length === 0 ? [] : await idsAround(tx, row);
@@ -63,7 +71,7 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
     },
 
     /** @throws ProblemError duplicate_active_record, validation_failed */
-    async create(tx: Tx, input: Created): Promise<RegisteredServer> {
+    async create(tx: Tx, input: Created, note = byManager): Promise<RegisteredServer> {
       await tx.lock(registerLock);
       const others = aliasesOf(input.id, input.aliases ?? []);
       await requireFree(tx, input.id, [input.id, ...others]);
@@ -74,11 +82,11 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
         data: { id: input.id, hash: hashOf(input.id), ...told, status: input.status, createdBy, ...times },
       });
       await tx.db.serverAlias.createMany({ data: aliasRows(input.id, others) });
-      return settle(tx, null, input.id, [input.id, ...others]);
+      return settle(tx, { before: null, id: input.id, concerned: [input.id, ...others], note });
     },
 
     /** Change a server read by `open`; nothing changed: nothing written. @throws ProblemError duplicate_active_record, validation_failed */
-    async change(tx: Tx, before: RegisteredServer, input: Updated): Promise<RegisteredServer> {
+    async change(tx: Tx, before: RegisteredServer, input: Updated, note = byManager): Promise<RegisteredServer> {
       const known = before.aliases.map(({ aliasId }) => aliasId);
       const wanted = input.aliases === undefined ? known : aliasesOf(before.id, input.aliases);
       const fresh = wanted.filter((id) => !known.includes(id));
@@ -94,7 +102,7 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
       await tx.db.server.update({ where: { id: before.id }, data: { ...changes, revision: { increment: 1 }, updatedAt: tx.now } });
       if (gone.length > 0) await tx.db.serverAlias.deleteMany({ where: { serverId: before.id, aliasId: { in: gone } } });
       if (fresh.length > 0) await tx.db.serverAlias.createMany({ data: aliasRows(before.id, fresh) });
-      return settle(tx, before, before.id, concerned);
+      return settle(tx, { before, id: before.id, concerned, note });
     },
   };
 }

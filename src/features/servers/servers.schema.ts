@@ -108,7 +108,9 @@ export type ServerView = z.infer<typeof ServerView>;
 export const AgreementView = z
   .object({
     id: z.string(),
-    status: z.enum(["scheduled", "active", "ended"]),
+    status: z
+      .enum(["scheduled", "active", "suspended", "ended"])
+      .meta({ description: "`suspended` while a request that was approved suspends it: it does not count until that is taken back" }),
     server_ids: z.array(Snowflake).meta({ description: "The parties" }),
     covers: z.enum(["staff", "members", "both"]),
     cooling_off_days: z.int().meta({ description: "How long after leaving one party a person is still covered" }),

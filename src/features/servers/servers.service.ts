@@ -7,13 +7,16 @@ import type { Page } from "../../kernel/page.ts";
 import { olderThan, toPage, withTotal } from "../../kernel/page.ts";
 import type { AgreementDeps } from "./servers.agreements.ts";
 import { createAgreements } from "./servers.agreements.ts";
+import { createClearances } from "./servers.clearances.ts";
 import { conditions, listedServerIds } from "./servers.filters.ts";
 import type { ReadInvite } from "./servers.invites.ts";
+import { createIncidents } from "./servers.incidents.ts";
 import { createInviteSweep } from "./servers.invites.ts";
 import type { RegisteredServer } from "./servers.known.ts";
-import { agreementsInForce, hashesOf, recordsInForce } from "./servers.known.ts";
+import { agreementsInForce, byAnyId, hashesOf, recordsInForce } from "./servers.known.ts";
+import { createMerges } from "./servers.merges.ts";
 import { presentServer, registryPermissions, visibleServer } from "./servers.policy.ts";
-import { byAnyId, createServerRows } from "./servers.rows.ts";
+import { createServerRows } from "./servers.rows.ts";
 import type { ServerView } from "./servers.schema.ts";
 import { CreateServerInput, ListRegistryQuery, UpdateServerInput } from "./servers.schema.ts";
 
@@ -29,10 +32,14 @@ export function createRegistryService(deps: RegistryDeps) {
   const { database, cursors, clock } = deps;
   const rows = createServerRows(deps);
   const { sweepAgreements, ...agreements } = createAgreements(deps);
+  const { sweepClearances, ...clearances } = createClearances(deps);
   const { sweepInvites } = createInviteSweep(deps);
 
   return {
     ...agreements,
+    ...createMerges({ rows, agreements, clock }),
+    ...createIncidents(deps),
+    ...clearances,
 
     /** Register a server. @throws ProblemError duplicate_active_record, validation_failed */
     async create(call: Call, input: CreateServerInput): Promise<ServerView> {
@@ -86,10 +93,10 @@ export function createRegistryService(deps: RegistryDeps) {
       return withTotal(page, { count }, () => database.read.server.count({ where: wanted }));
     },
 
-    /** Start and end agreements, look invites up. For the job that runs each minute. */
+    /** Start and end agreements, end clearances, look invites up. For the job that runs each minute. */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, registryPermissions.sweep);
-      return (await sweepAgreements(call)) + (await sweepInvites(call));
+      return (await sweepAgreements(call)) + (await sweepClearances(call)) + (await sweepInvites(call));
     },
   };
 }

@@ -2,7 +2,7 @@ import type { ReadClient } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
-import type { Status } from "../workflows/transition.ts";
+import type { Status } from "../workflows/transition.table.ts";
 import type { ActivityView, DisciplineView } from "./staff.profile.schema.ts";
 
 const dayMs = 86_400_000;

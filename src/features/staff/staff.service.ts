@@ -24,6 +24,7 @@ import { createStaffRolesService } from "./staff.roles.service.ts";
 import { createRoleWatch } from "./staff.roles.watch.ts";
 import type { AccessQuery, StaffEntryView, StaffListQuery } from "./staff.schema.ts";
 import { createSuspensionsService } from "./staff.suspension.service.ts";
+import { createStaffWithin } from "./staff.within.ts";
 
 export type StaffService = ReturnType<typeof createStaffService>;
 
@@ -60,6 +61,7 @@ export function createStaffService(given: StaffDeps) {
     roles: createStaffRolesService({ ...deps, watch }),
     ...createProfilesService(deps),
     ...createSuspensionsService(deps),
+    ...createStaffWithin(deps),
     startLeave: leaves.startLeave,
     endLeave: leaves.endLeave,
 

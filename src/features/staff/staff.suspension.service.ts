@@ -1,28 +1,29 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Database } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requireWrite } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../permissions/standing.ts";
 import { endOf, ReinstateInput, SuspendInput } from "./staff.duty.schema.ts";
 import type { SuspensionStateView } from "./staff.duty.schema.ts";
 import { staffPolicy } from "./staff.policy.ts";
 import { presentSuspension } from "./staff.profile.policy.ts";
+import type { SuspensionRowDeps } from "./staff.suspension.rows.ts";
+import { createSuspensionRows } from "./staff.suspension.rows.ts";
 
-type Entries = Parameters<PermissionsService["userRows"]["save"]>[2];
-
-export interface SuspensionsDeps {
+export interface SuspensionsDeps extends SuspensionRowDeps {
   database: Database;
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   standing: Standings;
-  permissions: Pick<PermissionsService, "requireRankAbove" | "userRows" | "suspensionAt" | "suspensionBy">;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "userRows" | "suspensionAt" | "suspensionBy" | "suspensionsAt">;
 }
 
 /** A suspension takes every permission away at once: it is a personal entry that denies them all. */
-export function createSuspensionsService({ database, audit, events, standing, permissions }: SuspensionsDeps) {
+export function createSuspensionsService(deps: SuspensionsDeps) {
+  const { database, audit, standing, permissions } = deps;
+  const { settle } = createSuspensionRows(deps);
+
   /** @throws ProblemError record_not_found, hierarchy_violation */
   async function targetOf(call: Call, userId: string): Promise<Standing> {
     const target = await standing.resolve(userId);
@@ -31,15 +32,6 @@ export function createSuspensionsService({ database, audit, events, standing, pe
     if (call.actor?.id === userId) throw new ProblemError("hierarchy_violation", { detail: "Nobody suspends or reinstates themselves." });
     permissions.requireRankAbove(call, target.rank);
     return target;
-  }
-
-  /** Write the change, tell whoever follows along, and present how it stands now. */
-  async function settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries): Promise<SuspensionStateView> {
-    const { id: userId } = target;
-    const revision = await permissions.userRows.save(tx, userId, entries);
-    events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change } });
-    const status = standing.suppose(target, { overrides: entries.rows }).status ?? "former";
-    return { user_id: userId, status, suspension: presentSuspension(permissions.suspensionAt(entries.rows, tx.now)), revision };
   }
 
   return {
@@ -79,7 +71,8 @@ export function createSuspensionsService({ database, audit, events, standing, pe
         const { rows } = await permissions.userRows.open(tx, userId);
         const running = permissions.suspensionAt(rows, tx.now);
         if (running === undefined) throw illegal(target.status, "reinstate");
-        const entries = { rows: rows.filter((entry) => entry !== running), gone: [running], fresh: [] };
+        const gone = permissions.suspensionsAt(rows, tx.now);
+        const entries = { rows: rows.filter((entry) => !gone.includes(entry)), gone, fresh: [] };
         const view = await settle(tx, target, "reinstate", entries);
         audit.record(tx, {
           action: "staff.reinstate",

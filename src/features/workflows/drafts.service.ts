@@ -15,7 +15,7 @@ import { DismissDraftInput, ListDraftsQuery } from "./drafts.schema.ts";
 import { understand } from "./workflows.intake.ts";
 import type { Intake } from "./workflows.intake.ts";
 import { kinds } from "./workflows.kinds.ts";
-import type { WorkflowsService } from "./workflows.service.ts";
+import type { FileWithin } from "./workflows.create.ts";
 import { visibleCreation } from "./workflows.visibility.ts";
 
 export type DraftsService = ReturnType<typeof createDraftsService>;
@@ -24,7 +24,7 @@ export interface DraftsDeps {
   database: Database;
   audit: AuditService;
   events: Pick<EventsService, "emit">;
-  workflows: Pick<WorkflowsService, "fileWithin">;
+  workflows: { fileWithin: FileWithin };
   cursors: Cursors;
 }
 

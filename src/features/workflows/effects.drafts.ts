@@ -4,7 +4,7 @@ import { parseDuration } from "../../kernel/fields.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { LinksService } from "../links/links.service.ts";
 import type { RegistryService } from "../servers/servers.service.ts";
-import type { Approval } from "./effects.ts";
+import type { Approval } from "./effects.types.ts";
 import type { AltRequestPayload, BlacklistUserPayload } from "./workflows.payloads.ts";
 import type { BlacklistServerPayload, PoachPayload } from "./workflows.payloads-servers.ts";
 
@@ -19,7 +19,7 @@ const mostGrounds = 20;
 const longestNote = 500;
 
 /** The agreement that an approved request asks for. */
-export function agreementDraft({ tx, row, payload, permission }: Approval): AgreementDraft {
+export function agreementDraft({ tx, request: row, payload, permission }: Approval): AgreementDraft {
   const told = payload as z.output<typeof PoachPayload>;
   return {
     serverIds: told.party_server_ids ?? [],
@@ -35,7 +35,7 @@ export function agreementDraft({ tx, row, payload, permission }: Approval): Agre
 }
 
 /** The links that an approved request asks for: one for every two accounts. */
-export function linkDraftsOf({ tx, row, payload, permission }: Approval): LinkDraft[] {
+export function linkDraftsOf({ from, request: row, payload, permission }: Approval): LinkDraft[] {
   const { user_ids: ids, confidence, kind, basis, propagate, ...told } = payload as z.output<typeof AltRequestPayload>;
   const length = parseDuration(told.review_after ?? "") ?? (confidence === "suspected" ? 90 : 365) * day;
   const common = {
@@ -44,7 +44,7 @@ export function linkDraftsOf({ tx, row, payload, permission }: Approval): LinkDr
     basis: basis.slice(0, mostGrounds).map(({ type, note = row.reference }) => ({ type, note: note.slice(0, longestNote) })),
     propagates: propagate.matches || propagate.blacklist,
     primaryUserId: told.primary_user_id ?? null,
-    reviewAt: addSeconds(tx.now, length),
+    reviewAt: addSeconds(from, length),
     originReference: row.reference,
     permission,
   };
@@ -53,7 +53,7 @@ export function linkDraftsOf({ tx, row, payload, permission }: Approval): LinkDr
 
 /** The records that an approved request asks for: one for a person, one for every id of a server. */
 export function draftsOf(approval: Approval): Draft[] {
-  if (approval.row.type === "blacklist-user") return [userDraft(approval, approval.payload as z.output<typeof BlacklistUserPayload>)];
+  if (approval.type === "blacklist-user") return [userDraft(approval, approval.payload as z.output<typeof BlacklistUserPayload>)];
   const payload = approval.payload as z.output<typeof BlacklistServerPayload>;
   return [...new Set([payload.server_id, ...payload.aliases])].map((serverId) => serverDraft(approval, payload, serverId));
 }
@@ -68,7 +68,7 @@ function userDraft(approval: Approval, payload: z.output<typeof BlacklistUserPay
     serverIds: payload.server_ids,
     recommendedAction: payload.recommended_action,
     includeAlts: payload.include_alts,
-    expiresAt: endOf(approval.tx.now, payload.duration, isCompromised ? compromisedLength : undefined),
+    expiresAt: endOf(approval.from, payload.duration, isCompromised ? compromisedLength : undefined),
   };
 }
 
@@ -82,12 +82,12 @@ function serverDraft(approval: Approval, payload: z.output<typeof BlacklistServe
     memberPolicy: payload.member_policy,
     gracePeriod: parseDuration(payload.grace_period) ?? null,
     exemptUserIds: payload.exempt_user_ids,
-    expiresAt: endOf(approval.tx.now, payload.duration, undefined),
+    expiresAt: endOf(approval.from, payload.duration, undefined),
   };
 }
 
 function commonDraft(
-  { tx, row, reasonPublic, approvedBy }: Approval,
+  { from, request: row, input: { reasonPublic }, approvedBy }: Approval,
   payload: { category: string; severity: Draft["severity"]; reason: string; review_after: string },
 ) {
   return {
@@ -96,7 +96,7 @@ function commonDraft(
     reasonPublic,
     reasonInternal: payload.reason,
     evidence: row.evidence as object[],
-    reviewAt: addSeconds(tx.now, parseDuration(payload.review_after) ?? 0),
+    reviewAt: addSeconds(from, parseDuration(payload.review_after) ?? 0),
     source: "workflow" as const,
     originReference: row.reference,
     createdBy: row.requesterId,
@@ -105,7 +105,7 @@ function commonDraft(
 }
 
 /** null and nothing at all mean permanent. */
-function endOf(now: Date, duration: string | null | undefined, fallback: number | undefined): Date | null {
+function endOf(from: Date, duration: string | null | undefined, fallback: number | undefined): Date | null {
   const seconds = typeof duration === "string" ? parseDuration(duration) : duration === undefined ? fallback : undefined;
-  return seconds === undefined ? null : addSeconds(now, seconds);
+  return seconds === undefined ? null : addSeconds(from, seconds);
 }

@@ -1,127 +1,179 @@
 import type { Tx } from "../../database/database.ts";
-import type { WorkflowRequest } from "../../generated/sqlite/client.ts";
-import { blacklistReference } from "../../kernel/stored.ts";
-import type { BlacklistService } from "../blacklist/blacklist.service.ts";
-import type { LinksService } from "../links/links.service.ts";
-import type { RegistryService } from "../servers/servers.service.ts";
-import { agreementDraft, draftsOf, linkDraftsOf } from "./effects.drafts.ts";
+import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
+import { fieldError } from "../../kernel/errors.ts";
+import type { Approval, Blocker, Done, Earlier, Effect, EffectTable, Reversal } from "./effects.types.ts";
+import { compensationOf, mayBeDone } from "./effects.outward.ts";
 import type { EffectKey, Kind } from "./workflows.kinds.ts";
+import { kinds } from "./workflows.kinds.ts";
 import type { EffectView } from "./workflows.schema.ts";
-
-type Listing = Awaited<ReturnType<BlacklistService["createWithin"]>>;
-
-/** An approval that takes effect, inside its transaction. */
-export interface Approval {
-  tx: Tx;
-  row: WorkflowRequest;
-  payload: Record<string, unknown>;
-  reasonPublic: string | null;
-  approvedBy: readonly string[];
-  permission: string;
-}
-
-interface Effect {
-  preview: string;
-  /** Later effects see what earlier ones listed. */
-  apply(approval: Approval, listings: Listing[]): Promise<EffectView[]>;
-}
-
-export interface EffectParts {
-  blacklist: BlacklistService;
-  links: Pick<LinksService, "createLinkWithin">;
-  agreements: Pick<RegistryService, "createAgreementWithin">;
-}
 
 export type Effects = ReturnType<typeof createEffects>;
 
-/** What approvals do, by name; a further effect is a further entry. */
-export function createEffects({ blacklist, agreements, links }: EffectParts) {
-  const table: Readonly<Record<EffectKey, Effect>> = {
-    "blacklist.create": {
-      preview: "The subject is put on the blacklist; an active record is strengthened instead.",
-      async apply(approval, listings) {
-        const { tx, row, permission } = approval;
-        const drafts = draftsOf(approval);
-        await blacklist.lockSubjects(tx, drafts);
-        for (const draft of drafts) {
-          listings.push(
-            await blacklist.createWithin(tx, draft, { action: "blacklist.create", permission, reason: `Approval of ${row.reference}` }),
-          );
-        }
-        return listings.map((listing) => listingEffect(listing));
-      },
-    },
-    "matches.recompute": {
-      preview: "Everyone concerned is compared with the record.",
-      apply: (_approval, listings) => Promise.resolve([matchesEffect(listings)]),
-    },
-    "agreement.create": {
-      preview: "The agreement is made between the servers, from its start to its end.",
-      apply: async (approval) => [agreementEffect(await agreements.createAgreementWithin(approval.tx, agreementDraft(approval)))],
-    },
-    "account_link.create": {
-      preview: "The accounts are linked, each with each; a link there is becomes surer instead.",
-      async apply(approval) {
-        const done: EffectView[] = [];
-        for (const draft of linkDraftsOf(approval)) done.push(linkEffect(await links.createLinkWithin(approval.tx, draft)));
-        return done;
-      },
-    },
+/** Names that say more closely what an effect did. */
+const sameEffect: Readonly<Record<string, EffectKey>> = {
+  "account_link.merge": "account_link.create",
+  "blacklist.merge": "blacklist.create",
+};
+
+/** Carries out what approvals do and takes it back, by the table. */
+export function createEffects(table: EffectTable) {
+  const specOf = (key: string): Effect | undefined => {
+    const name = sameEffect[key] ?? key;
+    return Object.hasOwn(table, name) ? table[name as EffectKey] : undefined;
   };
+  const leaving: { current: (() => void) | undefined } = { current: undefined };
+
+  /** Keep what was done, and what is left to be done, behind the request's earlier effects. */
+  async function append(tx: Tx, request: { id: string }, done: Earlier): Promise<WorkflowEffect[]> {
+    const rows = await appendRows(tx, request, done);
+    if (rows.some(({ dueAt }) => dueAt !== null)) tx.afterCommit(() => leaving.current?.());
+    return rows;
+  }
 
   return {
-    preview: (kind: Kind, payload: Record<string, unknown>) => effectsOf(kind, payload).map((key) => ({ key, detail: table[key].preview })),
+    specOf,
+    /** Told after each commit that left something to be done; bound while somebody does it. */
+    leaving,
 
-    /** Do everything an approval of this kind does; whatever throws undoes the approval. */
-    async apply(kind: Kind, approval: Approval): Promise<EffectView[]> {
-      const listings: Listing[] = [];
-      const done: EffectView[] = [];
-      for (const key of effectsOf(kind, approval.payload)) done.push(...(await table[key].apply(approval, listings)));
-      return done;
+    preview: (kind: Kind, payload: Record<string, unknown>) =>
+      effectsOf(kind, payload).map((key) => ({ key, detail: previewOf(table[key], payload) })),
+
+    /** Everything that keeps an approval from taking effect now. */
+    async check(approval: Approval): Promise<Blocker[]> {
+      const blockers: Blocker[] = [];
+      for (const key of wanted(table, approval)) blockers.push(...((await table[key].check?.(approval)) ?? []));
+      return blockers;
     },
+
+    /** Do everything an approval of this kind does; whatever throws undoes the approval. @throws ProblemError */
+    async apply(approval: Approval): Promise<WorkflowEffect[]> {
+      const { request, input } = approval;
+      const kept = wanted(table, approval);
+      const earlier: (Done & { key: string })[] = [];
+      for (const key of effectsOf(kinds[approval.type], approval.payload)) {
+        if (kept.includes(key)) for (const done of await table[key].apply(approval, earlier)) earlier.push({ key, ...done });
+        else earlier.push({ key, status: "skipped", detail: `Switched off in the decision of ${input.action}.` });
+      }
+      return await append(approval.tx, request, earlier);
+    },
+
+    /** Take back what an approval did, the last first. What somebody changed since stays, and its effect says so. */
+    async undo(reversal: Reversal): Promise<WorkflowEffect[]> {
+      const { tx, request } = reversal;
+      const rows = request.effects.toReversed();
+      const amends: (Done & { key: string })[] = [];
+      const taken: WorkflowEffect[] = [];
+      for (const row of rows) {
+        const change = await undoneBy(specOf(row.key), reversal, row);
+        if (change === null) continue;
+        amends.push(...(change.amends ?? []).map((done) => ({ key: `${row.key}.undo`, ...done })));
+        const { status, detail, dueAt = null } = change;
+        const where = { requestId_place: { requestId: row.requestId, place: row.place } };
+        taken.push(await tx.db.workflowEffect.update({ where, data: { status, detail, dueAt, updatedAt: tx.now } }));
+        if (dueAt !== null) tx.afterCommit(() => leaving.current?.());
+      }
+      return [...taken.toReversed(), ...(await append(tx, request, amends))];
+    },
+
+    append,
   };
+}
+
+async function appendRows(tx: Tx, request: { id: string }, done: Earlier): Promise<WorkflowEffect[]> {
+  if (done.length === 0) return [];
+  const last = await tx.db.workflowEffect.findFirst({
+    where: { requestId: request.id },
+    orderBy: { place: "desc" },
+    select: { place: true },
+  });
+  const rows = done.map((one, index) => rowOf(tx, request.id, (last?.place ?? 0) + 1 + index, one));
+  await tx.db.workflowEffect.createMany({ data: rows });
+  return await tx.db.workflowEffect.findMany({
+    where: { requestId: request.id, place: { gt: last?.place ?? 0 } },
+    orderBy: { place: "asc" },
+  });
+}
+
+function rowOf(tx: Tx, requestId: string, place: number, done: Done & { key: string }): Prisma.WorkflowEffectCreateManyInput {
+  const { key, status, target, detail, input, undo, dueAt } = done;
+  return {
+    requestId,
+    place,
+    key,
+    status,
+    targetKind: target?.kind ?? null,
+    targetId: target?.id ?? null,
+    targetReference: target?.reference ?? null,
+    detail,
+    ...(input !== undefined && { input }),
+    ...(undo !== undefined && { undo }),
+    dueAt: status === "pending" ? (dueAt ?? tx.now) : null,
+    at: tx.now,
+    updatedAt: tx.now,
+  };
+}
+
+interface Change {
+  status: string;
+  detail: string;
+  /** When it is looked at once more. */
+  dueAt?: Date;
+  amends?: readonly Done[];
+}
+
+/** How an effect stands once its approval is taken back; null: as before. */
+async function undoneBy(spec: Effect | undefined, reversal: Reversal, row: WorkflowEffect): Promise<Change | null> {
+  if (row.status === "pending" || row.status === "failed") return calledOff(row, reversal.tx.now);
+  if (row.status !== "done") return null;
+  const amended = compensationOf(row, reversal);
+  if (amended !== undefined) return amended;
+  if (spec?.undo === undefined) return null;
+  const { restored, detail, amends } = await spec.undo(reversal, row);
+  return {
+    status: restored ? "reversed" : "done",
+    detail: restored ? detail : `${row.detail} ${detail}`,
+    ...(amends !== undefined && { amends }),
+  };
+}
+
+/** What was not done will not be. What the bot may have done all the same is due once more: nothing of it stays. */
+function calledOff(row: WorkflowEffect, now: Date): Change {
+  if (!mayBeDone(row)) return { status: "skipped", detail: `${row.detail} It was called off before it was done.` };
+  return { status: "skipped", detail: `${row.detail} It was called off while it was being done.`, dueAt: row.dueAt ?? now };
+}
+
+/** The effects of a payload that the decision leaves on. @throws ProblemError for those nobody switches off */
+function wanted(table: EffectTable, { type, payload, input }: Approval): EffectKey[] {
+  const all = effectsOf(kinds[type], payload);
+  const choices = Object.entries(input.body.effects ?? {});
+  for (const [key, isOn] of choices) {
+    const known = all.find((effect) => effect === key);
+    if (known === undefined) throw fieldError(`/effects/${key}`, "unknown_effect", `An approval of this request does: ${all.join(", ")}.`);
+    if (!isOn && table[known].isOptional !== true)
+      throw fieldError(`/effects/${key}`, "not_optional", "This effect is the point of the request.");
+  }
+  return all.filter((key) => !choices.some(([off, isOn]) => off === key && !isOn));
 }
 
 function effectsOf({ effects }: Kind, payload: Record<string, unknown>): readonly EffectKey[] {
   return typeof effects === "function" ? effects(payload) : effects;
 }
 
-function agreementEffect(made: Awaited<ReturnType<RegistryService["createAgreementWithin"]>>): EffectView {
-  const key = "agreement.create";
-  if (made === null) {
-    const detail = "Nothing was made: it would be over before it begins, or it names fewer than two servers.";
-    return { key, status: "skipped", target: null, detail };
-  }
-  const detail = made.status === "scheduled" ? `The agreement was made and begins at ${made.starts_at}.` : "The agreement was made.";
-  return { key, status: "done", target: { kind: "agreement", id: made.id }, detail };
+function previewOf({ preview }: Effect, payload: Record<string, unknown>): string {
+  return typeof preview === "function" ? preview(payload) : preview;
 }
 
-function linkEffect({ row, isMerged }: Awaited<ReturnType<LinksService["createLinkWithin"]>>): EffectView {
+export function presentEffect(row: WorkflowEffect): EffectView {
   return {
-    key: isMerged ? "account_link.merge" : "account_link.create",
-    status: "done",
-    target: { kind: "account_link", id: row.id },
-    detail: isMerged ? "The link of the two accounts was strengthened." : "The two accounts were linked.",
-  };
-}
-
-function listingEffect({ row, isMerged }: Listing): EffectView {
-  const reference = blacklistReference(row.number);
-  const detail = isMerged ? "The active record was strengthened." : "A record was created.";
-  return {
-    key: isMerged ? "blacklist.merge" : "blacklist.create",
-    status: "done",
-    target: { kind: "blacklist", id: row.id, reference },
-    detail,
-  };
-}
-
-function matchesEffect(listings: readonly Listing[]): EffectView {
-  const sum = (count: "added" | "changed" | "removed") => listings.reduce((total, { matches }) => total + matches[count], 0).toString();
-  return {
-    key: "matches.recompute",
-    status: "done",
-    target: null,
-    detail: `${sum("added")} added, ${sum("changed")} changed, ${sum("removed")} removed.`,
+    key: row.key,
+    status: row.status as EffectView["status"],
+    target:
+      row.targetKind === null || row.targetId === null
+        ? null
+        : { kind: row.targetKind, id: row.targetId, ...(row.targetReference !== null && { reference: row.targetReference }) },
+    detail: row.detail,
+    attempts: row.attempts,
+    last_error: row.lastError,
+    due_at: row.dueAt?.toISOString() ?? null,
   };
 }

@@ -1,6 +1,9 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import type { Actor } from "../../kernel/call.ts";
+import type { Actor, Call } from "../../kernel/call.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import { can } from "../../kernel/call.ts";
+import type { AppealTarget } from "./appeal.target.ts";
+import { findTarget } from "./appeal.target.ts";
 import type { Context } from "./transition.ts";
 import { kinds } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
@@ -8,14 +11,18 @@ import { subjectsOf } from "./workflows.policy.ts";
 
 /** How staff stand towards each other, known without I/O. */
 export interface Ranks {
-  of(userId: string): { isStaff: boolean; rank: number };
+  of(userId: string): Pick<Actor, "isStaff" | "isOwner" | "rank" | "decide">;
 }
 
-type Reader = Pick<ReadClient | TransactionClient, "workflowRequest" | "blacklistRecord">;
+type Reader = Pick<ReadClient | TransactionClient, "workflowRequest" | "blacklistRecord" | "case" | "caseAction">;
 
 /** Who wants to decide. */
 export interface Decider {
-  actor: Actor;
+  call: Call;
+  /** Their account; the caller's own unless somebody else is asked about. */
+  actorId: string;
+  isOwner: boolean;
+  rank: number;
   /**
    * Their further accounts, as confirmed links have them. Whoever is partial as one of them is partial as all, and links hold both
    * ways: looking from here finds the accounts of the requester and of the subjects, too.
@@ -24,20 +31,39 @@ export interface Decider {
 }
 
 /** How a person stands towards a request they want to decide. */
-export async function contextOf(db: Reader, standing: Ranks, { actor, accounts }: Decider, request: Request): Promise<Context> {
-  const subjects = subjectsOf(request);
-  const users = subjects.filter(({ kind }) => kind === "user").map(({ id }) => id);
+export async function contextOf(db: Reader, standing: Ranks, decider: Decider, request: Request): Promise<Context> {
+  return contextWith(standing, decider, request, await targetsOf(db, [request]));
+}
+
+/** {@link contextOf} of several requests, in their order: what they appeal against is looked up once each. */
+export async function contextsOf(db: Reader, standing: Ranks, decider: Decider, requests: readonly Request[]): Promise<Context[]> {
+  const targets = await targetsOf(db, requests);
+  return requests.map((request) => contextWith(standing, decider, request, targets));
+}
+
+function contextWith(standing: Ranks, decider: Decider, request: Request, targetsByName: ReadonlyMap<string, AppealTarget>): Context {
+  const { call, actorId, accounts } = decider;
+  const users = subjectsOf(request)
+    .filter(({ kind }) => kind === "user")
+    .map(({ id }) => id);
   const named = kinds[request.type as WorkflowKind].conflicts?.(request.payload as Record<string, unknown>) ?? [];
-  const deciders = await originalDeciders(
-    db,
-    subjects.filter(({ kind }) => kind === "record").map(({ id }) => id),
-  );
-  const partial = new Set([request.requesterId, ...users, ...named, ...deciders]);
+  const targets = targetNames(request).flatMap((name) => targetsByName.get(name) ?? []);
+  const about = [...users, ...targets.flatMap((target) => target.users)];
+  const joined = request.subjects.filter(({ kind }) => kind === "joined").map(({ subjectId }) => subjectId);
+  const partial = new Set([request.requesterId, ...joined, ...about, ...named, ...targets.flatMap(({ deciders }) => deciders)]);
   return {
-    actorId: actor.id,
-    isConflicted: [actor.id, ...accounts].some((id) => partial.has(id)),
-    isOutranked: !actor.isOwner && users.some((id) => isAtOrAbove(standing, id, actor.rank)),
+    actorId,
+    isRequester: request.requesterId === actorId,
+    isConflicted: [actorId, ...accounts].some((id) => partial.has(id)),
+    isOutranked: !decider.isOwner && about.some((id) => isAtOrAbove(standing, id, decider.rank)),
+    can: (permission) => can(call, permission),
   };
+}
+
+/** The caller as one who decides. @param accounts their further accounts */
+export function deciderOf(call: Call, accounts: readonly string[]): Decider | null {
+  const { actor } = call;
+  return actor === null ? null : { call, actorId: actor.id, isOwner: actor.isOwner, rank: actor.rank, accounts };
 }
 
 function isAtOrAbove(standing: Ranks, userId: string, rank: number): boolean {
@@ -45,21 +71,15 @@ function isAtOrAbove(standing: Ranks, userId: string, rank: number): boolean {
   return subject.isStaff && subject.rank >= rank;
 }
 
-/** Who decided what is appealed against: they never decide the appeal. */
-async function originalDeciders(db: Reader, targets: readonly string[]): Promise<string[]> {
-  const deciders: string[] = [];
-  for (const target of targets) {
-    const id = target.toLowerCase();
-    const request = await db.workflowRequest.findFirst({
-      where: { OR: [{ id }, { reference: target }] },
-      select: { votes: { select: { actorId: true } } },
-    });
-    deciders.push(...(request?.votes ?? []).map((vote) => vote.actorId));
-    const number = /^BL-(\d{6,9})$/.exec(target)?.[1];
-    const where = number === undefined ? { id } : { number: Number(number) };
-    const record = await db.blacklistRecord.findFirst({ where, select: { approvedBy: true, source: true, createdBy: true } });
-    deciders.push(...((record?.approvedBy as string[] | undefined) ?? []));
-    if (record?.source === "direct" && record.createdBy !== null) deciders.push(record.createdBy);
-  }
-  return deciders;
+/** What requests appeal against, by how they name it: those who decided it never decide the appeal, nor does whom it is about. */
+async function targetsOf(db: Reader, requests: readonly Request[]): Promise<Map<string, AppealTarget>> {
+  const names = [...new Set(requests.flatMap(targetNames))];
+  const found = await Promise.all(names.map(async (name) => [name, await findTarget(db, name)] as const));
+  return new Map(found.filter((entry): entry is [string, AppealTarget] => entry[1] !== null));
+}
+
+function targetNames(request: Request): string[] {
+  return subjectsOf(request)
+    .filter(({ kind }) => kind === "record")
+    .map(({ id }) => id);
 }

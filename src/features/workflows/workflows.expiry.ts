@@ -4,27 +4,52 @@ import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import { openStatuses } from "./transition.ts";
+import type { EventsService } from "../events/events.service.ts";
+import { openStatuses } from "./transition.table.ts";
+import { eventPermission } from "./workflows.policy.ts";
 
 const batch = 100;
 
+export interface ExpiryParts {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  clock: Clock;
+}
+
 /** What time does to open requests. */
-export function createExpiry({ database, audit, clock }: { database: Database; audit: AuditService; clock: Clock }) {
+export function createExpiry({ database, audit, events, clock }: ExpiryParts) {
   async function expireBatch(call: Call): Promise<number> {
     const due = { status: { in: [...openStatuses] }, expiresAt: { lte: clock.now() } };
     const rows = await database.read.workflowRequest.findMany({
       where: due,
-      select: { id: true, reference: true, status: true },
+      select: { id: true, reference: true, type: true, status: true, revision: true, subjects: true },
       orderBy: { id: "asc" },
       take: batch,
     });
     if (rows.length === 0) return 0;
     return database.write(call, async (tx) => {
       let expired = 0;
-      for (const { id, reference, status } of rows) {
-        const data = { status: "expired", updatedAt: tx.now, revision: { increment: 1 } };
-        const { count } = await tx.db.workflowRequest.updateMany({ where: { id, status, expiresAt: { lte: tx.now } }, data });
+      for (const row of rows) {
+        const { id, reference, status, revision } = row;
+        await tx.lock(`workflow:${id}`);
+        const data = { status: "expired", isHeld: false, updatedAt: tx.now, remindAt: null, revision: revision + 1 };
+        const { count } = await tx.db.workflowRequest.updateMany({ where: { id, revision, expiresAt: { lte: tx.now } }, data });
         if (count === 0) continue;
+        const step = {
+          requestId: id,
+          revision: revision + 1,
+          action: "expire",
+          via: tx.call.via,
+          at: tx.now,
+          from: status,
+          to: "expired",
+          data: {},
+        };
+        await tx.db.workflowStep.createMany({ data: [step] });
+        const narrowed = eventPermission(row);
+        const told = { request_id: id, reference, type: row.type, status: "expired", action: "expire" };
+        events.emit(tx, { type: "workflow.expired", data: told, ...(narrowed !== undefined && { permission: narrowed }) });
         audit.record(tx, {
           action: "workflow.expire",
           target: { kind: "workflow", id, reference },

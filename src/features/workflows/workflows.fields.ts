@@ -26,7 +26,7 @@ const EvidenceObject = z.strictObject({
 });
 
 /** A piece of evidence; a bare text is a link or a note. Addresses are kept as text and never fetched. */
-const Evidence = z
+export const Evidence = z
   .preprocess((item) => (typeof item === "string" ? evidenceOfText(item) : item), EvidenceObject)
   .meta({ id: "WorkflowEvidence" });
 
@@ -35,6 +35,12 @@ function evidenceOfText(item: string): object {
 }
 
 export const priorities = ["low", "normal", "high", "critical"] as const;
+
+/** The most pieces of evidence that stand in a request itself. */
+export const mostEvidence = 100;
+
+/** Where in Discord a request was filed. */
+export const Origin = z.strictObject({ guild_id: Snowflake.optional(), channel_id: Snowflake, message_id: Snowflake.optional() });
 
 /** What every kind of request takes besides its payload. */
 export const CommonFields = z.object({
@@ -45,6 +51,10 @@ export const CommonFields = z.object({
   evidence: z.array(Evidence).max(20).default([]),
   related: z.array(text(1, 100)).max(20).default([]).meta({ description: "References of related requests and records" }),
   external_id: text(1, 200).optional().meta({ description: "The client's own id of this request" }),
-  on_duplicate: z.literal("refuse").optional(),
+  origin: Origin.optional().meta({ description: "Where in Discord it was filed" }),
+  on_duplicate: z
+    .enum(["refuse", "join"])
+    .default("refuse")
+    .meta({ description: "When the same is open already: `refuse` it with its reference, or `join` it with the evidence" }),
 });
 export type CommonFields = z.output<typeof CommonFields>;

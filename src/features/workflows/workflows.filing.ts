@@ -2,10 +2,10 @@ import type { Tx } from "../../database/database.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
-import { openStatuses } from "./transition.ts";
-import type { Kind } from "./workflows.kinds.ts";
+import { openStatuses } from "./transition.table.ts";
+import type { Subject } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
-import { canSee, statusAt, subjectsOf, whole } from "./workflows.policy.ts";
+import { mayKnow, statusAt, subjectsOf, whole } from "./workflows.policy.ts";
 
 /** How much one person may file. */
 export interface FilingLimits {
@@ -17,9 +17,17 @@ export const defaultFilingLimits: FilingLimits = { perHour: 20, openPerSubject: 
 
 interface Filing {
   type: WorkflowKind;
-  kind: Kind;
+  /** How long a denied request cannot be filed again. */
+  coolDownSeconds: number;
+  /** Whether the same request, when it is open already, is joined rather than refused. */
+  isJoining: boolean;
   subjects: readonly { kind: string; subjectId: string }[];
   limits: FilingLimits;
+}
+
+export interface Checked {
+  duplicates: { reference: string; type: string; status: string }[];
+  joined?: Request;
 }
 
 const hour = 3600;
@@ -29,9 +37,9 @@ const maxDuplicatesShown = 20;
 /**
  * Refuse what is open already, was denied a short while ago, or is more than one person may file.
  * A request the caller may not see never shows itself here.
- * @returns other open requests about the same subjects
+ * @returns other open requests about the same subjects, and the open one that is joined
  */
-export async function checkFiling(tx: Tx, filing: Filing): Promise<{ reference: string; type: string; status: string }[]> {
+export async function checkFiling(tx: Tx, filing: Filing): Promise<Checked> {
   const requester = tx.call.actor?.id;
   const about = filing.subjects.filter(({ kind }) => ["user", "server", "record"].includes(kind));
   if (requester !== undefined) await tx.lock(`workflow-requester:${requester}`);
@@ -42,20 +50,43 @@ export async function checkFiling(tx: Tx, filing: Filing): Promise<{ reference: 
     request.type === filing.type &&
     subjectsKey(subjectsOf(request).map(({ kind, id }) => ({ kind, subjectId: id }))) === subjectsKey(about);
 
-  const duplicate = open.find((request) => isSame(request) && canSee(tx.call, request));
+  const duplicate = open.find((request) => isSame(request) && mayKnow(tx.call, request));
+  if (duplicate !== undefined && filing.isJoining) return { duplicates: [], joined: duplicate };
   if (duplicate !== undefined) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
-  const denied = neighbours.find((request) => request.status === "denied" && isSame(request) && canSee(tx.call, request));
-  if (denied?.decidedAt) throw coolDown(denied.decidedAt, filing.kind, tx.now);
+  const denied = neighbours.find((request) => request.status === "denied" && isSame(request) && mayKnow(tx.call, request));
+  if (denied?.decidedAt) throw coolDown(denied.decidedAt, filing.coolDownSeconds, tx.now);
   if (requester !== undefined) await checkRequester(tx, requester, filing.limits, open);
-  return open
-    .filter((request) => canSee(tx.call, request))
-    .slice(0, maxDuplicatesShown)
-    .map(({ reference, type, status }) => ({ reference, type, status }));
+  const duplicates = open.filter((request) => mayKnow(tx.call, request)).slice(0, maxDuplicatesShown);
+  return { duplicates: duplicates.map(({ reference, type, status }) => ({ reference, type, status })) };
+}
+
+/**
+ * Refuse to make an open request one about the same people and things as another open one of its kind.
+ * @throws ProblemError duplicate_open
+ */
+export async function requireUnique(tx: Tx, request: Request, subjects: readonly Subject[]): Promise<void> {
+  const about = subjects.map(({ kind, id }) => ({ kind, subjectId: id }));
+  const key = subjectsKey(about);
+  const keyOf = (one: Request) => subjectsKey(subjectsOf(one).map(({ kind, id }) => ({ kind, subjectId: id })));
+  await tx.lock(`workflow-subjects:${request.type}:${key}`);
+  const others = await tx.db.workflowRequest.findMany({
+    where: {
+      id: { not: request.id },
+      type: request.type,
+      status: { in: [...openStatuses] },
+      subjects: { some: { OR: about.map(({ kind, subjectId }) => ({ kind, subjectId })) } },
+    },
+    include: whole,
+    orderBy: { createdAt: "desc" },
+    take: maxNeighbours,
+  });
+  const duplicate = others.find((one) => statusAt(one, tx.now) !== "expired" && keyOf(one) === key && mayKnow(tx.call, one));
+  if (duplicate !== undefined) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
 }
 
 /** Open requests about any of the subjects, and those of this kind denied within the cool-down. */
-function readNeighbours(tx: Tx, { type, kind }: Filing, about: Filing["subjects"]): Promise<Request[]> {
-  const since = addSeconds(tx.now, -kind.coolDown);
+function readNeighbours(tx: Tx, { type, coolDownSeconds }: Filing, about: Filing["subjects"]): Promise<Request[]> {
+  const since = addSeconds(tx.now, -coolDownSeconds);
   return tx.db.workflowRequest.findMany({
     where: {
       subjects: { some: { OR: about.map(({ kind: what, subjectId }) => ({ kind: what, subjectId })) } },
@@ -67,8 +98,8 @@ function readNeighbours(tx: Tx, { type, kind }: Filing, about: Filing["subjects"
   });
 }
 
-function coolDown(deniedAt: Date, kind: Kind, now: Date): ProblemError {
-  const until = addSeconds(deniedAt, kind.coolDown);
+function coolDown(deniedAt: Date, seconds: number, now: Date): ProblemError {
+  const until = addSeconds(deniedAt, seconds);
   const retryAfter = Math.ceil((until.getTime() - now.getTime()) / 1000);
   return new ProblemError("cooldown", { detail: "This was denied a short while ago.", extra: { until: until.toISOString() }, retryAfter });
 }

@@ -4,12 +4,12 @@ import { requirePermission } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { EvidenceHost, Host } from "../evidence/evidence.hosts.ts";
 import type { LinkReach } from "../links/links.reach.ts";
-import { isOpenStatus } from "./transition.ts";
+import { isOpenStatus } from "./transition.table.ts";
 import type { Ranks } from "./workflows.context.ts";
-import { contextOf } from "./workflows.context.ts";
+import { contextOf, deciderOf } from "./workflows.context.ts";
 import { kindOf } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
-import { canSee, statusAt, subjectsOf, whole } from "./workflows.policy.ts";
+import { canSee, eventPermission, statusAt, subjectsOf, whole } from "./workflows.policy.ts";
 
 interface RequestHostDeps {
   database: Database;
@@ -51,9 +51,9 @@ export function createRequestHost({ database, standing, reach }: RequestHostDeps
 
     async requireRedactable(tx, key) {
       const row = await find(tx.db, tx.call, key);
-      const { actor } = tx.call;
-      if (actor === null) return;
-      const context = await contextOf(tx.db, standing, { actor, accounts: await reach.groupOf(tx.db, actor.id) }, row);
+      const decider = deciderOf(tx.call, await reach.groupOf(tx.db, tx.call.actor?.id ?? ""));
+      if (decider === null) return;
+      const context = await contextOf(tx.db, standing, decider, row);
       if (context.isConflicted) throw new ProblemError("conflict_of_interest");
       if (context.isOutranked) throw new ProblemError("hierarchy_violation");
     },
@@ -62,11 +62,12 @@ export function createRequestHost({ database, standing, reach }: RequestHostDeps
 
 /** A confidential request is told of to those who may read confidential matters. */
 function hostOf(row: Request): Host {
+  const narrowed = eventPermission(row);
   const people = subjectsOf(row).filter(({ kind }) => kind === "user");
   return {
     id: row.id,
     reference: row.reference,
     subjectUserId: people.length === 1 ? (people[0]?.id ?? null) : null,
-    ...(row.subjects.some(({ kind }) => kind === "restricted") && { eventPermission: "cases.confidential" }),
+    ...(narrowed !== undefined && { eventPermission: narrowed }),
   };
 }

@@ -64,6 +64,55 @@ export function understand(kind: Kind, body: unknown): Intake {
   return { payload: payload.data, common: common.data, extra, warnings };
 }
 
+/**
+ * The whole payload after a change: what is sent replaces, under any of its names; null takes away. Who it is about stays.
+ * @throws ZodError with paths below /payload, as the client spelled them
+ */
+export function understandAmendment(
+  kind: Kind,
+  before: Record<string, unknown>,
+  changes: Record<string, unknown>,
+): Record<string, unknown> {
+  const { known, fields, sent, issues } = fieldsOf(kind, changes);
+  const spell = (path: readonly PropertyKey[]) => ["payload", ...sentPath(path, sent, { body: changes, wrapper: [] })];
+  const kept = Object.entries({ ...before, ...Object.fromEntries(fields) }).filter(
+    ([name, value]) => known.has(name) && !(fields.has(name) && value === null && !isNullable(kind, name)),
+  );
+  const payload = kind.payload.safeParse(Object.fromEntries(kept), { reportInput: true });
+  for (const issue of payload.error?.issues ?? []) issues.push({ ...issue, path: spell(issue.path) });
+  if (payload.success) {
+    const about = new Set(kind.subjects(payload.data).map(({ kind: what, id }) => `${what}:${id}`));
+    if (kind.subjects(before).some(({ kind: what, id }) => !about.has(`${what}:${id}`)))
+      issues.push(refusal(["payload"], "subject_changed", "Whom a request is about stays: withdraw it and file another one."));
+  }
+  if (issues.length > 0 || !payload.success) throw new z.ZodError(issues);
+  return payload.data;
+}
+
+/** Refuse changes to fields that no request of the kind has, whatever it is. @throws ZodError with paths below /payload */
+export function requireKnownFields(kind: Kind, changes: Record<string, unknown>): void {
+  const { issues } = fieldsOf(kind, changes);
+  if (issues.length > 0) throw new z.ZodError(issues);
+}
+
+/** Changes by the names used here, and what is wrong with those names. */
+function fieldsOf(kind: Kind, changes: Record<string, unknown>) {
+  const known = new Set(Object.keys(kind.payload.shape));
+  const { fields, sent, issues } = collect(changes, kind.aliases, known);
+  for (const [field, at] of sent)
+    if (!known.has(field)) issues.push(refusal(["payload", ...at.path], "unknown_field", "This kind of request has no such field."));
+  return { known, fields, sent, issues };
+}
+
+function refusal(path: readonly string[], code: string, message: string): z.core.$ZodIssue {
+  return { code: "custom", path: [...path], message, params: { code }, input: undefined };
+}
+
+function isNullable(kind: Kind, name: string): boolean {
+  const field = kind.payload.shape[name];
+  return field instanceof z.ZodType && field.safeParse(null).success;
+}
+
 /** Fill what the kind assumes, in its order; returns what was filled. */
 function assume(kind: Kind, fields: Map<string, unknown>): [string, unknown][] {
   const filled: [string, unknown][] = [];

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Action } from "./transition.table.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
 import * as people from "./workflows.payloads.ts";
@@ -13,8 +14,43 @@ export interface Subject {
   id: string;
 }
 
-/** What approvals can do. */
-export type EffectKey = "blacklist.create" | "matches.recompute" | "agreement.create" | "account_link.create";
+/** What approvals can do, by name; what each does stands in the tables of effects. */
+export type EffectKey =
+  | "account_link.create"
+  | "agreement.create"
+  | "agreements.suspend"
+  | "appeal.ruling"
+  | "blacklist.create"
+  | "callsign.allocate"
+  | "callsign.hold"
+  | "case.action"
+  | "case.append"
+  | "case.open"
+  | "clearance.grant"
+  | "clearance.use"
+  | "discord.punish"
+  | "discord.roles_add"
+  | "discord.roles_remove"
+  | "draft.blacklist"
+  | "interim.measure"
+  | "matches.recompute"
+  | "merge.plan"
+  | "notice.owner"
+  | "notice.subject"
+  | "notice.welcome"
+  | "poach.incident"
+  | "recruitment.hold"
+  | "roster.demote"
+  | "roster.probation"
+  | "roster.suspend"
+  | "roster.terminate"
+  | "roster.trial"
+  | "server.merge"
+  | "staff.suspend";
+
+/** What comes of an appeal that is heard. */
+export const rulings = ["overturn", "reduce", "remit"] as const;
+export type Ruling = (typeof rulings)[number];
 
 interface KindSpec<Payload extends z.ZodObject> {
   prefix: string;
@@ -25,7 +61,18 @@ interface KindSpec<Payload extends z.ZodObject> {
   aliases: Readonly<Record<string, string>>;
   /** Bring fields that clients spread differently into the payload's form, before it is checked. */
   prepare?(fields: Map<string, unknown>): void;
-  approvals: number | ((payload: z.output<Payload>) => number);
+  /** How many people approve, unless the operator sets it otherwise: usually, and what is grave. */
+  approvals: { usual: number; grave?: number };
+  /** Whether a request asks for more than usual. */
+  isGrave?(payload: z.output<Payload>): boolean;
+  /** How many people take an approval back. */
+  reversals: 1 | 2;
+  /** Whether votes of others stay hidden from those who decide until they have voted. */
+  hasBlindVotes?: true;
+  /** Whether what is known of the subject is checked when it is filed and approved. */
+  isChecked?: true;
+  /** Words for decisions that this kind has besides the usual ones, and the ruling each stands for. */
+  words?: Readonly<Record<string, { action: Action; ruling?: Ruling }>>;
   /** Seconds to the first touch, to the decision, and to the end of an open request. */
   clocks: { firstTouch: number; decision: number; expiry: number };
   /** Seconds a denied request cannot be filed again. */
@@ -53,7 +100,22 @@ function kind<Payload extends z.ZodObject>(spec: KindSpec<Payload>): Kind {
 const ofUser = { target_id: "user_id", target_user_id: "user_id", discord_user_id: "user_id", member_id: "user_id" };
 const user = (id: string): Subject => ({ kind: "user", id });
 const server = (id: string): Subject => ({ kind: "server", id });
-const listingEffects = ["blacklist.create", "matches.recompute"] as const;
+/** What a punishment does besides its entry in a case. */
+const penalties: Readonly<Record<z.output<typeof people.PunishmentPayload>["action"], readonly EffectKey[]>> = {
+  note: [],
+  warning: [],
+  strike: [],
+  probation: ["roster.probation"],
+  suspension: ["staff.suspend", "roster.suspend"],
+  demotion: ["roster.demote", "discord.roles_remove", "discord.roles_add"],
+  termination: ["roster.terminate", "callsign.hold", "discord.roles_remove"],
+  blacklist_referral: ["draft.blacklist"],
+};
+const poachEffects: Readonly<Record<z.output<typeof servers.PoachPayload>["kind"], readonly EffectKey[]>> = {
+  report: ["case.append", "poach.incident", "notice.owner"],
+  agreement: ["agreement.create"],
+  clearance: ["clearance.grant"],
+};
 const snowflake = "80351110224678912";
 const otherSnowflake = "80351110224678913";
 
@@ -71,13 +133,14 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
       guild_name: "server_name",
       owner_id: "owner_user_id",
     },
-    approvals: 2,
+    approvals: { usual: 2 },
+    reversals: 2,
     clocks: { firstTouch: 12 * hour, decision: 72 * hour, expiry: 30 * day },
     coolDown: 14 * day,
     subjects: ({ server_id }) => [server(server_id)],
     conflicts: ({ owner_user_id }) => (owner_user_id === undefined ? [] : [owner_user_id]),
     title: ({ server_id, server_name }) => `Blacklist server ${server_name ?? server_id}`,
-    effects: listingEffects,
+    effects: ["blacklist.create", "matches.recompute", "agreements.suspend"],
     example: {
       server_id: snowflake,
       server_name: "Raid Central",
@@ -92,12 +155,20 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     payload: people.BlacklistUserPayload,
     assumed: { scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },
     aliases: ofUser,
-    approvals: ({ scope, severity }) => (scope === "network" || severity === "critical" ? 2 : 1),
+    approvals: { usual: 1, grave: 2 },
+    isGrave: ({ scope, severity }) => scope === "network" || severity === "critical",
+    reversals: 2,
     clocks: { firstTouch: 6 * hour, decision: 48 * hour, expiry: 30 * day },
     coolDown: 14 * day,
     subjects: ({ user_id }) => [user(user_id)],
     title: ({ user_id }) => `Blacklist user ${user_id}`,
-    effects: listingEffects,
+    effects: ({ severity }) => [
+      "blacklist.create",
+      "case.append",
+      "matches.recompute",
+      "recruitment.hold",
+      ...(severity === "high" || severity === "critical" ? (["roster.suspend"] as const) : []),
+    ],
     example: { user_id: snowflake, category: "raid", severity: "high", reason: "Led the raid of last night." },
   }),
   investigation: kind({
@@ -105,7 +176,8 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     payload: people.InvestigationPayload,
     assumed: { allegation: ({ reason, summary }) => reason ?? summary },
     aliases: { ...mapValues(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
-    approvals: 1,
+    approvals: { usual: 1 },
+    reversals: 1,
     clocks: { firstTouch: 12 * hour, decision: 7 * day, expiry: 90 * day },
     coolDown: 0,
     subjects: ({ subject }) => [subject.kind === "server" ? server(subject.id) : user(subject.id)],
@@ -113,7 +185,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     readers: ({ confidential, lead_user_id, team_user_ids }) =>
       confidential ? [...(lead_user_id === undefined ? [] : [lead_user_id]), ...team_user_ids] : undefined,
     title: ({ subject }) => `Investigation of ${subject.kind} ${subject.id}`,
-    effects: [],
+    effects: ({ interim }) => ["case.open", ...(interim === "none" ? [] : (["interim.measure"] as const))],
     example: { subject: { kind: "user", id: snowflake }, allegation: "Shared internal screenshots outside the team.", category: "leak" },
   }),
   recruitment: kind({
@@ -127,12 +199,21 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
       role_key: "position",
       staff_role: "position",
     },
-    approvals: 1,
+    approvals: { usual: 1 },
+    reversals: 1,
     clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
     coolDown: 30 * day,
     subjects: ({ user_id }) => [user(user_id)],
     title: ({ user_id, position }) => `Recruitment of ${user_id} as ${position}`,
-    effects: [],
+    hasBlindVotes: true,
+    isChecked: true,
+    effects: ({ callsign }) => [
+      "roster.trial",
+      ...(callsign === "none" ? [] : (["callsign.allocate"] as const)),
+      "clearance.use",
+      "discord.roles_add",
+      "notice.welcome",
+    ],
     isRemembered: true,
     example: { user_id: snowflake, position: "moderator", timezone: "Europe/Berlin" },
   }),
@@ -145,12 +226,13 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
       target_id: "target_server_id",
       target_guild_id: "target_server_id",
     },
-    approvals: 2,
+    approvals: { usual: 2 },
+    reversals: 2,
     clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
     coolDown: 0,
     subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
     title: ({ source_server_id, target_server_id }) => `Merge of server ${source_server_id} into ${target_server_id}`,
-    effects: [],
+    effects: ["merge.plan", "server.merge"],
     example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },
   }),
   "alt-request": kind({
@@ -168,7 +250,9 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
       alt_id: "user_ids",
     },
     prepare: addPrimaryAccount,
-    approvals: ({ confidence, propagate }) => (confidence === "confirmed" && (propagate.matches || propagate.blacklist) ? 2 : 1),
+    approvals: { usual: 1, grave: 2 },
+    isGrave: ({ confidence, propagate }) => confidence === "confirmed" && (propagate.matches || propagate.blacklist),
+    reversals: 1,
     clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
     coolDown: 7 * day,
     subjects: ({ user_ids }) => user_ids.map(user),
@@ -184,12 +268,21 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     prefix: "PUN",
     payload: people.PunishmentPayload,
     aliases: { ...ofUser, punishment: "action", punishment_type: "action" },
-    approvals: ({ action, duration }) => (action === "termination" || duration === null ? 2 : 1),
+    approvals: { usual: 1, grave: 2 },
+    isGrave: ({ action, duration }) => action === "termination" || duration === null,
+    reversals: 1,
     clocks: { firstTouch: 12 * hour, decision: 72 * hour, expiry: 30 * day },
     coolDown: 0,
     subjects: ({ user_id }) => [user(user_id)],
     title: ({ user_id, action }) => `Punishment (${action}) of ${user_id}`,
-    effects: [],
+    effects: ({ action, discord, notify_subject: isTold }) => [
+      "case.append",
+      "case.action",
+      ...penalties[action],
+      // Told first: whom the bot has removed it can no longer write to.
+      ...(isTold ? (["notice.subject"] as const) : []),
+      ...(discord.action === "none" ? [] : (["discord.punish"] as const)),
+    ],
     example: { user_id: snowflake, action: "strike", points: 1, reason: "Ignored the second warning about insults." },
   }),
   poach: kind({
@@ -203,12 +296,14 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
       offending_guild_id: "offending_server_id",
       victim_guild_id: "victim_server_id",
     },
-    approvals: ({ kind: what }) => (what === "agreement" ? 2 : 1),
+    approvals: { usual: 1, grave: 2 },
+    isGrave: ({ kind: what }) => what === "agreement",
+    reversals: 1,
     clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
     coolDown: 7 * day,
     subjects: (payload) => poachSubjects(payload),
     title: ({ kind: what }) => ({ report: "Poaching report", agreement: "No-poach agreement", clearance: "Poaching clearance" })[what],
-    effects: ({ kind: what }) => (what === "agreement" ? ["agreement.create"] : []),
+    effects: ({ kind: what }) => poachEffects[what],
     example: {
       kind: "report",
       offending_server_id: snowflake,
@@ -222,12 +317,18 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     payload: people.AppealPayload,
     assumed: { grounds: ({ reason, summary }) => reason ?? summary },
     aliases: { ...ofUser, target_id: "target", target_reference: "target", appeal_of: "target" },
-    approvals: 1,
+    approvals: { usual: 1 },
+    reversals: 1,
     clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
     coolDown: 30 * day,
     subjects: ({ target, user_id }) => [{ kind: "record", id: target.toUpperCase() }, ...(user_id === undefined ? [] : [user(user_id)])],
     title: ({ target }) => `Appeal against ${target}`,
-    effects: [],
+    words: {
+      uphold: { action: "deny" },
+      upheld: { action: "deny" },
+      ...Object.fromEntries(rulings.map((ruling) => [ruling, { action: "approve", ruling }])),
+    },
+    effects: ["appeal.ruling"],
     example: { target: "BLU-REQ-000001", grounds: "The account was stolen on the day of the raid." },
   }),
 };

@@ -1,16 +1,25 @@
-import type { Prisma, WorkflowRequest, WorkflowSubject, WorkflowVote } from "../../generated/sqlite/client.ts";
+import type { Prisma, WorkflowEffect, WorkflowRequest, WorkflowSubject, WorkflowVote } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
-import type { State, Status } from "./transition.ts";
-import { isOpenStatus } from "./transition.ts";
+import { workflowKinds } from "../../kernel/workflow-kinds.ts";
+import type { Policy } from "./policies.ts";
+import type { State, Vote } from "./transition.ts";
+import type { Status } from "./transition.table.ts";
+import { isOpenStatus } from "./transition.table.ts";
 import type { Kind, Subject } from "./workflows.kinds.ts";
 
 /** A request with what belongs to it. */
-export type Request = WorkflowRequest & { subjects: WorkflowSubject[]; votes: WorkflowVote[] };
-export const whole = { subjects: true, votes: true } as const;
+export type Request = WorkflowRequest & { subjects: WorkflowSubject[]; votes: WorkflowVote[]; effects: WorkflowEffect[] };
+export const whole = { subjects: true, votes: true, effects: { orderBy: { place: "asc" } } } as const;
+/** Everything a move depends on: what was done last, too. */
+export const wholeToMove = { ...whole, steps: { orderBy: { revision: "desc" }, take: 1 } } as const;
+
+export const readPermission = "workflows.read";
+/** Whoever may file one kind of request. */
+export const filingRights: readonly string[] = workflowKinds.map((kind) => `workflows.${kind}.create`);
 
 /** Rows beside the subjects that say who may see a request and who may not: look-ups need no JSON on either database. */
-const markers = new Set(["restricted", "reader", "excluded"]);
+const markers = new Set(["restricted", "reader", "excluded", "joined"]);
 
 /** The subject rows of a request: what it is about, and for a restricted one its readers and those kept out. */
 export function subjectRows(kind: Kind, payload: Record<string, unknown>): { kind: string; subjectId: string }[] {
@@ -35,25 +44,47 @@ export function subjectsOf(request: { subjects: readonly WorkflowSubject[] }): S
     .map(({ kind, subjectId }) => ({ kind: kind as Subject["kind"], id: subjectId }));
 }
 
-/** Whether a caller may know of a request: a confidential one is for its team, its requester and holders of cases.confidential, never for those it is about. */
-export function canSee(call: Call, request: Pick<Request, "requesterId" | "subjects">): boolean {
+/** Whoever filed a request, or filed the same later and joined it. */
+export function isRequester(request: Pick<Request, "requesterId" | "subjects">, userId: string): boolean {
+  return request.requesterId === userId || request.subjects.some(({ kind, subjectId }) => kind === "joined" && subjectId === userId);
+}
+
+/**
+ * Whether a confidential request is the caller's business: it is for its team, its requester and holders of cases.confidential, never
+ * for those it is about. Every other request is everybody's.
+ */
+export function mayKnow(call: Call, request: Pick<Request, "requesterId" | "subjects">): boolean {
   const has = (kind: string, id: string) => request.subjects.some((row) => row.kind === kind && row.subjectId === id);
-  if (!has("restricted", "*")) return true;
   const actor = call.actor?.id;
+  if (!has("restricted", "*")) return true;
   if (actor === undefined) return can(call, "cases.confidential");
-  if (request.requesterId === actor) return true;
+  if (isRequester(request, actor)) return true;
   if (has("user", actor) || has("excluded", actor)) return false;
   return has("reader", actor) || can(call, "cases.confidential");
+}
+
+/** Whether a caller may read a request: their own, and with workflows.read what they may know of. */
+export function canSee(call: Call, request: Pick<Request, "requesterId" | "subjects">): boolean {
+  if (call.actor !== null && isRequester(request, call.actor.id)) return true;
+  return can(call, readPermission) && mayKnow(call, request);
+}
+
+/** Whom events of a confidential request are told to; undefined: everybody who reads requests. */
+export function eventPermission({ subjects }: Pick<Request, "subjects">): string | undefined {
+  return subjects.some(({ kind }) => kind === "restricted") ? "cases.confidential" : undefined;
 }
 
 /** {@link canSee} in the words of the database. */
 export function visibleWhere(call: Call): Prisma.WorkflowRequestWhereInput {
   const isRestricted = { subjects: { some: { kind: "restricted" } } };
   const actor = call.actor?.id;
+  const own: Prisma.WorkflowRequestWhereInput[] =
+    actor === undefined ? [] : [{ requesterId: actor }, { subjects: { some: { kind: "joined", subjectId: actor } } }];
+  if (!can(call, readPermission)) return { OR: own };
   if (actor === undefined) return can(call, "cases.confidential") ? {} : { NOT: isRestricted };
   const isKeptOut = { subjects: { some: { kind: { in: ["user", "excluded"] }, subjectId: actor } } };
   const reader = can(call, "cases.confidential") ? {} : { subjects: { some: { kind: "reader", subjectId: actor } } };
-  return { OR: [{ NOT: isRestricted }, { requesterId: actor }, { AND: [reader, { NOT: isKeptOut }] }] };
+  return { OR: [{ NOT: isRestricted }, ...own, { AND: [reader, { NOT: isKeptOut }] }] };
 }
 
 /** The status that counts at a moment, whether or not the sweep has come by. */
@@ -62,18 +93,36 @@ export function statusAt(request: { status: string; expiresAt: Date | null }, no
   return isOver ? "expired" : (request.status as Status);
 }
 
-export function stateOf(request: Request, now: Date): State {
+/** @param policy of the request's kind, as it holds now */
+export function stateOf(request: Request & { steps?: { action: string; actorId: string | null }[] }, policy: Policy, now: Date): State {
+  // Before the sweep comes by, a request that is over has ended at its end.
+  const ended = request.decidedAt ?? (isOpenStatus(request.status) ? (request.expiresAt ?? request.updatedAt) : request.updatedAt);
   return {
+    type: request.type,
     status: statusAt(request, now),
     revision: request.revision,
     payloadRevision: request.payloadRevision,
     approvalsRequired: request.approvalsRequired,
+    reversalsRequired: policy.reversals,
+    denyNeedsMajority: policy.deny_needs_majority,
+    tier: request.escalationTier,
+    isHeld: request.isHeld,
+    holdBy: request.holdBy,
+    assigneeId: request.assigneeId,
+    isClaimLive: isClaimLive(request, now),
     votes: request.votes.map(({ actorId, verdict, payloadRevision }) => ({
       actorId,
-      verdict: verdict as "approve" | "deny",
+      verdict: verdict as Vote["verdict"],
       payloadRevision,
     })),
+    endedFor: (now.getTime() - ended.getTime()) / 1000,
+    last: request.steps?.[0] ?? null,
   };
+}
+
+/** Whether a claim still keeps others off: every claim is a lease. */
+export function isClaimLive({ assigneeId, leaseExpiresAt }: Pick<Request, "assigneeId" | "leaseExpiresAt">, now: Date): boolean {
+  return assigneeId !== null && leaseExpiresAt !== null && leaseExpiresAt > now;
 }
 
 export function decidePermission(type: string): string {

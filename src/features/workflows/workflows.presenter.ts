@@ -1,14 +1,17 @@
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
 import type { UserRef } from "../../kernel/fields.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import { presentEffect } from "./effects.ts";
+import type { Policy } from "./policies.ts";
 import type { Context, State } from "./transition.ts";
-import { allowedActions, approvalsOf } from "./transition.ts";
+import { allowedActions, approvalsOf, requiredOf } from "./transition.ts";
+import { isOpenStatus } from "./transition.table.ts";
 import type { Request } from "./workflows.policy.ts";
-import { decidePermission, stateOf, subjectsOf } from "./workflows.policy.ts";
-import type { EffectView, WorkflowDecision, WorkflowView } from "./workflows.schema.ts";
+import { isClaimLive, statusAt, stateOf, subjectsOf } from "./workflows.policy.ts";
+import { refusal } from "./workflows.refusals.ts";
+import type { WorkflowDecision, WorkflowView } from "./workflows.schema.ts";
 import { visibleRequest } from "./workflows.visibility.ts";
 
 interface Surroundings {
@@ -16,12 +19,17 @@ interface Surroundings {
   now: Date;
   /** How the acting user stands towards the request; null without one. */
   context: Context | null;
+  /** Of the request's kind. */
+  policy: Policy;
+  commentsCount: number;
+  /** Whether to say what keeps the acting user from other actions. */
+  isWhyNotAsked?: boolean;
 }
 
 /** A request as this viewer sees it. */
-export function presentRequest(call: Call, request: Request, { guildState, now, context }: Surroundings): WorkflowView {
-  const state = stateOf(request, now);
-  const decides = context !== null && can(call, decidePermission(request.type));
+export function presentRequest(call: Call, request: Request, surroundings: Surroundings): WorkflowView {
+  const { guildState, now, policy, commentsCount } = surroundings;
+  const state = stateOf(request, policy, now);
   const view: WorkflowView = {
     id: request.id,
     reference: request.reference,
@@ -39,31 +47,80 @@ export function presentRequest(call: Call, request: Request, { guildState, now, 
     subjects: subjectsOf(request),
     evidence: request.evidence as WorkflowView["evidence"],
     related: request.related as string[],
-    comments_count: 0,
-    assignment: null,
-    hold: null,
-    escalation: null,
-    approvals: approvalsView(request, state, guildState),
+    comments_count: commentsCount,
+    origin: request.origin as WorkflowView["origin"],
+    ...workView(request, surroundings),
+    questions: (request.questions as string[] | null) ?? [],
+    ...(request.checks !== null && { checks: request.checks as unknown as WorkflowView["checks"] }),
+    approvals: approvalsView(request, state, surroundings),
     decision: decisionView(request.decision as WorkflowDecision | null),
-    effects: request.effects as unknown as EffectView[],
+    effects: request.effects.map(presentEffect),
     ...clocksView(request, now),
     links: request.links as WorkflowView["links"],
     external_id: request.externalId,
     revision: request.revision,
     created_at: request.createdAt.toISOString(),
     updated_at: request.updatedAt.toISOString(),
-    allowed_actions: decides ? allowedActions(state, context) : [],
+    ...actionsView(request, state, surroundings),
   };
   return visibleRequest(call, view);
 }
 
-function approvalsView(request: Request, state: State, guildState: GuildState): WorkflowView["approvals"] {
+/** What the acting user may do, and why not the rest when it is asked. */
+function actionsView(request: Request, state: State, { context, isWhyNotAsked = false }: Surroundings) {
+  if (context === null) return { allowed_actions: [] };
+  if (!isWhyNotAsked) return { allowed_actions: allowedActions(state, context) };
+  const why: WorkflowView["why_not"] = {};
+  const allowed = allowedActions(state, context, (action, refused) => {
+    const { code, detail = "" } = refusal(refused, { action, request, state });
+    why[action] = { code, detail };
+  });
+  return { allowed_actions: allowed, why_not: why };
+}
+
+/** Until when the clock of a request runs: it stops where nobody decides any more. */
+function endOf(request: Request, now: Date): Date {
+  return request.status === "withdrawn" || request.status === "void" ? request.updatedAt : now;
+}
+
+function workView(request: Request, { guildState, now }: Surroundings): Pick<WorkflowView, "assignment" | "hold" | "escalation"> {
+  const { assigneeId, assignedBy, assignedAt, leaseExpiresAt, escalatedAt, holdAt } = request;
   return {
-    have: approvalsOf(state),
-    required: request.approvalsRequired,
-    votes: request.votes.map((vote) => ({
+    assignment:
+      assigneeId === null || assignedAt === null
+        ? null
+        : {
+            user: userRef(guildState, assigneeId),
+            by: assignedBy,
+            since: assignedAt.toISOString(),
+            expires_at: isoOrNull(leaseExpiresAt),
+            live: isClaimLive(request, now),
+          },
+    hold:
+      isOpenStatus(statusAt(request, now)) && request.isHeld && holdAt !== null
+        ? { by: request.holdBy, at: holdAt.toISOString(), reason: request.holdReason, reference: request.holdReference }
+        : null,
+    escalation:
+      request.escalationTier === 0 || escalatedAt === null
+        ? null
+        : { tier: request.escalationTier, by: request.escalatedBy, at: escalatedAt.toISOString(), reason: request.escalationReason },
+  };
+}
+
+/** Votes of others stay out of sight of whoever has still to vote, where the policy says so. */
+function approvalsView(request: Request, state: State, { guildState, context, policy }: Surroundings): WorkflowView["approvals"] {
+  const hasVoted = request.votes.some(
+    ({ actorId, payloadRevision }) => actorId === context?.actorId && payloadRevision === request.payloadRevision,
+  );
+  const isBlind = policy.blind_votes && isOpenStatus(state.status) && !hasVoted;
+  const shown = isBlind ? request.votes.filter(({ actorId }) => actorId === context?.actorId) : request.votes;
+  return {
+    ...(!isBlind && { have: approvalsOf(state) }),
+    required: requiredOf(state),
+    reversals_required: state.reversalsRequired,
+    votes: shown.map((vote) => ({
       actor: userRef(guildState, vote.actorId),
-      verdict: vote.verdict,
+      verdict: vote.verdict as WorkflowView["approvals"]["votes"][number]["verdict"],
       at: vote.at.toISOString(),
       payload_revision: vote.payloadRevision,
       note: vote.note,
@@ -76,25 +133,28 @@ function decisionView(decision: WorkflowDecision | null): WorkflowDecision | nul
 }
 
 function clocksView(request: Request, now: Date): Pick<WorkflowView, "timers" | "sla"> {
-  const { dueFirstTouchAt, dueDecisionAt, expiresAt, firstTouchedAt, decidedAt } = request;
+  const { dueFirstTouchAt, dueDecisionAt, expiresAt, firstTouchedAt, decidedAt, pausedAt } = request;
   return {
     timers: {
       due_first_touch_at: isoOrNull(dueFirstTouchAt),
       due_decision_at: isoOrNull(dueDecisionAt),
       expires_at: isoOrNull(expiresAt),
+      info_due_at: isoOrNull(request.infoDueAt),
+      paused_at: isoOrNull(pausedAt),
     },
     sla: {
       first_touched_at: isoOrNull(firstTouchedAt),
-      claimed_at: null,
-      last_claimed_at: null,
+      claimed_at: isoOrNull(request.claimedAt),
+      last_claimed_at: isoOrNull(request.lastClaimedAt),
       decided_at: isoOrNull(decidedAt),
-      breached: dueDecisionAt !== null && (decidedAt ?? now) > dueDecisionAt,
+      // While the requester is asked, the clock stands still.
+      breached: dueDecisionAt !== null && (decidedAt ?? pausedAt ?? endOf(request, now)) > dueDecisionAt,
     },
   };
 }
 
 /** A person as an answer shows them. */
-function userRef(guildState: GuildState, id: string, snapshot?: string | null): UserRef {
+export function userRef(guildState: GuildState, id: string, snapshot?: string | null): UserRef {
   const members = guildState.members(id);
   const [member] = members;
   const name = member === undefined ? undefined : (member.nick ?? member.globalName ?? member.username);

@@ -1,11 +1,14 @@
 import { z } from "zod";
 import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import { route, withContentEtag } from "../../http/route.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
+import type { Action } from "./transition.table.ts";
+import { actions, decideEscalated, moves } from "./transition.table.ts";
 import { DecisionBody } from "./workflows.decision.ts";
 import { CommonFields } from "./workflows.fields.ts";
 import { kindOf, kinds } from "./workflows.kinds.ts";
+import { filingRights } from "./workflows.policy.ts";
 import { CreationAnswer, DecisionAnswer, ListWorkflowsQuery, WorkflowView } from "./workflows.schema.ts";
 import type { WorkflowsService } from "./workflows.service.ts";
 
@@ -16,13 +19,40 @@ const type = z
   .meta({ description: "Kind of request, with hyphens or underscores, in any case", example: "blacklist-user" });
 const key = z.string().min(1).max(64).meta({ description: "Id or reference, in any case", example: "BLU-REQ-000001" });
 const DecideQuery = z.object({
-  dry_run: z.literal("false", "A dry run is not offered yet.").optional().meta({ description: "Not offered yet" }),
+  dry_run: z
+    .enum(["true", "false"])
+    .default("false")
+    .meta({ description: "`true`: show the effects and everything in the way, and write nothing" }),
 });
 const DecideParams = z.object({ type, website_id: key });
-const GetParams = z.object({ type, id: key });
+export const GetParams = z.object({ type, id: key });
+const GetQuery = z.object({
+  why_not: z
+    .enum(["true", "false"])
+    .default("false")
+    .meta({ description: "`true`: say what keeps the acting user from each other action" }),
+});
+
+/** Whoever takes part in requests passes; each action asks for its own permission. */
+const takingPart = {
+  permission: "workflows.{type}.decide",
+  either: [...new Set(actions.flatMap((action) => moves[action].permission ?? [])), decideEscalated, "workflows.{type}.create"].filter(
+    (permission) => permission !== "workflows.{type}.decide",
+  ),
+  personal: true,
+} as const;
+/** Whoever reads requests passes, and everybody for their own. */
+export const readingAccess = { permission: "workflows.read", either: ["workflows.{type}.create"], personal: true } as const;
 
 export function workflowsRoutes(workflows: WorkflowsService): Route[] {
   return [...workflowKinds.map((kind) => creationRoute(workflows, kind)), decisionRoute(workflows), ...readRoutes(workflows)];
+}
+
+/** A line of the table of moves, for the document. */
+function moveLine(action: Action): string {
+  const { from, to, permission, isRequesters = false } = moves[action];
+  const who = [...(permission === null ? [] : [`\`${permission}\``]), ...(isRequesters ? ["the requester"] : [])].join(", ");
+  return `| \`${action}\` | ${from.join(", ")} | ${to} | ${who} |`;
 }
 
 /** `blacklist-user` is `BlacklistUser`. */
@@ -56,7 +86,7 @@ function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
       summary: `File a ${kind} request`,
       description:
         "The fields may stand flat or in `payload`, in snake_case or camelCase. A needed field that is missing is refused by name. Unknown fields are kept and reported in `warnings`; names only the service gives are refused.",
-      access: { permission: `workflows.${kind}.create` },
+      access: { permission: `workflows.${kind}.create`, ...(kind === "appeal" && { personal: true }) },
       request: { body: bodyOf(kind), example: kinds[kind].example },
       success: {
         status: 201,
@@ -72,7 +102,7 @@ function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
           effects_preview: [],
         },
       },
-      refusals: ["duplicate_open", "cooldown"],
+      refusals: ["duplicate_open", "cooldown", ...(kind === "appeal" ? (["authorization_required"] as const) : [])],
     },
     ({ call, body }) => workflows.create(call, kind, body),
   );
@@ -85,10 +115,14 @@ function decisionRoute(workflows: WorkflowsService): Route {
       path: "/workflows/{type}/{website_id}/decision",
       operationId: "decideWorkflow",
       tags,
-      summary: "Approve or deny a request",
-      description:
-        "An approval below the needed number is a vote: `final` is false. A denial needs a reason of 10 to 1,000 characters. The same decision by the same person again answers `replayed`.",
-      access: { permission: "workflows.{type}.decide" },
+      summary: "Approve, deny or otherwise move a request",
+      description: [
+        "Every action on a request goes through here; each needs its own permission, beside the rules of conflict of interest and rank. An approval below the needed number is a vote: `final` is false. The same decision by the same person again answers `replayed`. `dry_run=true` shows what would come of it.",
+        "| action | from | to | permission |\n|---|---|---|---|",
+      ]
+        .join("\n\n")
+        .concat("\n", actions.map((action) => moveLine(action)).join("\n")),
+      access: takingPart,
       request: {
         params: DecideParams,
         query: DecideQuery,
@@ -106,12 +140,16 @@ function decisionRoute(workflows: WorkflowsService): Route {
           reference: "BLU-REQ-000001",
           status: "approved",
           final: true,
+          revision: 2,
           approvals: { have: 1, required: 1 },
           effects: [],
         },
       },
       refusals: [
         "record_not_found",
+        "duplicate_open",
+        "duplicate_active_record",
+        "pool_exhausted",
         "conflict_of_interest",
         "hierarchy_violation",
         "precondition_failed",
@@ -119,7 +157,8 @@ function decisionRoute(workflows: WorkflowsService): Route {
         "invalid_transition",
       ],
     },
-    ({ call, params, body, ifMatch }) => workflows.decide(call, params.type, params.website_id, body, ifMatch),
+    ({ call, params, query, body, ifMatch }) =>
+      workflows.decide(call, params.type, params.website_id, body, { ifMatch, isDryRun: query.dry_run === "true" }),
   );
 }
 
@@ -132,7 +171,8 @@ function readRoutes(workflows: WorkflowsService): Route[] {
         operationId: "listWorkflows",
         tags,
         summary: "List requests",
-        access: { permission: "workflows.read" },
+        description: "Everybody lists their own requests; the others need workflows.read.",
+        access: { permission: "workflows.read", either: filingRights, personal: true },
         request: { query: ListWorkflowsQuery },
         success: { status: 200, shape: "list", schema: WorkflowView, description: "A page of requests" },
         refusals: ["invalid_cursor", "unknown_parameter"],
@@ -146,12 +186,14 @@ function readRoutes(workflows: WorkflowsService): Route[] {
         operationId: "getWorkflow",
         tags,
         summary: "Read one request",
-        access: { permission: "workflows.read" },
-        request: { params: GetParams },
+        description: "Everybody reads their own requests; the others need workflows.read.",
+        access: readingAccess,
+        request: { params: GetParams, query: GetQuery },
         success: { status: 200, shape: "single", schema: WorkflowView, description: "The request" },
         refusals: ["record_not_found"],
       },
-      ({ call, params }) => workflows.get(call, params.type, params.id),
+      async ({ call, params, query }) =>
+        withContentEtag(await workflows.get(call, params.type, params.id, { isWhyNotAsked: query.why_not === "true" })),
     ),
   ];
 }

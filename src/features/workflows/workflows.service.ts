@@ -1,152 +1,129 @@
 import type { Database } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import type { Cursors } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
-import type { BlacklistService } from "../blacklist/blacklist.service.ts";
-import type { LinksService } from "../links/links.service.ts";
-import type { RegistryService } from "../servers/servers.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { GrantsService } from "../authorization/grants.service.ts";
+import type { EvidenceService } from "../evidence/evidence.service.ts";
+import { createAmending } from "./amend.ts";
+import type { BulkParts } from "./bulk.service.ts";
+import { createBulk } from "./bulk.service.ts";
+import { createComments } from "./comments.service.ts";
+import type { EffectRooms } from "./effects.table.ts";
+import { createEffectTable } from "./effects.table.ts";
+import type { Effects } from "./effects.ts";
 import { createEffects } from "./effects.ts";
-import type { Ranks } from "./workflows.context.ts";
-import { contextOf } from "./workflows.context.ts";
+import { createHistory } from "./history.service.ts";
+import { createOverturning } from "./workflows.overturn.ts";
+import type { ChecksParts } from "./checks.ts";
+import { createChecks } from "./checks.ts";
+import type { Staff } from "./policies.check.ts";
+import { createPolicies } from "./policies.service.ts";
+import { createReminders } from "./reminders.ts";
+import { createStats } from "./stats.service.ts";
+import { createTypes } from "./types.service.ts";
+import type { ActOptions } from "./workflows.act.ts";
+import { createActing } from "./workflows.act.ts";
 import { createFiling } from "./workflows.create.ts";
-import { createDecisions } from "./workflows.decide.ts";
 import { createExpiry } from "./workflows.expiry.ts";
 import type { FilingLimits } from "./workflows.filing.ts";
 import { defaultFilingLimits } from "./workflows.filing.ts";
-import { conditions } from "./workflows.filters.ts";
 import { kindOf } from "./workflows.kinds.ts";
-import type { Request } from "./workflows.policy.ts";
-import { canSee, whole } from "./workflows.policy.ts";
-import { presentRequest } from "./workflows.presenter.ts";
-import type { WorkflowView } from "./workflows.schema.ts";
-import { ListWorkflowsQuery } from "./workflows.schema.ts";
+import { readPermission } from "./workflows.policy.ts";
+import { createReading } from "./workflows.read.ts";
 
 export type WorkflowsService = ReturnType<typeof createWorkflowsService>;
 
-export interface WorkflowsParts {
+interface OwnParts {
   database: Database;
-  audit: AuditService;
-  blacklist: BlacklistService;
-  agreements: Pick<RegistryService, "createAgreementWithin">;
-  links: Pick<LinksService, "createLinkWithin">;
+  audit: Pick<AuditService, "record" | "noteDenied">;
+  events: Pick<EventsService, "emit">;
+  evidence: Pick<EvidenceService, "moveWithin">;
+  grants: GrantsService;
   guildState: GuildState;
-  standing: Ranks;
+  standing: Staff;
   /** Who belongs together: linked accounts share a conflict of interest. */
-  reach: Pick<LinkReach, "groupOf">;
+  reach: LinkReach;
   matches: Pick<MatchesService, "recomputeUser">;
   cursors: Cursors;
   clock?: Clock;
   /** Gives every kind this one prefix and one counter. */
   referencePrefix?: string | null | undefined;
   filing?: FilingLimits;
+  /** The wrong fields behind a schema's issues. */
+  fieldErrors: BulkParts["fieldErrors"];
 }
 
+export type WorkflowsParts = OwnParts & Omit<EffectRooms, "overturning"> & ChecksParts;
+
 export function createWorkflowsService(parts: WorkflowsParts) {
-  const {
+  const { database, audit, events, evidence, guildState, standing, reach, matches, cursors, clock = systemClock } = parts;
+  const { referencePrefix, filing = defaultFilingLimits } = parts;
+  const overturning = createOverturning({ audit, events, effects: () => effects });
+  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }));
+  const checks = createChecks(parts);
+  const { create, fileWithin } = createFiling({
     database,
     audit,
-    blacklist,
-    agreements,
-    links,
-    guildState,
-    standing,
+    events,
+    effects,
+    checks,
+    grants: parts.grants,
     reach,
-    matches,
-    cursors,
-    clock = systemClock,
+    guildState,
+    filing,
     referencePrefix,
-    filing = defaultFilingLimits,
-  } = parts;
-  const effects = createEffects({ blacklist, agreements, links });
-  const { create, fileWithin } = createFiling({ database, audit, effects, guildState, clock, filing, referencePrefix });
-  const { decide } = createDecisions({ database, audit, effects, standing, reach, matches });
+  });
+  const { act, decide } = createActing({ database, audit, events, effects, standing, reach, matches, moveEvidence: evidence.moveWithin });
 
-  /** The caller's further accounts. */
-  const accountsOf = async ({ actor }: Call): Promise<string[]> => (actor === null ? [] : await reach.groupOf(database.read, actor.id));
+  const reading = createReading({ database, guildState, standing, reach, cursors, clock });
+  const beside = {
+    policies: createPolicies({ database, audit, standing, cursors, referencePrefix }),
+    stats: createStats({ database, clock }),
+    types: createTypes({ database, effects, referencePrefix }),
+  };
 
-  /** @param accounts further accounts of the caller */
-  async function present(call: Call, request: Request, now: Date, accounts: readonly string[]): Promise<WorkflowView> {
-    const { actor } = call;
-    const context = actor === null ? null : await contextOf(database.read, standing, { actor, accounts }, request);
-    return presentRequest(call, request, { guildState, now, context });
-  }
+  const { findVisible } = reading;
+  const comments = createComments({ database, audit, events, effects, guildState, standing, reach, cursors, clock, findVisible });
+  const history = createHistory({ database, guildState, reach, cursors, clock, findVisible });
 
   return {
     create,
     fileWithin,
-    ...createExpiry({ database, audit, clock }),
+    effects,
+    ...reading,
+    ...createAmending({ decide, get: reading.get }),
+    ...createBulk({ database, audit, decide, fieldErrors: parts.fieldErrors }),
+    comments,
+    history,
+    ...beside,
+    ...createExpiry({ database, audit, events, clock }),
+    ...createReminders({ database, events, clock }),
 
-    /** As the decision route says it: the kind in any spelling. @throws ProblemError record_not_found for a kind that does not exist, and as `decide` of one that does */
-    async decide(call: Call, type: string, key: string, body: unknown, ifMatch?: number) {
+    /** As the decision route says it: the kind in any spelling. @throws ProblemError record_not_found for a kind that does not exist, and as `act` of one that does */
+    async decide(call: Call, type: string, key: string, body: unknown, options?: ActOptions) {
       const kind = kindOf(type);
       if (kind === undefined) throw recordNotFound();
-      return decide(call, kind, key, body, ifMatch);
+      return await act(call, kind, key, body, options);
     },
 
-    /** Approve or deny by reference alone, for doors that do not name the kind. */
+    /** Decide by reference alone, for doors that do not name the kind. */
     async decideByReference(call: Call, reference: string, body: unknown) {
-      requirePermission(call, "workflows.read");
+      requirePermission(call, readPermission);
       const found = await database.read.workflowRequest.findFirst({
         where: { reference: reference.trim().toUpperCase() },
         select: { type: true },
       });
       const kind = found === null ? undefined : kindOf(found.type);
       if (kind === undefined) throw recordNotFound();
-      return decide(call, kind, reference.trim(), body);
-    },
-
-    /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
-    async hiddenFrom(call: Call): Promise<string[]> {
-      const restricted = await database.read.workflowRequest.findMany({
-        where: { subjects: { some: { kind: "restricted" } } },
-        select: { id: true, requesterId: true, subjects: true },
-      });
-      return restricted.filter((request) => !canSee(call, request)).map(({ id }) => id);
-    },
-
-    /** @param key id or reference, in any case */
-    async get(call: Call, type: string, key: string): Promise<WorkflowView> {
-      requirePermission(call, "workflows.read");
-      const kind = kindOf(type);
-      if (kind === undefined) throw recordNotFound();
-      const where = { type: kind, OR: [{ id: key.toLowerCase() }, { reference: key.toUpperCase() }] };
-      const request = await database.read.workflowRequest.findFirst({ where, include: whole });
-      if (request === null || !canSee(call, request)) throw recordNotFound();
-      return present(call, request, clock.now(), await accountsOf(call));
-    },
-
-    /** Requests the caller may see, newest first unless told. */
-    async list(call: Call, query: ListWorkflowsQuery): Promise<Page<WorkflowView>> {
-      requirePermission(call, "workflows.read");
-      const { limit, cursor, count, ...filters } = ListWorkflowsQuery.parse(query);
-      const now = clock.now();
-      const bound = { ...filters, ...(filters.requester === "@me" && { requester: call.actor?.id ?? "" }) };
-      const position = cursor === undefined ? undefined : cursors.decode("workflows", bound, cursor);
-      const asked = { call, filters: bound, now, dialect: database.dialect };
-      const direction: Prisma.SortOrder = filters.sort === "created_at" ? "asc" : "desc";
-      const rows = await database.read.workflowRequest.findMany({
-        where: conditions({ ...asked, position }),
-        include: whole,
-        orderBy: [{ createdAt: direction }, { id: direction }],
-        take: limit + 1,
-      });
-      const views = new Map<string, WorkflowView>();
-      const accounts = await accountsOf(call);
-      for (const row of rows.slice(0, limit)) views.set(row.id, await present(call, row, now, accounts));
-      const viewOf = (row: Request): WorkflowView => views.get(row.id) ?? presentRequest(call, row, { guildState, now, context: null });
-      const page = toPage(rows, limit, viewOf, (last) => cursors.encode("workflows", bound, [last.createdAt.toISOString(), last.id]));
-      return withTotal(page, { count }, () =>
-        database.read.workflowRequest.count({ where: conditions({ ...asked, position: undefined }) }),
-      );
+      return await act(call, kind, reference.trim(), body);
     },
   };
 }

@@ -7,7 +7,15 @@ import { decidePermission } from "./workflows.policy.ts";
 import type { CreationAnswer, DecisionAnswer, EffectView, WorkflowView } from "./workflows.schema.ts";
 
 /** The records behind effects are named to those who may read them. */
-const effectFields: FieldClasses<EffectView> = { key: "public", status: "public", target: "staff", detail: "public" };
+const effectFields: FieldClasses<EffectView> = {
+  key: "public",
+  status: "public",
+  target: "staff",
+  detail: "public",
+  attempts: "public",
+  last_error: "public",
+  due_at: "public",
+};
 
 /** What of a request is for whom: notes, internal reasons, unknown fields and interviews are for its deciders. */
 const requestFields: FieldClasses<WorkflowView> = {
@@ -28,15 +36,29 @@ const requestFields: FieldClasses<WorkflowView> = {
   evidence: "public",
   related: "public",
   comments_count: "public",
+  origin: "public",
   assignment: "public",
-  hold: "public",
-  escalation: "public",
+  hold: { by: "public", at: "public", reason: "staff", reference: "public" },
+  escalation: { tier: "public", by: "public", at: "public", reason: "staff" },
+  questions: "public",
+  checks: "decider",
   approvals: {
     have: "public",
     required: "public",
+    reversals_required: "public",
     votes: { actor: "public", verdict: "public", at: "public", note: "decider", payload_revision: "public" },
   },
-  decision: { outcome: "public", by: "public", at: "public", reason_public: "public", reason_internal: "decider", policy_refs: "public" },
+  decision: {
+    outcome: "public",
+    by: "public",
+    at: "public",
+    reason_public: "public",
+    reason_internal: "decider",
+    break_glass: "public",
+    policy_refs: "public",
+    ruling: "public",
+    reversal: { by: "public", at: "public", reason_public: "public", reason_internal: "decider", break_glass: "public" },
+  },
   effects: effectFields,
   timers: "public",
   sla: "public",
@@ -46,6 +68,7 @@ const requestFields: FieldClasses<WorkflowView> = {
   created_at: "public",
   updated_at: "public",
   allowed_actions: "public",
+  why_not: "public",
 };
 const visible = createVisibility(requestFields);
 
@@ -56,8 +79,11 @@ const decisionFields: FieldClasses<DecisionAnswer> = {
   reference: "public",
   status: "public",
   final: "public",
+  revision: "public",
   approvals: "public",
   effects: effectFields,
+  dry_run: "public",
+  blockers: "public",
   replayed: "public",
 };
 const visibleDecided = createVisibility(decisionFields);
@@ -68,6 +94,7 @@ const creationFields: FieldClasses<CreationAnswer> = {
   id: "public",
   reference: "public",
   status: "public",
+  joined: "public",
   warnings: "public",
   duplicates: "staff",
   effects_preview: "public",

@@ -10,6 +10,8 @@ import { requireBotPermission, requireUser } from "./guards.ts";
 import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery } from "./route.ts";
 import type { Call, Route } from "./route.ts";
 
+const nonceLifeMs = 300_000;
+
 /** Channels and the bot's messages in them. */
 export function channelRoutes(world: World): Route[] {
   const messages = "/channels/{channel_id}/messages";
@@ -58,7 +60,7 @@ export function channelRoutes(world: World): Route[] {
         const content = readMessage(body);
         requireSomething(content);
         const nonce = (body["nonce"] ?? null) as Message["nonce"];
-        const same = body["enforce_nonce"] === true && nonce !== null ? findByNonce(channel, nonce) : undefined;
+        const same = body["enforce_nonce"] === true && nonce !== null ? findByNonce(world, channel, nonce) : undefined;
         return ok(messagePayload(world, same ?? postMessage(world, channel, content, { nonce })));
       },
     },
@@ -92,7 +94,13 @@ export function channelRoutes(world: World): Route[] {
   ];
 }
 
-const findByNonce = (channel: Channel, nonce: string | number) => [...channel.messages.values()].find((message) => message.nonce === nonce);
+/** A nonce is remembered for minutes only, and per author. */
+function findByNonce(world: World, channel: Channel, nonce: string | number): Message | undefined {
+  const { bot } = world.application;
+  return [...channel.messages.values()].findLast(
+    (message) => message.nonce === nonce && message.author === bot && message.createdAt > world.now() - nonceLifeMs,
+  );
+}
 
 function requireChannel(world: World, call: Call): Channel {
   const channel = world.channels.get(param(call, "channel_id"));
@@ -107,13 +115,13 @@ function requireMessage(world: World, call: Call): Message {
   return message;
 }
 
-/** 50007 where a user takes no messages from the bot: closed, or no guild in common. */
+/** 50007 where a user takes no messages from the bot: closed, a bot as well, or no guild in common. */
 function requireSendable(world: World, channel: Channel): void {
   const { recipient } = channel;
   const { bot } = world.application;
   if (recipient) {
     const shared = [...world.guilds.values()].some(({ members }) => members.has(bot.id) && members.has(recipient.id));
-    if (recipient.dmsClosed || !shared) throw new DiscordApiError(403, 50007, "Cannot send messages to this user");
+    if (recipient.dmsClosed || recipient.bot || !shared) throw new DiscordApiError(403, 50007, "Cannot send messages to this user");
     return;
   }
   const guild = world.guilds.get(channel.guildId ?? "");

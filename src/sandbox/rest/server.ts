@@ -44,38 +44,39 @@ async function serve(context: RestContext, route: Route, c: Context): Promise<Re
     c.req.param("message_id") === "@original" ? "/messages/@original" : "/messages/{message_id}",
   );
   const fault = context.faults.take(route.method, template);
-  if (fault?.hang) await context.stopped;
+  const note = (requestBody: unknown, status: number, responseBody: unknown): void =>
+    context.recorder.exchange({ ...wire(c, template), requestBody, status, responseBody });
+  if (fault) {
+    let requestBody: unknown;
+    if (fault.late) await perform(context, route, c, (_, sent) => (requestBody = sent));
+    if (fault.hang) await context.stopped;
+    const response = faultResponse(fault);
+    note(requestBody, response.status, fault.html ?? (await response.clone().json()));
+    return response;
+  }
+  const { status, body, html, headers = {} } = await perform(context, route, c, (reply, sent) => note(sent, reply.status, reply.body));
+  if (html !== undefined) return c.html(html, status as ContentfulStatusCode, headers);
+  if (body === undefined) return new Response(null, { status, headers });
+  return Response.json(body, { status, headers });
+}
+
+type Ended = (reply: Reply, requestBody: unknown) => void;
+
+/** The call itself. What it came with is told at once, so that the record has it before anybody who awaits the effect looks. */
+async function perform(context: RestContext, route: Route, c: Context, ended: Ended): Promise<Reply> {
   let body: unknown;
-  const response = fault ? faultResponse(fault) : undefined;
   let reply: Reply;
-  if (response) reply = { status: response.status, body: await response.clone().json() };
-  else
-    try {
-      const auth = authenticate(context, route, c.req.header("authorization"));
-      body = await readBody(c.req.raw);
-      const { searchParams, origin } = new URL(c.req.url);
-      reply = await route.handle({
-        params: c.req.param(),
-        query: searchParams,
-        origin,
-        body,
-        headers: c.req.raw.headers,
-        auth,
-      });
-    } catch (error) {
-      reply = errorReply(error);
-    }
-  context.recorder.exchange({
-    ...wire(c, template),
-    requestBody: body,
-    status: reply.status,
-    responseBody: reply.body,
-  });
-  if (response) return response;
-  const headers = reply.headers ?? {};
-  if (reply.html !== undefined) return c.html(reply.html, reply.status as ContentfulStatusCode, headers);
-  if (reply.body === undefined) return new Response(null, { status: reply.status, headers });
-  return Response.json(reply.body, { status: reply.status, headers });
+  try {
+    const auth = authenticate(context, route, c.req.header("authorization"));
+    body = await readBody(c.req.raw);
+    const { searchParams, origin } = new URL(c.req.url);
+    const { headers } = c.req.raw;
+    reply = await route.handle({ params: c.req.param(), query: searchParams, origin, body, headers, auth });
+  } catch (error) {
+    reply = errorReply(error);
+  }
+  ended(reply, body);
+  return reply;
 }
 
 /** The call's outward face for the record. */

@@ -1,0 +1,299 @@
+-- AlterTable
+ALTER TABLE "agreements" ADD COLUMN     "suspended_by" TEXT;
+
+-- AlterTable
+ALTER TABLE "workflow_requests"
+ADD COLUMN     "assigned_at" TIMESTAMP(3),
+ADD COLUMN     "assigned_by" TEXT,
+ADD COLUMN     "assignee_id" TEXT,
+ADD COLUMN     "checks" JSONB,
+ADD COLUMN     "claimed_at" TIMESTAMP(3),
+ADD COLUMN     "escalated_at" TIMESTAMP(3),
+ADD COLUMN     "escalated_by" TEXT,
+ADD COLUMN     "escalation_reason" TEXT,
+ADD COLUMN     "escalation_tier" INTEGER NOT NULL DEFAULT 0,
+ADD COLUMN     "hold_at" TIMESTAMP(3),
+ADD COLUMN     "hold_by" TEXT,
+ADD COLUMN     "hold_reason" TEXT,
+ADD COLUMN     "hold_reference" TEXT,
+ADD COLUMN     "info_due_at" TIMESTAMP(3),
+ADD COLUMN     "is_held" BOOLEAN NOT NULL DEFAULT false,
+ADD COLUMN     "last_claimed_at" TIMESTAMP(3),
+ADD COLUMN     "lease_expires_at" TIMESTAMP(3),
+ADD COLUMN     "origin" JSONB,
+ADD COLUMN     "paused_at" TIMESTAMP(3),
+ADD COLUMN     "priority_order" INTEGER NOT NULL DEFAULT 1,
+ADD COLUMN     "questions" JSONB,
+ADD COLUMN     "remind_at" TIMESTAMP(3),
+ADD COLUMN     "reversed_at" TIMESTAMP(3),
+ADD COLUMN     "told" JSONB;
+
+-- AlterTable
+ALTER TABLE "workflow_votes" DROP CONSTRAINT "workflow_votes_pkey",
+ADD COLUMN     "about" TEXT NOT NULL DEFAULT 'decision',
+ADD CONSTRAINT "workflow_votes_pkey" PRIMARY KEY ("request_id", "about", "actor_id", "payload_revision");
+
+-- CreateTable
+CREATE TABLE "workflow_steps" (
+    "request_id" TEXT NOT NULL,
+    "revision" INTEGER NOT NULL,
+    "action" TEXT NOT NULL,
+    "actor_id" TEXT,
+    "client_id" TEXT,
+    "via" TEXT NOT NULL,
+    "at" TIMESTAMP(3) NOT NULL,
+    "from" TEXT,
+    "to" TEXT NOT NULL,
+    "note_public" TEXT,
+    "note_internal" TEXT,
+    "data" JSONB NOT NULL,
+
+    CONSTRAINT "workflow_steps_pkey" PRIMARY KEY ("request_id","revision")
+);
+
+-- CreateTable
+CREATE TABLE "workflow_comments" (
+    "id" TEXT NOT NULL,
+    "request_id" TEXT NOT NULL,
+    "author_id" TEXT,
+    "body" TEXT NOT NULL,
+    "visibility" TEXT NOT NULL,
+    "reply_to_id" TEXT,
+    "created_at" TIMESTAMP(3) NOT NULL,
+    "edited_at" TIMESTAMP(3),
+    "revision" INTEGER NOT NULL DEFAULT 1,
+
+    CONSTRAINT "workflow_comments_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "workflow_effects" (
+    "request_id" TEXT NOT NULL,
+    "place" INTEGER NOT NULL,
+    "key" TEXT NOT NULL,
+    "status" TEXT NOT NULL,
+    "target_kind" TEXT,
+    "target_id" TEXT,
+    "target_reference" TEXT,
+    "detail" TEXT NOT NULL,
+    "input" JSONB,
+    "undo" JSONB,
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+    "last_error" TEXT,
+    "due_at" TIMESTAMP(3),
+    "at" TIMESTAMP(3) NOT NULL,
+    "updated_at" TIMESTAMP(3) NOT NULL,
+
+    CONSTRAINT "workflow_effects_pkey" PRIMARY KEY ("request_id","place")
+);
+
+-- CreateTable
+CREATE TABLE "poach_incidents" (
+    "id" TEXT NOT NULL,
+    "server_id" TEXT NOT NULL,
+    "victim_server_id" TEXT NOT NULL,
+    "offender_ids" JSONB NOT NULL,
+    "method" TEXT NOT NULL,
+    "occurred_at" TIMESTAMP(3) NOT NULL,
+    "status" TEXT NOT NULL,
+    "origin_reference" TEXT NOT NULL,
+    "created_at" TIMESTAMP(3) NOT NULL,
+    "ended_at" TIMESTAMP(3),
+    "end_reason" TEXT,
+
+    CONSTRAINT "poach_incidents_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "poach_clearances" (
+    "id" TEXT NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "from_server_id" TEXT NOT NULL,
+    "to_server_id" TEXT NOT NULL,
+    "valid_until" TIMESTAMP(3),
+    "status" TEXT NOT NULL,
+    "used_reference" TEXT,
+    "origin_reference" TEXT NOT NULL,
+    "created_at" TIMESTAMP(3) NOT NULL,
+    "ended_at" TIMESTAMP(3),
+    "end_reason" TEXT,
+
+    CONSTRAINT "poach_clearances_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "roster_entries" (
+    "id" TEXT NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "status" TEXT NOT NULL,
+    "status_before" TEXT,
+    "staff_role" TEXT,
+    "department" TEXT,
+    "supervisor_id" TEXT,
+    "joined_at" TIMESTAMP(3),
+    "trial_ends_at" TIMESTAMP(3),
+    "suspended_until" TIMESTAMP(3),
+    "ended_at" TIMESTAMP(3),
+    "origin_reference" TEXT,
+    "created_at" TIMESTAMP(3) NOT NULL,
+    "updated_at" TIMESTAMP(3) NOT NULL,
+    "revision" INTEGER NOT NULL DEFAULT 1,
+
+    CONSTRAINT "roster_entries_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "roster_events" (
+    "id" TEXT NOT NULL,
+    "entry_id" TEXT NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "event" TEXT NOT NULL,
+    "before" JSONB NOT NULL,
+    "after" JSONB NOT NULL,
+    "actor_id" TEXT,
+    "cause_reference" TEXT,
+    "reason" TEXT,
+    "effective_at" TIMESTAMP(3) NOT NULL,
+    "recorded_at" TIMESTAMP(3) NOT NULL,
+
+    CONSTRAINT "roster_events_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "callsign_pools" (
+    "key" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "department" TEXT,
+    "template" TEXT NOT NULL,
+    "ranges" JSONB NOT NULL,
+    "reserved" JSONB NOT NULL,
+    "skip" JSONB NOT NULL,
+    "rank_bands" JSONB NOT NULL,
+    "hold_days" INTEGER NOT NULL DEFAULT 90,
+    "reservation_minutes" INTEGER NOT NULL DEFAULT 15,
+    "nickname_template" TEXT,
+    "case_rule" TEXT NOT NULL DEFAULT 'keep',
+    "created_at" TIMESTAMP(3) NOT NULL,
+    "updated_at" TIMESTAMP(3) NOT NULL,
+    "revision" INTEGER NOT NULL DEFAULT 1,
+
+    CONSTRAINT "callsign_pools_pkey" PRIMARY KEY ("key")
+);
+
+-- CreateTable
+CREATE TABLE "callsign_slots" (
+    "id" TEXT NOT NULL,
+    "pool" TEXT NOT NULL,
+    "number" INTEGER NOT NULL,
+    "callsign" TEXT NOT NULL,
+    "state" TEXT NOT NULL,
+    "live_key" TEXT,
+    "holder_key" TEXT,
+    "user_id" TEXT,
+    "since" TIMESTAMP(3) NOT NULL,
+    "until" TIMESTAMP(3),
+    "origin_reference" TEXT,
+    "ended_at" TIMESTAMP(3),
+    "created_at" TIMESTAMP(3) NOT NULL,
+    "revision" INTEGER NOT NULL DEFAULT 1,
+
+    CONSTRAINT "callsign_slots_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateIndex
+CREATE INDEX "workflow_steps_actor_id_at_idx" ON "workflow_steps"("actor_id", "at");
+
+-- CreateIndex
+CREATE INDEX "workflow_steps_at_idx" ON "workflow_steps"("at");
+
+-- CreateIndex
+CREATE INDEX "workflow_comments_request_id_created_at_id_idx" ON "workflow_comments"("request_id", "created_at", "id");
+
+-- CreateIndex
+CREATE INDEX "workflow_effects_status_due_at_idx" ON "workflow_effects"("status", "due_at");
+
+-- CreateIndex
+CREATE INDEX "workflow_effects_target_kind_target_id_idx" ON "workflow_effects"("target_kind", "target_id");
+
+-- CreateIndex
+CREATE INDEX "poach_incidents_server_id_status_occurred_at_idx" ON "poach_incidents"("server_id", "status", "occurred_at");
+
+-- CreateIndex
+CREATE INDEX "poach_incidents_origin_reference_idx" ON "poach_incidents"("origin_reference");
+
+-- CreateIndex
+CREATE INDEX "poach_clearances_user_id_status_idx" ON "poach_clearances"("user_id", "status");
+
+-- CreateIndex
+CREATE INDEX "poach_clearances_origin_reference_idx" ON "poach_clearances"("origin_reference");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "roster_entries_user_id_key" ON "roster_entries"("user_id");
+
+-- CreateIndex
+CREATE INDEX "roster_entries_status_idx" ON "roster_entries"("status");
+
+-- CreateIndex
+CREATE INDEX "roster_entries_staff_role_status_idx" ON "roster_entries"("staff_role", "status");
+
+-- CreateIndex
+CREATE INDEX "roster_entries_status_suspended_until_idx" ON "roster_entries"("status", "suspended_until");
+
+-- CreateIndex
+CREATE INDEX "roster_events_user_id_effective_at_idx" ON "roster_events"("user_id", "effective_at");
+
+-- CreateIndex
+CREATE INDEX "roster_events_effective_at_id_idx" ON "roster_events"("effective_at", "id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "callsign_slots_live_key_key" ON "callsign_slots"("live_key");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "callsign_slots_holder_key_key" ON "callsign_slots"("holder_key");
+
+-- CreateIndex
+CREATE INDEX "callsign_slots_pool_state_idx" ON "callsign_slots"("pool", "state");
+
+-- CreateIndex
+CREATE INDEX "callsign_slots_user_id_idx" ON "callsign_slots"("user_id");
+
+-- CreateIndex
+CREATE INDEX "callsign_slots_callsign_idx" ON "callsign_slots"("callsign");
+
+-- CreateIndex
+CREATE INDEX "callsign_slots_state_until_idx" ON "callsign_slots"("state", "until");
+
+-- CreateIndex
+CREATE INDEX "workflow_requests_assignee_id_status_idx" ON "workflow_requests"("assignee_id", "status");
+
+-- CreateIndex
+CREATE INDEX "workflow_requests_status_due_decision_at_idx" ON "workflow_requests"("status", "due_decision_at");
+
+-- CreateIndex
+CREATE INDEX "workflow_requests_status_remind_at_idx" ON "workflow_requests"("status", "remind_at");
+
+-- CreateIndex
+CREATE INDEX "workflow_requests_external_id_idx" ON "workflow_requests"("external_id");
+
+-- AddForeignKey
+ALTER TABLE "workflow_steps" ADD CONSTRAINT "workflow_steps_request_id_fkey" FOREIGN KEY ("request_id") REFERENCES "workflow_requests"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "workflow_comments" ADD CONSTRAINT "workflow_comments_request_id_fkey" FOREIGN KEY ("request_id") REFERENCES "workflow_requests"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "workflow_effects" ADD CONSTRAINT "workflow_effects_request_id_fkey" FOREIGN KEY ("request_id") REFERENCES "workflow_requests"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "roster_events" ADD CONSTRAINT "roster_events_entry_id_fkey" FOREIGN KEY ("entry_id") REFERENCES "roster_entries"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- What was done by earlier approvals, told row by row.
+INSERT INTO "workflow_effects" ("request_id", "place", "key", "status", "target_kind", "target_id", "target_reference", "detail", "at", "updated_at")
+SELECT r."id", e."place", e."value"->>'key', e."value"->>'status',
+  e."value"->'target'->>'kind', e."value"->'target'->>'id', e."value"->'target'->>'reference',
+  e."value"->>'detail', r."updated_at", r."updated_at"
+FROM "workflow_requests" r, jsonb_array_elements(r."effects") WITH ORDINALITY AS e("value", "place");
+
+UPDATE "workflow_requests" SET "priority_order" = CASE "priority" WHEN 'low' THEN 0 WHEN 'high' THEN 2 WHEN 'critical' THEN 3 ELSE 1 END;
+
+ALTER TABLE "workflow_requests" DROP COLUMN "effects";

@@ -1,0 +1,43 @@
+import { choose } from "./callsigns.choice.ts";
+import type { CallsignReader, CallsignWish } from "./callsigns.choice.ts";
+import { createCallsignRecords } from "./callsigns.records.ts";
+import type { CallsignRecordsDeps } from "./callsigns.records.ts";
+import { createCallsignsSweep } from "./callsigns.sweep.ts";
+import type { CallsignSweepDeps } from "./callsigns.sweep.ts";
+import { createCallsignsUndo } from "./callsigns.undo.ts";
+import { createCallsignsWithin } from "./callsigns.within.ts";
+
+export type CallsignsService = ReturnType<typeof createCallsignsService>;
+
+export type CallsignsDeps = CallsignRecordsDeps & Omit<CallsignSweepDeps, "records">;
+
+/** What somebody would be given if it were done now. */
+export interface CallsignPeek {
+  pool: string;
+  number: number;
+  callsign: string;
+  reused: boolean;
+}
+
+/** Callsigns from pools of numbers: a number has one holder, and a person one callsign of a pool. */
+export function createCallsignsService({ database, audit, events, clock }: CallsignsDeps) {
+  const records = createCallsignRecords({ audit, events });
+  return {
+    /** Whether there is a pool of that key. */
+    knowsPool: async (db: CallsignReader, key: string): Promise<boolean> =>
+      (await db.callsignPool.findUnique({ where: { key }, select: { key: true } })) !== null,
+
+    /**
+     * What `allocateWithin` would give, without taking it.
+     * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
+     */
+    async peekWithin(db: CallsignReader, wish: CallsignWish): Promise<CallsignPeek> {
+      const { pool, number, callsign, own } = await choose(db, wish);
+      return { pool: pool.key, number, callsign, reused: own !== null };
+    },
+
+    ...createCallsignsWithin(records),
+    ...createCallsignsUndo(records),
+    ...createCallsignsSweep({ database, records, clock }),
+  };
+}

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import type { Tx } from "../../database/database.ts";
+import { factsOf, inStatus, isSame, RosterFacts } from "./roster.facts.ts";
+import type { RosterNote, RosterRecords } from "./roster.records.ts";
+import { isHalted, isLive } from "./roster.states.ts";
+import type { RosterEventName } from "./roster.states.ts";
+
+/** What a change of an entry left behind, so that it can be taken back. Plain JSON. */
+export const RosterUndo = z.object({
+  kind: z.enum(["begin", "move"]),
+  user_id: z.string(),
+  entry_id: z.string(),
+  before: RosterFacts.nullable(),
+  after: RosterFacts,
+});
+export type RosterUndo = z.infer<typeof RosterUndo>;
+
+/** What came of taking a change back. */
+export interface Undone {
+  /** Whether all it had changed stands as before now, if only because it did already. */
+  restored: boolean;
+  detail: string;
+}
+
+type Fact = keyof RosterFacts;
+
+/** What hangs together is put back together, and each part only where it still stands as the change left it. */
+const parts: Readonly<Record<string, readonly Fact[]>> = {
+  status: ["status", "status_before", "trial_ends_at", "suspended_until", "joined_at", "ended_at", "origin_reference"],
+  "staff role": ["staff_role"],
+  department: ["department"],
+  supervisor: ["supervisor_id"],
+};
+
+/** Taking back what was done to an entry. */
+export function createRosterUndo(records: RosterRecords) {
+  return {
+    /**
+     * Take back what `beginTrialWithin` or `moveWithin` did. Who joined leaves again, whatever became of them since, as long as it is
+     * the same stay; besides, what somebody else changed since is left as it is. Harmless the second time.
+     * @param undo as it was stored
+     */
+    async undoWithin(tx: Tx, undo: unknown, note: Omit<RosterNote, "effectiveAt">): Promise<Undone> {
+      const change = RosterUndo.parse(undo);
+      const userId = change.user_id;
+      await records.lock(tx, userId);
+      const entry = await records.find(tx.db, userId);
+      if (entry === null || entry.id !== change.entry_id) return { restored: false, detail: "The roster entry is not there any more." };
+      const now = factsOf(entry);
+      const { wanted, changedSince } = takenBack(now, change, tx.now);
+      const isChange = !isSame(now, wanted);
+      if (isChange) await records.write(tx, { userId, entry }, [{ event: eventOf(now, wanted), after: wanted }], note);
+      if (changedSince.length > 0) {
+        return { restored: false, detail: `Changed since and left as it is: ${changedSince.join(", ")}. The entry is ${wanted.status}.` };
+      }
+      return {
+        restored: true,
+        detail: isChange ? `The roster entry is ${wanted.status} now.` : "The roster entry stood as before already.",
+      };
+    },
+  };
+}
+
+/** @returns how the entry stands when what can be taken back is, and the parts that somebody else changed */
+function takenBack(now: RosterFacts, change: RosterUndo, at: Date): { wanted: RosterFacts; changedSince: string[] } {
+  const before = change.before ?? inStatus(now, "terminated", { at });
+  const wanted = { ...now };
+  const changedSince: string[] = [];
+  for (const [part, facts] of Object.entries(parts)) {
+    const isTouched = !isSame(before, change.after, facts) && (change.before !== null || part === "status");
+    if (!isTouched || isSame(now, before, facts)) continue;
+    const stands = isSame(now, change.after, facts) || (part === "status" && change.kind === "begin" && isSameStay(now, change.after));
+    if (stands) Object.assign(wanted, pick(before, facts));
+    else changedSince.push(part);
+  }
+  return { wanted, changedSince };
+}
+
+/** Whether somebody is still on the roster since the same beginning. */
+function isSameStay(now: RosterFacts, begun: RosterFacts): boolean {
+  return isLive(now) && isSame(now, begun, ["joined_at", "origin_reference"]);
+}
+
+function eventOf(now: RosterFacts, wanted: RosterFacts): RosterEventName {
+  if (wanted.status === "terminated" && now.status !== "terminated") return "terminated";
+  const isBack = isLive(wanted) && !isHalted(wanted) && (!isLive(now) || isHalted(now));
+  return isBack ? "reinstated" : "corrected";
+}
+
+function pick(facts: RosterFacts, names: readonly Fact[]): Partial<RosterFacts> {
+  return Object.fromEntries(names.map((name) => [name, facts[name]]));
+}

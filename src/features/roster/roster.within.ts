@@ -1,0 +1,135 @@
+import type { Tx } from "../../database/database.ts";
+import type { RosterEntry } from "../../generated/sqlite/client.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { factsOf, inStatus, isSame } from "./roster.facts.ts";
+import type { RosterFacts } from "./roster.facts.ts";
+import type { RosterNote, RosterRecords, RosterStep } from "./roster.records.ts";
+import { eventsFrom, isLive, targetOf } from "./roster.states.ts";
+import type { RosterStatus, WantedMove } from "./roster.states.ts";
+import type { RosterUndo } from "./roster.undo.ts";
+
+const daySeconds = 86_400;
+
+/** Somebody who joins, or comes back. */
+export interface Beginning extends RosterNote {
+  userId: string;
+  staffRole: string | null;
+  department?: string | null | undefined;
+  supervisorId?: string | null | undefined;
+  /** How long the trial takes; 0 begins without one. */
+  trialDays: number;
+  /** Whether somebody who was terminated may come back: to put a wrong entry right. */
+  isCorrection?: boolean | undefined;
+}
+
+/** What is done to somebody on the roster. */
+export interface RosterMove extends RosterNote {
+  /** Joining is no move. Probation is told as `suspended`, retirement as `resigned`: `to` says which. */
+  event: Exclude<WantedMove["event"], "hired" | "rehired">;
+  /** Where it leads; to where the event usually does unless told. */
+  to?: RosterStatus | undefined;
+  /** The end of a suspension or probation; open without. */
+  until?: Date | null | undefined;
+  /** The staff role after it; the same unless told. */
+  staffRole?: string | null | undefined;
+  department?: string | null | undefined;
+}
+
+export interface RosterChange {
+  entry: RosterEntry;
+  /** What `undoWithin` takes back. Plain JSON. */
+  undo: RosterUndo;
+}
+
+/** Entries inside another room's transaction. The caller has checked rights, ranks and conflicts. */
+export function createRosterWithin(records: RosterRecords) {
+  return {
+    /**
+     * Put somebody on the roster: a new entry, or the old one of who comes back.
+     * @throws ProblemError invalid_transition with `from`, `action` and `allowed` when they are on it, or may not come back
+     */
+    async beginTrialWithin(tx: Tx, beginning: Beginning): Promise<RosterChange> {
+      const { userId, trialDays } = beginning;
+      await records.lock(tx, userId);
+      const entry = await records.find(tx.db, userId);
+      const refusal = whyNotBegin(entry, beginning);
+      if (refusal !== null) {
+        const from = entry?.status ?? null;
+        const allowed = entry === null ? [] : eventsFrom(entry.status);
+        throw new ProblemError("invalid_transition", { detail: refusal, extra: { from, action: "begin_trial", allowed } });
+      }
+      const before = entry === null ? null : factsOf(entry);
+      const after = begun(before, beginning, beginning.effectiveAt ?? tx.now);
+      const isNew = entry === null || isLive(entry);
+      const first: RosterStep = { event: isNew ? "hired" : "rehired", after };
+      // The trial of who is new is a line of its own: first they were hired, then it began.
+      const isTwofold = isNew && trialDays > 0;
+      const steps: [RosterStep, ...RosterStep[]] = isTwofold
+        ? [
+            { event: "hired", after: { ...after, trial_ends_at: null } },
+            { event: "trial_started", after },
+          ]
+        : [first];
+      const made = await records.write(tx, { userId, entry }, steps, beginning);
+      return { entry: made, undo: { kind: "begin", user_id: userId, entry_id: made.id, before, after } };
+    },
+
+    /**
+     * Move somebody who is on the roster.
+     * @returns why nothing was done, as `skipped`, when there is nobody to move, the move is not legal from there, or changes nothing
+     */
+    async moveWithin(tx: Tx, userId: string, move: RosterMove): Promise<RosterChange | { skipped: string }> {
+      await records.lock(tx, userId);
+      const entry = await records.find(tx.db, userId);
+      const skipped = whyNotMove(entry, move);
+      if (entry === null || skipped !== null) return { skipped: skipped ?? nobody };
+      const before = factsOf(entry);
+      const after = moved(entry, move, move.effectiveAt ?? tx.now);
+      const changed = await records.write(tx, { userId, entry }, [{ event: move.event, after }], move);
+      return { entry: changed, undo: { kind: "move", user_id: userId, entry_id: entry.id, before, after } };
+    },
+  };
+}
+
+const nobody = "This person is not on the roster.";
+
+/** Why somebody cannot be put on the roster; null when they can. @param entry theirs, if they have one */
+export function whyNotBegin(entry: RosterEntry | null, { isCorrection }: Pick<Beginning, "isCorrection"> = {}): string | null {
+  if (entry === null || targetOf(entry, { event: "hired" }) !== null) return null;
+  if (isLive(entry)) return `This person is on the roster already: ${entry.status}.`;
+  if (targetOf(entry, { event: "rehired", isCorrection }) !== null) return null;
+  return `This person was on the roster and cannot come back to it: ${entry.status}.`;
+}
+
+/** Why a move would do nothing; null when it would do something. @param entry of the person, if they have one */
+export function whyNotMove(entry: RosterEntry | null, move: Pick<RosterMove, "event" | "to" | "staffRole" | "department">): string | null {
+  if (entry === null) return nobody;
+  if (targetOf(entry, move) === null) return `The roster entry is ${entry.status}: this does not follow from there.`;
+  return isSame(factsOf(entry), moved(entry, move, entry.updatedAt)) ? "The roster entry stands so already." : null;
+}
+
+function begun(before: RosterFacts | null, beginning: Beginning, at: Date): RosterFacts {
+  const { trialDays, causeReference, staffRole, department, supervisorId } = beginning;
+  return {
+    status: trialDays > 0 ? "trial" : "active",
+    status_before: null,
+    trial_ends_at: trialDays > 0 ? addSeconds(at, trialDays * daySeconds).toISOString() : null,
+    suspended_until: null,
+    joined_at: at.toISOString(),
+    ended_at: null,
+    origin_reference: causeReference,
+    staff_role: staffRole,
+    department: department === undefined ? (before?.department ?? null) : department,
+    supervisor_id: supervisorId === undefined ? (before?.supervisor_id ?? null) : supervisorId,
+  };
+}
+
+function moved(entry: RosterEntry, { event, to, until, staffRole, department }: Omit<RosterMove, keyof RosterNote>, at: Date): RosterFacts {
+  const facts = inStatus(factsOf(entry), targetOf(entry, { event, to }) ?? factsOf(entry).status, { at, until: until ?? null });
+  return {
+    ...facts,
+    ...(staffRole !== undefined && { staff_role: staffRole }),
+    ...(department !== undefined && { department }),
+  };
+}

@@ -1,0 +1,75 @@
+import type { Database } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requireWrite } from "../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { EffectRecordParts } from "./deliveries.records.ts";
+import { createEffectRecords } from "./deliveries.records.ts";
+import { presentEffect } from "./effects.ts";
+import type { Effects } from "./effects.ts";
+import { policyOf } from "./policies.ts";
+import { approvalsOf, requiredOf } from "./transition.ts";
+import { isOpenStatus } from "./transition.table.ts";
+import { openRequest } from "./workflows.act.ts";
+import { kindOf } from "./workflows.kinds.ts";
+import type { Request } from "./workflows.policy.ts";
+import { decidePermission, stateOf, whole } from "./workflows.policy.ts";
+import type { DecisionAnswer } from "./workflows.schema.ts";
+import { visibleDecision } from "./workflows.visibility.ts";
+
+export type EffectRetry = ReturnType<typeof createEffectRetry>;
+
+export interface EffectRetryParts extends EffectRecordParts {
+  database: Database;
+  effects: Pick<Effects, "append" | "leaving">;
+}
+
+export function createEffectRetry(parts: EffectRetryParts) {
+  const { database, effects } = parts;
+  const records = createEffectRecords(parts);
+
+  return {
+    /**
+     * Have an effect that failed tried once more, as often as a new one. The request stays as it is, its revision too.
+     * @param type of the request, in any spelling
+     * @param key its id or reference, in any case
+     * @param place of the effect among those of the request, from 1
+     * @throws ProblemError as {@link requireWrite}, record_not_found, invalid_transition for one that did not fail
+     */
+    async retry(call: Call, type: string, key: string, place: number): Promise<DecisionAnswer> {
+      const kind = kindOf(type);
+      if (kind === undefined) throw recordNotFound();
+      const permission = decidePermission(kind);
+      requireWrite(call, permission);
+      const answer = await database.write(call, async (tx) => {
+        const request = await openRequest(tx, kind, key, permission);
+        const row = request.effects.find((effect) => effect.place === place);
+        if (row === undefined) throw recordNotFound();
+        if (row.status !== "failed") throw notFailed(row.status);
+        await records.write(tx, { request, row }, { status: "pending", attempts: 0, dueAt: tx.now }, permission);
+        tx.afterCommit(() => effects.leaving.current?.());
+        const after = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: request.id }, include: whole });
+        return answerOf(after, await policyOf(tx.db, kind), tx.now);
+      });
+      return visibleDecision(call, kind, answer);
+    },
+  };
+}
+
+function notFailed(status: string): ProblemError {
+  const detail = `Only what has failed is tried again; this effect is ${status}.`;
+  return new ProblemError("invalid_transition", { detail, extra: { from: status, action: "retry", allowed: [] } });
+}
+
+function answerOf(request: Request, policy: Parameters<typeof stateOf>[1], now: Date): DecisionAnswer {
+  const state = stateOf(request, policy, now);
+  return {
+    success: true,
+    id: request.id,
+    reference: request.reference,
+    status: state.status,
+    final: !isOpenStatus(state.status),
+    revision: request.revision,
+    approvals: { have: approvalsOf(state), required: requiredOf(state) },
+    effects: request.effects.map(presentEffect),
+  };
+}

@@ -1,0 +1,103 @@
+import type { Tx } from "../../database/database.ts";
+import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
+import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import type { DecisionInput } from "./workflows.decision.ts";
+import type { EffectKey } from "./workflows.kinds.ts";
+import type { Request } from "./workflows.policy.ts";
+
+export type Json = Prisma.InputJsonObject;
+
+/** An approval that takes effect, inside its transaction. */
+export interface Approval {
+  tx: Tx;
+  type: WorkflowKind;
+  /** The request as it was before this decision. */
+  request: Request;
+  /** As it is approved: with the length that the decision says. */
+  payload: Record<string, unknown>;
+  input: DecisionInput;
+  /** From when lengths count: the decision, also when it is put back in force later. */
+  from: Date;
+  actorId: string;
+  approvedBy: readonly string[];
+  /** The permission that approves it. */
+  permission: string;
+}
+
+/** An approval that is taken back, inside its transaction. */
+export interface Reversal {
+  tx: Tx;
+  type: WorkflowKind;
+  request: Request;
+  payload: Record<string, unknown>;
+  reason: string;
+  actorId: string | null;
+  permission: string;
+}
+
+export interface Target {
+  kind: string;
+  id: string;
+  reference?: string;
+}
+
+/** What an effect did, or left to be done. */
+export interface Done {
+  /** Of its own when an effect does several things; that of the table unless said. */
+  key?: string;
+  status: "done" | "pending" | "skipped";
+  target?: Target | null;
+  /** In words that everybody who reads the request may read. */
+  detail: string;
+  /** What has to be done later: `{ discord: DiscordAction }` for the bot, anything else for the effect's own `run`. */
+  input?: Json;
+  /** What is needed to take it back. */
+  undo?: Json;
+  /** When what is left falls due; at once unless said. */
+  dueAt?: Date;
+  /** For later effects of the same approval; it is not stored. */
+  memo?: unknown;
+}
+
+/** What became of taking an effect back. */
+export interface Undone {
+  /** False: somebody changed it since, or it cannot be taken back; `detail` says so. */
+  restored: boolean;
+  detail: string;
+  /** What makes up for it outside, such as a message. */
+  amends?: readonly Done[];
+}
+
+/** Why an approval cannot take effect now. */
+export interface Blocker {
+  code: string;
+  detail: string;
+  /** Whether `override` passes it. */
+  isWaivable?: boolean;
+}
+
+/** What earlier effects of the same approval did. */
+export type Earlier = readonly (Done & { key: string })[];
+
+/** One thing that approvals do; a further one is a further entry in a table. */
+export interface Effect {
+  /** What an approval will do, for those who decide. */
+  preview: string | ((payload: Record<string, unknown>) => string);
+  /** Whether a decision may switch it off. */
+  isOptional?: true;
+  /** What keeps it from being done now. */
+  check?(approval: Approval): Promise<readonly Blocker[]>;
+  /** Whatever throws undoes the approval. */
+  apply(approval: Approval, earlier: Earlier): Promise<readonly Done[]>;
+  /** Absent: there is nothing to take back. What waits for the bot is taken back by itself. */
+  undo?(reversal: Reversal, effect: WorkflowEffect): Promise<Undone>;
+  /** What was left for a date is done, in a transaction of its own. Throws ProblemError when it cannot be. */
+  run?(due: Due, effect: WorkflowEffect): Promise<Done>;
+}
+
+/** An effect whose date has come. */
+export type Due = Omit<Reversal, "reason">;
+
+export type EffectTable = Readonly<Record<EffectKey, Effect>>;
+/** A part of the table that one room of effects fills. */
+export type SomeEffects<Key extends EffectKey> = Readonly<Record<Key, Effect>>;

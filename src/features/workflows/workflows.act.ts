@@ -1,0 +1,252 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Database, Tx } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import { can, requireWrite } from "../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import type { LinkReach } from "../links/links.reach.ts";
+import { amenderOf, redescribe, requireHaste } from "./amend.fields.ts";
+import type { Redescribed } from "./amend.fields.ts";
+import { presentEffect } from "./effects.ts";
+import type { Effects } from "./effects.ts";
+import type { Blocker } from "./effects.types.ts";
+import { approvalsFor, policyOf } from "./policies.ts";
+import type { Attempt, Context, Moved, State } from "./transition.ts";
+import { approvalsOf, requiredOf, transition } from "./transition.ts";
+import { moves, permissionOf } from "./transition.table.ts";
+import { amendedPayload, assigneeFor, lockKept } from "./workflows.attempt.ts";
+import type { Ranks } from "./workflows.context.ts";
+import { contextOf, deciderOf } from "./workflows.context.ts";
+import type { DecisionInput } from "./workflows.decision.ts";
+import { understandDecision } from "./workflows.decision.ts";
+import { requireUnique } from "./workflows.filing.ts";
+import { requireKnownFields } from "./workflows.intake.ts";
+import { kinds } from "./workflows.kinds.ts";
+import type { Request } from "./workflows.policy.ts";
+import { canSee, mayKnow, stateOf, subjectsOf, wholeToMove } from "./workflows.policy.ts";
+import { approvalOf, createSettling } from "./workflows.settle.ts";
+import type { SettleParts } from "./workflows.settle.ts";
+import { isWaived, presentBlocker, refusal } from "./workflows.refusals.ts";
+import type { DecisionAnswer, EffectView } from "./workflows.schema.ts";
+import { visibleDecision } from "./workflows.visibility.ts";
+
+export type Acting = ReturnType<typeof createActing>;
+
+export interface ActParts extends SettleParts {
+  database: Database;
+  effects: Effects;
+  standing: Ranks;
+  reach: Pick<LinkReach, "groupOf">;
+}
+
+export interface ActOptions {
+  ifMatch?: number | undefined;
+  /** Show what would come of it, and write nothing. */
+  isDryRun?: boolean | undefined;
+}
+
+/** A move that is understood, with all it depends on. */
+interface Prepared {
+  request: Request;
+  state: State;
+  attempt: Attempt;
+  context: Context;
+  /** The whole payload after an amendment, if that changes it. */
+  amended: Record<string, unknown> | undefined;
+  redescribed: Redescribed | undefined;
+}
+
+/** Ends the transaction of a dry run: nothing of it stays. */
+class DryRunEnd extends Error {
+  override readonly name = "DryRunEnd";
+  readonly answer: DecisionAnswer;
+  constructor(answer: DecisionAnswer) {
+    super("a dry run ended");
+    this.answer = answer;
+  }
+}
+
+export function createActing(parts: ActParts) {
+  const { database, effects, standing, reach } = parts;
+  const settle = createSettling(parts);
+
+  async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<Prepared> {
+    const request = await openRequest(tx, type, key, permissionOf(input.action, type));
+    const accounts = await reach.groupOf(tx.db, tx.call.actor?.id ?? "");
+    const decider = deciderOf(tx.call, accounts);
+    if (decider === null) throw new ProblemError("acting_user_required");
+    const policy = await policyOf(tx.db, type);
+    const { payload } = input.body;
+    const amended = payload === undefined ? undefined : amendedPayload(request, input);
+    const isChanged = amended !== undefined && !isDeepStrictEqual(amended, request.payload);
+    const redescribed = input.described === undefined ? undefined : redescribe(request, input.described, policy);
+    const attempt: Attempt = {
+      action: input.action,
+      expectedRevision: input.revision ?? ifMatch,
+      steal: input.body.steal,
+      override: input.body.override,
+      ...(input.action === "assign" && { assignee: await assigneeFor(tx, { standing, reach, request, decider, input }) }),
+      ...(input.action === "amend" && { isChanged, isDescribed: Object.keys(redescribed?.before ?? {}).length > 0 }),
+    };
+    const found = await contextOf(tx.db, standing, decider, request);
+    const context = input.described === undefined ? found : amenderOf(found, payload, input.described);
+    return { request, state: stateOf(request, policy, tx.now), attempt, context, amended: isChanged ? amended : undefined, redescribed };
+  }
+
+  /** What a change has to keep: who sets the haste, and that no two open requests of a kind are about the same. */
+  async function requireKept(tx: Tx, { request, context, amended }: Prepared, { action, described = {} }: DecisionInput): Promise<void> {
+    requireHaste(context, described);
+    const subjects = amended === undefined ? subjectsOf(request) : kinds[request.type as WorkflowKind].subjects(amended);
+    if (action === "reopen" || !isDeepStrictEqual(subjects, subjectsOf(request))) await requireUnique(tx, request, subjects);
+  }
+
+  /** What keeps an approval from taking effect now, though the move itself is legal. */
+  async function blockersOf(tx: Tx, { request, context }: Prepared, input: DecisionInput, result: Moved): Promise<Blocker[]> {
+    if (result.next.status !== "approved" || result.isReplay) return [];
+    const blockers = await effects.check(approvalOf(tx, request, input, context.actorId, result));
+    return blockers.filter((blocker) => !isWaived(blocker, input, context));
+  }
+
+  /** Move a request, or say why not. */
+  async function move(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<DecisionAnswer> {
+    const prepared = await prepare(tx, type, key, input, ifMatch);
+    const { request, state, attempt, context } = prepared;
+    const result = transition(state, attempt, context);
+    if (!result.ok) throw refusal(result, { action: input.action, request, state });
+    await requireKept(tx, prepared, input);
+    if (result.isReplay) return answerOf(request, state, result, { replayed: true });
+    const blockers = await blockersOf(tx, prepared, input, result);
+    if (blockers.length > 0)
+      throw refusal(
+        { ok: false, refused: "invalid_transition", detail: blockers.map(({ detail }) => detail).join(" ") },
+        { action: input.action, request, state, blockers },
+      );
+    const policy = await policyOf(tx.db, type);
+    const isWaiving = input.body.override === true && result.next.status === "approved";
+    const { amended, redescribed } = prepared;
+    const done = await settle(tx, { tx, request, input, actorId: context.actorId, result, policy, amended, redescribed, isWaiving });
+    const approvalsRequired = amended === undefined ? state.approvalsRequired : approvalsFor(type, policy, amended);
+    return answerOf({ ...request, effects: done, revision: request.revision + 1 }, { ...state, approvalsRequired }, result, {});
+  }
+
+  /** What would come of a move: its effects as they would be done, or everything in the way. */
+  async function tryOut(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<never> {
+    const prepared = await prepare(tx, type, key, input, ifMatch);
+    const { request, state, attempt, context } = prepared;
+    const result = transition(state, attempt, context);
+    const plan = effects.preview(kinds[type], request.payload as Record<string, unknown>).map(plannedEffect);
+    const planned = input.action === "approve" ? plan : [];
+    if (!result.ok) {
+      const { code, detail = "" } = refusal(result, { action: input.action, request, state });
+      const still: Moved = { ok: true, isReplay: false, isFinal: false, isBreakGlass: false, next: { ...state } };
+      throw new DryRunEnd({
+        ...answerOf({ ...request, effects: [] }, state, still, {}),
+        effects: planned,
+        dry_run: true,
+        blockers: [{ code, detail }],
+      });
+    }
+    const inTheWay = await requireKept(tx, prepared, input).then(() => [], asBlocker);
+    const blockers = [...inTheWay, ...(await blockersOf(tx, prepared, input, result))];
+    if (result.isReplay || blockers.length > 0 || !result.isFinal) {
+      const answer = answerOf({ ...request, effects: [] }, state, result, { ...(result.isReplay && { replayed: true }) });
+      throw new DryRunEnd({ ...answer, effects: planned, dry_run: true, blockers: blockers.map(presentBlocker) });
+    }
+    throw new DryRunEnd({ ...(await move(tx, type, key, input, ifMatch)), dry_run: true, blockers: [] });
+  }
+
+  /** As `act`, before what the caller may not see is left out, and of an action that is understood. */
+  async function decide(
+    call: Call,
+    type: WorkflowKind,
+    key: string,
+    input: DecisionInput,
+    options: ActOptions = {},
+  ): Promise<DecisionAnswer> {
+    const { ifMatch, isDryRun = false } = options;
+    requireRight(call, type, input);
+    if (input.body.payload !== undefined) requireKnownFields(kinds[type], input.body.payload);
+    try {
+      const work = isDryRun ? tryOut : move;
+      return await database.write(isDryRun ? { ...call, idempotency: null } : call, (tx) => work(tx, type, key, input, ifMatch));
+    } catch (error) {
+      if (error instanceof DryRunEnd) return error.answer;
+      throw error;
+    }
+  }
+
+  return {
+    decide,
+
+    /**
+     * Do something to a request: every action of the table of moves. The same by the same person again answers as before, with
+     * `replayed`.
+     * @param key id or reference
+     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest,
+     * hierarchy_violation, precondition_failed, already_decided, invalid_transition
+     */
+    async act(call: Call, type: WorkflowKind, key: string, body: unknown, options?: ActOptions): Promise<DecisionAnswer> {
+      requirePerson(call);
+      return visibleDecision(call, type, await decide(call, type, key, understandDecision(kinds[type], body), options));
+    },
+    openRequest,
+  };
+}
+
+/** A refusal, as a dry run tells it. */
+function asBlocker(error: unknown): Blocker[] {
+  if (!(error instanceof ProblemError)) throw error;
+  return [{ code: error.code, detail: error.message }];
+}
+
+function plannedEffect({ key, detail }: { key: string; detail: string }): EffectView {
+  return { key, status: "planned", target: null, detail, attempts: 0, last_error: null, due_at: null };
+}
+
+function requirePerson(call: Call): void {
+  if (call.actor === null)
+    throw new ProblemError("acting_user_required", { detail: "A decision is a person's: name them in X-Acting-User." });
+}
+
+/** What can be known before the request is: a permission that is missing. */
+function requireRight(call: Call, type: WorkflowKind, { action }: DecisionInput): void {
+  requirePerson(call);
+  const permission = permissionOf(action, type);
+  const isStaffs = moves[action].isRequesters !== true && permission !== null && action !== "unassign";
+  if (isStaffs) requireWrite(call, permission);
+  else if (call.actor?.isStale() === true) throw new ProblemError("roster_stale", { retryAfter: 30 });
+}
+
+/**
+ * Read a request to change it, under its lock. What the caller may not see is not there.
+ * @param permission of what is done: whoever holds it may know of requests without reading them
+ */
+export async function openRequest(tx: Tx, type: WorkflowKind, key: string, permission: string | null): Promise<Request> {
+  const found = await tx.db.workflowRequest.findFirst({
+    where: { type, OR: [{ id: key.toLowerCase() }, { reference: key.toUpperCase() }] },
+    select: { id: true },
+  });
+  if (found === null) throw recordNotFound();
+  await lockKept(tx, [found.id]);
+  const request = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: found.id }, include: wholeToMove });
+  const isActing = permission !== null && can(tx.call, permission) && mayKnow(tx.call, request);
+  if (!isActing && !canSee(tx.call, request)) throw recordNotFound();
+  return request;
+}
+
+function answerOf(request: Request, state: State, { next, isFinal }: Moved, notes: { replayed?: true }): DecisionAnswer {
+  return {
+    success: true,
+    id: request.id,
+    reference: request.reference,
+    status: next.status,
+    final: isFinal,
+    revision: request.revision,
+    approvals: {
+      have: approvalsOf({ votes: next.votes, payloadRevision: next.payloadRevision }),
+      required: requiredOf({ approvalsRequired: state.approvalsRequired, tier: next.tier }),
+    },
+    effects: request.effects.map(presentEffect),
+    ...notes,
+  };
+}

@@ -1,0 +1,184 @@
+import { z } from "zod";
+import type { Tx } from "../../database/database.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
+import { isoOrNull } from "../../kernel/fields.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { EventType } from "../events/events.types.ts";
+import type { Effects } from "./effects.ts";
+import type { Undone } from "./effects.types.ts";
+import { policyOf } from "./policies.ts";
+import { lockKept } from "./workflows.attempt.ts";
+import type { RequestChanges } from "./workflows.changes.ts";
+import { begun, noClaim, noEscalation } from "./workflows.changes.ts";
+import { kinds } from "./workflows.kinds.ts";
+import type { Request } from "./workflows.policy.ts";
+import { requireUnique } from "./workflows.filing.ts";
+import { eventPermission, statusAt, subjectsOf, whole } from "./workflows.policy.ts";
+import type { WorkflowDecision } from "./workflows.schema.ts";
+import { remindAtOf } from "./workflows.timers.ts";
+
+export type Overturning = ReturnType<typeof createOverturning>;
+
+export interface OverturnParts {
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  effects: () => Effects;
+}
+
+/** Why a decision is overturned, by whom and by what right. */
+export interface OverturnNote {
+  reason: string;
+  permission: string;
+  actorId: string | null;
+  /** The reference of the appeal. */
+  cause: string;
+}
+
+const Reversed = z.object({ request_id: z.string(), revision: z.int() });
+const Reopened = z.object({
+  request_id: z.string(),
+  revision: z.int(),
+  status: z.string(),
+  decision: z.unknown(),
+  decided_at: z.string().nullable(),
+});
+const reopenable: ReadonlySet<string> = new Set(["denied", "withdrawn", "expired"]);
+const changedSince: Undone = { restored: false, detail: "The request was changed since." };
+
+/** Decisions that an appeal overturns, inside its transaction. The appeal has checked rights, ranks and conflicts. */
+export function createOverturning({ audit, events, effects }: OverturnParts) {
+  async function open(tx: Tx, id: string): Promise<Request> {
+    await lockKept(tx, [id]);
+    return await tx.db.workflowRequest.findUniqueOrThrow({ where: { id }, include: whole });
+  }
+
+  async function write(
+    tx: Tx,
+    row: Request,
+    changes: RequestChanges & { status: string },
+    told: OverturnNote & { action: string; event: EventType },
+  ): Promise<number> {
+    const revision = row.revision + 1;
+    const data = { ...changes, revision, updatedAt: tx.now };
+    const remindAt = remindAtOf({ ...row, ...data } as unknown as Request);
+    await tx.db.workflowRequest.update({ where: { id: row.id }, data: { ...data, remindAt } });
+    const { action, reason, permission, actorId, cause } = told;
+    const step = { requestId: row.id, revision, action, actorId, via: tx.call.via, at: tx.now, from: row.status, to: changes.status };
+    await tx.db.workflowStep.create({ data: { ...step, clientId: tx.call.client?.id ?? null, notePublic: reason, data: { cause } } });
+    const about = row.subjects.find(({ kind }) => kind === "user")?.subjectId;
+    audit.record(tx, {
+      action: `workflow.${action}`,
+      target: { kind: "workflow", id: row.id, reference: row.reference },
+      ...(about !== undefined && { subjectUserId: about }),
+      reason,
+      before: { status: row.status },
+      after: { status: changes.status, cause },
+      permission,
+    });
+    const narrowed = eventPermission(row);
+    const news = { request_id: row.id, reference: row.reference, type: row.type, status: changes.status, action };
+    events.emit(tx, { type: told.event, data: news, ...(narrowed !== undefined && { permission: narrowed }) });
+    return revision;
+  }
+
+  return {
+    /** Take an approval back with all it did; null, with nothing done, for a request that is not approved. */
+    async reverseWithin(tx: Tx, id: string, note: OverturnNote): Promise<z.infer<typeof Reversed> | null> {
+      const row = await open(tx, id);
+      if (row.status !== "approved") return null;
+      const { reason, permission, actorId } = note;
+      const payload = row.payload as Record<string, unknown>;
+      await effects().undo({ tx, type: row.type as WorkflowKind, request: row, payload, reason, actorId, permission });
+      const said = { by: actorId ?? "", at: tx.now.toISOString(), reason_public: reason, reason_internal: null };
+      const decision = { ...(row.decision as WorkflowDecision | null), reversal: said } as Prisma.InputJsonObject;
+      const changes = { status: "reversed", reversedAt: tx.now, decision };
+      return { request_id: id, revision: await write(tx, row, changes, { ...note, action: "reverse", event: "workflow.reversed" }) };
+    },
+
+    /** Put an approval that `reverseWithin` took back in force again: what it does is done anew. */
+    async reinstateWithin(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
+      const { request_id: id, revision } = Reversed.parse(undo);
+      const row = await open(tx, id);
+      if (row.status !== "reversed" || row.revision !== revision) return changedSince;
+      const type = row.type as WorkflowKind;
+      const payload = kinds[type].payload.safeParse(row.payload);
+      if (!payload.success) return { restored: false, detail: "The payload of the request no longer fits its kind." };
+      const { reversal: _reversal, ...decision } = row.decision as WorkflowDecision;
+      const approvedBy = row.votes
+        .filter((vote) => vote.verdict === "approve" && vote.payloadRevision === row.payloadRevision)
+        .map(({ actorId }) => actorId);
+      const input = {
+        action: "approve",
+        ruling: undefined,
+        reasonPublic: decision.reason_public,
+        reasonInternal: null,
+        revision: undefined,
+        body: {},
+      } as const;
+      await effects().apply({
+        tx,
+        type,
+        request: row,
+        payload: payload.data,
+        input,
+        from: new Date(decision.at),
+        actorId: note.actorId ?? "",
+        approvedBy,
+        permission: note.permission,
+      });
+      const changes = { status: "approved", reversedAt: null, decision: decision as Prisma.InputJsonObject };
+      await write(tx, row, changes, { ...note, action: "reinstate", event: "workflow.decided" });
+      return { restored: true, detail: "The approval is in force again." };
+    },
+
+    /** Have a request decided anew; null, with nothing done, for one that is neither denied nor withdrawn nor expired. */
+    async reopenWithin(tx: Tx, id: string, note: OverturnNote): Promise<Prisma.InputJsonObject | null> {
+      const row = await open(tx, id);
+      const status = statusAt(row, tx.now);
+      if (!reopenable.has(status)) return null;
+      await requireUnique(tx, row, subjectsOf(row));
+      const policy = await policyOf(tx.db, row.type as WorkflowKind);
+      const changes = {
+        ...noClaim,
+        ...noEscalation,
+        ...begun(tx.now, policy, row.urgent),
+        status: "pending",
+        payloadRevision: row.payloadRevision + 1,
+        escalationTier: 0,
+        decision: Prisma.DbNull,
+        decidedAt: null,
+        told: Prisma.DbNull,
+      };
+      const revision = await write(tx, row, changes, { ...note, action: "reopen", event: "workflow.updated" });
+      return {
+        request_id: id,
+        revision,
+        status,
+        decision: row.decision as Prisma.InputJsonValue,
+        decided_at: isoOrNull(row.decidedAt),
+      };
+    },
+
+    /** Put a decision back that `reopenWithin` took away, if nothing happened to the request since. */
+    async undoReopenWithin(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
+      const before = Reopened.parse(undo);
+      const row = await open(tx, before.request_id);
+      if (row.revision !== before.revision) return changedSince;
+      const decision = before.decision === null ? Prisma.DbNull : (before.decision as Prisma.InputJsonObject);
+      const decidedAt = before.decided_at === null ? null : new Date(before.decided_at);
+      const changes = { status: before.status, decision, decidedAt, payloadRevision: row.payloadRevision - 1 };
+      await write(tx, row, changes, { ...note, action: "restore", event: "workflow.updated" });
+      return { restored: true, detail: "The request stands as it was decided." };
+    },
+
+    /** Leave an internal comment on a request. */
+    async noteWithin(tx: Tx, id: string, body: string, authorId: string | null): Promise<void> {
+      await tx.db.workflowComment.create({
+        data: { id: uuid7(tx.now.getTime()), requestId: id, authorId, body, visibility: "internal", createdAt: tx.now },
+      });
+    },
+  };
+}

@@ -1,0 +1,262 @@
+import fc from "fast-check";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { pauseAfter } from "../../src/features/workflows/deliveries.pace.ts";
+import type { Delivering } from "../../src/features/workflows/deliveries.outward.ts";
+import { createDeliveries } from "../../src/features/workflows/deliveries.ts";
+import { outward } from "../../src/features/workflows/effects.outward.ts";
+import type { Done, Effect } from "../../src/features/workflows/effects.types.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { addSeconds } from "../../src/kernel/clock.ts";
+import type { DiscordAction, Performed } from "../../src/kernel/discord-action.ts";
+import { ProblemError } from "../../src/kernel/errors.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import type { Ground } from "./workflows-ground.ts";
+import { createGround, freshId } from "./workflows-ground.ts";
+
+const system = () => systemCall("job", uuid7());
+const done: Performed = { outcome: "done", detail: "Done.", changed: true };
+const key = "test.dated";
+
+interface Given {
+  /** What happens at the date. */
+  run?: NonNullable<Effect["run"]>;
+  /** How the bot answers. */
+  perform?: (action: DiscordAction) => Performed;
+  state?: ReturnType<Delivering["status"]>["state"];
+}
+
+/** One instance that delivers, with an effect of its own. */
+function instance({ services }: Ground, { run, perform = () => done, state = "ready" }: Given = {}) {
+  const { database, audit, events, workflows, clock } = services;
+  const spec: Effect = { preview: "", apply: () => Promise.resolve([]), ...(run !== undefined && { run }) };
+  const effects = { ...workflows.effects, specOf: (name: string) => (name === key ? spec : undefined) };
+  const deliveries = createDeliveries({ database, audit, events, effects, clock, logger: pino({ level: "silent" }) });
+  const asked: { action: DiscordAction; mayBeDone: boolean | undefined }[] = [];
+  deliveries.delivering.current = {
+    status: () => ({ state, since: clock.now(), reconnects: 0 }),
+    actions: {
+      perform(action, earlier) {
+        asked.push({ action, mayBeDone: earlier?.mayBeDone });
+        return Promise.resolve(perform(action));
+      },
+    },
+  };
+  return { asked, deliver: () => deliveries.deliverDue(system()) };
+}
+
+/** Another instance: of a file there is only one process. */
+const second = async (ground: Ground): Promise<Ground> =>
+  ground.database.dialect === "postgres" ? await createGround({ url: ground.url }) : ground;
+
+async function file(ground: Ground): Promise<string> {
+  const requester = ground.staff("moderator");
+  const listing = { category: "raid", severity: "low", reason: "Led the raid of last night.", server_ids: [freshId()] };
+  const filed = await ground.post("/workflows/blacklist-user", { user_id: freshId(), ...listing }, { actor: requester });
+  expect(filed.status, JSON.stringify(filed.body)).toBe(201);
+  return filed.body.id;
+}
+
+const leave = async (ground: Ground, requestId: string, rows: (Done & { key: string })[]) =>
+  await ground.database.write(system(), (tx) => ground.workflows.effects.append(tx, { id: requestId }, rows));
+const dated = (dueAt: Date): Done & { key: string } => ({ key, status: "pending", detail: "At its date.", dueAt, input: { plan: 1 } });
+const told = (name: string): Done & { key: string } => ({
+  key: "test.told",
+  ...outward({ kind: "message_channel", channelId: "80351110224678912", content: name, reason: "x" }, { id: name, detail: "Told." }),
+});
+const rowsOf = async (ground: Ground, requestId: string) =>
+  await ground.database.read.workflowEffect.findMany({ where: { requestId }, orderBy: { place: "asc" } });
+const count = async ({ database: { read } }: Ground) => [await read.auditEntry.count(), await read.outboxEvent.count()];
+
+/** Leaves a trace that can be counted. */
+const trace: NonNullable<Effect["run"]> = async ({ tx, request }) => {
+  await tx.db.setting.create({ data: { key: `trace.${uuid7()}`, value: request.id, updatedAt: tx.now } });
+  return { status: "done", detail: "It was done at its date.", undo: { before: 1 } };
+};
+const traces = async ({ database }: Ground): Promise<number> =>
+  await database.read.setting.count({ where: { key: { startsWith: "trace." } } });
+
+test("what was left for a date is done once, at its date, by whichever of two instances comes first", async () => {
+  const ground = await createGround();
+  const other = await second(ground);
+  const id = await file(ground);
+  await leave(ground, id, [dated(addSeconds(ground.services.clock.now(), 3600))]);
+  const [one, two] = [instance(ground, { run: trace }), instance(other, { run: trace })];
+  expect(await one.deliver()).toBe(0);
+  expect(await rowsOf(ground, id)).toMatchObject([{ status: "pending", attempts: 0 }]);
+  for (const each of new Set([ground, other])) each.pass(3601);
+  const before = await count(ground);
+  const ended = await Promise.all([one.deliver(), two.deliver(), one.deliver(), two.deliver()]);
+  expect(ended.reduce((sum, each) => sum + each)).toBe(1);
+  expect(await traces(ground)).toBe(1);
+  expect(await rowsOf(ground, id)).toMatchObject([{ status: "done", attempts: 1, dueAt: null, undo: { before: 1 }, lastError: null }]);
+  expect(await count(ground)).toEqual(before.map((rows) => rows + 1));
+  const [request] = await ground.database.read.workflowRequest.findMany();
+  expect(request).toMatchObject({ revision: 1 });
+  expect(request?.updatedAt).toEqual(request?.createdAt);
+  expect(await one.deliver()).toBe(0);
+  expect(await ground.audit.verify(ground.callOf({}))).toMatchObject({ ok: true });
+});
+
+test("a date that cannot be kept fails with its reason, and leaves nothing half done", async () => {
+  const ground = await createGround();
+  const id = await file(ground);
+  await leave(ground, id, [dated(ground.services.clock.now())]);
+  const detail = "The roles have changed since.";
+  const { deliver } = instance(ground, {
+    async run(due, row) {
+      await trace(due, row);
+      throw new ProblemError("invalid_transition", { detail });
+    },
+  });
+  const before = await count(ground);
+  expect(await deliver()).toBe(1);
+  expect(await traces(ground)).toBe(0);
+  expect(await rowsOf(ground, id)).toMatchObject([{ status: "failed", attempts: 1, lastError: detail, dueAt: null, undo: null }]);
+  expect(await count(ground)).toEqual(before.map((rows) => rows + 1));
+  expect(await deliver()).toBe(0);
+});
+
+test("what fails for now is tried again, later each time, and fails for good after twelve tries", async () => {
+  const ground = await createGround();
+  const id = await file(ground);
+  await leave(ground, id, [dated(ground.services.clock.now())]);
+  const { deliver } = instance(ground, { run: () => Promise.reject(new Error("secret words of a library")) });
+  const before = await count(ground);
+  for (let tried = 1; tried < 12; tried += 1) {
+    expect(await deliver()).toBe(0);
+    const [row] = await rowsOf(ground, id);
+    expect(row).toMatchObject({ status: "pending", attempts: tried });
+    expect(row?.lastError).not.toContain("secret");
+    expect(row?.dueAt?.getTime()).toBeGreaterThan(ground.services.clock.now().getTime() + 20_000);
+    expect(await deliver()).toBe(0);
+    expect(await rowsOf(ground, id)).toMatchObject([{ attempts: tried }]);
+    ground.pass(4600);
+  }
+  expect(await count(ground)).toEqual(before);
+  expect(await deliver()).toBe(1);
+  expect(await rowsOf(ground, id)).toMatchObject([{ status: "failed", attempts: 12, dueAt: null }]);
+  expect(await count(ground)).toEqual(before.map((rows) => rows + 1));
+});
+
+test("an effect may put itself off, and one that nobody knows any more fails", async () => {
+  const ground = await createGround();
+  const [id, unknown] = [await file(ground), await file(ground)];
+  const now = ground.services.clock.now();
+  await leave(ground, id, [dated(now)]);
+  await leave(ground, unknown, [{ ...dated(now), key: "test.forgotten" }]);
+  const dueAt = addSeconds(now, 7200);
+  await instance(ground, { run: () => Promise.resolve({ status: "pending", detail: "Not yet.", dueAt }) }).deliver();
+  expect(await rowsOf(ground, id)).toMatchObject([{ status: "pending", attempts: 0, detail: "Not yet.", dueAt, input: { plan: 1 } }]);
+  expect(await rowsOf(ground, unknown)).toMatchObject([{ status: "failed", attempts: 1 }]);
+});
+
+test("200 messages of 20 requests are sent once each and in order, by two instances at the same time", async () => {
+  const ground = await createGround();
+  const other = await second(ground);
+  const ids: string[] = [];
+  while (ids.length < 20) ids.push(await file(ground));
+  const turns = "abcdefghij".split("");
+  for (const turn of turns)
+    await ground.database.write(system(), async (tx) => {
+      for (const id of ids) await ground.workflows.effects.append(tx, { id }, [told(`${id} ${turn}`)]);
+    });
+  const sent: string[] = [];
+  const perform = (action: DiscordAction): Performed => (sent.push(action.id), done);
+  const instances = [instance(ground, { perform }), instance(other, { perform })];
+  for (let rounds = 0; sent.length < 200 && rounds < 20; rounds += 1) await Promise.all(instances.map(({ deliver }) => deliver()));
+  expect(sent).toHaveLength(200);
+  expect(new Set(sent).size).toBe(200);
+  for (const id of ids) expect(sent.filter((one) => one.startsWith(id)).map((one) => one.at(-1))).toEqual(turns);
+  expect(await ground.database.read.workflowEffect.groupBy({ by: ["status", "attempts"], _count: true })).toEqual([
+    { status: "done", attempts: 1, _count: 200 },
+  ]);
+}, 60_000);
+
+test("while one thing of a request waits to be tried again, nothing later of it is begun; other requests go on", async () => {
+  const ground = await createGround();
+  const [stuck, free] = [await file(ground), await file(ground)];
+  await leave(ground, stuck, [told("first"), told("second")]);
+  await leave(ground, free, [told("other")]);
+  const answers: Performed[] = [{ outcome: "retry", detail: "Discord could not be reached.", mayBeDone: true }];
+  const { asked, deliver } = instance(ground, { perform: () => answers.pop() ?? done });
+  expect(await deliver()).toBe(1);
+  expect(asked.map(({ action }) => action.id)).toEqual(["first", "other"]);
+  expect(await rowsOf(ground, stuck)).toMatchObject([
+    { status: "pending", attempts: 1, lastError: "Discord could not be reached." },
+    { status: "pending", attempts: 0 },
+  ]);
+  ground.pass(10);
+  expect(await deliver()).toBe(2);
+  expect(asked.slice(2)).toMatchObject([
+    { action: { id: "first" }, mayBeDone: true },
+    { action: { id: "second" }, mayBeDone: false },
+  ]);
+});
+
+test("when Discord takes three things in a row for none, the rest is left for the next time", async () => {
+  const ground = await createGround();
+  for (const name of ["a", "b", "c", "d", "e"]) await leave(ground, await file(ground), [told(name)]);
+  const { asked, deliver } = instance(ground, {
+    perform: () => ({ outcome: "retry", detail: "Not now.", mayBeDone: false, retryAfterMs: 90_000 }),
+  });
+  expect(await deliver()).toBe(0);
+  expect(asked).toHaveLength(3);
+  const rows = await ground.database.read.workflowEffect.findMany({ orderBy: { at: "asc" } });
+  expect(rows.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 0, 0]);
+  for (const { attempts, dueAt } of rows)
+    if (attempts === 1) expect(dueAt?.getTime()).toBeGreaterThan(ground.services.clock.now().getTime() + 80_000);
+});
+
+test.each(["connecting", "down", "fatal"] as const)(
+  "while the link to Discord is %s nothing is sent, and dates are kept",
+  async (state) => {
+    const ground = await createGround();
+    const [told1, id] = [await file(ground), await file(ground)];
+    await leave(ground, told1, [told("waits")]);
+    await leave(ground, id, [dated(ground.services.clock.now())]);
+    const { asked, deliver } = instance(ground, { state, run: trace });
+    expect(await deliver()).toBe(1);
+    expect(asked).toEqual([]);
+    expect(await rowsOf(ground, told1)).toMatchObject([{ status: "pending", attempts: 0 }]);
+    expect(await traces(ground)).toBe(1);
+  },
+);
+
+test("an action whose every try ends unheard has failed after twelve", async () => {
+  const ground = await createGround();
+  const id = await file(ground);
+  await leave(ground, id, [told("lost")]);
+  const { asked, deliver } = instance(ground, {
+    perform() {
+      throw new Error("the process ends here");
+    },
+  });
+  for (let tried = 0; tried < 13; tried += 1) {
+    await deliver();
+    ground.pass(61);
+  }
+  expect(asked.map(({ mayBeDone }) => mayBeDone)).toEqual([false, ...Array.from({ length: 11 }, () => true)]);
+  expect(await rowsOf(ground, id)).toMatchObject([{ status: "failed", attempts: 12, dueAt: null }]);
+});
+
+test("only the service itself delivers", async () => {
+  const ground = await createGround();
+  const { services } = ground;
+  await expect(services.deliveries.deliverDue(ground.callOf({ scopes: "workflows.read" }))).rejects.toMatchObject({
+    code: "permission_denied",
+  });
+});
+
+test("pauses grow, stay below an hour, never undercut what Discord asks for, and let no message be forgotten as sent", () => {
+  const nonceLifeMs = 300_000;
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 0, max: 7_200_000 }), (attempts, leastMs) => {
+      expect(pauseAfter(attempts, { leastMs })).toBeGreaterThanOrEqual(leastMs);
+      expect(pauseAfter(attempts)).toBeLessThanOrEqual(3_600_000 * 1.25);
+      expect(pauseAfter(attempts)).toBeGreaterThanOrEqual(22_500);
+      expect(pauseAfter(attempts, { isMessage: true })).toBeLessThanOrEqual(nonceLifeMs);
+      expect(pauseAfter(attempts + 2)).toBeGreaterThanOrEqual(pauseAfter(attempts) * 0.6);
+    }),
+  );
+});
