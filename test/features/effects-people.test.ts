@@ -277,7 +277,8 @@ describe("a recruitment", () => {
     expect(callsigns).toEqual([{ userId: user, pool: "main", number: 7, callsign: "M-007", state: "assigned" }]);
     expect(outward).toEqual([{ kind: "role_add", userId: user, reason: reference, ...roles.moderator[0] }]);
     expect(rest).toEqual({});
-    expect((await ground.view("recruitment", reference)).checks.map((check: { key: string }) => check.key)).toContain("roster");
+    const seen = await ground.get(`/workflows/recruitment/${reference}`, { actor: ground.decider });
+    expect(seen.body.data.checks.map((check: { key: string }) => check.key)).toContain("roster");
     await ground.reverse("recruitment", reference);
     expect(await inForce(ground, [user])).toEqual(before);
     expect(await ground.database.read.rosterEntry.findUnique({ where: { userId: user } })).toMatchObject({ status: "terminated" });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import { listed } from "../../kernel/listed.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import type { Changes } from "./blacklist.records.ts";
 import { numbersFor, presentRecord } from "./blacklist.policy.ts";
 import { canonical } from "./blacklist.same.ts";
@@ -21,17 +22,8 @@ export const BlacklistUndo = z.strictObject({
 });
 export type BlacklistUndo = z.infer<typeof BlacklistUndo>;
 
-/** Why something is taken back, and what permits it. */
-export interface UndoNote {
-  reason: string;
-  permission: string;
-}
-
-/** What became of an attempt to take something back. */
-export interface Undone {
-  /** Whether everything is again as it was before. */
-  restored: boolean;
-  detail: string;
+/** What became of an attempt to take a change of a record back. */
+export interface UndoneRecord extends Undone {
   /** The record as it is now; null once it was erased. */
   row: BlacklistRecord | null;
 }
@@ -79,7 +71,7 @@ export async function restoringOf(tx: Tx, row: BlacklistRecord, { before, after 
 }
 
 /** How an attempt went, in words: all of it, or all but what somebody changed since. */
-export function resultOf(kept: readonly string[]): { restored: boolean; detail: string } {
+export function resultOf(kept: readonly string[]): Undone {
   if (kept.length === 0) return { restored: true, detail: "The record is as it was before." };
   return { restored: false, detail: `What was changed since stays as it is: ${listed(kept)}.` };
 }

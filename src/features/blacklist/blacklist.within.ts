@@ -7,7 +7,8 @@ import type { BlacklistRecords, ChangeNote, Changes, RecordChange, RecordDraft }
 import { activeKeyOf, defaultActions, revocation } from "./blacklist.records.ts";
 import type { Severity } from "./blacklist.schema.ts";
 import { severities } from "./blacklist.schema.ts";
-import type { Undone, UndoNote } from "./blacklist.undo.ts";
+import type { UndoneRecord } from "./blacklist.undo.ts";
+import type { UndoNote } from "../../kernel/undo.ts";
 import { BlacklistUndo, restoringOf, resultOf } from "./blacklist.undo.ts";
 
 /** A change that can be taken back. */
@@ -23,7 +24,7 @@ export interface Reduction {
 
 type Reader = Pick<ReadClient | TransactionClient, "blacklistRecord">;
 const erased = { restored: false, detail: "The record was erased.", row: null };
-const ended = (row: BlacklistRecord): Undone => ({ restored: false, detail: "The record does not count any more.", row });
+const ended = (row: BlacklistRecord): UndoneRecord => ({ restored: false, detail: "The record does not count any more.", row });
 
 /** Records as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
 export function createWithin(records: BlacklistRecords) {
@@ -40,7 +41,7 @@ export function createWithin(records: BlacklistRecords) {
   }
 
   /** Have a record count again, unless it would have expired or another one holds its subject and scope. */
-  async function revive(tx: Tx, row: BlacklistRecord, changes: Changes, note: UndoNote): Promise<Undone> {
+  async function revive(tx: Tx, row: BlacklistRecord, changes: Changes, note: UndoNote): Promise<UndoneRecord> {
     const { startsAt, expiresAt } = { ...row, ...changes } as BlacklistRecord;
     if (expiresAt !== null && expiresAt <= tx.now) return { restored: false, detail: "The record would have expired meanwhile.", row };
     const { holder, over } = await records.findHolder(tx, activeKeyOf(row));
@@ -59,7 +60,7 @@ export function createWithin(records: BlacklistRecords) {
   }
 
   /** Put the fields back that a change wrote and nobody changed since. */
-  async function putBack(tx: Tx, row: BlacklistRecord, undo: BlacklistUndo, note: UndoNote): Promise<Undone> {
+  async function putBack(tx: Tx, row: BlacklistRecord, undo: BlacklistUndo, note: UndoNote): Promise<UndoneRecord> {
     const restoring = await restoringOf(tx, row, undo);
     if (restoring === null) return erased;
     const { changes, kept } = restoring;
@@ -95,7 +96,7 @@ export function createWithin(records: BlacklistRecords) {
      * nobody changed since is put back.
      * @param undo as `createWithin` answered it
      */
-    async undoCreateWithin(tx: Tx, undo: unknown, note: UndoNote): Promise<Undone> {
+    async undoCreateWithin(tx: Tx, undo: unknown, note: UndoNote): Promise<UndoneRecord> {
       const parsed = BlacklistUndo.parse(undo);
       const row = await lockWithin(tx, parsed.record_id);
       if (row === null) return erased;
@@ -129,7 +130,7 @@ export function createWithin(records: BlacklistRecords) {
      * Take back what `revokeWithin` or `reduceWithin` did.
      * @param undo as they answered it
      */
-    async undoChangeWithin(tx: Tx, undo: unknown, note: UndoNote): Promise<Undone> {
+    async undoChangeWithin(tx: Tx, undo: unknown, note: UndoNote): Promise<UndoneRecord> {
       const parsed = BlacklistUndo.parse(undo);
       const found = await tx.db.blacklistRecord.findUnique({ where: { id: parsed.record_id } });
       if (found === null) return erased;

@@ -1,3 +1,4 @@
+import type { Undone } from "../../kernel/undo.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import type { CallsignSlot } from "../../generated/sqlite/client.ts";
@@ -21,13 +22,6 @@ export const CallsignUndo = z.object({
 });
 export type CallsignUndo = z.infer<typeof CallsignUndo>;
 type SlotUndo = CallsignUndo["slots"][number];
-
-/** What came of taking a change back. */
-export interface Undone {
-  /** Whether every callsign stands as before now, if only because it did already; a number that was free rests. */
-  restored: boolean;
-  detail: string;
-}
 
 /** Taking back what was done to callsigns. */
 export function createCallsignsUndo(records: CallsignRecords) {

@@ -4,6 +4,7 @@ import type { CaseAction } from "../../generated/sqlite/client.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import { isInForce } from "./actions.policy.ts";
 import type { ActionKind } from "./actions.schema.ts";
 import type { ActionNote, ActionWritesDeps } from "./actions.writes.ts";
@@ -22,13 +23,6 @@ export interface RequestedAction {
   effectRef?: string | undefined;
   /** The permission that approved it. */
   permission: string;
-}
-
-/** What became of an attempt to take something back. */
-export interface Undone {
-  /** Whether everything is again as it was before. */
-  restored: boolean;
-  detail: string;
 }
 
 const Recorded = z.strictObject({ action_id: z.string() });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Undone, UndoNote } from "../../kernel/undo.ts";
 import type { Tx } from "../../database/database.ts";
 import type { WholeCase } from "./cases.policy.ts";
 import { whole } from "./cases.policy.ts";
@@ -10,9 +11,7 @@ import type { WithinDeps } from "./cases.within.ts";
 export const CaseUndo = z.strictObject({ case_id: z.string(), is_new: z.boolean(), reference: z.string() });
 export type CaseUndo = z.infer<typeof CaseUndo>;
 
-export interface CaseUndoNote {
-  reason: string;
-  permission: string;
+export interface CaseUndoNote extends UndoNote {
   authorId: string | null;
 }
 
@@ -50,7 +49,7 @@ export function createUndo({ records, notes }: Pick<WithinDeps, "notes"> & { rec
      * others a note is added.
      * @param undo as `appendOrOpenWithin` answered it
      */
-    async undoCaseWithin(tx: Tx, undo: unknown, note: CaseUndoNote): Promise<{ restored: boolean; detail: string }> {
+    async undoCaseWithin(tx: Tx, undo: unknown, note: CaseUndoNote): Promise<Undone> {
       const parsed = CaseUndo.parse(undo);
       await tx.lock(`case:${parsed.case_id}`);
       const row = await tx.db.case.findUnique({ where: { id: parsed.case_id }, include: whole });

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { listed } from "../../kernel/listed.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import { StoredBasis } from "./links.policy.ts";
 import type { LinkChanges } from "./links.rows.ts";
 
@@ -27,19 +28,6 @@ export const LinkUndo = z.strictObject({
     .meta({ description: "`dropped`: the oldest grounds, where there was no room for more" }),
 });
 export type LinkUndo = z.infer<typeof LinkUndo>;
-
-/** Why something is taken back, and what permits it. */
-export interface UndoNote {
-  reason: string;
-  permission: string;
-}
-
-/** What became of an attempt to take something back. */
-export interface Undone {
-  /** Whether everything is again as it was before. */
-  restored: boolean;
-  detail: string;
-}
 
 /** What takes back that a link was made. */
 export function undoOfMade({ id }: AccountLink): LinkUndo {

@@ -6,7 +6,7 @@ import type { LinkChange, LinkRecords } from "./links.records.ts";
 import { ending } from "./links.rows.ts";
 import type { LinkChanges, LinkDraft } from "./links.rows.ts";
 import { confidences, maxBasis } from "./links.schema.ts";
-import type { Undone, UndoNote } from "./links.undo.ts";
+import type { Undone, UndoNote } from "../../kernel/undo.ts";
 import { LinkUndo, restoringOf, resultOf, undoOfMade, undoOfMerge } from "./links.undo.ts";
 
 /** A link that an approved request leads to. */

@@ -1,3 +1,4 @@
+import type { Undone } from "../../kernel/undo.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import { factsOf, inStatus, isSame, RosterFacts } from "./roster.facts.ts";
@@ -15,18 +16,12 @@ export const RosterUndo = z.object({
 });
 export type RosterUndo = z.infer<typeof RosterUndo>;
 
-/** What came of taking a change back. */
-export interface Undone {
-  /** Whether all it had changed stands as before now, if only because it did already. */
-  restored: boolean;
-  detail: string;
-}
-
 type Fact = keyof RosterFacts;
 
 /** What hangs together is put back together, and each part only where it still stands as the change left it. */
+const statusFacts = ["status", "status_before", "trial_ends_at", "suspended_until", "joined_at", "ended_at", "origin_reference"] as const;
 const parts: Readonly<Record<string, readonly Fact[]>> = {
-  status: ["status", "status_before", "trial_ends_at", "suspended_until", "joined_at", "ended_at", "origin_reference"],
+  status: statusFacts,
   "staff role": ["staff_role"],
   department: ["department"],
   supervisor: ["supervisor_id"],
@@ -47,7 +42,8 @@ export function createRosterUndo(records: RosterRecords) {
       const entry = await records.find(tx.db, userId);
       if (entry === null || entry.id !== change.entry_id) return { restored: false, detail: "The roster entry is not there any more." };
       const now = factsOf(entry);
-      const { wanted, changedSince } = takenBack(now, change, tx.now);
+      const { wanted: former, changedSince } = takenBack(now, change, tx.now);
+      const wanted = isSame(now, former) ? former : await withoutReversed(tx, entry.id, former);
       const isChange = !isSame(now, wanted);
       if (isChange) await records.write(tx, { userId, entry }, [{ event: eventOf(now, wanted), after: wanted }], note);
       if (changedSince.length > 0) {
@@ -59,6 +55,23 @@ export function createRosterUndo(records: RosterRecords) {
       };
     },
   };
+}
+
+/** A suspension that is put back, but whose own approval was taken back meanwhile, is gone: what stood before it counts. */
+async function withoutReversed({ db }: Tx, entryId: string, wanted: RosterFacts): Promise<RosterFacts> {
+  if (!isHalted(wanted)) return wanted;
+  const events = await db.rosterEvent.findMany({ where: { entryId, causeReference: { not: null } }, orderBy: { id: "desc" } });
+  const causes = events.flatMap(({ causeReference }) => (causeReference === null ? [] : [causeReference]));
+  const where = { reference: { in: causes }, status: "reversed" };
+  const rows = await db.workflowRequest.findMany({ where, select: { reference: true } });
+  const reversed = new Set(rows.map(({ reference }) => reference));
+  const facts = { ...wanted };
+  for (const { after, before, causeReference } of events) {
+    const [left, stood] = [RosterFacts.safeParse(after), RosterFacts.safeParse(before)];
+    const isTheirs = left.success && stood.success && isHalted(facts) && isSame(left.data, facts, statusFacts);
+    if (isTheirs && reversed.has(causeReference ?? "")) Object.assign(facts, pick(stood.data, statusFacts));
+  }
+  return facts;
 }
 
 /** @returns how the entry stands when what can be taken back is, and the parts that somebody else changed */

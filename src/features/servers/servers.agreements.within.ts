@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import type { AgreementRow, AgreementRows } from "./servers.agreements.rows.ts";
 import { unended } from "./servers.agreements.rows.ts";
 import { idsOfServer } from "./servers.known.ts";
@@ -148,7 +149,7 @@ async function allIdsOf(tx: Tx, serverIds: readonly string[]): Promise<string[]>
   return [...new Set(ids)];
 }
 
-function resultOf(done: number, all: number): { restored: boolean; detail: string } {
+function resultOf(done: number, all: number): Undone {
   if (done === all) return { restored: true, detail: "The agreements are as they were before." };
   return {
     restored: false,

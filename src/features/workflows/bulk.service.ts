@@ -7,17 +7,19 @@ import type { FieldError } from "../../kernel/errors.ts";
 import { ProblemError, recordNotFound, validationProblem } from "../../kernel/errors.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { BulkAnswer, BulkResult } from "./bulk.schema.ts";
 import { BulkBody } from "./bulk.schema.ts";
 import type { Acting } from "./workflows.act.ts";
 import { understandDecision } from "./workflows.decision.ts";
 import { kindOf, kinds } from "./workflows.kinds.ts";
-import { canSee } from "./workflows.policy.ts";
+import { canSee, viewerOf } from "./workflows.policy.ts";
 import { visibleDecision } from "./workflows.visibility.ts";
 
 export interface BulkParts {
   database: Database;
   audit: Pick<AuditService, "noteDenied">;
+  reach: Pick<LinkReach, "groupOf">;
   decide: Acting["decide"];
   /** The wrong fields behind a schema's issues. */
   fieldErrors(issues: readonly z.core.$ZodIssue[]): FieldError[];
@@ -40,7 +42,7 @@ interface Found {
 }
 
 /** Decisions about many requests, one after the other: each has its own transaction and its own result. */
-export function createBulk({ database, audit, decide, fieldErrors }: BulkParts) {
+export function createBulk({ database, audit, reach, decide, fieldErrors }: BulkParts) {
   /** The requests that are named and that the caller may see, by the name that was used. */
   async function find(call: Call, items: readonly Item[]): Promise<Map<string, Found>> {
     const ids = items.map(({ asked }) => asked.toLowerCase());
@@ -49,7 +51,8 @@ export function createBulk({ database, audit, decide, fieldErrors }: BulkParts) 
       where: { OR: [{ id: { in: ids } }, { reference: { in: references } }] },
       select: { id: true, reference: true, type: true, requesterId: true, subjects: true },
     });
-    const visible = rows.filter((row) => canSee(call, row));
+    const viewer = await viewerOf(database.read, reach, call);
+    const visible = rows.filter((row) => canSee(viewer, row));
     return new Map(
       visible.flatMap(({ id, reference, type }) => [id, reference.toLowerCase()].map((name) => [name, { id, type: type as WorkflowKind }])),
     );

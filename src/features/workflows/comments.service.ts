@@ -66,8 +66,8 @@ export function createComments(parts: CommentsParts) {
   async function open(tx: Tx, type: string, key: string): Promise<{ request: Request; side: Side; accounts: string[] }> {
     const kind = kindOf(type);
     if (kind === undefined) throw recordNotFound();
-    const request = await openRequest(tx, kind, key, null);
     const accounts = await accountsOf(tx.db, tx.call);
+    const request = await openRequest(tx, { type: kind, key, permission: null, accounts });
     const side = sideOf(tx.call, request, accounts);
     const decider = deciderOf(tx.call, accounts);
     const isPartial = decider !== null && side !== "requester" && (await contextOf(tx.db, standing, decider, request)).isConflicted;

@@ -2,7 +2,8 @@ import type { Tx } from "../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import { compensationOf, OutwardInput } from "./effects.outward.ts";
+import { amendsKeyOf, OutwardInput } from "./effects.outward.ts";
+import { takenBackOf } from "./effects.standing.ts";
 import type { Effects } from "./effects.ts";
 import { lockKept } from "./workflows.attempt.ts";
 import type { Request } from "./workflows.policy.ts";
@@ -75,16 +76,16 @@ export function createEffectRecords({ audit, events, effects }: EffectRecordPart
 
     /** The bot did what had been called off: leave it the opposite. @param delivered what is known of it; what may be done counts as done */
     async takeBack(tx: Tx, opened: Opened, delivered: { until?: string }): Promise<void> {
-      const undo = { changed: true, ...delivered };
+      const before = { changed: true, ...delivered };
       const { request, row } = opened;
-      const amended = compensationOf({ ...row, undo }, { tx, reason: request.reference });
+      const amended = await takenBackOf({ ...row, undo: before }, { tx, reason: request.reference });
       if (amended === undefined) return await write(tx, opened, { dueAt: null });
-      const { status, detail, amends } = amended;
+      const { status, detail, amends, undo = before } = amended;
       await write(tx, opened, { status, detail, undo, dueAt: null });
       await effects.append(
         tx,
         request,
-        amends.map((done) => ({ key: `${row.key}.undo`, ...done })),
+        amends.map((done) => ({ key: amendsKeyOf(row.key), ...done })),
       );
     },
   };

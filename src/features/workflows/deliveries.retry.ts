@@ -41,7 +41,7 @@ export function createEffectRetry(parts: EffectRetryParts) {
       const permission = decidePermission(kind);
       requireWrite(call, permission);
       const answer = await database.write(call, async (tx) => {
-        const request = await openRequest(tx, kind, key, permission);
+        const request = await openRequest(tx, { type: kind, key, permission, accounts: [] });
         const row = request.effects.find((effect) => effect.place === place);
         if (row === undefined) throw recordNotFound();
         if (row.status !== "failed") throw notFailed(row.status);

@@ -4,18 +4,22 @@ import { addSeconds } from "../../kernel/clock.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { ActionsService } from "../cases/actions.service.ts";
 import type { AppealTarget } from "./appeal.target.ts";
 import { findTarget } from "./appeal.target.ts";
-import type { Approval, Blocker, Done, Json, Reversal, SomeEffects, Undone } from "./effects.types.ts";
+import type { Approval, Blocker, Done, Json, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import type { Ruling } from "./workflows.kinds.ts";
 import type { Overturning, OverturnNote } from "./workflows.overturn.ts";
 import type { AppealPayload } from "./workflows.payloads.ts";
+import { viewerOf } from "./workflows.policy.ts";
 
 export interface AppealEffectParts {
   blacklist: Pick<BlacklistService, "revokeWithin" | "reduceWithin" | "undoChangeWithin">;
   actions: Pick<ActionsService, "voidWithin" | "undoVoidWithin" | "reduceWithin" | "undoReduceWithin">;
   overturning: Overturning;
+  reach: Pick<LinkReach, "groupOf">;
 }
 
 /** One thing a ruling did, by what takes it back. */
@@ -31,7 +35,7 @@ interface Ruled {
 const nothing: Ruled = { parts: [], detail: "There was nothing in force any more." };
 
 /** What an appeal that is heard does to what it is against. */
-export function createAppealEffects({ blacklist, actions, overturning }: AppealEffectParts): SomeEffects<"appeal.ruling"> {
+export function createAppealEffects({ blacklist, actions, overturning, reach }: AppealEffectParts): SomeEffects<"appeal.ruling"> {
   const { overturn, reduce, remit } = createRulings({ blacklist, actions, overturning });
   const rulings: Readonly<Record<Ruling, (approval: Approval, target: AppealTarget) => Promise<Ruled>>> = { overturn, reduce, remit };
 
@@ -50,7 +54,7 @@ export function createAppealEffects({ blacklist, actions, overturning }: AppealE
         `${String(target)} is overturned, reduced or sent back, as the decision says; asked for: ${String(desired)}.`,
 
       async check(approval): Promise<Blocker[]> {
-        const target = await targetOf(approval);
+        const target = await targetOf(approval, reach);
         if (target === null) return [{ code: "target_missing", detail: "There is nothing of the name that this appeals against." }];
         const ruling = rulingOf(approval);
         if (ruling === "reduce") requireReduction(approval, target);
@@ -60,7 +64,7 @@ export function createAppealEffects({ blacklist, actions, overturning }: AppealE
       },
 
       async apply(approval): Promise<Done[]> {
-        const target = await targetOf(approval);
+        const target = await targetOf(approval, reach);
         const ruling = rulingOf(approval);
         if (target === null || ruling === undefined)
           return [{ status: "skipped", detail: "The appeal was answered; nothing is changed by it." }];
@@ -86,8 +90,10 @@ const noteOf = ({ reason, permission, actorId, request }: Reversal): OverturnNot
   cause: request.reference,
 });
 
-function targetOf({ tx, payload }: Approval): Promise<AppealTarget | null> {
-  return findTarget(tx.db, (payload as z.output<typeof AppealPayload>).target);
+/** What the appeal is against, as far as whoever decides may know of it. */
+async function targetOf({ tx, payload }: Approval, reach: AppealEffectParts["reach"]): Promise<AppealTarget | null> {
+  const target = await findTarget(tx.db, (payload as z.output<typeof AppealPayload>).target);
+  return target?.isKnownTo(await viewerOf(tx.db, reach, tx.call)) === true ? target : null;
 }
 
 /** What the decision says, else what was asked for; an appeal for clarity is answered in words. */
@@ -108,7 +114,7 @@ function requireReduction({ input: { body } }: Approval, { kind }: AppealTarget)
 }
 
 /** What each ruling does, to each thing there is to appeal against. */
-function createRulings({ blacklist, actions, overturning }: AppealEffectParts) {
+function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectParts, "reach">) {
   function noteFor({ input, permission, actorId, request }: Approval): OverturnNote {
     return { reason: input.reasonPublic ?? `Appeal ${request.reference} was granted.`, permission, actorId, cause: request.reference };
   }
@@ -211,6 +217,6 @@ function createRulings({ blacklist, actions, overturning }: AppealEffectParts) {
 const longestComment = 2000;
 
 /** Absent: the end stays; null: no end. */
-function endOf({ tx }: Approval, length: string | null | undefined): Date | null | undefined {
-  return typeof length === "string" ? addSeconds(tx.now, parseDuration(length) ?? 0) : length;
+function endOf({ from }: Approval, length: string | null | undefined): Date | null | undefined {
+  return typeof length === "string" ? addSeconds(from, parseDuration(length) ?? 0) : length;
 }

@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
-import type { Approval, Blocker, Reversal, SomeEffects, Undone } from "./effects.types.ts";
+import type { Approval, Blocker, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import { noteOf } from "./effects.words.ts";
 import type { RecruitmentPayload } from "./workflows.payloads.ts";
 

@@ -5,7 +5,8 @@ import { caseReference } from "../../kernel/stored.ts";
 import type { ActionsService } from "../cases/actions.service.ts";
 import type { CasesService } from "../cases/cases.service.ts";
 import type { DraftsService } from "./drafts.service.ts";
-import type { Approval, Done, Earlier, Reversal, SomeEffects, Undone } from "./effects.types.ts";
+import type { Approval, Done, Earlier, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import type { InvestigationPayload, PunishmentPayload } from "./workflows.payloads.ts";
 import type { WorkflowEffect } from "../../generated/sqlite/client.ts";
 

@@ -3,7 +3,8 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/events.types.ts";
 import type { LinkReach } from "../links/links.reach.ts";
-import type { Approval, Done, Reversal, SomeEffects, Undone } from "./effects.types.ts";
+import type { Approval, Done, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import { isOpenStatus, openStatuses } from "./transition.table.ts";
 import { lockKept } from "./workflows.attempt.ts";
 import type { RequestChanges } from "./workflows.changes.ts";
@@ -50,7 +51,8 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectParts): So
   async function hold({ tx, request, permission, actorId }: Approval, row: Request): Promise<Done> {
     const target = { kind: "workflow", id: row.id, reference: row.reference };
     // Beside this one: when the other request is reversed, the hold passes on.
-    if (row.holdReference !== null) return { status: "done", target, detail: "An open recruitment is held already.", undo: {} };
+    if (row.isHeld && row.holdReference !== null)
+      return { status: "done", target, detail: "An open recruitment is held already.", undo: {} };
     if (row.isHeld) return { status: "skipped", target, detail: "Somebody holds an open recruitment already." };
     const reason = `Approval of ${request.reference}`;
     const changes = { isHeld: true, holdBy: null, holdAt: tx.now, holdReason: reason, holdReference: request.reference };

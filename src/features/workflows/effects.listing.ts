@@ -3,20 +3,29 @@ import type { LinksService } from "../links/links.service.ts";
 import { blacklistReference } from "../../kernel/stored.ts";
 import { draftsOf, linkDraftsOf } from "./effects.drafts.ts";
 import type { WorkflowEffect } from "../../generated/sqlite/client.ts";
-import type { Done, Earlier, Reversal, SomeEffects, Undone } from "./effects.types.ts";
+import type { Done, Earlier, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 
 type Keys = "account_link.create" | "blacklist.create" | "matches.recompute";
 type Listing = Awaited<ReturnType<BlacklistService["createWithin"]>>;
 
 export interface ListingEffectParts {
-  blacklist: Pick<BlacklistService, "createWithin" | "undoCreateWithin" | "lockSubjects">;
+  blacklist: Pick<BlacklistService, "createWithin" | "undoCreateWithin" | "revokeWithin" | "lockSubjects">;
   links: Pick<LinksService, "createLinkWithin" | "undoLinkWithin">;
 }
 
 /** What approvals list and link. */
 export function createListingEffects({ blacklist, links }: ListingEffectParts): SomeEffects<Keys> {
-  const undoListing = async ({ tx, reason, permission }: Reversal, { undo }: WorkflowEffect): Promise<Undone> => {
-    if (undo === null) return { restored: false, detail: "It was done before reversals could take it back: revoke the record." };
+  const undoListing = async ({ tx, request, reason, permission }: Reversal, { undo, targetId }: WorkflowEffect): Promise<Undone> => {
+    if (undo === null) {
+      // Of an older version nothing is known but the record: one that the request made is revoked.
+      const record = await tx.db.blacklistRecord.findUnique({ where: { id: targetId ?? "" }, select: { originReference: true } });
+      const isMade = record?.originReference === request.reference;
+      const revoked = isMade ? await blacklist.revokeWithin(tx, targetId ?? "", { reason, permission }) : null;
+      return revoked === null
+        ? { restored: false, detail: "It was done by an older version and cannot be taken back by itself: look at the record." }
+        : { restored: true, detail: "The record was revoked." };
+    }
     const { restored, detail } = await blacklist.undoCreateWithin(tx, undo, { reason, permission });
     return { restored, detail };
   };

@@ -2,7 +2,8 @@ import type { z } from "zod";
 import type { WorkflowEffect } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { StaffService } from "../staff/staff.service.ts";
-import type { Approval, Done, Json, Reversal, SomeEffects, Undone } from "./effects.types.ts";
+import type { Approval, Done, Json, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import { noteOf, untilOf, untilText } from "./effects.words.ts";
 import type { InvestigationPayload } from "./workflows.payloads.ts";
 

@@ -8,7 +8,9 @@ import type { RosterService } from "../roster/roster.service.ts";
 import type { MergeFacts } from "../servers/servers.merges.ts";
 import type { RegistryService } from "../servers/servers.service.ts";
 import type { StaffService } from "../staff/staff.service.ts";
-import type { Approval, Blocker, Done, Due, Json, Reversal, SomeEffects, Undone } from "./effects.types.ts";
+import { rankBlockers } from "./effects.ranks.ts";
+import type { Approval, Blocker, Done, Due, Json, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import type { ServerMergePayload } from "./workflows.payloads-servers.ts";
 
 type Merge = z.output<typeof ServerMergePayload>;
@@ -38,7 +40,11 @@ export function createMergeEffects(parts: MergeEffectParts): SomeEffects<"merge.
   return {
     "merge.plan": {
       preview: "The plan of the merger is frozen: it is called off if the servers change before its date.",
-      check: ({ tx, payload }) => blockersOf(tx, payload as Merge),
+      async check(approval) {
+        const payload = approval.payload as Merge;
+        const given = payload.staff_plan.map(({ to_role: role }) => role).filter((role) => role !== "release");
+        return [...(await blockersOf(approval.tx, payload)), ...rankBlockers(parts.staff, approval, given)];
+      },
       async apply(approval) {
         const hash = hashOf(await planOf(approval));
         return [{ status: "done", detail: `The plan was frozen as ${hash.slice(0, 12)}.`, memo: hash }];

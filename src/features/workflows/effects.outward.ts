@@ -8,10 +8,22 @@ export const OutwardInput = z.object({ discord: DiscordAction, amends: z.string(
 export type OutwardInput = z.output<typeof OutwardInput>;
 
 /** What is known of a delivered action. */
-export const Delivered = z.object({ changed: z.boolean(), until: z.string().optional() });
+export const Delivered = z.object({
+  changed: z.boolean(),
+  until: z.string().optional(),
+  /** Its ground was taken back, and it was left standing for another approval. */
+  left: z.boolean().optional(),
+});
+export type Delivered = z.output<typeof Delivered>;
 
 /** What is known of an action that was begun and has no end yet. */
 const Begun = z.object({ mayBeDone: z.boolean() });
+
+/** What makes up for an effect is named after it. */
+export const amendsKeyOf = (key: string): string => `${key}.undo`;
+
+/** Whether an effect makes up for another one: that stays, whatever becomes of the request after it. */
+export const isAmends = ({ key }: Pick<WorkflowEffect, "key">): boolean => key.endsWith(amendsKeyOf(""));
 
 /** Whether Discord may have carried an effect out, though no answer says so. */
 export function mayBeDone({ undo }: Pick<WorkflowEffect, "undo">): boolean {
@@ -60,10 +72,12 @@ function bare<One extends Action>({ id: _id, ...action }: One): Omit<One, "id"> 
   return action;
 }
 
-interface Amended {
+export interface Amended {
   status: string;
   detail: string;
   amends: Done[];
+  /** What is known of the action from now on. */
+  undo?: Delivered;
 }
 
 /**

@@ -1,9 +1,12 @@
 import type { z } from "zod";
 import { can } from "../../kernel/call.ts";
+import type { StaffService } from "../staff/staff.service.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import type { Checks } from "./checks.ts";
 import { draftsOf } from "./effects.drafts.ts";
-import type { Approval, Blocker, Done, Effect, Reversal, SomeEffects, Undone } from "./effects.types.ts";
+import { rankBlockers } from "./effects.ranks.ts";
+import type { Approval, Blocker, Done, Effect, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import { dayOf, noteOf, untilOf, untilText } from "./effects.words.ts";
 import { reasonOf } from "./workflows.changes.ts";
 import type { PunishmentPayload, RecruitmentPayload } from "./workflows.payloads.ts";
@@ -15,10 +18,11 @@ type Wanted = Omit<Move, "causeReference" | "permission" | "reason">;
 
 export interface RosterEffectParts {
   roster: Pick<RosterService, "find" | "whyNotBegin" | "beginTrialWithin" | "moveWithin" | "undoWithin">;
+  staff: Pick<StaffService, "staffRoleOf">;
 }
 
 /** What approvals do to entries of the roster. */
-export function createRosterEffects({ roster }: RosterEffectParts, checks: Checks): SomeEffects<RosterKeys> {
+export function createRosterEffects({ roster, staff }: RosterEffectParts, checks: Checks): SomeEffects<RosterKeys> {
   const undo = ({ tx, request, permission, reason }: Reversal, { undo: left }: { undo: unknown }): Promise<Undone> =>
     roster.undoWithin(tx, left, { causeReference: request.reference, permission, reason });
 
@@ -50,6 +54,7 @@ export function createRosterEffects({ roster }: RosterEffectParts, checks: Check
         });
         const failed = (await checks.of(tx.db, payload, tx.now, request.reference)).filter(({ result }) => result === "fail");
         return [
+          ...rankBlockers(staff, approval, [String(payload["position"])]),
           ...(refusal === null ? [] : [{ code: "roster_refuses", detail: refusal }]),
           // What the roster itself refuses cannot be waived, and stands above already.
           ...failed.flatMap(({ key, detail }): Blocker[] => (key === "roster" ? [] : [{ code: "check_failed", detail, isWaivable: true }])),
@@ -78,6 +83,16 @@ export function createRosterEffects({ roster }: RosterEffectParts, checks: Check
     "roster.suspend": halting("suspended", "They are suspended on the roster.", "They are suspended on the roster"),
     "roster.demote": {
       preview: ({ demote_to: role }) => `Their staff role becomes ${String(role)}.`,
+      async check(approval) {
+        const { user_id: userId, demote_to: role = "" } = approval.payload as z.output<typeof PunishmentPayload>;
+        const held = (await roster.find(approval.tx.db, userId))?.staffRole ?? "";
+        const [from, to] = [staff.staffRoleOf(held), staff.staffRoleOf(role)];
+        const isUpward = from !== undefined && to !== undefined && to.rank >= from.rank && to.key !== from.key;
+        return [
+          ...rankBlockers(staff, approval, [role]),
+          ...(isUpward ? [{ code: "no_demotion", detail: "The staff role is not below the one they have." }] : []),
+        ];
+      },
       apply(approval) {
         const role = (approval.payload as z.output<typeof PunishmentPayload>).demote_to ?? null;
         return move(approval, { event: "demoted", staffRole: role }, `Their staff role on the roster is ${role ?? "none"}.`);

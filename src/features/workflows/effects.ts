@@ -2,9 +2,11 @@ import type { Tx } from "../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { Approval, Blocker, Done, Earlier, Effect, EffectTable, Reversal } from "./effects.types.ts";
-import { compensationOf, mayBeDone } from "./effects.outward.ts";
+import { amendsKeyOf, isAmends, mayBeDone } from "./effects.outward.ts";
+import { takenBackOf } from "./effects.standing.ts";
 import type { EffectKey, Kind } from "./workflows.kinds.ts";
 import { kinds } from "./workflows.kinds.ts";
+import type { Delivered } from "./effects.outward.ts";
 import type { EffectView } from "./workflows.schema.ts";
 
 export type Effects = ReturnType<typeof createEffects>;
@@ -66,10 +68,10 @@ export function createEffects(table: EffectTable) {
       for (const row of rows) {
         const change = await undoneBy(specOf(row.key), reversal, row);
         if (change === null) continue;
-        amends.push(...(change.amends ?? []).map((done) => ({ key: `${row.key}.undo`, ...done })));
-        const { status, detail, dueAt = null } = change;
+        amends.push(...(change.amends ?? []).map((done) => ({ key: amendsKeyOf(row.key), ...done })));
+        const { status, detail, dueAt = null, undo } = change;
         const where = { requestId_place: { requestId: row.requestId, place: row.place } };
-        taken.push(await tx.db.workflowEffect.update({ where, data: { status, detail, dueAt, updatedAt: tx.now } }));
+        taken.push(await tx.db.workflowEffect.update({ where, data: { status, detail, dueAt, updatedAt: tx.now, ...(undo && { undo }) } }));
         if (dueAt !== null) tx.afterCommit(() => leaving.current?.());
       }
       return [...taken.toReversed(), ...(await append(tx, request, amends))];
@@ -119,13 +121,16 @@ interface Change {
   /** When it is looked at once more. */
   dueAt?: Date;
   amends?: readonly Done[];
+  /** What is known of an action of the bot from now on. */
+  undo?: Delivered;
 }
 
 /** How an effect stands once its approval is taken back; null: as before. */
 async function undoneBy(spec: Effect | undefined, reversal: Reversal, row: WorkflowEffect): Promise<Change | null> {
+  if (isAmends(row)) return null;
   if (row.status === "pending" || row.status === "failed") return calledOff(row, reversal.tx.now);
   if (row.status !== "done") return null;
-  const amended = compensationOf(row, reversal);
+  const amended = await takenBackOf(row, reversal);
   if (amended !== undefined) return amended;
   if (spec?.undo === undefined) return null;
   const { restored, detail, amends } = await spec.undo(reversal, row);

@@ -1,5 +1,6 @@
 import type { Tx } from "../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { DecisionInput } from "./workflows.decision.ts";
 import type { EffectKey } from "./workflows.kinds.ts";
@@ -60,10 +61,7 @@ export interface Done {
 }
 
 /** What became of taking an effect back. */
-export interface Undone {
-  /** False: somebody changed it since, or it cannot be taken back; `detail` says so. */
-  restored: boolean;
-  detail: string;
+export interface EffectUndone extends Undone {
   /** What makes up for it outside, such as a message. */
   amends?: readonly Done[];
 }
@@ -90,7 +88,7 @@ export interface Effect {
   /** Whatever throws undoes the approval. */
   apply(approval: Approval, earlier: Earlier): Promise<readonly Done[]>;
   /** Absent: there is nothing to take back. What waits for the bot is taken back by itself. */
-  undo?(reversal: Reversal, effect: WorkflowEffect): Promise<Undone>;
+  undo?(reversal: Reversal, effect: WorkflowEffect): Promise<EffectUndone>;
   /** What was left for a date is done, in a transaction of its own. Throws ProblemError when it cannot be. */
   run?(due: Due, effect: WorkflowEffect): Promise<Done>;
 }

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Database, Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can, requireWrite } from "../../kernel/call.ts";
-import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { parseDuration } from "../../kernel/fields.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { LinkReach } from "../links/links.reach.ts";
 import { amenderOf, redescribe, requireHaste } from "./amend.fields.ts";
@@ -10,9 +11,10 @@ import type { Redescribed } from "./amend.fields.ts";
 import { presentEffect } from "./effects.ts";
 import type { Effects } from "./effects.ts";
 import type { Blocker } from "./effects.types.ts";
+import type { Policy } from "./policies.ts";
 import { approvalsFor, policyOf } from "./policies.ts";
 import type { Attempt, Context, Moved, State } from "./transition.ts";
-import { approvalsOf, requiredOf, transition } from "./transition.ts";
+import { approvalsOf, approversOf, requiredOf, transition } from "./transition.ts";
 import { moves, permissionOf } from "./transition.table.ts";
 import { amendedPayload, assigneeFor, lockKept } from "./workflows.attempt.ts";
 import type { Ranks } from "./workflows.context.ts";
@@ -23,7 +25,7 @@ import { requireUnique } from "./workflows.filing.ts";
 import { requireKnownFields } from "./workflows.intake.ts";
 import { kinds } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
-import { canSee, mayKnow, stateOf, subjectsOf, wholeToMove } from "./workflows.policy.ts";
+import { canSee, mayKnow, stateOf, subjectsOf, viewerOf, wholeToMove } from "./workflows.policy.ts";
 import { approvalOf, createSettling } from "./workflows.settle.ts";
 import type { SettleParts } from "./workflows.settle.ts";
 import { isWaived, presentBlocker, refusal } from "./workflows.refusals.ts";
@@ -51,6 +53,8 @@ interface Prepared {
   state: State;
   attempt: Attempt;
   context: Context;
+  /** The caller's further accounts. */
+  accounts: readonly string[];
   /** The whole payload after an amendment, if that changes it. */
   amended: Record<string, unknown> | undefined;
   redescribed: Redescribed | undefined;
@@ -71,8 +75,8 @@ export function createActing(parts: ActParts) {
   const settle = createSettling(parts);
 
   async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<Prepared> {
-    const request = await openRequest(tx, type, key, permissionOf(input.action, type));
-    const accounts = await reach.groupOf(tx.db, tx.call.actor?.id ?? "");
+    const { accounts } = await viewerOf(tx.db, reach, tx.call);
+    const request = await openRequest(tx, { type, key, permission: permissionOf(input.action, type), accounts });
     const decider = deciderOf(tx.call, accounts);
     if (decider === null) throw new ProblemError("acting_user_required");
     const policy = await policyOf(tx.db, type);
@@ -90,14 +94,24 @@ export function createActing(parts: ActParts) {
     };
     const found = await contextOf(tx.db, standing, decider, request);
     const context = input.described === undefined ? found : amenderOf(found, payload, input.described);
-    return { request, state: stateOf(request, policy, tx.now), attempt, context, amended: isChanged ? amended : undefined, redescribed };
+    return {
+      request,
+      state: stateOf(request, policy, tx.now),
+      attempt,
+      context,
+      accounts,
+      amended: isChanged ? amended : undefined,
+      redescribed,
+    };
   }
 
   /** What a change has to keep: who sets the haste, and that no two open requests of a kind are about the same. */
-  async function requireKept(tx: Tx, { request, context, amended }: Prepared, { action, described = {} }: DecisionInput): Promise<void> {
+  async function requireKept(tx: Tx, { request, state, context, accounts, amended }: Prepared, input: DecisionInput): Promise<void> {
+    const { action, described = {} } = input;
     requireHaste(context, described);
+    requireLength(input, { request, state, context, policy: await policyOf(tx.db, request.type as WorkflowKind) });
     const subjects = amended === undefined ? subjectsOf(request) : kinds[request.type as WorkflowKind].subjects(amended);
-    if (action === "reopen" || !isDeepStrictEqual(subjects, subjectsOf(request))) await requireUnique(tx, request, subjects);
+    if (action === "reopen" || !isDeepStrictEqual(subjects, subjectsOf(request))) await requireUnique(tx, request, subjects, accounts);
   }
 
   /** What keeps an approval from taking effect now, though the move itself is legal. */
@@ -208,20 +222,57 @@ function requirePerson(call: Call): void {
     throw new ProblemError("acting_user_required", { detail: "A decision is a person's: name them in X-Acting-User." });
 }
 
+interface LengthGround {
+  request: Request;
+  state: State;
+  context: Context;
+  policy: Policy;
+}
+
+/** A decision never makes longer what others approved, nor so grave that it needs more people. @throws ProblemError validation_failed */
+function requireLength({ action, body: { duration } }: DecisionInput, { request, state, context, policy }: LengthGround): void {
+  const approvers = approversOf(state);
+  if (action !== "approve" || duration === undefined || approvers.includes(context.actorId)) return;
+  const payload = request.payload as Record<string, unknown>;
+  const type = request.type as WorkflowKind;
+  const isGraver = approvalsFor(type, policy, { ...payload, duration }) > approvalsFor(type, policy, payload);
+  if (isGraver) throw fieldError("/duration", "needs_more_people", "For this length the request needs more people: it has to be amended.");
+  if (approvers.length > 0 && secondsOf(duration) > secondsOf(payload["duration"]))
+    throw fieldError("/duration", "longer_than_approved", "Others approved a shorter length: the request has to be amended.");
+}
+
+/** Of a length; without one it has no end. */
+function secondsOf(length: unknown): number {
+  return typeof length === "string" ? (parseDuration(length) ?? Infinity) : Infinity;
+}
+
 /** What can be known before the request is: a permission that is missing. */
 function requireRight(call: Call, type: WorkflowKind, { action }: DecisionInput): void {
   requirePerson(call);
   const permission = permissionOf(action, type);
   const isStaffs = moves[action].isRequesters !== true && permission !== null && action !== "unassign";
   if (isStaffs) requireWrite(call, permission);
+  else if (moves[action].isRequesters === true && !isInKey(call, action, permission))
+    requireWrite(call, `workflows.${type}.create`, { own: call.actor?.id });
   else if (call.actor?.isStale() === true) throw new ProblemError("roster_stale", { retryAfter: 30 });
+}
+
+/** Whether the key is for staff who do it; one that is not has to be for those who file. */
+function isInKey({ client }: Call, action: DecisionInput["action"], permission: string | null): boolean {
+  const staffs = [...(permission === null ? [] : [permission]), ...(action === "amend" ? ["workflows.review"] : [])];
+  return client === null || staffs.some((one) => client.allows(one));
 }
 
 /**
  * Read a request to change it, under its lock. What the caller may not see is not there.
- * @param permission of what is done: whoever holds it may know of requests without reading them
+ * @param asked.permission of what is done: whoever holds it may know of requests without reading them
+ * @param asked.accounts the caller's further accounts
  */
-export async function openRequest(tx: Tx, type: WorkflowKind, key: string, permission: string | null): Promise<Request> {
+export async function openRequest(
+  tx: Tx,
+  { type, key, permission, accounts }: { type: WorkflowKind; key: string; permission: string | null; accounts: readonly string[] },
+): Promise<Request> {
+  const viewer = { call: tx.call, accounts };
   const found = await tx.db.workflowRequest.findFirst({
     where: { type, OR: [{ id: key.toLowerCase() }, { reference: key.toUpperCase() }] },
     select: { id: true },
@@ -229,8 +280,8 @@ export async function openRequest(tx: Tx, type: WorkflowKind, key: string, permi
   if (found === null) throw recordNotFound();
   await lockKept(tx, [found.id]);
   const request = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: found.id }, include: wholeToMove });
-  const isActing = permission !== null && can(tx.call, permission) && mayKnow(tx.call, request);
-  if (!isActing && !canSee(tx.call, request)) throw recordNotFound();
+  const isActing = permission !== null && can(tx.call, permission) && mayKnow(viewer, request);
+  if (!isActing && !canSee(viewer, request)) throw recordNotFound();
   return request;
 }
 

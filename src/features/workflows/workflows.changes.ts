@@ -32,7 +32,7 @@ export interface Move {
   redescribed?: Redescribed | undefined;
 }
 
-const noHold = { holdBy: null, holdAt: null, holdReason: null, holdReference: null };
+export const noHold = { holdBy: null, holdAt: null, holdReason: null, holdReference: null };
 export const noEscalation = { escalatedBy: null, escalatedAt: null, escalationReason: null };
 export const noClaim = { assigneeId: null, assignedBy: null, assignedAt: null, leaseExpiresAt: null };
 const json = (value: unknown): Prisma.InputJsonValue => value as Prisma.InputJsonValue;
@@ -71,6 +71,7 @@ const writes: Partial<Readonly<Record<Action, (move: Move) => RequestChanges>>> 
   reopen: ({ tx, request, policy }) => ({
     ...noClaim,
     ...noEscalation,
+    ...noHold,
     ...begun(tx.now, policy, request.urgent),
     decision: Prisma.DbNull,
     decidedAt: null,

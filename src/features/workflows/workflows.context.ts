@@ -46,9 +46,11 @@ function contextWith(standing: Ranks, decider: Decider, request: Request, target
   const users = subjectsOf(request)
     .filter(({ kind }) => kind === "user")
     .map(({ id }) => id);
-  const named = kinds[request.type as WorkflowKind].conflicts?.(request.payload as Record<string, unknown>) ?? [];
+  const kind = kinds[request.type as WorkflowKind];
+  const payload = request.payload as Record<string, unknown>;
+  const [named, concerned] = [kind.conflicts?.(payload) ?? [], kind.concerned?.(payload) ?? []];
   const targets = targetNames(request).flatMap((name) => targetsByName.get(name) ?? []);
-  const about = [...users, ...targets.flatMap((target) => target.users)];
+  const about = [...users, ...concerned, ...targets.flatMap((target) => target.users)];
   const joined = request.subjects.filter(({ kind }) => kind === "joined").map(({ subjectId }) => subjectId);
   const partial = new Set([request.requesterId, ...joined, ...about, ...named, ...targets.flatMap(({ deciders }) => deciders)]);
   return {

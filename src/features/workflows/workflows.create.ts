@@ -26,7 +26,7 @@ import { understand } from "./workflows.intake.ts";
 import { kinds } from "./workflows.kinds.ts";
 import { mostEvidence, priorities } from "./workflows.fields.ts";
 import type { Request } from "./workflows.policy.ts";
-import { eventPermission, isRequester, statusAt, subjectRows, whole } from "./workflows.policy.ts";
+import { eventPermission, isRequester, statusAt, subjectRows, viewerOf, whole } from "./workflows.policy.ts";
 import { isOpenStatus } from "./transition.table.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./workflows.visibility.ts";
@@ -74,7 +74,8 @@ export function createFiling(parts: CreateParts) {
     const policy = await policyOf(tx.db, type);
     const subjects = subjectRows(kind, intake.payload);
     const isJoining = intake.common.on_duplicate === "join";
-    const asked = { type, coolDownSeconds: policy.cool_down_seconds, isJoining, subjects, limits: filing };
+    const { accounts } = await viewerOf(tx.db, reach, tx.call);
+    const asked = { type, accounts, coolDownSeconds: policy.cool_down_seconds, isJoining, subjects, limits: filing };
     const { duplicates, joined } = await checkFiling(tx, asked);
     if (joined !== undefined) return await join(tx, joined, intake);
     const prefix = referencePrefix ?? policy.prefix;
@@ -199,8 +200,9 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
 async function requireOwnTarget(tx: Tx, reach: Pick<LinkReach, "groupOf">, { payload }: Intake): Promise<void> {
   const userId = tx.call.actor?.id ?? "";
   const target = await findTarget(tx.db, String(payload["target"]));
-  const accounts = new Set([userId, ...(await reach.groupOf(tx.db, userId))]);
-  if (target?.users.some((id) => accounts.has(id)) !== true)
+  const viewer = await viewerOf(tx.db, reach, tx.call);
+  const accounts = new Set([userId, ...viewer.accounts]);
+  if (target?.users.some((id) => accounts.has(id)) !== true || !target.isKnownTo(viewer))
     throw fieldError("/target", "unknown_reference", "There is nothing about you under this name.");
 }
 

@@ -6,6 +6,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { openStatuses } from "./transition.table.ts";
+import { noHold } from "./workflows.changes.ts";
 import { eventPermission } from "./workflows.policy.ts";
 
 const batch = 100;
@@ -33,7 +34,7 @@ export function createExpiry({ database, audit, events, clock }: ExpiryParts) {
       for (const row of rows) {
         const { id, reference, status, revision } = row;
         await tx.lock(`workflow:${id}`);
-        const data = { status: "expired", isHeld: false, updatedAt: tx.now, remindAt: null, revision: revision + 1 };
+        const data = { status: "expired", isHeld: false, ...noHold, updatedAt: tx.now, remindAt: null, revision: revision + 1 };
         const { count } = await tx.db.workflowRequest.updateMany({ where: { id, revision, expiresAt: { lte: tx.now } }, data });
         if (count === 0) continue;
         const step = {

@@ -22,6 +22,8 @@ interface Filing {
   /** Whether the same request, when it is open already, is joined rather than refused. */
   isJoining: boolean;
   subjects: readonly { kind: string; subjectId: string }[];
+  /** The caller's further accounts. */
+  accounts: readonly string[];
   limits: FilingLimits;
 }
 
@@ -40,6 +42,7 @@ const maxDuplicatesShown = 20;
  * @returns other open requests about the same subjects, and the open one that is joined
  */
 export async function checkFiling(tx: Tx, filing: Filing): Promise<Checked> {
+  const viewer = { call: tx.call, accounts: filing.accounts };
   const requester = tx.call.actor?.id;
   const about = filing.subjects.filter(({ kind }) => ["user", "server", "record"].includes(kind));
   if (requester !== undefined) await tx.lock(`workflow-requester:${requester}`);
@@ -50,21 +53,22 @@ export async function checkFiling(tx: Tx, filing: Filing): Promise<Checked> {
     request.type === filing.type &&
     subjectsKey(subjectsOf(request).map(({ kind, id }) => ({ kind, subjectId: id }))) === subjectsKey(about);
 
-  const duplicate = open.find((request) => isSame(request) && mayKnow(tx.call, request));
+  const duplicate = open.find((request) => isSame(request) && mayKnow(viewer, request));
   if (duplicate !== undefined && filing.isJoining) return { duplicates: [], joined: duplicate };
   if (duplicate !== undefined) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
-  const denied = neighbours.find((request) => request.status === "denied" && isSame(request) && mayKnow(tx.call, request));
+  const denied = neighbours.find((request) => request.status === "denied" && isSame(request) && mayKnow(viewer, request));
   if (denied?.decidedAt) throw coolDown(denied.decidedAt, filing.coolDownSeconds, tx.now);
   if (requester !== undefined) await checkRequester(tx, requester, filing.limits, open);
-  const duplicates = open.filter((request) => mayKnow(tx.call, request)).slice(0, maxDuplicatesShown);
+  const duplicates = open.filter((request) => mayKnow(viewer, request)).slice(0, maxDuplicatesShown);
   return { duplicates: duplicates.map(({ reference, type, status }) => ({ reference, type, status })) };
 }
 
 /**
  * Refuse to make an open request one about the same people and things as another open one of its kind.
+ * @param accounts the caller's further accounts
  * @throws ProblemError duplicate_open
  */
-export async function requireUnique(tx: Tx, request: Request, subjects: readonly Subject[]): Promise<void> {
+export async function requireUnique(tx: Tx, request: Request, subjects: readonly Subject[], accounts: readonly string[]): Promise<void> {
   const about = subjects.map(({ kind, id }) => ({ kind, subjectId: id }));
   const key = subjectsKey(about);
   const keyOf = (one: Request) => subjectsKey(subjectsOf(one).map(({ kind, id }) => ({ kind, subjectId: id })));
@@ -80,7 +84,9 @@ export async function requireUnique(tx: Tx, request: Request, subjects: readonly
     orderBy: { createdAt: "desc" },
     take: maxNeighbours,
   });
-  const duplicate = others.find((one) => statusAt(one, tx.now) !== "expired" && keyOf(one) === key && mayKnow(tx.call, one));
+  const duplicate = others.find(
+    (one) => statusAt(one, tx.now) !== "expired" && keyOf(one) === key && mayKnow({ call: tx.call, accounts }, one),
+  );
   if (duplicate !== undefined) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
 }
 

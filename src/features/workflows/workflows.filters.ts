@@ -3,6 +3,7 @@ import type { Call } from "../../kernel/call.ts";
 import type { Position } from "../../kernel/page.ts";
 import { isOpenStatus, openStatuses } from "./transition.table.ts";
 import { beyond } from "./workflows.order.ts";
+import type { Viewer } from "./workflows.policy.ts";
 import { visibleWhere } from "./workflows.policy.ts";
 import type { ListWorkflowsQuery } from "./workflows.schema.ts";
 
@@ -10,7 +11,7 @@ type Where = Prisma.WorkflowRequestWhereInput;
 export type WorkflowFilters = Omit<ReturnType<typeof ListWorkflowsQuery.parse>, "limit" | "cursor" | "count">;
 
 interface Asked {
-  call: Call;
+  viewer: Viewer;
   /** With `@me` replaced by whoever that is. */
   filters: WorkflowFilters;
   now: Date;
@@ -25,7 +26,7 @@ const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort">]
   type: (types) => ({ type: { in: types.split(",") } }),
   status: (statuses, { now }) => ({ OR: statuses.split(",").map((status) => statusCondition(status, now)) }),
   assignee: (assignee) => ({ assigneeId: assignee === "none" ? null : assignee }),
-  requester: (requester, { call }) => requesterCondition(requester, requester === call.actor?.id),
+  requester: (requester, { viewer }) => requesterCondition(requester, requester === viewer.call.actor?.id),
   subject: (subject) => ({
     subjects: {
       some: {
@@ -53,8 +54,8 @@ const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort">]
 
 /** The database's words for the filters of the list, what the caller may see included. */
 export function conditions(asked: Asked): Where {
-  const { call, filters, position } = asked;
-  const all: Where[] = [visibleWhere(call)];
+  const { viewer, filters, position } = asked;
+  const all: Where[] = [visibleWhere(viewer)];
   for (const [name, filter] of Object.entries(filtersByName)) {
     const value = filters[name as keyof typeof filtersByName];
     if (value !== undefined) all.push((filter as (given: string, rest: Asked) => Where)(value, asked));

@@ -9,7 +9,7 @@ import type { Ranks } from "./workflows.context.ts";
 import { contextOf, deciderOf } from "./workflows.context.ts";
 import { kindOf } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
-import { canSee, eventPermission, statusAt, subjectsOf, whole } from "./workflows.policy.ts";
+import { canSee, eventPermission, statusAt, subjectsOf, viewerOf, whole } from "./workflows.policy.ts";
 
 interface RequestHostDeps {
   database: Database;
@@ -22,13 +22,17 @@ interface RequestHostDeps {
  * Keys are ids, or `<kind>/<id or reference>`: then the kind has to be the request's own.
  */
 export function createRequestHost({ database, standing, reach }: RequestHostDeps): EvidenceHost {
-  async function find(db: Pick<ReadClient, "workflowRequest">, call: Call, key: string): Promise<Request> {
+  async function find(
+    db: Pick<ReadClient, "workflowRequest"> & Parameters<LinkReach["groupOf"]>[0],
+    call: Call,
+    key: string,
+  ): Promise<Request> {
     const [type, name] = key.includes("/") ? key.split("/", 2) : [undefined, key];
     const kind = type === undefined ? undefined : kindOf(type);
     if (name === undefined || (type !== undefined && kind === undefined)) throw recordNotFound();
     const where = { ...(kind !== undefined && { type: kind }), OR: [{ id: name.toLowerCase() }, { reference: name.toUpperCase() }] };
     const row = await db.workflowRequest.findFirst({ where, include: whole });
-    if (row === null || !canSee(call, row)) throw recordNotFound();
+    if (row === null || !canSee(await viewerOf(db, reach, call), row)) throw recordNotFound();
     return row;
   }
 

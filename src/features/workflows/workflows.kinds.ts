@@ -80,6 +80,8 @@ interface KindSpec<Payload extends z.ZodObject> {
   subjects(payload: z.output<Payload>): Subject[];
   /** People besides requester and subjects who may not take part in the decision. */
   conflicts?(payload: z.output<Payload>): string[];
+  /** People besides the subjects whom an approval moves: they are as partial, and their rank counts as much. */
+  concerned?(payload: z.output<Payload>): string[];
   /** Who may see the request besides its requester, when not everybody who reads requests may. */
   readers?(payload: z.output<Payload>): string[] | undefined;
   title(payload: z.output<Payload>): string;
@@ -231,6 +233,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
     coolDown: 0,
     subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
+    concerned: ({ staff_plan }) => staff_plan.map(({ user_id }) => user_id),
     title: ({ source_server_id, target_server_id }) => `Merge of server ${source_server_id} into ${target_server_id}`,
     effects: ["merge.plan", "server.merge"],
     example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },

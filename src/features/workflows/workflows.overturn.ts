@@ -7,16 +7,19 @@ import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/events.types.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { Effects } from "./effects.ts";
-import type { Undone } from "./effects.types.ts";
+import type { Undone } from "../../kernel/undo.ts";
 import { policyOf } from "./policies.ts";
 import { lockKept } from "./workflows.attempt.ts";
 import type { RequestChanges } from "./workflows.changes.ts";
-import { begun, noClaim, noEscalation } from "./workflows.changes.ts";
+import { begun, noClaim, noEscalation, noHold } from "./workflows.changes.ts";
+import type { Severity } from "../blacklist/blacklist.schema.ts";
+import type { DecisionInput } from "./workflows.decision.ts";
 import { kinds } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
 import { requireUnique } from "./workflows.filing.ts";
-import { eventPermission, statusAt, subjectsOf, whole } from "./workflows.policy.ts";
+import { eventPermission, statusAt, subjectsOf, viewerOf, whole } from "./workflows.policy.ts";
 import type { WorkflowDecision } from "./workflows.schema.ts";
 import { remindAtOf } from "./workflows.timers.ts";
 
@@ -25,6 +28,7 @@ export type Overturning = ReturnType<typeof createOverturning>;
 export interface OverturnParts {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
+  reach: Pick<LinkReach, "groupOf">;
   effects: () => Effects;
 }
 
@@ -45,11 +49,28 @@ const Reopened = z.object({
   decision: z.unknown(),
   decided_at: z.string().nullable(),
 });
+const Chosen = z.object({ duration: z.string().nullable().optional(), effects: z.record(z.string(), z.boolean()).optional() });
 const reopenable: ReadonlySet<string> = new Set(["denied", "withdrawn", "expired"]);
+/** A request that is decided anew waits for no answer. */
+const noPause = { pausedAt: null, infoDueAt: null, questions: Prisma.DbNull };
 const changedSince: Undone = { restored: false, detail: "The request was changed since." };
 
+/** What the decision that approved a request said of how it takes effect. */
+async function chosenBy(tx: Tx, requestId: string): Promise<Pick<DecisionInput["body"], "duration" | "effects">> {
+  const where = { requestId, action: "approve", to: "approved" };
+  const step = await tx.db.workflowStep.findFirst({ where, orderBy: { revision: "desc" }, select: { data: true } });
+  return Chosen.parse(step?.data ?? {});
+}
+
+/** What the decision on an appeal said of its ruling. */
+function ruledBy({ ruling }: WorkflowDecision): Partial<DecisionInput["body"]> {
+  if (ruling === undefined) return {};
+  const { duration, severity, points, instructions, message } = ruling;
+  return { new_duration: duration, new_severity: severity as Severity | undefined, new_points: points, instructions, message };
+}
+
 /** Decisions that an appeal overturns, inside its transaction. The appeal has checked rights, ranks and conflicts. */
-export function createOverturning({ audit, events, effects }: OverturnParts) {
+export function createOverturning({ audit, events, reach, effects }: OverturnParts) {
   async function open(tx: Tx, id: string): Promise<Request> {
     await lockKept(tx, [id]);
     return await tx.db.workflowRequest.findUniqueOrThrow({ where: { id }, include: whole });
@@ -104,7 +125,9 @@ export function createOverturning({ audit, events, effects }: OverturnParts) {
       const row = await open(tx, id);
       if (row.status !== "reversed" || row.revision !== revision) return changedSince;
       const type = row.type as WorkflowKind;
-      const payload = kinds[type].payload.safeParse(row.payload);
+      const chosen = await chosenBy(tx, id);
+      const { duration } = chosen;
+      const payload = kinds[type].payload.safeParse({ ...(row.payload as object), ...(duration !== undefined && { duration }) });
       if (!payload.success) return { restored: false, detail: "The payload of the request no longer fits its kind." };
       const { reversal: _reversal, ...decision } = row.decision as WorkflowDecision;
       const approvedBy = row.votes
@@ -112,11 +135,11 @@ export function createOverturning({ audit, events, effects }: OverturnParts) {
         .map(({ actorId }) => actorId);
       const input = {
         action: "approve",
-        ruling: undefined,
+        ruling: decision.ruling?.outcome ?? undefined,
         reasonPublic: decision.reason_public,
         reasonInternal: null,
         revision: undefined,
-        body: {},
+        body: { ...chosen, ...ruledBy(decision) },
       } as const;
       await effects().apply({
         tx,
@@ -139,13 +162,16 @@ export function createOverturning({ audit, events, effects }: OverturnParts) {
       const row = await open(tx, id);
       const status = statusAt(row, tx.now);
       if (!reopenable.has(status)) return null;
-      await requireUnique(tx, row, subjectsOf(row));
+      await requireUnique(tx, row, subjectsOf(row), (await viewerOf(tx.db, reach, tx.call)).accounts);
       const policy = await policyOf(tx.db, row.type as WorkflowKind);
       const changes = {
         ...noClaim,
         ...noEscalation,
+        ...noHold,
+        ...noPause,
         ...begun(tx.now, policy, row.urgent),
         status: "pending",
+        isHeld: false,
         payloadRevision: row.payloadRevision + 1,
         escalationTier: 0,
         decision: Prisma.DbNull,

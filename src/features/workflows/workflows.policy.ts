@@ -2,6 +2,7 @@ import type { Prisma, WorkflowEffect, WorkflowRequest, WorkflowSubject, Workflow
 import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { Policy } from "./policies.ts";
 import type { State, Vote } from "./transition.ts";
 import type { Status } from "./transition.table.ts";
@@ -49,24 +50,36 @@ export function isRequester(request: Pick<Request, "requesterId" | "subjects">, 
   return request.requesterId === userId || request.subjects.some(({ kind, subjectId }) => kind === "joined" && subjectId === userId);
 }
 
+/** Who asks, with the further accounts of the person, as confirmed links have them. */
+export interface Viewer {
+  call: Call;
+  accounts: readonly string[];
+}
+
+/** @param db where links are read */
+export async function viewerOf(db: Parameters<LinkReach["groupOf"]>[0], reach: Pick<LinkReach, "groupOf">, call: Call): Promise<Viewer> {
+  return { call, accounts: call.actor === null ? [] : await reach.groupOf(db, call.actor.id) };
+}
+
 /**
- * Whether a confidential request is the caller's business: it is for its team, its requester and holders of cases.confidential, never
- * for those it is about. Every other request is everybody's.
+ * Whether a confidential request is the viewer's business: it is for its team, its requester and holders of cases.confidential, never
+ * for those it is about, by any account of theirs. Every other request is everybody's.
  */
-export function mayKnow(call: Call, request: Pick<Request, "requesterId" | "subjects">): boolean {
+export function mayKnow({ call, accounts }: Viewer, request: Pick<Request, "requesterId" | "subjects">): boolean {
   const has = (kind: string, id: string) => request.subjects.some((row) => row.kind === kind && row.subjectId === id);
   const actor = call.actor?.id;
   if (!has("restricted", "*")) return true;
   if (actor === undefined) return can(call, "cases.confidential");
-  if (isRequester(request, actor)) return true;
-  if (has("user", actor) || has("excluded", actor)) return false;
-  return has("reader", actor) || can(call, "cases.confidential");
+  if (request.requesterId === actor) return true;
+  if ([actor, ...accounts].some((id) => has("user", id) || has("excluded", id))) return false;
+  return has("joined", actor) || has("reader", actor) || can(call, "cases.confidential");
 }
 
-/** Whether a caller may read a request: their own, and with workflows.read what they may know of. */
-export function canSee(call: Call, request: Pick<Request, "requesterId" | "subjects">): boolean {
-  if (call.actor !== null && isRequester(request, call.actor.id)) return true;
-  return can(call, readPermission) && mayKnow(call, request);
+/** Whether a viewer may read a request: their own, and with workflows.read what they may know of. */
+export function canSee(viewer: Viewer, request: Pick<Request, "requesterId" | "subjects">): boolean {
+  const { call } = viewer;
+  const isOwn = call.actor !== null && isRequester(request, call.actor.id);
+  return (isOwn || can(call, readPermission)) && mayKnow(viewer, request);
 }
 
 /** Whom events of a confidential request are told to; undefined: everybody who reads requests. */
@@ -75,14 +88,18 @@ export function eventPermission({ subjects }: Pick<Request, "subjects">): string
 }
 
 /** {@link canSee} in the words of the database. */
-export function visibleWhere(call: Call): Prisma.WorkflowRequestWhereInput {
+export function visibleWhere({ call, accounts }: Viewer): Prisma.WorkflowRequestWhereInput {
   const isRestricted = { subjects: { some: { kind: "restricted" } } };
   const actor = call.actor?.id;
-  const own: Prisma.WorkflowRequestWhereInput[] =
-    actor === undefined ? [] : [{ requesterId: actor }, { subjects: { some: { kind: "joined", subjectId: actor } } }];
-  if (!can(call, readPermission)) return { OR: own };
+  const reads = can(call, readPermission);
+  // An empty list of choices is met by nothing.
+  if (actor === undefined && !reads) return { OR: [] };
   if (actor === undefined) return can(call, "cases.confidential") ? {} : { NOT: isRestricted };
-  const isKeptOut = { subjects: { some: { kind: { in: ["user", "excluded"] }, subjectId: actor } } };
+  const isKeptOut = { subjects: { some: { kind: { in: ["user", "excluded"] }, subjectId: { in: [actor, ...accounts] } } } };
+  const isOpenToThem = { OR: [{ NOT: isRestricted }, { NOT: isKeptOut }] };
+  const joined = { AND: [{ subjects: { some: { kind: "joined", subjectId: actor } } }, isOpenToThem] };
+  const own: Prisma.WorkflowRequestWhereInput[] = [{ requesterId: actor }, joined];
+  if (!reads) return { OR: own };
   const reader = can(call, "cases.confidential") ? {} : { subjects: { some: { kind: "reader", subjectId: actor } } };
   return { OR: [{ NOT: isRestricted }, ...own, { AND: [reader, { NOT: isKeptOut }] }] };
 }

@@ -63,7 +63,7 @@ export function presentRequest(call: Call, request: Request, surroundings: Surro
     updated_at: request.updatedAt.toISOString(),
     ...actionsView(request, state, surroundings),
   };
-  return visibleRequest(call, view);
+  return visibleRequest(call, view, surroundings.context?.isConflicted === true);
 }
 
 /** What the acting user may do, and why not the rest when it is asked. */

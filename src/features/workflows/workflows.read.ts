@@ -16,7 +16,7 @@ import { conditions, withoutMe } from "./workflows.filters.ts";
 import { kindOf } from "./workflows.kinds.ts";
 import { orderBy, positionOf } from "./workflows.order.ts";
 import type { Request } from "./workflows.policy.ts";
-import { canSee, readPermission, whole } from "./workflows.policy.ts";
+import { canSee, readPermission, viewerOf, whole } from "./workflows.policy.ts";
 import { presentRequest } from "./workflows.presenter.ts";
 import type { WorkflowView } from "./workflows.schema.ts";
 import { ListWorkflowsQuery } from "./workflows.schema.ts";
@@ -61,7 +61,7 @@ export function createReading({ database, guildState, standing, reach, cursors, 
     if (kind === undefined) throw recordNotFound();
     const where = { type: kind, OR: [{ id: key.toLowerCase() }, { reference: key.toUpperCase() }] };
     const request = await database.read.workflowRequest.findFirst({ where, include: whole });
-    if (request === null || !canSee(call, request)) throw recordNotFound();
+    if (request === null || !canSee(await viewerOf(database.read, reach, call), request)) throw recordNotFound();
     return request;
   }
 
@@ -83,7 +83,8 @@ export function createReading({ database, guildState, standing, reach, cursors, 
       const filters = withoutMe(call, given);
       const { sort } = filters;
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
-      const asked = { call, filters, now: clock.now(), dialect: database.dialect };
+      const viewer = await viewerOf(database.read, reach, call);
+      const asked = { viewer, filters, now: clock.now(), dialect: database.dialect };
       const rows = await database.read.workflowRequest.findMany({
         where: conditions({ ...asked, position }),
         include: whole,

@@ -66,7 +66,7 @@ export type WorkflowsParts = OwnParts & Omit<EffectRooms, "overturning"> & Check
 export function createWorkflowsService(parts: WorkflowsParts) {
   const { database, audit, events, evidence, guildState, standing, reach, matches, cursors, clock = systemClock } = parts;
   const { referencePrefix, filing = defaultFilingLimits } = parts;
-  const overturning = createOverturning({ audit, events, effects: () => effects });
+  const overturning = createOverturning({ audit, events, reach, effects: () => effects });
   const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }));
   const checks = createChecks(parts);
   const { create, fileWithin } = createFiling({
@@ -100,7 +100,7 @@ export function createWorkflowsService(parts: WorkflowsParts) {
     effects,
     ...reading,
     ...createAmending({ decide, get: reading.get }),
-    ...createBulk({ database, audit, decide, fieldErrors: parts.fieldErrors }),
+    ...createBulk({ database, audit, reach, decide, fieldErrors: parts.fieldErrors }),
     comments,
     history,
     ...beside,

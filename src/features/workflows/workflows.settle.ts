@@ -6,6 +6,7 @@ import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/events.types.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { Effects } from "./effects.ts";
 import type { Approval, Reversal } from "./effects.types.ts";
@@ -20,12 +21,13 @@ import type { DecisionInput } from "./workflows.decision.ts";
 import { kinds } from "./workflows.kinds.ts";
 import { noticesOf } from "./workflows.notices.ts";
 import type { Request } from "./workflows.policy.ts";
-import { canSee, eventPermission, subjectRows, whole } from "./workflows.policy.ts";
+import { canSee, eventPermission, subjectRows, viewerOf, whole } from "./workflows.policy.ts";
 
 export interface SettleParts {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
   effects: Effects;
+  reach: Pick<LinkReach, "groupOf">;
   matches: Pick<MatchesService, "recomputeUser">;
   /** Bring the evidence of a request that is a duplicate to the one that is kept. */
   moveEvidence(tx: Tx, fromId: string, toId: string): Promise<void>;
@@ -52,7 +54,7 @@ const told: Partial<Readonly<Record<Action, EventType>>> = {
 };
 
 /** Writes a move: vote, status, effects, history, audit, events and messages, together or not at all. */
-export function createSettling({ audit, events, effects, matches, moveEvidence }: SettleParts) {
+export function createSettling({ audit, events, effects, reach, matches, moveEvidence }: SettleParts) {
   /** What a move does outside the request itself. */
   async function carryOut(tx: Tx, { request, input, actorId, result }: Settled): Promise<WorkflowEffect[]> {
     const { status } = result.next;
@@ -69,9 +71,12 @@ export function createSettling({ audit, events, effects, matches, moveEvidence }
       where: { OR: [{ id: reference.toLowerCase() }, { reference: reference.toUpperCase() }] },
       include: whole,
     });
-    if (found === null || !canSee(tx.call, found)) throw fieldError(pointer, "unknown_reference", "There is no such request.");
+    if (found === null || !canSee(await viewerOf(tx.db, reach, tx.call), found))
+      throw fieldError(pointer, "unknown_reference", "There is no such request.");
     if (found.id === request.id || found.type !== request.type)
       throw fieldError(pointer, "other_request", "Name another request of the same kind.");
+    if (eventPermission(found) !== eventPermission(request))
+      throw fieldError(pointer, "other_request", "What is confidential is no duplicate of what everybody reads: say why it is void.");
     await lockKept(tx, [found.id]);
     const kept = await tx.db.workflowRequest.findUnique({ where: { id: found.id } });
     if (kept === null) throw recordNotFound();

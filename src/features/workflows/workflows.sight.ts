@@ -11,7 +11,7 @@ export function createRequestSight({ database }: { database: Pick<Database, "rea
         where: { subjects: { some: { kind: "restricted" } } },
         select: { id: true, requesterId: true, subjects: true },
       });
-      return restricted.filter((request) => !mayKnow(call, request)).map(({ id }) => id);
+      return restricted.filter((request) => !mayKnow({ call, accounts: [] }, request)).map(({ id }) => id);
     },
   };
 }

@@ -102,23 +102,27 @@ const creationFields: FieldClasses<CreationAnswer> = {
 const visibleCreated = createVisibility(creationFields);
 
 /** Staff here are those who may read the records that a request led to. */
-function clearanceFor(call: Call, type: WorkflowKind, requesterId: string | null): Clearance {
+function clearanceFor(
+  call: Call,
+  type: WorkflowKind,
+  { requesterId, isPartial }: { requesterId: string | null; isPartial: boolean },
+): Clearance {
   return {
     ...noClearance,
     requester: requesterId !== null && call.actor?.id === requesterId,
     staff: can(call, "blacklist.read"),
-    decider: can(call, decidePermission(type)),
+    decider: !isPartial && can(call, decidePermission(type)),
   };
 }
 
-/** A request without what this viewer may not see. */
-export function visibleRequest(call: Call, view: WorkflowView): WorkflowView {
-  return visible(view, clearanceFor(call, view.type, view.requester?.id ?? null), seesRedactions(call));
+/** A request without what this viewer may not see. @param isPartial whether they are kept from deciding it: then they are no decider */
+export function visibleRequest(call: Call, view: WorkflowView, isPartial: boolean): WorkflowView {
+  return visible(view, clearanceFor(call, view.type, { requesterId: view.requester?.id ?? null, isPartial }), seesRedactions(call));
 }
 
 /** The answer to a decision, without what its caller may not see now. */
 export function visibleDecision(call: Call, type: WorkflowKind, answer: DecisionAnswer): DecisionAnswer {
-  return visibleDecided(answer, clearanceFor(call, type, null), seesRedactions(call));
+  return visibleDecided(answer, clearanceFor(call, type, { requesterId: null, isPartial: false }), seesRedactions(call));
 }
 
 /** The answer to a filing: other requests are named to those who may read requests. */

@@ -13,7 +13,7 @@ export function judgeFiling(model: Model, by: Person, draft: Draft, isJoining: b
   const about = subjectsOf(model, draft);
   const isSame = (request: Request) =>
     request.draft.kind === kind && subjectsOf(model, request.draft).toSorted().join() === about.toSorted().join();
-  const known = model.requests.filter((request) => mayKnow(request, by, has(by, "cases.confidential")));
+  const known = model.requests.filter((request) => mayKnow(model, request, by, has(by, "cases.confidential")));
   const isOpen = (request: Request) => open.includes(statusOf(model, request));
   const same = known.filter(isSame);
   const duplicate = same.findLast(isOpen);
@@ -36,7 +36,7 @@ export function judgeFiling(model: Model, by: Person, draft: Draft, isJoining: b
 export function hasOpenTwin(model: Model, request: Request, by: Person): boolean {
   const keyOf = ({ draft }: Request) => [draft.kind, ...subjectsOf(model, draft).toSorted()].join();
   const isOpenTwin = (one: Request) => one !== request && keyOf(one) === keyOf(request) && open.includes(statusOf(model, one));
-  return model.requests.some((one) => isOpenTwin(one) && mayKnow(one, by, has(by, "cases.confidential")));
+  return model.requests.some((one) => isOpenTwin(one) && mayKnow(model, one, by, has(by, "cases.confidential")));
 }
 
 export function filed(model: Model, by: Person, draft: Draft, { id, reference }: { id: string; reference: string }): Request {

@@ -251,10 +251,11 @@ function isGrave(draft: Draft): boolean {
 }
 
 /** Nobody is told of a confidential investigation but its requester, its lead and who may see what is confidential; never its subject. */
-export function mayKnow(request: Request, person: Person, isCleared: boolean): boolean {
+export function mayKnow(model: Model, request: Request, person: Person, isCleared: boolean): boolean {
   const { draft } = request;
   if (draft.kind !== "investigation" || !draft.confidential) return true;
-  if (request.by === person || request.joined.includes(person)) return true;
-  if (draft.about === person || draft.kept === person) return false;
-  return draft.lead === person || isCleared;
+  if (request.by === person) return true;
+  const own = [person, ...groupOf(model, person)];
+  if (own.some((name) => draft.about === name || draft.kept === name)) return false;
+  return request.joined.includes(person) || draft.lead === person || isCleared;
 }

@@ -136,7 +136,7 @@ const decide = ({ ground }: Play, request: Request, step: Act, query = ""): Prom
 
 /** Whether it may be asked and is there at all; then the move itself; then what the effects need. */
 function judgeWhole(model: Model, request: Request, by: Person, attempt: Act & { isChanged: boolean }): Judged {
-  const refusal = unseen(request, by, attempt.action);
+  const refusal = unseen(model, request, by, attempt.action);
   if (refusal !== undefined) return refusal;
   const judged = judge(model, request, by, attempt);
   if (!("next" in judged)) return judged;
@@ -146,9 +146,9 @@ function judgeWhole(model: Model, request: Request, by: Person, attempt: Act & {
   return isStuck || isBlocked ? { refused: [409, "invalid_transition"] } : judged;
 }
 
-function unseen(request: Request, by: Person, action: Act["action"]): Judged | undefined {
+function unseen(model: Model, request: Request, by: Person, action: Act["action"]): Judged | undefined {
   if (!mayAsk(request, by, action)) return { refused: [403, "permission_denied"] };
-  return canSee(request, by) ? undefined : { refused: [404, "record_not_found"] };
+  return canSee(model, request, by) ? undefined : { refused: [404, "record_not_found"] };
 }
 
 function unwaived(model: Model, request: Request, { by, ruling, override }: Act) {
@@ -205,7 +205,8 @@ async function settle(it: Play, request: Request, how: "approve" | "reverse"): P
     it.model.now += moment;
     const before = statusOf(model, request);
     const step: Act = { ...plain, by };
-    if (!canSee(request, by) || !mayAsk(request, by, how) || !("next" in judge(model, request, by, { ...step, isChanged: true }))) continue;
+    if (!canSee(model, request, by) || !mayAsk(request, by, how) || !("next" in judge(model, request, by, { ...step, isChanged: true })))
+      continue;
     it.story.push(`    ${how} by ${by}`);
     await act(it, request, step);
     if (statusOf(model, request) !== before && !open.includes(statusOf(model, request))) return;
@@ -229,7 +230,7 @@ async function tryOut(it: Play, request: Request, { by, override }: Extract<Step
     severity: "low",
     ruling: null,
   };
-  const refusal = unseen(request, by, "approve");
+  const refusal = unseen(model, request, by, "approve");
   const reply = await decide(it, request, step, "?dry_run=true");
   note(it, "try", reply);
   if (refusal !== undefined && "refused" in refusal) return requireRefused(reply, refusal.refused);
@@ -269,7 +270,7 @@ async function look(it: Play, request: Request): Promise<void> {
   it.looks += 1;
   const by = people[(it.looks * 5 + request.place) % people.length] ?? "owner";
   const reply = await ground.ask(by, "GET", `/workflows/${request.draft.kind}/${request.id}`);
-  if (!canSee(request, by)) return requireRefused(reply, [404, "record_not_found"]);
+  if (!canSee(model, request, by)) return requireRefused(reply, [404, "record_not_found"]);
   requireEqual("status of the view", reply.status, 200, reply);
   const found = reply.body.data;
   const status = statusOf(model, request);

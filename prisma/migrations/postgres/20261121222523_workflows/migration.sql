@@ -294,6 +294,10 @@ SELECT r."id", e."place", e."value"->>'key', e."value"->>'status',
   e."value"->>'detail', r."updated_at", r."updated_at"
 FROM "workflow_requests" r, jsonb_array_elements(r."effects") WITH ORDINALITY AS e("value", "place");
 
+-- What is open is looked at once, so that its reminders are known.
+UPDATE "workflow_requests" SET "remind_at" = COALESCE("due_first_touch_at", "created_at")
+WHERE "status" IN ('pending', 'in_review', 'needs_info', 'escalated');
+
 UPDATE "workflow_requests" SET "priority_order" = CASE "priority" WHEN 'low' THEN 0 WHEN 'high' THEN 2 WHEN 'critical' THEN 3 ELSE 1 END;
 
 ALTER TABLE "workflow_requests" DROP COLUMN "effects";

@@ -194,6 +194,10 @@ SELECT r."id", e."key" + 1, json_extract(e."value", '$.key'), json_extract(e."va
   json_extract(e."value", '$.detail'), r."updated_at", r."updated_at"
 FROM "workflow_requests" r, json_each(r."effects") e;
 
+-- What is open is looked at once, so that its reminders are known.
+UPDATE "workflow_requests" SET "remind_at" = COALESCE("due_first_touch_at", "created_at")
+WHERE "status" IN ('pending', 'in_review', 'needs_info', 'escalated');
+
 UPDATE "workflow_requests" SET "priority_order" = CASE "priority" WHEN 'low' THEN 0 WHEN 'high' THEN 2 WHEN 'critical' THEN 3 ELSE 1 END;
 
 ALTER TABLE "workflow_requests" DROP COLUMN "effects";
