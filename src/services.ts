@@ -232,7 +232,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
   });
   const roster = createRosterService({ database, audit, events, clock });
   const callsigns = createCallsignsService({ database, audit, events, clock });
-  const { hiddenFrom: hiddenRequests } = createRequestSight({ database });
+  const { hiddenFrom: hiddenRequests } = createRequestSight({ database, reach });
   const drafts = createDraftsService({
     database,
     audit,
@@ -302,7 +302,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     referencePrefix: config.referencePrefix,
     fieldErrors: (issues) => fieldErrors(issues, "body"),
   });
-  const deliveries = createDeliveries({ database, audit, events, effects: workflows.effects, clock, logger });
+  const deliveries = createDeliveries({ database, audit, events, effects: workflows.effects, reach, clock, logger });
 
   const timeline = createTimelineService({
     database,

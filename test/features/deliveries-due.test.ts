@@ -31,7 +31,15 @@ function instance({ services }: Ground, { run, perform = () => done, state = "re
   const { database, audit, events, workflows, clock } = services;
   const spec: Effect = { preview: "", apply: () => Promise.resolve([]), ...(run !== undefined && { run }) };
   const effects = { ...workflows.effects, specOf: (name: string) => (name === key ? spec : undefined) };
-  const deliveries = createDeliveries({ database, audit, events, effects, clock, logger: pino({ level: "silent" }) });
+  const deliveries = createDeliveries({
+    database,
+    audit,
+    events,
+    effects,
+    reach: { groupOf: () => Promise.resolve([]) },
+    clock,
+    logger: pino({ level: "silent" }),
+  });
   const asked: { action: DiscordAction; mayBeDone: boolean | undefined }[] = [];
   deliveries.delivering.current = {
     status: () => ({ state, since: clock.now(), reconnects: 0 }),

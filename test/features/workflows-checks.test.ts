@@ -253,7 +253,7 @@ describe("the approval of a recruitment", () => {
     const user = freshId();
     const { reference } = await ground.file("recruitment", { user_id: user, position: "helper" });
     const resultOf = async () => {
-      const { checks } = await ground.view("recruitment", reference);
+      const { checks } = (await ground.get(`/workflows/recruitment/${reference}`, { actor: ground.decider })).body.data;
       return checks.find(({ key }: { key: string }) => key === "blacklist").result;
     };
     expect(await resultOf()).toBe("pass");

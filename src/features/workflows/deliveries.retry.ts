@@ -2,6 +2,7 @@ import type { Database } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requireWrite } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import type { EffectRecordParts } from "./deliveries.records.ts";
 import { createEffectRecords } from "./deliveries.records.ts";
 import { presentEffect } from "./effects.ts";
@@ -12,7 +13,7 @@ import { isOpenStatus } from "./transition.table.ts";
 import { openRequest } from "./workflows.act.ts";
 import { kindOf } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
-import { decidePermission, stateOf, whole } from "./workflows.policy.ts";
+import { decidePermission, stateOf, viewerOf, whole } from "./workflows.policy.ts";
 import type { DecisionAnswer } from "./workflows.schema.ts";
 import { visibleDecision } from "./workflows.visibility.ts";
 
@@ -20,11 +21,12 @@ export type EffectRetry = ReturnType<typeof createEffectRetry>;
 
 export interface EffectRetryParts extends EffectRecordParts {
   database: Database;
+  reach: Pick<LinkReach, "groupOf">;
   effects: Pick<Effects, "append" | "leaving">;
 }
 
 export function createEffectRetry(parts: EffectRetryParts) {
-  const { database, effects } = parts;
+  const { database, reach, effects } = parts;
   const records = createEffectRecords(parts);
 
   return {
@@ -41,7 +43,8 @@ export function createEffectRetry(parts: EffectRetryParts) {
       const permission = decidePermission(kind);
       requireWrite(call, permission);
       const answer = await database.write(call, async (tx) => {
-        const request = await openRequest(tx, { type: kind, key, permission, accounts: [] });
+        const { accounts } = await viewerOf(tx.db, reach, tx.call);
+        const request = await openRequest(tx, { type: kind, key, permission, accounts });
         const row = request.effects.find((effect) => effect.place === place);
         if (row === undefined) throw recordNotFound();
         if (row.status !== "failed") throw notFailed(row.status);

@@ -12,6 +12,7 @@ import type { Delivering, Tried } from "./deliveries.outward.ts";
 import { createOutwardDelivery } from "./deliveries.outward.ts";
 import type { EffectRecordParts } from "./deliveries.records.ts";
 import { createEffectRecords, waitingFor } from "./deliveries.records.ts";
+import type { LinkReach } from "../links/links.reach.ts";
 import { createEffectRetry } from "./deliveries.retry.ts";
 import { OutwardInput } from "./effects.outward.ts";
 import type { Effects } from "./effects.ts";
@@ -20,6 +21,7 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 
 export interface DeliveryParts extends EffectRecordParts {
   database: Database;
+  reach: Pick<LinkReach, "groupOf">;
   effects: Pick<Effects, "append" | "leaving" | "specOf">;
   clock: Clock;
   logger: Logger;

@@ -233,7 +233,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
     coolDown: 0,
     subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
-    concerned: ({ staff_plan }) => staff_plan.map(({ user_id }) => user_id),
+    concerned: ({ staff_plan }) => planned(staff_plan),
     title: ({ source_server_id, target_server_id }) => `Merge of server ${source_server_id} into ${target_server_id}`,
     effects: ["merge.plan", "server.merge"],
     example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },
@@ -335,6 +335,11 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     example: { target: "BLU-REQ-000001", grounds: "The account was stolen on the day of the raid." },
   }),
 };
+
+/** The people of a staff plan; a request of old may have none. */
+function planned(plan: readonly { user_id: string }[] | undefined): string[] {
+  return (plan ?? []).map(({ user_id: id }) => id);
+}
 
 /** The kind a path or an option names: hyphen or underscore, any case. */
 export function kindOf(type: string): WorkflowKind | undefined {

@@ -1,9 +1,10 @@
 import type { Database } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
-import { mayKnow } from "./workflows.policy.ts";
+import type { LinkReach } from "../links/links.reach.ts";
+import { mayKnow, viewerOf } from "./workflows.policy.ts";
 
 /** Which requests are kept from whom, for the rooms that name requests. */
-export function createRequestSight({ database }: { database: Pick<Database, "read"> }) {
+export function createRequestSight({ database, reach }: { database: Pick<Database, "read">; reach: Pick<LinkReach, "groupOf"> }) {
   return {
     /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
     async hiddenFrom(call: Call): Promise<string[]> {
@@ -11,7 +12,9 @@ export function createRequestSight({ database }: { database: Pick<Database, "rea
         where: { subjects: { some: { kind: "restricted" } } },
         select: { id: true, requesterId: true, subjects: true },
       });
-      return restricted.filter((request) => !mayKnow({ call, accounts: [] }, request)).map(({ id }) => id);
+      if (restricted.length === 0) return [];
+      const viewer = await viewerOf(database.read, reach, call);
+      return restricted.filter((request) => !mayKnow(viewer, request)).map(({ id }) => id);
     },
   };
 }
