@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { answerAtDiscord, press, visit } from "../features/authorization.setup.ts";
 import type { Answer, World } from "../support/world.ts";
 import { filing } from "./document.ts";
-import { authorize, createJudgedWorld, freePort } from "./world.ts";
+import { authorize, createJudgedWorld, freePort, until } from "./world.ts";
 
 /** An answer without what is about the moment it was given. */
 function lasting({ status, body }: Answer): unknown {
@@ -48,6 +48,12 @@ test("everything that was acknowledged is there after a restart, and reads the s
     ...["authorization", "servers", "matches"].map((part) => `/users/${person.id}/${part}`),
     ...[requester, admin, owner, person].map(({ id }) => `/staff/${id}/access`),
   ];
+  // What the bot had to say is said before anything is compared.
+  await until(
+    () => world.get("/workflows/punishment/PUN-REQ-000001", { actor: owner }),
+    ({ body }) => body.data.effects.every(({ status }: { status: string }) => status !== "pending"),
+    20_000,
+  );
   const before = await readAll(world, paths, owner.id);
   const instance = (await world.get("/health")).body.service.instance_id;
   expect(Object.values(before).map((answer: any) => answer.status)).toEqual(paths.map(() => 200));
