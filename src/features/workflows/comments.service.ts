@@ -1,3 +1,4 @@
+import { tellOf } from "./workflows.told.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { WorkflowComment } from "../../generated/sqlite/client.ts";
@@ -27,7 +28,7 @@ import type { Ranks } from "./workflows.context.ts";
 import { contextOf, deciderOf } from "./workflows.context.ts";
 import { kindOf } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
-import { eventPermission, readPermission, statusAt } from "./workflows.policy.ts";
+import { readPermission, statusAt } from "./workflows.policy.ts";
 
 export type CommentsService = ReturnType<typeof createComments>;
 
@@ -180,13 +181,11 @@ function createRecord({ audit, events, effects }: Pick<CommentsParts, "audit" | 
       await tx.db.workflowRequest.update({ where: { id: request.id }, data: { leaseExpiresAt } });
     }
     if (action === "comment" && side === "staff") await effects.append(tx, request, noticeOf(request, comment, policy));
-    const { id, reference, type } = request;
+    const { id, reference } = request;
     const target = { kind: "workflow", id, reference };
     const { id: commentId, visibility } = comment;
     audit.record(tx, { action: `workflow.${action}`, target, after: { comment_id: commentId, visibility }, permission });
-    const narrowed = eventPermission(request);
-    const data = { request_id: id, reference, type, status: statusAt(request, tx.now), action, comment_id: commentId };
-    events.emit(tx, { type: "workflow.updated", data, ...(narrowed !== undefined && { permission: narrowed }) });
+    tellOf(events, tx, "workflow.updated", request, { status: statusAt(request, tx.now), action, comment_id: commentId });
   };
 }
 

@@ -1,3 +1,4 @@
+import { tellOf } from "./workflows.told.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -7,7 +8,7 @@ import { takenBackOf } from "./effects.standing.ts";
 import type { Effects } from "./effects.ts";
 import { lockKept } from "./workflows.attempt.ts";
 import type { Request } from "./workflows.policy.ts";
-import { eventPermission, whole } from "./workflows.policy.ts";
+import { whole } from "./workflows.policy.ts";
 
 /** Where an effect stands: its request, and its place among that request's effects. */
 export type Place = Pick<WorkflowEffect, "requestId" | "place">;
@@ -56,7 +57,7 @@ export function createEffectRecords({ audit, events, effects }: EffectRecordPart
     const after = { ...row, ...changes } as WorkflowEffect;
     await tx.db.workflowEffect.updateMany({ where: { requestId, place }, data: { ...changes, updatedAt: tx.now } });
     if (after.status === row.status) return;
-    const { id, reference, type, status } = request;
+    const { id, reference, status } = request;
     const about = request.subjects.find(({ kind }) => kind === "user")?.subjectId;
     audit.record(tx, {
       action: "workflow.effect",
@@ -66,9 +67,7 @@ export function createEffectRecords({ audit, events, effects }: EffectRecordPart
       after: { key: row.key, status: after.status, attempts: after.attempts },
       permission,
     });
-    const narrowed = eventPermission(request);
-    const data = { request_id: id, reference, type, status, action: "effect" };
-    events.emit(tx, { type: "workflow.updated", data, ...(narrowed !== undefined && { permission: narrowed }) });
+    tellOf(events, tx, "workflow.updated", request, { status, action: "effect" });
   }
 
   return {

@@ -1,3 +1,5 @@
+import { noHold } from "./workflows.changes.ts";
+import { tellOf } from "./workflows.told.ts";
 import type { Tx } from "../../database/database.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -28,7 +30,7 @@ interface Change {
 }
 
 const key = "recruitment.hold";
-const notHeld = { isHeld: false, holdBy: null, holdAt: null, holdReason: null, holdReference: null };
+const notHeld = { isHeld: false, ...noHold };
 
 /** What approvals do to other open requests: while somebody is listed, nobody recruits them by mistake. */
 export function createHoldEffects({ audit, events, reach }: HoldEffectParts): SomeEffects<typeof key> {
@@ -39,13 +41,13 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectParts): So
       where: { id: row.id },
       data: { ...data, remindAt: remindAtOf({ ...row, ...data } as unknown as Request) },
     });
-    const { id: requestId, reference, status, type } = row;
+    const { id: requestId, reference, status } = row;
     const step = { requestId, revision, action, actorId, clientId: tx.call.client?.id ?? null, via: tx.call.via, at: tx.now, from: status };
     await tx.db.workflowStep.create({ data: { ...step, to: status, noteInternal: reason, data: {} } });
     const about = row.subjects.find(({ kind }) => kind === "user")?.subjectId;
     const target = { kind: "workflow", id: requestId, reference };
     audit.record(tx, { action: `workflow.${action}`, target, ...(about !== undefined && { subjectUserId: about }), reason, permission });
-    events.emit(tx, { type: event, data: { request_id: requestId, reference, type, status, action } });
+    tellOf(events, tx, event, row, { status, action });
   }
 
   async function hold({ tx, request, permission, actorId }: Approval, row: Request): Promise<Done> {

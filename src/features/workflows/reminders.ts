@@ -1,3 +1,4 @@
+import { tellOf } from "./workflows.told.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -6,7 +7,6 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { openStatuses } from "./transition.table.ts";
 import type { WorkflowRequest, WorkflowSubject } from "../../generated/sqlite/client.ts";
-import { eventPermission } from "./workflows.policy.ts";
 import { remindAtOf, remindersOf, toldWith } from "./workflows.timers.ts";
 
 const batch = 100;
@@ -27,11 +27,9 @@ export function createReminders({ database, events, clock }: ReminderParts) {
 
   function tell(tx: Tx, row: WorkflowRequest & { subjects: WorkflowSubject[] }): number {
     const due = remindersOf(row).filter(([, at]) => at <= tx.now);
-    const narrowed = eventPermission(row);
     for (const [reminder, at] of due) {
-      const about = { request_id: row.id, reference: row.reference, type: row.type, status: row.status };
-      const data = { ...about, reminder, due_at: at.toISOString(), assignee_id: row.assigneeId };
-      events.emit(tx, { type: "workflow.overdue", data, ...(narrowed !== undefined && { permission: narrowed }) });
+      const said = { status: row.status, reminder, due_at: at.toISOString(), assignee_id: row.assigneeId };
+      tellOf(events, tx, "workflow.overdue", row, said);
     }
     return due.length;
   }

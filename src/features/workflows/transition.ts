@@ -16,6 +16,13 @@ export interface Vote {
   payloadRevision: number;
 }
 
+/** A vote as it is counted, whatever else is known of it. */
+type Ballot = Pick<Vote, "actorId" | "payloadRevision"> & { verdict: string };
+interface Voted {
+  votes: readonly Ballot[];
+  payloadRevision: number;
+}
+
 /** What a move depends on. `approvalsRequired` counts different people on tier 0; every tier asks for one more. */
 export interface State {
   type: string;
@@ -139,7 +146,7 @@ export function requiredOf({ approvalsRequired, tier }: Pick<State, "approvalsRe
 }
 
 /** The people who approved the payload as it is now. */
-export function approversOf(state: Pick<State, "votes" | "payloadRevision">): string[] {
+export function approversOf(state: Voted): string[] {
   return current(state, "approve").map(({ actorId }) => actorId);
 }
 
@@ -303,7 +310,7 @@ function unless({ status }: State, stay: readonly Status[], to: Status): Status 
 }
 
 /** Votes of one kind on the payload as it is now. */
-function current({ votes, payloadRevision }: Pick<State, "votes" | "payloadRevision">, verdict: string): Vote[] {
+function current({ votes, payloadRevision }: Voted, verdict: string): Ballot[] {
   return votes.filter((vote) => vote.verdict === verdict && vote.payloadRevision === payloadRevision);
 }
 

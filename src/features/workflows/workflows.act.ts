@@ -50,6 +50,8 @@ export interface ActOptions {
 /** A move that is understood, with all it depends on. */
 interface Prepared {
   request: Request;
+  /** Of its kind, as it holds now. */
+  policy: Policy;
   state: State;
   attempt: Attempt;
   context: Context;
@@ -96,6 +98,7 @@ export function createActing(parts: ActParts) {
     const context = input.described === undefined ? found : amenderOf(found, payload, input.described);
     return {
       request,
+      policy,
       state: stateOf(request, policy, tx.now),
       attempt,
       context,
@@ -106,10 +109,14 @@ export function createActing(parts: ActParts) {
   }
 
   /** What a change has to keep: who sets the haste, and that no two open requests of a kind are about the same. */
-  async function requireKept(tx: Tx, { request, state, context, accounts, amended }: Prepared, input: DecisionInput): Promise<void> {
+  async function requireKept(
+    tx: Tx,
+    { request, policy, state, context, accounts, amended }: Prepared,
+    input: DecisionInput,
+  ): Promise<void> {
     const { action, described = {} } = input;
     requireHaste(context, described);
-    requireLength(input, { request, state, context, policy: await policyOf(tx.db, request.type as WorkflowKind) });
+    requireLength(input, { request, state, context, policy });
     const subjects = amended === undefined ? subjectsOf(request) : kinds[request.type as WorkflowKind].subjects(amended);
     if (action === "reopen" || !isDeepStrictEqual(subjects, subjectsOf(request))) await requireUnique(tx, request, subjects, accounts);
   }
@@ -135,9 +142,8 @@ export function createActing(parts: ActParts) {
         { ok: false, refused: "invalid_transition", detail: blockers.map(({ detail }) => detail).join(" ") },
         { action: input.action, request, state, blockers },
       );
-    const policy = await policyOf(tx.db, type);
     const isWaiving = input.body.override === true && result.next.status === "approved";
-    const { amended, redescribed } = prepared;
+    const { policy, amended, redescribed } = prepared;
     const done = await settle(tx, { tx, request, input, actorId: context.actorId, result, policy, amended, redescribed, isWaiving });
     const approvalsRequired = amended === undefined ? state.approvalsRequired : approvalsFor(type, policy, amended);
     return answerOf({ ...request, effects: done, revision: request.revision + 1 }, { ...state, approvalsRequired }, result, {});

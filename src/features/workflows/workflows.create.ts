@@ -1,3 +1,4 @@
+import { tellOf } from "./workflows.told.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { nextNumber } from "../../database/counter.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
@@ -17,16 +18,16 @@ import type { Checks } from "./checks.ts";
 import type { Effects } from "./effects.ts";
 import type { Policy } from "./policies.ts";
 import { approvalsFor, policyOf } from "./policies.ts";
-import { begun } from "./workflows.changes.ts";
+import { begun, moreEvidence } from "./workflows.changes.ts";
 import { remindAtOf } from "./workflows.timers.ts";
 import type { FilingLimits } from "./workflows.filing.ts";
 import { checkFiling } from "./workflows.filing.ts";
 import type { Intake } from "./workflows.intake.ts";
 import { understand } from "./workflows.intake.ts";
 import { kinds } from "./workflows.kinds.ts";
-import { mostEvidence, priorities } from "./workflows.fields.ts";
+import { priorities } from "./workflows.fields.ts";
 import type { Request } from "./workflows.policy.ts";
-import { eventPermission, isRequester, statusAt, subjectRows, viewerOf, whole } from "./workflows.policy.ts";
+import { isRequester, statusAt, subjectRows, viewerOf, whole } from "./workflows.policy.ts";
 import { isOpenStatus } from "./transition.table.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./workflows.visibility.ts";
@@ -115,10 +116,9 @@ export function createFiling(parts: CreateParts) {
       after,
       permission: `workflows.${type}.create`,
     });
-    const narrowed = eventPermission({ subjects: subjects.map((subject) => ({ ...subject, requestId: id })) });
-    const data = { request_id: id, reference, type, status: "pending", action: "create" };
-    events.emit(tx, { type: "workflow.created", data, ...(narrowed !== undefined && { permission: narrowed }) });
-    if (type === "appeal") events.emit(tx, { type: "appeal.filed", data });
+    const said = { status: "pending", action: "create" };
+    tellOf(events, tx, "workflow.created", { id, reference, type, subjects }, said);
+    if (type === "appeal") tellOf(events, tx, "appeal.filed", { id, reference, type, subjects }, said);
   }
 
   /** Whoever files what is open already joins it: what they bring is kept with it, and they are as partial as its requester. */
@@ -141,9 +141,7 @@ export function createFiling(parts: CreateParts) {
     if (!isNew && intake.common.evidence.length === 0) return answer;
     if (isNew)
       await tx.db.workflowSubject.createMany({ data: [{ requestId: row.id, kind: "joined", subjectId: tx.call.actor?.id ?? "" }] });
-    const kept = [...(row.evidence as unknown[]), ...intake.common.evidence];
-    if (kept.length > mostEvidence)
-      throw fieldError("/evidence", "too_many", "The request holds 100 pieces of evidence; add files and messages to it instead.");
+    const kept = moreEvidence(row.evidence as unknown[], intake.common.evidence);
     const data = { evidence: kept as Prisma.InputJsonValue, revision: row.revision + 1, updatedAt: tx.now };
     await tx.db.workflowRequest.update({ where: { id: row.id }, data });
     await tx.db.workflowStep.createMany({
@@ -154,9 +152,7 @@ export function createFiling(parts: CreateParts) {
       target: { kind: "workflow", id: row.id, reference: row.reference },
       permission: `workflows.${row.type}.create`,
     });
-    const narrowed = eventPermission(row);
-    const told = { request_id: row.id, reference: row.reference, type: row.type, status: row.status, action: "join" };
-    events.emit(tx, { type: "workflow.updated", data: told, ...(narrowed !== undefined && { permission: narrowed }) });
+    tellOf(events, tx, "workflow.updated", row, { status: row.status, action: "join" });
     return answer;
   }
   return { create, fileWithin };

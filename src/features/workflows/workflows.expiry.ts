@@ -7,7 +7,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { openStatuses } from "./transition.table.ts";
 import { noHold } from "./workflows.changes.ts";
-import { eventPermission } from "./workflows.policy.ts";
+import { tellOf } from "./workflows.told.ts";
 
 const batch = 100;
 
@@ -48,9 +48,7 @@ export function createExpiry({ database, audit, events, clock }: ExpiryParts) {
           data: {},
         };
         await tx.db.workflowStep.createMany({ data: [step] });
-        const narrowed = eventPermission(row);
-        const told = { request_id: id, reference, type: row.type, status: "expired", action: "expire" };
-        events.emit(tx, { type: "workflow.expired", data: told, ...(narrowed !== undefined && { permission: narrowed }) });
+        tellOf(events, tx, "workflow.expired", row, { status: "expired", action: "expire" });
         audit.record(tx, {
           action: "workflow.expire",
           target: { kind: "workflow", id, reference },

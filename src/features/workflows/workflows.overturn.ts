@@ -1,3 +1,5 @@
+import { approversOf } from "./transition.ts";
+import { tellOf } from "./workflows.told.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
@@ -19,7 +21,7 @@ import type { DecisionInput } from "./workflows.decision.ts";
 import { kinds } from "./workflows.kinds.ts";
 import type { Request } from "./workflows.policy.ts";
 import { requireUnique } from "./workflows.filing.ts";
-import { eventPermission, statusAt, subjectsOf, viewerOf, whole } from "./workflows.policy.ts";
+import { statusAt, subjectsOf, viewerOf, whole } from "./workflows.policy.ts";
 import type { WorkflowDecision } from "./workflows.schema.ts";
 import { remindAtOf } from "./workflows.timers.ts";
 
@@ -99,9 +101,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
       after: { status: changes.status, cause },
       permission,
     });
-    const narrowed = eventPermission(row);
-    const news = { request_id: row.id, reference: row.reference, type: row.type, status: changes.status, action };
-    events.emit(tx, { type: told.event, data: news, ...(narrowed !== undefined && { permission: narrowed }) });
+    tellOf(events, tx, told.event, row, { status: changes.status, action });
     return revision;
   }
 
@@ -130,9 +130,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
       const payload = kinds[type].payload.safeParse({ ...(row.payload as object), ...(duration !== undefined && { duration }) });
       if (!payload.success) return { restored: false, detail: "The payload of the request no longer fits its kind." };
       const { reversal: _reversal, ...decision } = row.decision as WorkflowDecision;
-      const approvedBy = row.votes
-        .filter((vote) => vote.verdict === "approve" && vote.payloadRevision === row.payloadRevision)
-        .map(({ actorId }) => actorId);
+      const approvedBy = approversOf(row);
       const input = {
         action: "approve",
         ruling: decision.ruling?.outcome ?? undefined,

@@ -83,7 +83,7 @@ export function canSee(viewer: Viewer, request: Pick<Request, "requesterId" | "s
 }
 
 /** Whom events of a confidential request are told to; undefined: everybody who reads requests. */
-export function eventPermission({ subjects }: Pick<Request, "subjects">): string | undefined {
+export function eventPermission({ subjects }: { subjects: readonly Pick<WorkflowSubject, "kind">[] }): string | undefined {
   return subjects.some(({ kind }) => kind === "restricted") ? "cases.confidential" : undefined;
 }
 

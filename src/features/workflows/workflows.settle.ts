@@ -1,3 +1,4 @@
+import { tellOf } from "./workflows.told.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
@@ -150,11 +151,10 @@ export function createSettling({ audit, events, effects, reach, matches, moveEvi
         ? "workflow.escalated"
         : "workflow.voted"
       : (told[action] ?? "workflow.updated");
-    const narrowed = eventPermission(request);
-    const data = { request_id: request.id, reference: request.reference, type: request.type, status: result.next.status, action };
-    events.emit(tx, { type, data, ...(narrowed !== undefined && { permission: narrowed }) });
+    const said = { status: result.next.status, action };
+    tellOf(events, tx, type, request, said);
     if (request.type === "appeal" && result.isFinal && !isVote && type === "workflow.decided")
-      events.emit(tx, { type: "appeal.decided", data });
+      tellOf(events, tx, "appeal.decided", request, said);
   }
 }
 
