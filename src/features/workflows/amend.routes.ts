@@ -6,7 +6,8 @@ import { GetParams, readingAccess } from "./workflows.routes.ts";
 import { WorkflowView } from "./workflows.schema.ts";
 import type { WorkflowsService } from "./workflows.service.ts";
 
-const access = { ...readingAccess, either: [...readingAccess.either, "workflows.edit_any", "workflows.review"] };
+/** A key that only reads changes nothing, not even what the acting person filed. */
+const access = { ...readingAccess, permission: "workflows.edit_any", either: ["workflows.{type}.create", "workflows.review"] };
 
 /** The HTTP door to amendments. */
 export function amendRoutes(workflows: Pick<WorkflowsService, "amend">): Route[] {
