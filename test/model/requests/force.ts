@@ -1,7 +1,8 @@
 import * as people from "./force.people.ts";
 import * as between from "./force.servers.ts";
 import type { Listing, Model, Request } from "./model.ts";
-import { day, groupOf, isOver, open, policies, reopenable, statusOf, targetOf } from "./model.ts";
+import { day, groupOf, isOver, mayKnow, open, policies, reopenable, statusOf, targetOf } from "./model.ts";
+import { has } from "./rights.ts";
 import type { Confidence, Draft, Length, Person, Ruling, Severity } from "./steps.ts";
 import { confidences, severities } from "./steps.ts";
 
@@ -38,8 +39,13 @@ export function blockersOf(model: Model, request: Request, approving: Approving)
     if (isListed) blockers.push({ isWaivable: true });
   }
   if (draft.kind === "server-merge" && !draft.consented) blockers.push({ isWaivable: true });
-  if (draft.kind === "appeal" && targetOf(model, request) === undefined) blockers.push({ isWaivable: false });
+  if (draft.kind === "appeal" && !isKnown(model, targetOf(model, request), approving.by)) blockers.push({ isWaivable: false });
   return blockers;
+}
+
+/** Nobody rules on what they may not know of. */
+function isKnown(model: Model, target: Request | undefined, by: Person): boolean {
+  return target !== undefined && mayKnow(model, target, by, has(by, "cases.confidential"));
 }
 
 /** Put in force what an approval does; what takes it back is kept with the request. */
