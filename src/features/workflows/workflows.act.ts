@@ -122,8 +122,8 @@ export function createActing(parts: ActParts) {
   }
 
   /** What keeps an approval from taking effect now, though the move itself is legal. */
-  async function blockersOf(tx: Tx, { request, context }: Prepared, input: DecisionInput, result: Moved): Promise<Blocker[]> {
-    if (result.next.status !== "approved" || result.isReplay) return [];
+  async function blockersOf(tx: Tx, { request, state, context }: Prepared, input: DecisionInput, result: Moved): Promise<Blocker[]> {
+    if (!isTakingEffect(state, result)) return [];
     const blockers = await effects.check(approvalOf(tx, request, input, context.actorId, result));
     return blockers.filter((blocker) => !isWaived(blocker, input, context));
   }
@@ -142,7 +142,7 @@ export function createActing(parts: ActParts) {
         { ok: false, refused: "invalid_transition", detail: blockers.map(({ detail }) => detail).join(" ") },
         { action: input.action, request, state, blockers },
       );
-    const isWaiving = input.body.override === true && result.next.status === "approved";
+    const isWaiving = input.body.override === true && isTakingEffect(state, result);
     const { policy, amended, redescribed } = prepared;
     const done = await settle(tx, { tx, request, input, actorId: context.actorId, result, policy, amended, redescribed, isWaiving });
     const approvalsRequired = amended === undefined ? state.approvalsRequired : approvalsFor(type, policy, amended);
@@ -289,6 +289,11 @@ export async function openRequest(
   const isActing = permission !== null && can(tx.call, permission) && mayKnow(viewer, request);
   if (!isActing && !canSee(viewer, request)) throw recordNotFound();
   return request;
+}
+
+/** Whether a move puts an approval in force; one of several votes to take it back leaves it as it stands. */
+function isTakingEffect(state: State, { next, isReplay }: Moved): boolean {
+  return next.status === "approved" && state.status !== "approved" && !isReplay;
 }
 
 function answerOf(request: Request, state: State, { next, isFinal }: Moved, notes: { replayed?: true }): DecisionAnswer {

@@ -193,11 +193,22 @@ function useClearance(model: Model, request: Request, user: string): Undo[] {
 /** What becomes of what is appealed against. */
 function rule(model: Model, request: Request, draft: Of<"appeal">, { by, ruling }: Approving): Undo[] {
   const target = targetOf(model, request);
-  const wanted = ruling ?? (draft.desired === "clarify" ? null : draft.desired);
+  const wanted = wantedOf(draft, ruling);
   if (target === undefined || wanted === null) return [];
   if (wanted === "reduce") return reduce(model, target);
   if (wanted === "overturn" && target.status === "approved") return [overturn(model, request, target, by)];
   return reopenable.includes(statusOf(model, target)) ? [reopen(model, target)] : [];
+}
+
+const wantedOf = ({ desired }: Of<"appeal">, ruling: Ruling | null): Ruling | null => ruling ?? (desired === "clarify" ? null : desired);
+
+/** What a ruling opens again, if it does. */
+export function reopenedBy(model: Model, request: Request, ruling: Ruling | null): Request | undefined {
+  const { draft } = request;
+  const target = targetOf(model, request);
+  if (draft.kind !== "appeal" || target === undefined || !reopenable.includes(statusOf(model, target))) return undefined;
+  const wanted = wantedOf(draft, ruling);
+  return wanted === "remit" || (wanted === "overturn" && target.status !== "approved") ? target : undefined;
 }
 
 function overturn(model: Model, request: Request, target: Request, by: Person): Undo {

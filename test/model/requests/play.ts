@@ -1,6 +1,6 @@
 import { amended, bodyOf, decisionOf } from "./bodies.ts";
 import { filed, hasOpenTwin, joined, judgeFiling } from "./filing.ts";
-import { begin, blockersOf, carryOut, inForce, takeBack } from "./force.ts";
+import { begin, blockersOf, carryOut, inForce, reopenedBy, takeBack } from "./force.ts";
 import { sweepRoster } from "./force.people.ts";
 import { runMerges } from "./force.servers.ts";
 import type { Reply, RequestsGround } from "./ground.ts";
@@ -143,7 +143,14 @@ function judgeWhole(model: Model, request: Request, by: Person, attempt: Act & {
   if (attempt.action === "reopen" && hasOpenTwin(model, request, by)) return { refused: [409, "duplicate_open"] };
   const isStuck = judged.next.status === "reversed" && request.isStuck();
   const isBlocked = judged.next.status === "approved" && unwaived(model, request, attempt).length > 0;
-  return isStuck || isBlocked ? { refused: [409, "invalid_transition"] } : judged;
+  if (isStuck || isBlocked) return { refused: [409, "invalid_transition"] };
+  return judged.next.status === "approved" && hasTwinReopened(model, request, attempt) ? { refused: [409, "duplicate_open"] } : judged;
+}
+
+/** Whether the request that an appeal sends back was filed once more meanwhile. */
+function hasTwinReopened(model: Model, request: Request, { by, ruling }: Pick<Act, "by" | "ruling">): boolean {
+  const target = reopenedBy(model, request, ruling);
+  return target !== undefined && hasOpenTwin(model, target, by);
 }
 
 function unseen(model: Model, request: Request, by: Person, action: Act["action"]): Judged | undefined {
@@ -240,7 +247,8 @@ async function tryOut(it: Play, request: Request, { by, override }: Extract<Step
   if ("refused" in judged) requireEqual("blockers", codes, [judged.refused[1]], reply);
   else if ("replayed" in judged) requireEqual("replayed", [reply.body.replayed, codes], [true, []], reply);
   else {
-    const isBlocked = judged.next.status === "approved" && unwaived(model, request, step).length > 0;
+    const isBlocked =
+      judged.next.status === "approved" && (unwaived(model, request, step).length > 0 || hasTwinReopened(model, request, step));
     requireEqual("blocked", codes.length > 0, isBlocked, reply);
     if (!isBlocked) requireEqual("status", reply.body.status, judged.next.status, reply);
   }

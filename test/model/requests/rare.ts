@@ -36,6 +36,28 @@ export const rare: Readonly<Record<string, readonly Step[]>> = {
     settle(1, "reverse"),
     settle(2, "reverse"),
   ],
+  "a request is not sent back beside one that was filed meanwhile": [
+    onServers,
+    act("senior", 0, "deny"),
+    pass(31 * 1440),
+    file({ kind: "appeal", which: 0, desired: "reduce", user: "Ann", words: 0 }),
+    everywhere,
+    { do: "try", by: "admin", which: 1, override: false },
+    act("admin", 1, "approve", { ruling: "remit" }),
+  ],
+  "what an approval was let pass is not asked about when it is taken back by two": [
+    file({ kind: "server-merge", swapped: false, consented: false, inDays: 50, words: 0 }, "senior"),
+    act("owner", 0, "approve", { override: true }),
+    act("admin", 0, "reverse"),
+    act("owner", 0, "reverse"),
+  ],
+  "nobody rules on what they may not know of": [
+    file({ kind: "investigation", about: "Ben", confidential: true, lead: null, kept: null, interim: false, words: 0 }),
+    settle(0),
+    file({ kind: "appeal", which: 0, desired: "reduce", user: "Ben", words: 0 }),
+    act("linked", 1, "approve", { ruling: "overturn" }),
+    settle(1),
+  ],
   "a hold that somebody lifted does not come back": [
     recruited,
     onServers,
