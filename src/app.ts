@@ -2,6 +2,7 @@ import { isIPv6 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream } from "pino";
 import { defaultRateLimits } from "./config/values.ts";
+import type { Capability } from "./config/values.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
 import { createDiscord } from "./discord/client.ts";
 import { auditRoutes } from "./features/audit/audit.routes.ts";
@@ -14,6 +15,8 @@ import { blacklistTransferRoutes } from "./features/blacklist/blacklist.import.r
 import { blacklistRoutes } from "./features/blacklist/blacklist.routes.ts";
 import { actionsRoutes } from "./features/cases/actions.routes.ts";
 import { casesRoutes } from "./features/cases/cases.routes.ts";
+import { poolsRoutes } from "./features/callsigns/callsigns.pools.routes.ts";
+import { repairRoutes } from "./features/callsigns/callsigns.repair.routes.ts";
 import { callsignsRoutes } from "./features/callsigns/callsigns.routes.ts";
 import { confirmationsCommands } from "./features/confirmations/confirmations.commands.ts";
 import { confirmationsRoutes } from "./features/confirmations/confirmations.routes.ts";
@@ -32,7 +35,10 @@ import { linksRoutes } from "./features/links/links.routes.ts";
 import { privacyCommands } from "./features/privacy/privacy.commands.ts";
 import { privacyPages } from "./features/privacy/privacy.pages.ts";
 import { privacyRoutes } from "./features/privacy/privacy.routes.ts";
+import { rosterAuditsRoutes } from "./features/roster/roster.audits.routes.ts";
+import { rosterHistoryRoutes } from "./features/roster/roster.history.routes.ts";
 import { rosterRoutes } from "./features/roster/roster.routes.ts";
+import { rosterSyncRoutes } from "./features/roster/roster.sync.routes.ts";
 import { serversRoutes } from "./features/servers/servers.routes.ts";
 import { staffCommands } from "./features/staff/staff.commands.ts";
 import { staffRoutes } from "./features/staff/staff.routes.ts";
@@ -67,12 +73,12 @@ export { openServices };
 export type App = Awaited<ReturnType<typeof createApp>>;
 
 /** What the document and the boot check are made from. */
-function documented(routes: Route[]) {
+function documented(routes: Route[], switchedOff: ReadonlySet<string> = new Set()) {
   return {
     routes,
     info: documentInfo,
     known: { permissions: knownPermissions, expansions: { type: workflowKinds } },
-    switchedOff: (capability: string) => switchedOff.get(capability),
+    switchedOff: (capability: string) => (switchedOff.has(capability) ? "It is switched off here." : undefined),
   };
 }
 
@@ -125,8 +131,13 @@ function routesOf(services: Services) {
     ...draftsRoutes(services.drafts),
     ...auditRoutes(services.audit),
     ...eventsRoutes(services.eventStreams),
-    ...callsignsRoutes(),
-    ...rosterRoutes(),
+    ...callsignsRoutes(services.callsignRegistry),
+    ...poolsRoutes(services.callsignPools),
+    ...repairRoutes(services.callsignRepairs),
+    ...rosterRoutes(services.rosterEntries),
+    ...rosterHistoryRoutes(services.rosterEntries),
+    ...rosterSyncRoutes(services.rosterSync),
+    ...rosterAuditsRoutes(services.rosterAudits),
   ];
 }
 
@@ -143,16 +154,6 @@ const documentInfo = {
   description:
     "Moderation backend for Discord communities: authorization, server intelligence, staff, permissions, blacklist, workflow requests and audit.",
 };
-
-/** Optional routes that answer `unsupported_operation`, each with the reason. */
-const switchedOff: ReadonlyMap<string, string> = new Map(
-  ["callsigns.next", "callsigns.lookup", "callsigns.repair", "roster.history", "roster.sync_member", "roster.audit"].map((capability) => [
-    capability,
-    "This version does not offer it yet.",
-  ]),
-);
-
-const isOn = (capability: string): boolean => !switchedOff.has(capability);
 
 /** The whole service. Nothing listens and nothing connects before `start`. */
 export async function createApp({ validateAnswers = false, logTo, ...ground }: AppOptions) {
@@ -195,16 +196,28 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
   });
   services.evidence.capturing.current = discord;
   services.deliveries.delivering.current = discord;
+  services.rosterSync.performing.current = discord;
   const keyStore = createKeyStore({ ...services, logger });
   const instanceId = await readInstanceId(database);
   let isStopping = false;
+  const isOn = (capability: Capability): boolean => !config.switchedOff.has(capability);
   const health = createHealthService({
     clock,
     service: { name: "provost", version, instanceId },
     checks: createChecks({ database, audit: services.audit, discord, guildState, guildIds: config.discord.guildIds }),
     capabilities: () => ({
-      callsigns: { next: isOn("callsigns.next"), lookup: isOn("callsigns.lookup"), repair: isOn("callsigns.repair") },
-      roster: { history: isOn("roster.history"), sync_member: isOn("roster.sync_member"), audit: isOn("roster.audit") },
+      callsigns: {
+        next: isOn("callsigns.next"),
+        lookup: isOn("callsigns.lookup"),
+        repair: isOn("callsigns.repair"),
+        registry: isOn("callsigns.registry"),
+      },
+      roster: {
+        entries: isOn("roster.entries"),
+        history: isOn("roster.history"),
+        sync_member: isOn("roster.sync_member"),
+        audit: isOn("roster.audit"),
+      },
       workflows: [...workflowKinds],
       webhooks: false,
       events: true,
@@ -214,7 +227,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
   });
   const site = { publicUrl: () => services.publicUrl.current, discordOrigin: services.oauth.origin };
   const http = createHttpApp({
-    ...documented([...healthRoutes(health), ...routesOf(services)]),
+    ...documented([...healthRoutes(health), ...routesOf(services)], config.switchedOff),
     pages: [
       ...authorizationPages({
         authorization: services.authorization,
@@ -262,6 +275,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
       services.publicUrl.current = services.publicUrl.current.replace(/:0$/, `:${server.port.toString()}`);
       discord.start();
       services.deliveries.start();
+      services.rosterSync.start();
       stopJobs = startJobs(jobsOf(services), logger);
     },
     /** The address the server listens at. */
@@ -277,6 +291,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
       await services.eventStreams.close();
       await server?.close();
       await stopJobs?.();
+      await services.rosterSync.stop();
       await services.deliveries.stop();
       await discord.stop();
       await keyStore.close();
@@ -304,7 +319,10 @@ function jobsOf(services: Services): Jobs {
     cases: services.cases.sweep,
     strikes: services.actions.sweep,
     roster: services.roster.sweep,
+    rosterSync: services.rosterSync.catchUp,
+    rosterAudits: services.rosterAudits.sweep,
     callsigns: services.callsigns.sweep,
+    callsignRepairs: services.callsignRepairs.sweep,
     evidence: services.evidence.sweep,
     staff: staff.expireDue,
     events: events.sweep,

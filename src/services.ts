@@ -12,6 +12,9 @@ import { createAuthorizationService } from "./features/authorization/authorizati
 import { createGrantsService } from "./features/authorization/grants.service.ts";
 import { createBlacklistTransfer } from "./features/blacklist/blacklist.import.service.ts";
 import { createBlacklistService } from "./features/blacklist/blacklist.service.ts";
+import { createPoolsService } from "./features/callsigns/callsigns.pools.service.ts";
+import { createRepairsService } from "./features/callsigns/callsigns.repair.service.ts";
+import { createCallsignRegistry } from "./features/callsigns/callsigns.registry.service.ts";
 import { createCallsignsService } from "./features/callsigns/callsigns.service.ts";
 import { createActionsService } from "./features/cases/actions.service.ts";
 import { createCasesService } from "./features/cases/cases.service.ts";
@@ -31,7 +34,10 @@ import { createJournal } from "./features/privacy/journal.ts";
 import { createDataReads } from "./features/privacy/privacy.reads.ts";
 import { createPrivacyService } from "./features/privacy/privacy.service.ts";
 import { createSignIn } from "./features/privacy/sign-in.service.ts";
+import { createRosterAudits } from "./features/roster/roster.audits.service.ts";
+import { createRosterEntries } from "./features/roster/roster.entries.service.ts";
 import { createRosterService } from "./features/roster/roster.service.ts";
+import { createRosterSync } from "./features/roster/roster.sync.service.ts";
 import { createServerFacts } from "./features/servers/servers.facts.ts";
 import { createRegistryService } from "./features/servers/servers.service.ts";
 import { createStaffService } from "./features/staff/staff.service.ts";
@@ -231,7 +237,51 @@ export async function openServices({ config, secrets, logger = createLogger("war
     fieldErrors: (issues) => fieldErrors(issues, "body"),
   });
   const roster = createRosterService({ database, audit, events, clock });
-  const callsigns = createCallsignsService({ database, audit, events, clock });
+  const rosterEntries = createRosterEntries({ database, guildState, standing, permissions, roster, cursors, clock });
+  const callsigns = createCallsignsService({ database, audit, events, lines: roster.lines, clock });
+  const callsignRegistry = createCallsignRegistry({ database, audit, events, standing, permissions, callsigns, cursors, clock });
+  const callsignPools = createPoolsService({ database, audit, cursors, clock });
+  const callsignRepairs = createRepairsService({
+    database,
+    audit,
+    events,
+    guildState,
+    standing,
+    roster,
+    callsigns,
+    cursors,
+    clock,
+  });
+  const rosterSync = createRosterSync({
+    database,
+    audit,
+    events,
+    guildState,
+    standing,
+    permissions,
+    roster,
+    isFollowing: config.roster.followsDiscord,
+    clock,
+    logger,
+  });
+  const rosterAudits = createRosterAudits({
+    database,
+    audit,
+    events,
+    guildState,
+    standing,
+    permissions,
+    grants,
+    reach,
+    roster,
+    callsigns,
+    rosterSync,
+    hour: config.switchedOff.has("roster.audit") ? null : config.roster.auditHour,
+    inactiveDays: config.roster.inactiveDays,
+    cursors,
+    clock,
+    logger,
+  });
   const { hiddenFrom: hiddenRequests } = createRequestSight({ database, reach });
   const drafts = createDraftsService({
     database,
@@ -363,7 +413,13 @@ export async function openServices({ config, secrets, logger = createLogger("war
     registry,
     links,
     roster,
+    rosterEntries,
+    rosterSync,
+    rosterAudits,
     callsigns,
+    callsignRegistry,
+    callsignPools,
+    callsignRepairs,
     timeline,
     privacy,
     signIn,

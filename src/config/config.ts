@@ -4,6 +4,7 @@ import type { Variables } from "./env.ts";
 import { toSecrets, unprintable } from "./secrets.ts";
 import type { Secrets } from "./secrets.ts";
 import type { RateLimits, StrikeThreshold } from "./values.ts";
+import { switchedOffBy } from "./values.ts";
 import type { Env } from "./variables.ts";
 
 /** The settings of one installation, with every default filled in. It can be printed: a database password shows as `***`. */
@@ -60,6 +61,16 @@ export interface Config {
   secondPersonForDanger: boolean;
   /** Whether staff on leave keep their access. */
   leaveAccess: "keep" | "none";
+  /** Optional capabilities whose routes answer 501. */
+  switchedOff: ReadonlySet<string>;
+  roster: {
+    /** Whether what the gateway tells is brought into the roster. */
+    followsDiscord: boolean;
+    /** The hour (UTC) of the nightly audit; null: none. */
+    auditHour: number | null;
+    /** From when on somebody counts as inactive. */
+    inactiveDays: number;
+  };
 }
 
 export type ConfigReading = { ok: true; config: Config; secrets: Secrets } | { ok: false; lines: string[] };
@@ -127,6 +138,12 @@ function toConfig(env: Env): Config {
     confirmInDiscord: env.CONFIRM_IN_DISCORD,
     secondPersonForDanger: env.SECOND_PERSON_FOR_DANGER,
     leaveAccess: env.LEAVE_ACCESS,
+    switchedOff: switchedOffBy(env.SWITCHED_OFF),
+    roster: {
+      followsDiscord: env.ROSTER_FOLLOWS_DISCORD,
+      auditHour: env.ROSTER_AUDIT_HOUR,
+      inactiveDays: env.ROSTER_INACTIVE_DAYS,
+    },
   };
 }
 

@@ -20,6 +20,25 @@ export const defaultRateLimits: Readonly<RateLimits> = {
   failed_auth: { count: 20, seconds: 60 },
 };
 
+/** The optional capabilities, each with its routes; a room by its name means all of its own. */
+export const capabilities = [
+  "callsigns.next",
+  "callsigns.lookup",
+  "callsigns.repair",
+  "callsigns.registry",
+  "roster.entries",
+  "roster.history",
+  "roster.sync_member",
+  "roster.audit",
+] as const;
+export type Capability = (typeof capabilities)[number];
+export const switches = ["callsigns", "roster", ...capabilities] as const;
+
+/** The capabilities that are off. */
+export function switchedOffBy(named: readonly (typeof switches)[number][]): Set<string> {
+  return new Set(capabilities.filter((one) => named.some((name) => name === one || one.startsWith(`${name}.`))));
+}
+
 /** A punishment that is suggested once somebody has so many points in force. */
 export interface StrikeThreshold {
   points: number;

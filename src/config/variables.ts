@@ -19,6 +19,7 @@ import {
   returnAddresses,
   snowflakeList,
   wholeNumber,
+  switches,
 } from "./values.ts";
 
 /** Every variable the service knows. An empty variable counts as not set. */
@@ -70,6 +71,12 @@ export const Env = z.object({
   CONFIRM_IN_DISCORD: listOf("permissions", "keys", "erasure").default([]),
   SECOND_PERSON_FOR_DANGER: flag.default(false),
   LEAVE_ACCESS: oneOf("keep", "none").default("keep"),
+  SWITCHED_OFF: listOf(...switches).default([]),
+  ROSTER_FOLLOWS_DISCORD: flag.default(true),
+  ROSTER_AUDIT_HOUR: parsed("must be off, or an hour from 0 to 23 (UTC)", (text) =>
+    text === "off" ? null : /^(1?\d|2[0-3])$/.test(text) ? Number(text) : undefined,
+  ).default(3),
+  ROSTER_INACTIVE_DAYS: wholeNumber(1, 3650).default(30),
   UNSUPPORTED_STATUS: parsed("must be 501 or 404", (text) => (text === "501" ? 501 : text === "404" ? 404 : undefined)).default(501),
   SQLITE_SYNCHRONOUS: oneOf("full", "normal").default("full"),
   LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info"),

@@ -11,6 +11,7 @@ import { createEventsService } from "../../src/features/events/events.service.ts
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { addLines } from "../../src/features/roster/roster.lines.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 const day = 86_400_000;
@@ -23,7 +24,7 @@ beforeAll(async () => {
   ground = await createTestDatabase({ clock });
   const { database } = ground;
   const audit = createAuditService({ database, cursors: createCursors(Buffer.alloc(32)) });
-  callsigns = createCallsignsService({ database, audit, events: createEventsService({ database, clock }), clock });
+  callsigns = createCallsignsService({ database, audit, events: createEventsService({ database, clock }), lines: addLines, clock });
   return () => ground.drop();
 });
 const clear = () => write(async ({ db }) => void [await db.callsignSlot.deleteMany({}), await db.callsignPool.deleteMany({})]);

@@ -6,8 +6,8 @@ import { startApp, type TestOptions, thingRoutes } from "../http/support.ts";
 import { createWorld } from "../support/world.ts";
 
 const capabilities = {
-  callsigns: { next: false, lookup: false, repair: false },
-  roster: { history: true, sync_member: true, audit: true },
+  callsigns: { next: false, lookup: false, repair: false, registry: false },
+  roster: { entries: true, history: true, sync_member: true, audit: true },
   workflows: ["poach"],
   webhooks: false,
   events: false,

@@ -7,12 +7,10 @@ import { onTestFinished } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { auditRoutes } from "../../src/features/audit/audit.routes.ts";
 import { blacklistRoutes } from "../../src/features/blacklist/blacklist.routes.ts";
-import { callsignsRoutes } from "../../src/features/callsigns/callsigns.routes.ts";
 import { casesRoutes } from "../../src/features/cases/cases.routes.ts";
 import type { Level } from "../../src/features/permissions/catalog.ts";
 import { catalog, knownPermissions, levelOrder } from "../../src/features/permissions/catalog.ts";
 import { createScopes } from "../../src/features/permissions/scopes.ts";
-import { rosterRoutes } from "../../src/features/roster/roster.routes.ts";
 import { amendRoutes } from "../../src/features/workflows/amend.routes.ts";
 import { bulkRoutes } from "../../src/features/workflows/bulk.routes.ts";
 import { commentsRoutes } from "../../src/features/workflows/comments.routes.ts";
@@ -106,8 +104,6 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
       ...commentsRoutes(workflows),
       ...historyRoutes(workflows),
       ...bulkRoutes(workflows),
-      ...callsignsRoutes(),
-      ...rosterRoutes(),
     ],
     pages: [],
     authenticate,

@@ -6,6 +6,7 @@ import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/events.types.ts";
+import type { RosterService } from "../roster/roster.service.ts";
 import { holderKeyOf, liveKeyOf } from "./callsigns.choice.ts";
 import type { Choice } from "./callsigns.choice.ts";
 
@@ -32,6 +33,8 @@ export interface CallsignNote {
 export interface CallsignRecordsDeps {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
+  /** Adds to the history of a person. */
+  lines: RosterService["lines"];
 }
 
 export type CallsignRecords = ReturnType<typeof createCallsignRecords>;
@@ -46,9 +49,23 @@ const told: Readonly<Partial<Record<SlotStand["state"], { verb: string; event: E
 const rests = { verb: "hold", event: "callsign.released" } as const;
 
 /** Writes of slots inside a given transaction: each keeps the audit and the events in step. */
-export function createCallsignRecords({ audit, events }: CallsignRecordsDeps) {
-  function tell(tx: Tx, row: CallsignSlot, before: SlotStand | null, { causeReference, permission, reason }: CallsignNote): void {
+export function createCallsignRecords({ audit, events, lines }: CallsignRecordsDeps) {
+  /** Who has a callsign, and since when, is part of their history. */
+  async function remember(tx: Tx, row: CallsignSlot, before: SlotStand | null, { causeReference, reason }: CallsignNote): Promise<void> {
+    const { pool, callsign, userId } = row;
+    const [had, has] = [before?.state === "assigned", row.state === "assigned"];
+    if (userId === null || had === has) return;
+    const entry = await tx.db.rosterEntry.findUnique({ where: { userId }, select: { id: true } });
+    const event = has ? "callsign_assigned" : "callsign_released";
+    const held = { callsign, pool };
+    const line = { entryId: entry?.id ?? null, userId, event, before: has ? {} : held, after: has ? held : {}, pool, callsign } as const;
+    await lines(tx, [line], { causeReference, reason });
+  }
+
+  async function tell(tx: Tx, row: CallsignSlot, before: SlotStand | null, note: CallsignNote): Promise<void> {
+    const { causeReference, permission, reason } = note;
     const { id, pool, number, callsign, userId } = row;
+    await remember(tx, row, before, note);
     const after = standOf(row);
     const { verb, event } = told[after.state] ?? rests;
     audit.record(tx, {
@@ -75,7 +92,7 @@ export function createCallsignRecords({ audit, events }: CallsignRecordsDeps) {
       const stand = assignedAt(tx.now, note);
       const row = { id: uuid7(tx.now.getTime()), pool: pool.key, number, callsign, userId, createdAt: tx.now };
       const made = await tx.db.callsignSlot.create({ data: { ...row, ...columnsOf(row, stand, tx.now) } });
-      tell(tx, made, null, note);
+      await tell(tx, made, null, note);
       return made;
     },
 
@@ -83,7 +100,7 @@ export function createCallsignRecords({ audit, events }: CallsignRecordsDeps) {
     async change(tx: Tx, row: CallsignSlot, stand: SlotStand, note: CallsignNote): Promise<CallsignSlot> {
       const data = { ...columnsOf(row, stand, tx.now), revision: row.revision + 1 };
       const changed = await tx.db.callsignSlot.update({ where: { id: row.id }, data });
-      tell(tx, changed, standOf(row), note);
+      await tell(tx, changed, standOf(row), note);
       return changed;
     },
   };

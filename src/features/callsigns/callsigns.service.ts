@@ -20,9 +20,10 @@ export interface CallsignPeek {
 }
 
 /** Callsigns from pools of numbers: a number has one holder, and a person one callsign of a pool. */
-export function createCallsignsService({ database, audit, events, clock }: CallsignsDeps) {
-  const records = createCallsignRecords({ audit, events });
+export function createCallsignsService({ database, audit, events, lines, clock }: CallsignsDeps) {
+  const records = createCallsignRecords({ audit, events, lines });
   return {
+    records,
     /** Whether there is a pool of that key. */
     knowsPool: async (db: CallsignReader, key: string): Promise<boolean> =>
       (await db.callsignPool.findUnique({ where: { key }, select: { key: true } })) !== null,

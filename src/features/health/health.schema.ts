@@ -15,8 +15,8 @@ export type CheckView = z.infer<typeof CheckView>;
 
 export const CapabilitiesView = z
   .object({
-    callsigns: z.object({ next: z.boolean(), lookup: z.boolean(), repair: z.boolean() }),
-    roster: z.object({ history: z.boolean(), sync_member: z.boolean(), audit: z.boolean() }),
+    callsigns: z.object({ next: z.boolean(), lookup: z.boolean(), repair: z.boolean(), registry: z.boolean() }),
+    roster: z.object({ entries: z.boolean(), history: z.boolean(), sync_member: z.boolean(), audit: z.boolean() }),
     workflows: z.array(z.string()),
     webhooks: z.boolean(),
     events: z.boolean(),

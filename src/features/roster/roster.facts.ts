@@ -21,6 +21,14 @@ export const RosterFacts = z.object({
 });
 export type RosterFacts = z.infer<typeof RosterFacts>;
 
+/** What the guilds show of somebody, as lines of history tell it. */
+export interface ShownFacts {
+  /** Keys of the staff roles they hold, sorted. */
+  held_roles: readonly string[];
+  in_guild: boolean;
+  nickname: string | null;
+}
+
 export function factsOf(entry: RosterEntry): RosterFacts {
   return RosterFacts.parse({
     status: entry.status,

@@ -1,10 +1,12 @@
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
-import type { RosterEntry } from "../../generated/sqlite/client.ts";
+import type { Prisma, RosterEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { columnsOf, factsOf } from "./roster.facts.ts";
-import type { RosterFacts } from "./roster.facts.ts";
+import type { RosterFacts, ShownFacts } from "./roster.facts.ts";
+import { addLines } from "./roster.lines.ts";
+import type { Line, LineNote } from "./roster.lines.ts";
 import type { RosterEventName } from "./roster.states.ts";
 
 export type RosterReader = Pick<ReadClient | TransactionClient, "rosterEntry">;
@@ -15,20 +17,31 @@ export interface RosterRecordsDeps {
 }
 
 /** Why something is done to an entry. */
-export interface RosterNote {
-  /** The request or case it comes from. */
-  causeReference: string | null;
+export interface RosterNote extends LineNote {
   /** The permission that allowed it. */
   permission: string;
-  reason?: string | undefined;
-  /** Since when it is so; from now on unless told. */
-  effectiveAt?: Date | undefined;
 }
 
 /** One line of the history: what happened, and how somebody stands after it. */
 export interface RosterStep {
   event: RosterEventName;
   after: RosterFacts;
+  /** In place of that, what the guild showed before and shows now. */
+  shown?: { before: Partial<ShownFacts>; after: Partial<ShownFacts> };
+}
+
+/** What is kept of an entry besides its facts: no line of history tells of it by itself. */
+export type RosterExtras = Partial<
+  Pick<Prisma.RosterEntryUncheckedUpdateInput, "notes" | "heldRoles" | "inGuild" | "nickname" | "syncedAt">
+>;
+
+/** How a change is written that differs from "so it stands from now on". */
+export interface RosterWriting {
+  extras?: RosterExtras;
+  /** How somebody stood when a back-dated change took effect; as the entry stands unless told. */
+  before?: RosterFacts;
+  /** How the entry stands now, where a later line has changed it again; as after the last step unless told. */
+  stands?: RosterFacts;
 }
 
 export type RosterRecords = ReturnType<typeof createRosterRecords>;
@@ -50,19 +63,20 @@ export function createRosterRecords({ audit, events }: RosterRecordsDeps) {
       { userId, entry }: { userId: string; entry: RosterEntry | null },
       steps: readonly [RosterStep, ...RosterStep[]],
       note: RosterNote,
+      { extras = {}, ...writing }: RosterWriting = {},
     ): Promise<RosterEntry> {
       const [{ event }] = steps;
-      const { after } = steps.at(-1) ?? steps[0];
-      const before = entry === null ? null : factsOf(entry);
-      const row = await save(tx, userId, entry, after);
-      await remember(tx, row, before, steps, note);
+      const after = writing.stands ?? (steps.at(-1) ?? steps[0]).after;
+      const stood = entry === null ? null : factsOf(entry);
+      const row = await save(tx, userId, entry, after, extras);
+      await addLines(tx, linesOf(row, writing.before ?? stood, steps), note);
       const { causeReference, permission, reason } = note;
       audit.record(tx, {
         action: `roster.${event}`,
         target: { kind: "roster_entry", id: row.id, ...(causeReference !== null && { reference: causeReference }) },
         subjectUserId: userId,
         ...(reason !== undefined && { reason }),
-        ...(before !== null && { before }),
+        ...(stood !== null && { before: stood }),
         after,
         permission,
       });
@@ -72,40 +86,16 @@ export function createRosterRecords({ audit, events }: RosterRecordsDeps) {
   };
 }
 
-function save({ db, now }: Tx, userId: string, entry: RosterEntry | null, after: RosterFacts): Promise<RosterEntry> {
-  const data = { ...columnsOf(after), updatedAt: now };
-  if (entry === null) return db.rosterEntry.create({ data: { ...data, id: uuid7(now.getTime()), userId, createdAt: now } });
-  return db.rosterEntry.update({ where: { id: entry.id }, data: { ...data, revision: entry.revision + 1 } });
+function save({ db, now }: Tx, userId: string, entry: RosterEntry | null, after: RosterFacts, extras: RosterExtras): Promise<RosterEntry> {
+  const data = { ...columnsOf(after), ...extras, updatedAt: now } as Prisma.RosterEntryUncheckedUpdateInput;
+  if (entry !== null) return db.rosterEntry.update({ where: { id: entry.id }, data: { ...data, revision: entry.revision + 1 } });
+  const made = { ...data, id: uuid7(now.getTime()), userId, createdAt: now } as Prisma.RosterEntryUncheckedCreateInput;
+  return db.rosterEntry.create({ data: made });
 }
 
-/** Lines of history are only ever added, and stand in the order of their ids however the clock goes. */
-async function remember(
-  tx: Tx,
-  { id: entryId, userId }: RosterEntry,
-  before: RosterFacts | null,
-  steps: readonly RosterStep[],
-  { causeReference, reason, effectiveAt = tx.now }: RosterNote,
-): Promise<void> {
-  const newest = await tx.db.rosterEvent.findFirst({ where: { userId }, orderBy: { id: "desc" }, select: { id: true } });
-  const first = newest === null ? tx.now.getTime() : Math.max(tx.now.getTime(), timeOf(newest.id) + 1);
-  await tx.db.rosterEvent.createMany({
-    data: steps.map(({ event, after }, index) => ({
-      id: uuid7(first + index),
-      entryId,
-      userId,
-      event,
-      before: steps[index - 1]?.after ?? before ?? {},
-      after,
-      actorId: tx.call.actor?.id ?? null,
-      causeReference,
-      reason: reason ?? null,
-      effectiveAt,
-      recordedAt: tx.now,
-    })),
+function linesOf({ id: entryId, userId }: RosterEntry, before: RosterFacts | null, steps: readonly RosterStep[]): Line[] {
+  return steps.map(({ event, after, shown }, index) => {
+    const stood = steps[index - 1]?.after ?? before;
+    return { entryId, userId, event, before: shown?.before ?? stood ?? {}, after: shown?.after ?? after };
   });
-}
-
-/** The milliseconds a UUIDv7 begins with. */
-function timeOf(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -1,3 +1,4 @@
+import { addLines } from "./roster.lines.ts";
 import { createRosterRecords } from "./roster.records.ts";
 import type { RosterRecordsDeps } from "./roster.records.ts";
 import { isLive } from "./roster.states.ts";
@@ -16,6 +17,9 @@ export function createRosterService({ database, audit, events, clock }: RosterDe
   return {
     /** The entry of a person, or null. */
     find: records.find,
+    records,
+    /** Adds lines to the history of a person, inside another room's transaction that holds the person's lock. */
+    lines: addLines,
     isLive,
     whyNotBegin,
     whyNotMove,
