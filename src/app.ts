@@ -134,10 +134,11 @@ function routesOf(services: Services) {
     ...callsignsRoutes(services.callsignRegistry),
     ...poolsRoutes(services.callsignPools),
     ...repairRoutes(services.callsignRepairs),
-    ...rosterRoutes(services.rosterEntries),
     ...rosterHistoryRoutes(services.rosterEntries),
     ...rosterSyncRoutes(services.rosterSync),
     ...rosterAuditsRoutes(services.rosterAudits),
+    // Last: the other addresses would be taken for that of an entry.
+    ...rosterRoutes(services.rosterEntries),
   ];
 }
 

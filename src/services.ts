@@ -152,7 +152,19 @@ export async function openServices({ config, secrets, logger = createLogger("war
   const eventStreams = createEventStreams({ database, events, permissions, standing, clock, logger });
   const pepper = deriveKey(secrets.secretKey, "api-keys");
   const keys = createKeysService({ database, audit, events, confirmations, permissions, cursors, pepper, clock, logger });
-  const staff = createStaffService({ database, audit, events, confirmations, standing, guildState, permissions, cursors, clock, logger });
+  const staff = createStaffService({
+    database,
+    audit,
+    events,
+    confirmations,
+    standing,
+    guildState,
+    permissions,
+    roster: { leaveWithin: (...given) => roster.leaveWithin(...given) },
+    cursors,
+    clock,
+    logger,
+  });
   const grants = createGrantsService({ read: database.read, clock });
   const isStaff = (userId: string): boolean => standing.of(userId).isStaff;
   const facts = createServerFacts();
@@ -237,10 +249,21 @@ export async function openServices({ config, secrets, logger = createLogger("war
     fieldErrors: (issues) => fieldErrors(issues, "body"),
   });
   const roster = createRosterService({ database, audit, events, clock });
-  const rosterEntries = createRosterEntries({ database, guildState, standing, permissions, roster, cursors, clock });
+  const rosterEntries = createRosterEntries({
+    database,
+    audit,
+    standing,
+    permissions,
+    roster,
+    callsigns: { holdAllWithin: (...given) => callsigns.holdAllWithin(...given) },
+    hiddenRequests: (call) => hiddenRequests(call),
+    hiddenCases: (call) => cases.hiddenFrom(call),
+    cursors,
+    clock,
+  });
   const callsigns = createCallsignsService({ database, audit, events, lines: roster.lines, clock });
-  const callsignRegistry = createCallsignRegistry({ database, audit, events, standing, permissions, callsigns, cursors, clock });
-  const callsignPools = createPoolsService({ database, audit, cursors, clock });
+  const callsignRegistry = createCallsignRegistry({ database, standing, permissions, callsigns, cursors, clock });
+  const callsignPools = createPoolsService({ database, audit, standing, permissions, cursors, clock });
   const callsignRepairs = createRepairsService({
     database,
     audit,
@@ -249,6 +272,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     standing,
     roster,
     callsigns,
+    performing: () => rosterSync.performing.current,
     cursors,
     clock,
   });
@@ -260,7 +284,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     standing,
     permissions,
     roster,
-    isFollowing: config.roster.followsDiscord,
+    isFollowing: config.roster.followsDiscord && !config.switchedOff.has("roster.entries"),
     clock,
     logger,
   });
@@ -271,10 +295,10 @@ export async function openServices({ config, secrets, logger = createLogger("war
     guildState,
     standing,
     permissions,
-    grants,
     reach,
     roster,
     callsigns,
+    staff,
     rosterSync,
     hour: config.switchedOff.has("roster.audit") ? null : config.roster.auditHour,
     inactiveDays: config.roster.inactiveDays,
@@ -375,6 +399,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     permissions,
     guildState,
     reach,
+    roster,
     standing,
     erasures,
     reads,

@@ -1,7 +1,7 @@
 import { RESTJSONErrorCodes as Codes, Routes } from "discord.js";
 import type { DiscordAction } from "../kernel/discord-action.ts";
 import type { Look } from "./actions.look.ts";
-import { messageBody } from "./actions.text.ts";
+import { fittingNickname, messageBody } from "./actions.text.ts";
 import type { DiscordRequest } from "./rest-request.ts";
 
 /** Nothing to do. */
@@ -48,6 +48,13 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
       return { method: "DELETE", route: Routes.guildMemberRole(guildId, userId, roleId), detail: "The role was taken away." };
     },
     settled: gone,
+  },
+  nickname: {
+    async plan({ guildId, userId, nickname }, look) {
+      const nick = nickname === null ? null : fittingNickname(nickname);
+      if ((await look.member(guildId, userId)).nick === nick) return { standing: "The person has that name already." };
+      return { method: "PATCH", route: Routes.guildMember(guildId, userId), body: { nick }, detail: "The nickname was set." };
+    },
   },
   timeout: {
     async plan({ guildId, userId, until }, look, now) {

@@ -5,7 +5,11 @@ import { refusalCode } from "./actions.refusals.ts";
 import { unavailable } from "./rest-errors.ts";
 import type { DiscordRequest } from "./rest-request.ts";
 
-const Member = z.object({ roles: z.array(z.string()), communication_disabled_until: z.string().nullish() });
+const Member = z.object({
+  roles: z.array(z.string()),
+  nick: z.string().nullish(),
+  communication_disabled_until: z.string().nullish(),
+});
 const Ban = z.object({ user: z.object({ id: z.string() }) });
 const DirectChannel = z.object({ id: z.string().regex(/^\d{17,20}$/) });
 
@@ -15,10 +19,10 @@ export type ActionCall = (request: Pick<DiscordRequest, "method" | "route" | "bo
 /** What stands in Discord now; asked anew, since what is stored here may be older than what it decides. */
 export interface Look {
   /**
-   * The roles of a member, and when their timeout ends (milliseconds since 1970; 0 without one).
+   * The roles and the nickname of a member, and when their timeout ends (milliseconds since 1970; 0 without one).
    * @throws ProblemError discord_error when the person is no member
    */
-  member(guildId: string, userId: string): Promise<{ roles: readonly string[]; timeoutEnds: number }>;
+  member(guildId: string, userId: string): Promise<{ roles: readonly string[]; nick: string | null; timeoutEnds: number }>;
   isBanned(guildId: string, userId: string): Promise<boolean>;
   /** The channel of the bot's direct messages with a person; asking for it sends nothing. */
   directChannel(userId: string): Promise<string>;
@@ -32,11 +36,12 @@ export function createLook(call: ActionCall): Look {
   };
   return {
     async member(guildId, userId) {
-      const { roles, communication_disabled_until: until } = await ask(
-        { method: "GET", route: Routes.guildMember(guildId, userId) },
-        Member,
-      );
-      return { roles, timeoutEnds: Date.parse(until ?? "") || 0 };
+      const {
+        roles,
+        nick = null,
+        communication_disabled_until: until,
+      } = await ask({ method: "GET", route: Routes.guildMember(guildId, userId) }, Member);
+      return { roles, nick, timeoutEnds: Date.parse(until ?? "") || 0 };
     },
     async isBanned(guildId, userId) {
       try {

@@ -4,6 +4,8 @@ import { MessageFlags } from "discord.js";
 /** What Discord takes in one message, and as the reason in its audit log. */
 const longestMessage = 2000;
 const longestReason = 512;
+/** What Discord takes as a nickname. */
+const longestNickname = 32;
 /** What Discord takes as a nonce. */
 const nonceLength = 25;
 
@@ -22,6 +24,11 @@ export function messageBody({ id, content }: { id: string; content: string }) {
 export function auditReason(reason: string): string | undefined {
   const line = reason.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
   return line === "" ? undefined : fitting(line, longestReason);
+}
+
+/** A nickname as Discord takes it: at most 32 characters, and null for one of which nothing is left. */
+export function fittingNickname(nickname: string): string | null {
+  return fitting(nickname.trim(), longestNickname).trim() || null;
 }
 
 /** Cut with an ellipsis, never through a character; halves of characters, which cannot be sent, are replaced. */

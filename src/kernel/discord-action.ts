@@ -16,6 +16,8 @@ const content = z.string().min(1);
 export const DiscordAction = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("role_add"), ...role }),
   z.object({ kind: z.literal("role_remove"), ...role }),
+  /** Null takes the nickname away. What is longer than Discord allows is cut. */
+  z.object({ kind: z.literal("nickname"), ...member, nickname: z.string().nullable() }),
   z.object({ kind: z.literal("timeout"), ...member, until: Timestamp }),
   /** With `until` only the timeout that ends then is lifted; one that somebody else has set meanwhile stays. */
   z.object({ kind: z.literal("timeout_lift"), ...member, until: Timestamp.optional() }),

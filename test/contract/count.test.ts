@@ -7,6 +7,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { settled } from "../../src/kernel/held.ts";
 import { ladder } from "../support/world.ts";
 import { documentedRoutes, filing, freshId } from "./document.ts";
+import { createPersonnel } from "./personnel.ts";
 import { authorize, shareWorld } from "./world.ts";
 
 const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
@@ -68,6 +69,7 @@ beforeAll(async () => {
   await keepStrikes(person.id);
   await addEvidence(owner, filed[2]?.body.reference);
   await discuss(owner, filed[2]?.body.reference);
+  places["roster.id"] = (await createPersonnel(world, owner)).audit;
 });
 
 /** Two pieces of evidence on a record of each kind. */
@@ -199,6 +201,16 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/workflows", "type=punishment", 2],
   ["/workflows", "type=punishment,poach&sort=-priority", 3],
   ["/workflows", "type=punishment&sort=created_at", 2],
+  ["/callsigns", "", 4],
+  ["/callsigns", "state=assigned&q=north", 3],
+  ["/callsigns/pools", "", 3],
+  ["/callsigns/repairs", "", 2],
+  ["/roster", "", 2],
+  ["/roster", "status=trial", 2],
+  ["/roster/history", "event=hired", 2],
+  ["/roster/history", "event=callsign_assigned&source=staff", 4],
+  ["/roster/audits", "", 2],
+  ["/roster/audits/{id}/findings", "", 2],
   ["/audit", "action=blacklist.create", 3],
   ["/audit", "action_prefix=blacklist.", 4],
   ["/audit/mine", "action=blacklist.create", 3],

@@ -63,6 +63,10 @@ const kinds: Record<DiscordAction["kind"], Row> = {
     action: (world) => ({ kind: "role_remove", ...on(world), roleId: world.low.id }),
     stands: ({ guild, ann }) => guild.member(ann)?.roles.length === 0,
   },
+  nickname: {
+    action: (world) => ({ kind: "nickname", ...on(world), nickname: "N-7 | Ann" }),
+    stands: ({ guild, ann }) => guild.member(ann)?.nick === "N-7 | Ann",
+  },
   timeout: {
     action: (world) => ({ kind: "timeout", ...on(world), until: inAnHour() }),
     stands: ({ guild, ann }) => (guild.member(ann)?.timeoutUntil ?? 0) > Date.now() + hour - 60_000,
@@ -199,6 +203,30 @@ test("a server this service does not serve is left alone", async () => {
   const world = await start({ isServed: false });
   expect(await world.perform(kinds.ban.action(world))).toMatchObject({ outcome: "failed" });
   expect(world.sandbox.exchanges).toEqual([]);
+});
+
+test("a nickname is cut to what Discord takes, never through a character, and one of nothing takes it away", async () => {
+  const world = await start();
+  const named = (nickname: string | null): DiscordAction => ({ kind: "nickname", ...on(world), nickname });
+  const long = `${"x".repeat(30)}\u{1F6A2}\u{1F6A2}`;
+  expect(await world.perform(named(long))).toMatchObject({ outcome: "done", changed: true });
+  expect(world.guild.member(world.ann)?.nick).toBe(`${"x".repeat(30)}\u2026`);
+  expect(await world.perform(named(long))).toMatchObject({ outcome: "done", changed: false });
+  expect(await world.perform(named("  "))).toMatchObject({ outcome: "done", changed: true });
+  expect(world.guild.member(world.ann)?.nick).toBeNull();
+  expect(await world.perform(named(null))).toMatchObject({ outcome: "done", changed: false });
+  expect(world.calls()).toHaveLength(2);
+});
+
+test.each([
+  ["a person above the bot", /above it/, ({ boss }: World) => boss.id],
+  ["the owner of the server", /above it/, ({ guild }: World) => guild.ownerId],
+  ["a person who is not there", /not in the server/, ({ stranger }: World) => stranger.id],
+])("the nickname of %s ends for good", async (_, words, who) => {
+  const world = await start();
+  const performed = await world.perform({ kind: "nickname", ...every, guildId: world.guild.id, userId: who(world), nickname: "x" });
+  expect(performed).toEqual({ outcome: "failed", detail: expect.stringMatching(words) as string });
+  expect(world.guild.member(world.boss)?.nick).toBeNull();
 });
 
 describe("timeouts", () => {

@@ -70,11 +70,11 @@ async function toldOf(userId: string) {
 const leads: Record<RosterStatus, readonly RosterStatus[]> = {
   applicant: ["trial", "resigned", "retired", "terminated", "transferred"],
   trial: ["active", "probation", "suspended", "resigned", "retired", "terminated", "transferred"],
-  active: ["loa", "probation", "suspended", "resigned", "retired", "terminated", "transferred"],
+  active: ["loa", "inactive", "probation", "suspended", "resigned", "retired", "terminated", "transferred"],
   loa: ["active", "probation", "suspended", "resigned", "retired", "terminated", "transferred"],
-  probation: ["active", "resigned", "retired", "terminated", "transferred"],
+  probation: ["active", "suspended", "resigned", "retired", "terminated", "transferred"],
   suspended: ["active", "resigned", "retired", "terminated", "transferred"],
-  inactive: ["resigned", "retired", "terminated", "transferred"],
+  inactive: ["active", "resigned", "retired", "terminated", "transferred"],
   resigned: ["trial"],
   retired: ["trial"],
   transferred: ["trial"],
@@ -179,6 +179,7 @@ describe("moves", () => {
   test("may be true since earlier than they are written down", async () => {
     const userId = somebody();
     await begin(userId, { trialDays: 0 });
+    time.now += 5 * day;
     const effectiveAt = new Date(time.now - 3 * day);
     await move(userId, { event: "terminated", effectiveAt });
     expect((await historyOf(userId)).at(-1)).toMatchObject({ effectiveAt, recordedAt: clock.now() });
@@ -360,7 +361,10 @@ async function play(step: Step, { ids, model, done }: { ids: string[]; model: Ma
   expect(status === from || leads[from].includes(status) || (step.event === "reinstated" && status === before.back)).toBe(true);
   expect((liveStatuses as readonly string[]).includes(from)).toBe(true);
   const isHalt = halted.has(status) && status !== from;
-  model.set(userId, status === from ? before : { status, back: isHalt ? from : null, until: isHalt ? until : null });
+  model.set(
+    userId,
+    status === from ? before : { status, back: isHalt ? (halted.has(from) ? before.back : from) : null, until: isHalt ? until : null },
+  );
   done.push({ userId, undo: moved.undo, before });
 }
 

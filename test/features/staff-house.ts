@@ -74,7 +74,7 @@ export async function createHouse(options: HouseOptions = {}) {
   const permissions = createPermissionsService({ ...ground, ...journals });
   const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
   const store = createKeyStore({ database, keys, permissions, pepper: secret, pollMs: 50 });
-  const staff = createStaffService({ ...ground, ...journals, permissions });
+  const staff = createStaffService({ ...ground, ...journals, permissions, roster: { leaveWithin: () => Promise.resolve() } });
   await guildState.load();
   await standing.load();
 

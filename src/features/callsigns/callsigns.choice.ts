@@ -1,11 +1,12 @@
-import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { inParts, isGiven, numbersOf } from "./callsigns.numbers.ts";
-import type { Numbers } from "./callsigns.numbers.ts";
-import { formatCallsign } from "./callsigns.template.ts";
-
-export type CallsignReader = Pick<ReadClient | TransactionClient, "callsignPool" | "callsignSlot">;
+import { fill } from "./callsigns.fill.ts";
+import type { Fill } from "./callsigns.fill.ts";
+import { holderKeyOf, isOver, lasting, liveKeyOf } from "./callsigns.keys.ts";
+import type { CallsignReader } from "./callsigns.keys.ts";
+import { isGiven, numbersOf } from "./callsigns.numbers.ts";
+import type { Numbers, Span } from "./callsigns.numbers.ts";
+import { writeCallsign } from "./callsigns.template.ts";
 
 /** Who is to have a callsign of which pool. */
 export interface CallsignWish {
@@ -17,73 +18,81 @@ export interface CallsignWish {
   preferred?: number | null | undefined;
   /** In place of the pool's own. */
   department?: string | null | undefined;
+  /** Which of the free numbers; the lowest unless told. */
+  fill?: Fill | undefined;
 }
+
+/** A wish that may be for nobody yet. */
+export type OpenWish = Omit<CallsignWish, "userId"> & { userId: string | null };
 
 /** What a wish comes to: a callsign they have or had already, or a free number. */
 export interface Choice {
   pool: CallsignPool;
+  /** Those the wish can be met from. */
+  numbers: Numbers;
   number: number;
   callsign: string;
   /** Theirs already: assigned, reserved for them, or resting after them. */
   own: CallsignSlot | null;
+  /** Where it was looked for, in order; empty where no number was passed over. */
+  walk: readonly Span[];
 }
+
+/** Numbers whose callsign somebody has under another number are passed over, so many at most. */
+const mostWritten = 20;
 
 /**
- * What somebody would be given: what they have, else what still rests after them, else the number they prefer, else the lowest.
+ * What somebody would be given: what they have, else what still rests after them, else the number they prefer, else a free one.
+ * Reservations and rests count until their time is over, swept or not.
  * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
  */
-export async function choose(db: CallsignReader, wish: CallsignWish): Promise<Choice> {
+export async function choose(db: CallsignReader, wish: OpenWish, now: Date): Promise<Choice> {
   const pool = await db.callsignPool.findUnique({ where: { key: wish.pool } });
   if (pool === null) throw noPool(wish.pool);
-  const own = (await held(db, wish)) ?? (await resting(db, wish));
-  if (own !== null) return { pool, number: own.number, callsign: own.callsign, own };
   const numbers = numbersOf(pool, wish.roleKey);
+  const own = await ownOf(db, wish, now);
+  if (own !== null) return { pool, numbers, number: own.number, callsign: own.callsign, own, walk: [] };
   const { preferred } = wish;
-  const isPreferred = typeof preferred === "number" && isGiven(numbers, preferred) && (await isFree(db, pool.key, preferred));
-  const number = isPreferred ? preferred : await lowest(db, pool.key, numbers);
-  if (number === undefined) throw exhausted(pool, numbers);
-  return { pool, number, callsign: written(pool, wish, number), own: null };
+  const search = { db, pool: pool.key, numbers, now, without: new Set<number>() };
+  const isPreferred = typeof preferred === "number" && isGiven(numbers, preferred) && (await isOpen(db, pool.key, preferred, now));
+  let found = isPreferred ? { number: preferred, walk: [] } : await fill[wish.fill ?? "lowest"](search);
+  for (let tries = 0; tries < mostWritten && found !== undefined; tries += 1) {
+    const callsign = writeCallsign(pool, { dept: wish.department, rank: wish.roleKey, n: found.number });
+    if (!(await isWritten(db, pool.key, callsign, now))) return { pool, numbers, ...found, callsign, own: null };
+    search.without.add(found.number);
+    found = await fill[wish.fill ?? "lowest"](search);
+  }
+  throw exhausted(pool, numbers);
 }
 
-/** What no two slots of a number have at once while it counts. */
-export const liveKeyOf = (pool: string, number: number): string => `${pool}:${number.toString()}`;
-
-/** What no two slots of a person have at once while they hold one. */
-export const holderKeyOf = (pool: string, userId: string): string => `${pool}:${userId}`;
-
-/** Whether nobody has a number, and it does not rest. */
+/** Whether nobody has a number, and it does not rest. One that time has freed is so when it was swept. */
 export async function isFree(db: CallsignReader, pool: string, number: number): Promise<boolean> {
   return (await db.callsignSlot.findUnique({ where: { liveKey: liveKeyOf(pool, number) }, select: { id: true } })) === null;
 }
 
-function held(db: CallsignReader, { pool, userId }: CallsignWish): Promise<CallsignSlot | null> {
-  return db.callsignSlot.findUnique({ where: { holderKey: holderKeyOf(pool, userId) } });
+/** The callsign of a pool that somebody has, or that is reserved for them. */
+export async function heldBy(db: CallsignReader, pool: string, userId: string, now: Date): Promise<CallsignSlot | null> {
+  const slot = await db.callsignSlot.findUnique({ where: { holderKey: holderKeyOf(pool, userId) } });
+  return slot === null || isOver(slot, now) ? null : slot;
 }
 
-function resting(db: CallsignReader, { pool, userId }: CallsignWish): Promise<CallsignSlot | null> {
-  return db.callsignSlot.findFirst({ where: { pool, userId, state: "held" }, orderBy: [{ since: "desc" }, { id: "desc" }] });
+async function ownOf(db: CallsignReader, { pool, userId }: OpenWish, now: Date): Promise<CallsignSlot | null> {
+  if (userId === null) return null;
+  const where = { pool, userId, state: "held", ...lasting(now) };
+  return (
+    (await heldBy(db, pool, userId, now)) ?? (await db.callsignSlot.findFirst({ where, orderBy: [{ since: "desc" }, { id: "desc" }] }))
+  );
 }
 
-/** The lowest free number. Of a large pool only some numbers are looked at, and held in memory, at a time. */
-async function lowest(db: CallsignReader, pool: string, numbers: Numbers): Promise<number | undefined> {
-  for (const part of inParts(numbers)) {
-    const liveKeys = part.map((number) => liveKeyOf(pool, number));
-    const taken = await db.callsignSlot.findMany({ where: { liveKey: { in: liveKeys } }, select: { number: true } });
-    if (taken.length === part.length) continue;
-    const numbersTaken = new Set(taken.map(({ number }) => number));
-    return part.find((number) => !numbersTaken.has(number));
-  }
-  return undefined;
+async function isOpen(db: CallsignReader, pool: string, number: number, now: Date): Promise<boolean> {
+  const slot = await db.callsignSlot.findUnique({ where: { liveKey: liveKeyOf(pool, number) }, select: { until: true } });
+  return slot === null || isOver(slot, now);
 }
 
-const cases: Readonly<Record<string, (callsign: string) => string>> = {
-  upper: (callsign) => callsign.toUpperCase(),
-  lower: (callsign) => callsign.toLowerCase(),
-};
-
-function written(pool: CallsignPool, { department, roleKey }: CallsignWish, n: number): string {
-  const callsign = formatCallsign(pool.template, { dept: department ?? pool.department, rank: roleKey, n });
-  return cases[pool.caseRule]?.(callsign) ?? callsign;
+/** Whether a callsign is in use under some number: parts that end in digits can make two numbers look alike. */
+async function isWritten(db: CallsignReader, pool: string, callsign: string, now: Date): Promise<boolean> {
+  const where = { pool, callsign, liveKey: { not: null }, ...lasting(now) };
+  return (await db.callsignSlot.findFirst({ where, select: { id: true } })) !== null;
 }
 
 function noPool(key: string): ProblemError {

@@ -1,14 +1,15 @@
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
-import type { CallsignSlot } from "../../generated/sqlite/client.ts";
+import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/events.types.ts";
 import type { RosterService } from "../roster/roster.service.ts";
-import { holderKeyOf, liveKeyOf } from "./callsigns.choice.ts";
-import type { Choice } from "./callsigns.choice.ts";
+import { countFree } from "./callsigns.free.ts";
+import { holderKeyOf, isOver, liveKeyOf } from "./callsigns.keys.ts";
+import { numbersOf } from "./callsigns.numbers.ts";
 
 export const slotStates = ["reserved", "assigned", "held", "retired", "blocked", "ended"] as const;
 
@@ -39,14 +40,32 @@ export interface CallsignRecordsDeps {
 
 export type CallsignRecords = ReturnType<typeof createCallsignRecords>;
 
+/** Why a slot ended that time has freed. */
+export const timeIsOver = "Its time is over.";
+
+/** A pool with less than this left runs low. */
+const lowShare = 0.1;
+
 const holding: ReadonlySet<string> = new Set(["reserved", "assigned"]);
 
-/** How a change is told, by the state it leads to; every other one rests. */
-const told: Readonly<Partial<Record<SlotStand["state"], { verb: string; event: EventType }>>> = {
+/** How a change is told, by the state it leads to: in the audit, and to those who follow along where it is about a holder. */
+const told: Readonly<Record<SlotStand["state"], { verb: string; event?: EventType }>> = {
+  reserved: { verb: "reserve" },
   assigned: { verb: "assign", event: "callsign.assigned" },
+  held: { verb: "hold", event: "callsign.released" },
+  retired: { verb: "retire", event: "callsign.released" },
+  blocked: { verb: "block" },
   ended: { verb: "release", event: "callsign.released" },
 };
-const rests = { verb: "hold", event: "callsign.released" } as const;
+
+/** A slot that is not there yet. */
+export interface SlotDraft {
+  pool: string;
+  number: number;
+  callsign: string;
+  userId: string | null;
+  reservedBy?: string | null;
+}
 
 /** Writes of slots inside a given transaction: each keeps the audit and the events in step. */
 export function createCallsignRecords({ audit, events, lines }: CallsignRecordsDeps) {
@@ -67,7 +86,7 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
     const { id, pool, number, callsign, userId } = row;
     await remember(tx, row, before, note);
     const after = standOf(row);
-    const { verb, event } = told[after.state] ?? rests;
+    const { verb, event } = told[after.state];
     audit.record(tx, {
       action: `callsign.${verb}`,
       target: { kind: "callsign", id, reference: callsign },
@@ -77,7 +96,16 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
       after: { ...after, pool, number, cause_reference: causeReference },
       permission,
     });
-    events.emit(tx, { type: event, data: { slot_id: id, pool, number, callsign, user_id: userId, state: after.state } });
+    if (event !== undefined)
+      events.emit(tx, { type: event, data: { slot_id: id, pool, number, callsign, user_id: userId, state: after.state } });
+  }
+
+  /** Bring a slot read under its locks into another state. @param userId who has it now; who had it before unless told */
+  async function change(tx: Tx, row: CallsignSlot, stand: SlotStand, note: CallsignNote, userId = row.userId): Promise<CallsignSlot> {
+    const data = { userId, ...columnsOf({ ...row, userId }, stand, tx.now), revision: row.revision + 1 };
+    const changed = await tx.db.callsignSlot.update({ where: { id: row.id }, data });
+    await tell(tx, changed, standOf(row), note);
+    return changed;
   }
 
   return {
@@ -87,21 +115,43 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
       for (const pool of new Set(pools.toSorted())) await tx.lock(`callsigns:${pool}`);
     },
 
-    /** Give a free number to a person. */
-    async insert(tx: Tx, { pool, number, callsign }: Choice, userId: string, note: CallsignNote): Promise<CallsignSlot> {
-      const stand = assignedAt(tx.now, note);
-      const row = { id: uuid7(tx.now.getTime()), pool: pool.key, number, callsign, userId, createdAt: tx.now };
-      const made = await tx.db.callsignSlot.create({ data: { ...row, ...columnsOf(row, stand, tx.now) } });
-      await tell(tx, made, null, note);
-      return made;
+    /** Write down a number nobody has. @returns null when somebody else has taken it meanwhile, or they have another one of the pool */
+    async place(tx: Tx, draft: SlotDraft, stand: SlotStand, note: CallsignNote): Promise<CallsignSlot | null> {
+      const row = {
+        id: uuid7(tx.now.getTime()),
+        reservedBy: null,
+        ...draft,
+        ...columnsOf(draft, stand, tx.now),
+        createdAt: tx.now,
+        revision: 1,
+      };
+      if (!(await insertUnlessTaken(tx, row))) return null;
+      await tell(tx, row, null, note);
+      return row;
     },
 
-    /** Bring a slot read under its locks into another state. */
-    async change(tx: Tx, row: CallsignSlot, stand: SlotStand, note: CallsignNote): Promise<CallsignSlot> {
-      const data = { ...columnsOf(row, stand, tx.now), revision: row.revision + 1 };
-      const changed = await tx.db.callsignSlot.update({ where: { id: row.id }, data });
-      await tell(tx, changed, standOf(row), note);
-      return changed;
+    change,
+
+    /** Free what is in the way of a number or a person though its time is over. */
+    async clear(
+      tx: Tx,
+      { pool, number, userId }: Pick<SlotDraft, "pool" | "number" | "userId">,
+      { permission }: CallsignNote,
+    ): Promise<void> {
+      const keys = [{ liveKey: liveKeyOf(pool, number) }, ...(userId === null ? [] : [{ holderKey: holderKeyOf(pool, userId) }])];
+      for (const row of await tx.db.callsignSlot.findMany({ where: { OR: keys } })) {
+        if (!isOver(row, tx.now)) continue;
+        await change(tx, row, { ...standOf(row), state: "ended" }, { causeReference: null, permission, reason: timeIsOver });
+      }
+    },
+
+    /** Say once that a pool runs low: when the number just taken has brought it so far. */
+    async tellIfLow(tx: Tx, pool: CallsignPool): Promise<void> {
+      const numbers = numbersOf(pool);
+      const { capacity } = numbers;
+      const free = await countFree(tx.db, pool.key, numbers, tx.now);
+      const low = Math.max(1, capacity * lowShare);
+      if (free <= low && free + 1 > low) events.emit(tx, { type: "callsign.low_pool", data: { pool: pool.key, free, capacity } });
     },
   };
 }
@@ -110,8 +160,13 @@ export function standOf({ state, since, until, originReference }: CallsignSlot):
   return SlotStand.parse({ state, since: since.toISOString(), until: isoOrNull(until), origin_reference: originReference });
 }
 
+/** How a slot stands that gets into a state now, without an end. */
+export function standingAs(state: SlotStand["state"], at: Date, originReference: string | null = null): SlotStand {
+  return { state, since: at.toISOString(), until: null, origin_reference: originReference };
+}
+
 export function assignedAt(at: Date, { causeReference }: Pick<CallsignNote, "causeReference">): SlotStand {
-  return { state: "assigned", since: at.toISOString(), until: null, origin_reference: causeReference };
+  return standingAs("assigned", at, causeReference);
 }
 
 /** Whether somebody has a callsign in this state, so that they can have no other one of the pool. */
@@ -130,4 +185,18 @@ function columnsOf({ pool, number, userId }: Pick<CallsignSlot, "pool" | "number
     originReference: stand.origin_reference,
     endedAt: isOver ? now : null,
   };
+}
+
+/** One statement finds out and writes: two processes that choose the same number never both have it. */
+async function insertUnlessTaken({ db }: Tx, row: CallsignSlot): Promise<boolean> {
+  const { id, pool, number, callsign, state, liveKey, holderKey, userId, since, until } = row;
+  const { reservedBy, originReference, endedAt, createdAt, revision } = row;
+  const inserted = await db.$executeRaw`
+    INSERT INTO "callsign_slots"
+      ("id", "pool", "number", "callsign", "state", "live_key", "holder_key", "user_id", "since", "until",
+       "reserved_by", "origin_reference", "ended_at", "created_at", "revision")
+    VALUES (${id}, ${pool}, ${number}, ${callsign}, ${state}, ${liveKey}, ${holderKey}, ${userId}, ${since}, ${until},
+      ${reservedBy}, ${originReference}, ${endedAt}, ${createdAt}, ${revision})
+    ON CONFLICT DO NOTHING`;
+  return inserted === 1;
 }

@@ -1,5 +1,6 @@
 import { choose } from "./callsigns.choice.ts";
-import type { CallsignReader, CallsignWish } from "./callsigns.choice.ts";
+import type { CallsignWish } from "./callsigns.choice.ts";
+import type { CallsignReader } from "./callsigns.keys.ts";
 import { createCallsignRecords } from "./callsigns.records.ts";
 import type { CallsignRecordsDeps } from "./callsigns.records.ts";
 import { createCallsignsSweep } from "./callsigns.sweep.ts";
@@ -33,7 +34,7 @@ export function createCallsignsService({ database, audit, events, lines, clock }
      * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
      */
     async peekWithin(db: CallsignReader, wish: CallsignWish): Promise<CallsignPeek> {
-      const { pool, number, callsign, own } = await choose(db, wish);
+      const { pool, number, callsign, own } = await choose(db, wish, clock.now());
       return { pool: pool.key, number, callsign, reused: own !== null };
     },
 

@@ -3,7 +3,7 @@ import { inBatches } from "../../kernel/batches.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { standOf } from "./callsigns.records.ts";
+import { standOf, timeIsOver } from "./callsigns.records.ts";
 import type { CallsignRecords } from "./callsigns.records.ts";
 
 const batch = 100;
@@ -31,7 +31,7 @@ export function createCallsignsSweep({ database, records, clock }: CallsignSweep
       const rows = await tx.db.callsignSlot.findMany({ where: { ...due, id: { in: found.map(({ id }) => id) } }, orderBy: { id: "asc" } });
       for (const row of rows) {
         const stand = { ...standOf(row), state: "ended" } as const;
-        await records.change(tx, row, stand, { causeReference: null, permission, reason: "Its time is over." });
+        await records.change(tx, row, stand, { causeReference: null, permission, reason: timeIsOver });
       }
       return rows.length;
     });

@@ -18,3 +18,40 @@ export function formatCallsign(template: string, { dept, rank, n }: CallsignPart
     return name === "n" && width !== undefined ? value.padStart(Number(width), "0") : value;
   });
 }
+
+/** Numbers have at most so many digits, zeros in front not counted. */
+const mostDigits = 6;
+
+/**
+ * The number in a callsign that `formatCallsign` wrote from a template with these parts, whatever the case; undefined when it is none
+ * of them.
+ */
+export function numberIn(callsign: string, template: string, parts: Omit<CallsignParts, "n">): number | undefined {
+  const place = [...template.matchAll(placeholder)].find(([, name]) => name === "n")?.index;
+  if (place === undefined) return undefined;
+  const start = formatCallsign(template.slice(0, place), { ...parts, n: 0 }).length;
+  const zeros = /^0*/.exec(callsign.slice(start))?.[0].length ?? 0;
+  for (let length = zeros + mostDigits; length > 0; length -= 1) {
+    const digits = callsign.slice(start, start + length);
+    if (digits.length === length && /^\d+$/.test(digits) && isSame(formatCallsign(template, { ...parts, n: Number(digits) }), callsign))
+      return Number(digits);
+  }
+  return undefined;
+}
+
+/** Whether two callsigns are the same but for their case. */
+export function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+/** As the pool wants it: as the template says, or in one case. */
+const cases: Readonly<Record<string, (callsign: string) => string>> = {
+  upper: (callsign) => callsign.toUpperCase(),
+  lower: (callsign) => callsign.toLowerCase(),
+};
+
+/** A callsign as a pool writes it. */
+export function writeCallsign(pool: { template: string; caseRule: string; department: string | null }, parts: CallsignParts): string {
+  const callsign = formatCallsign(pool.template, { ...parts, dept: parts.dept ?? pool.department });
+  return cases[pool.caseRule]?.(callsign) ?? callsign;
+}

@@ -35,7 +35,9 @@ export const eventTypes = {
   "blacklist.revoked": { permission: "blacklist.read", description: "A blacklist record was taken back" },
   "blacklist.updated": { permission: "blacklist.read", description: "A blacklist record changed, began to count or was replaced" },
   "callsign.assigned": { permission: "callsigns.read", description: "A person got a callsign" },
+  "callsign.low_pool": { permission: "callsigns.read", description: "A pool of callsigns has few numbers left" },
   "callsign.released": { permission: "callsigns.read", description: "A callsign rests after its holder, or is free again" },
+  "callsign.repaired": { permission: "callsigns.read", description: "A repair of the registry changed callsigns, or was taken back" },
   "case.closed": { permission: "cases.read_all", description: "A case was closed with an outcome" },
   "case.opened": { permission: "cases.read_all", description: "A case was opened" },
   "case.updated": {
@@ -51,7 +53,15 @@ export const eventTypes = {
   "poach_clearance.changed": { permission: "servers.read", description: "A clearance to be recruited was granted, used or ended" },
   "poach_incident.changed": { permission: "servers.read", description: "An incident of poaching was counted against a server, or voided" },
   "request_draft.changed": { permission: "workflows.read", description: "A request was suggested, or a suggestion was filed or dismissed" },
+  "roster.audited": {
+    permission: "roster.audit",
+    description: "An audit of the roster was made; its counts leave out what not every auditor may see",
+  },
   "roster.changed": { permission: "roster.read", description: "Somebody joined the roster, left it, or stands there otherwise" },
+  "roster.drift": {
+    permission: "roster.read",
+    description: "Discord shows so many changes at once that the roster does not follow by itself",
+  },
   "server.changed": { permission: "servers.read", description: "A registered server was added or changed" },
   "staff.access_changed": {
     permission: "staff.access.read",

@@ -1,5 +1,4 @@
-import type { Logger } from "../../database/database.ts";
-import type { GuildState, MemberState } from "../../discord/guild-state.ts";
+import type { MemberState } from "../../discord/guild-state.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Facts } from "./standing.facts.ts";
 import { createFacts } from "./standing.facts.ts";
@@ -24,6 +23,7 @@ export function createStanding(options: StandingOptions): Standings {
   const shared = createSharedStandings();
   let version = 0;
   const timers: NodeJS.Timeout[] = [];
+  let further: ReadonlySet<string> = new Set();
 
   function changed(userId: string | null): void {
     version += 1;
@@ -35,12 +35,20 @@ export function createStanding(options: StandingOptions): Standings {
   }
   const facts = createFacts(database, new Set(options.ownerIds), (userId) => {
     changed(userId);
-    track(facts, guildState, logger);
+    track();
   });
   const stop = guildState.onChange(changed);
 
   const isStale = (): boolean => guildState.isTooOld();
   const isPresentGuild = (guildId: string): boolean => guildState.guilds().some((guild) => guild.id === guildId && guild.present);
+
+  /** Tell the guild state whom to store; it catches up in its own time. */
+  function track(): void {
+    const users = new Set([...facts.owners(), ...facts.overridden(), ...further]);
+    guildState
+      .track({ roles: facts.refs(), users })
+      .catch((error: unknown) => logger?.warn({ err: error }, "members could not be tracked"));
+  }
 
   function build(userId: string, members: readonly MemberState[], isStored: boolean, supposition?: Supposition): Standing {
     const { roles, overrides = facts.overridesOf(userId) } = supposition ?? {};
@@ -105,6 +113,10 @@ export function createStanding(options: StandingOptions): Standings {
     actorOf: (userId) => find(userId) ?? resolve(userId),
     suppose: ({ id, members, status }, supposition) => build(id, members, status !== null, supposition),
     people,
+    trackAlso(users) {
+      further = users;
+      track();
+    },
     noteRecord: (record) => facts.setListing(record.subjectId, record.id, listingOf(record)),
     holdersOf: (refs) => holders(refs).map(of),
     countHolders: (refs) => holders(refs).length,
@@ -116,10 +128,4 @@ export function createStanding(options: StandingOptions): Standings {
       for (const timer of timers) clearInterval(timer);
     },
   };
-}
-
-/** Tell the guild state whom to store; it catches up in its own time. */
-function track(facts: Facts, guildState: GuildState, logger: Logger | undefined): void {
-  const users = new Set([...facts.owners(), ...facts.overridden()]);
-  guildState.track({ roles: facts.refs(), users }).catch((error: unknown) => logger?.warn({ err: error }, "members could not be tracked"));
 }

@@ -48,6 +48,8 @@ export interface Standings
   suppose(standing: Standing, supposition: Supposition): Standing;
   /** Everyone who may be staff: stored people and owners. */
   people(): string[];
+  /** Further people whom the guild state is to store, whatever roles they hold. */
+  trackAlso(users: ReadonlySet<string>): void;
   /** A staff role as the transaction sees it. */
   readRole(db: TransactionClient, key: string): Promise<StaffRoleRecord | null>;
   /** The entries of somebody that are in memory; expired ones too. */

@@ -16,6 +16,7 @@ import type { UserServersService } from "../intelligence/user-servers.service.ts
 import type { LinkReach } from "../links/links.reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing.ts";
+import type { RosterService } from "../roster/roster.service.ts";
 import type { Erasures } from "./erasures.ts";
 import type { Journal } from "./journal.ts";
 import { createCatchUp } from "./privacy.catch-up.ts";
@@ -41,6 +42,7 @@ export interface PrivacyDeps {
   standing: Standings;
   guildState: Pick<GuildState, "forget">;
   reach: LinkReach;
+  roster: Pick<RosterService, "dropNamesOf" | "leaveWithin">;
   erasures: Erasures;
   reads: DataReadsUpkeep;
   /** The file of deletions beside the database. */

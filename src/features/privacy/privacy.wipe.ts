@@ -7,6 +7,7 @@ import type { ConfirmationsService } from "../confirmations/confirmations.servic
 import type { LinkReach } from "../links/links.reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing.ts";
+import type { RosterService } from "../roster/roster.service.ts";
 import type { DataReadsUpkeep } from "./privacy.reads.ts";
 import { readsLock } from "./privacy.reads.ts";
 import type { ErasureView } from "./privacy.schema.ts";
@@ -16,6 +17,7 @@ export interface WipeDeps {
   blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
   confirmations: Pick<ConfirmationsService, "endAbout">;
   reach: LinkReach;
+  roster: Pick<RosterService, "dropNamesOf" | "leaveWithin">;
   guildState: Pick<GuildState, "forget">;
   authorization: AuthorizationService;
   matches: Pick<MatchesService, "recomputeUser">;
@@ -141,7 +143,8 @@ async function deleteLinks(tx: Tx, { userId, before }: WipeTarget, { matches, re
   return links.length;
 }
 
-async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, { guildState, permissions, standing }: WipeDeps): Promise<number> {
+async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, deps: WipeDeps): Promise<number> {
+  const { guildState, permissions, roster, standing } = deps;
   const older = upTo(before);
   const { rows } = await permissions.userRows.open(tx, userId);
   const old = await tx.db.userPermission.findMany({ where: { userId, createdAt: older }, select: { id: true } });
@@ -151,7 +154,10 @@ async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, { guildState,
   const profile = await tx.db.staffProfile.findUnique({ where: { userId, updatedAt: older } });
   if (profile !== null) {
     await tx.db.staffProfile.delete({ where: { userId } });
-    if (profile.leaveFrom !== null) tx.afterCommit(() => standing.setLeave(userId, null, profile.revision + 1));
+    if (profile.leaveFrom !== null) {
+      await roster.leaveWithin(tx, userId, { event: "loa_ended", at: tx.now, permission: "users.redact" });
+      tx.afterCommit(() => standing.setLeave(userId, null, profile.revision + 1));
+    }
   }
   const { count } = await tx.db.guildMember.deleteMany({ where: { userId, updatedAt: older } });
   if (count > 0 || before === undefined) tx.afterCommit(() => guildState.forget(userId));
@@ -159,7 +165,7 @@ async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, { guildState,
 }
 
 /** Moderation records stay as records about an id. */
-async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist }: WipeDeps): Promise<number> {
+async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist, roster }: WipeDeps): Promise<number> {
   const older = upTo(before);
   const requests = await tx.db.workflowRequest.updateMany({
     where: { requesterId: userId, requesterName: { not: null }, createdAt: older },
@@ -170,7 +176,7 @@ async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist }: 
     where: { kind: "user", subjectId: userId, name: { not: null }, case: { createdAt: older } },
     data: { name: null },
   });
-  return requests.count + records + cases.count;
+  return requests.count + records + cases.count + (await roster.dropNamesOf(tx, userId, older));
 }
 
 /** What is no younger than a time; everything where there is none. */

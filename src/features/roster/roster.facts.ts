@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Prisma, RosterEntry } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { isHalted, isLive, rosterStatuses } from "./roster.states.ts";
-import type { RosterStatus } from "./roster.states.ts";
+import type { RosterStatus, Stand } from "./roster.states.ts";
 
 const Text = z.string().nullable();
 
@@ -44,6 +44,11 @@ export function factsOf(entry: RosterEntry): RosterFacts {
   });
 }
 
+/** What the table of moves looks at. */
+export function standOf({ status, status_before: statusBefore }: Pick<RosterFacts, "status" | "status_before">): Stand {
+  return { status, statusBefore };
+}
+
 /** The columns of an entry that stands so. */
 export function columnsOf(facts: RosterFacts) {
   return {
@@ -67,12 +72,18 @@ export function inStatus(facts: RosterFacts, status: RosterStatus, { at, until =
   return {
     ...facts,
     status,
-    status_before: isHalted({ status }) ? facts.status : null,
+    status_before: isHalted({ status }) ? waitsFor(facts) : null,
     suspended_until: isHalted({ status }) ? isoOrNull(until) : null,
     // Who comes back to a trial finds it where it was; everybody else is past it.
     trial_ends_at: stays && status !== "active" ? facts.trial_ends_at : null,
     ended_at: stays ? null : at.toISOString(),
   };
+}
+
+/** What a suspension or probation returns to; one after the other to what the first one does. */
+function waitsFor(facts: RosterFacts): RosterStatus {
+  if (isHalted(facts)) return facts.status_before ?? "active";
+  return isLive(facts) ? facts.status : "active";
 }
 
 export function isSame(one: RosterFacts, other: RosterFacts, fields: readonly (keyof RosterFacts)[] = factNames): boolean {

@@ -25,7 +25,7 @@ export interface LineNote {
   /** The request or case it comes from. */
   causeReference: string | null;
   reason?: string | undefined;
-  /** Since when it is so; from now on unless told. */
+  /** Since when it is so; from now on unless told, and then never before what is in effect already. */
   effectiveAt?: Date | undefined;
   /** A request where there is a cause, time where the service acts by itself, staff else, unless told. */
   source?: LineSource | undefined;
@@ -35,8 +35,9 @@ export interface LineNote {
 export async function addLines(tx: Tx, lines: readonly Line[], note: LineNote): Promise<void> {
   const [first] = lines;
   if (first === undefined) return;
-  const { causeReference, reason, effectiveAt = tx.now } = note;
+  const { causeReference, reason } = note;
   const { userId } = first;
+  const effectiveAt = note.effectiveAt ?? (await sinceNow(tx, userId));
   const newest = await tx.db.rosterEvent.findFirst({ where: { userId }, orderBy: { id: "desc" }, select: { id: true } });
   const from = newest === null ? tx.now.getTime() : Math.max(tx.now.getTime(), timeOf(newest.id) + 1);
   await tx.db.rosterEvent.createMany({
@@ -58,6 +59,12 @@ export async function addLines(tx: Tx, lines: readonly Line[], note: LineNote): 
       recordedAt: tx.now,
     })),
   });
+}
+
+/** From now on; where the clock went back, from the latest line on: what is written last counts. */
+async function sinceNow({ db, now }: Tx, userId: string): Promise<Date> {
+  const latest = await db.rosterEvent.findFirst({ where: { userId }, orderBy: { effectiveAt: "desc" }, select: { effectiveAt: true } });
+  return latest !== null && latest.effectiveAt > now ? latest.effectiveAt : now;
 }
 
 function sourceOf({ call }: Tx, causeReference: string | null): LineSource {

@@ -5,11 +5,14 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { columnsOf, factsOf } from "./roster.facts.ts";
 import type { RosterFacts, ShownFacts } from "./roster.facts.ts";
+import { changesOf, foldOf } from "./roster.fold.ts";
+import type { FoldedLine } from "./roster.fold.ts";
 import { addLines } from "./roster.lines.ts";
 import type { Line, LineNote } from "./roster.lines.ts";
 import type { RosterEventName } from "./roster.states.ts";
 
 export type RosterReader = Pick<ReadClient | TransactionClient, "rosterEntry">;
+type LineReader = Pick<ReadClient | TransactionClient, "rosterEvent">;
 
 export interface RosterRecordsDeps {
   audit: Pick<AuditService, "record">;
@@ -40,8 +43,6 @@ export interface RosterWriting {
   extras?: RosterExtras;
   /** How somebody stood when a back-dated change took effect; as the entry stands unless told. */
   before?: RosterFacts;
-  /** How the entry stands now, where a later line has changed it again; as after the last step unless told. */
-  stands?: RosterFacts;
 }
 
 export type RosterRecords = ReturnType<typeof createRosterRecords>;
@@ -55,7 +56,19 @@ export function createRosterRecords({ audit, events }: RosterRecordsDeps) {
     find: (db: RosterReader, userId: string): Promise<RosterEntry | null> => db.rosterEntry.findUnique({ where: { userId } }),
 
     /**
-     * Change an entry read under the lock, or make one. Several lines of history are one change: told once, by its first line.
+     * How somebody stood at a time, for a change that takes effect then; as the entry stands unless a time is told.
+     * @returns null before they were on the roster
+     */
+    standAt: (db: LineReader, entry: RosterEntry, at: Date | undefined): Promise<RosterFacts | null> => standAt(db, entry, at),
+
+    /** Not before what the status of an entry is about came about: what time ends cannot end before it began. */
+    async sinceStatus(db: LineReader, { id }: RosterEntry, at: Date): Promise<Date> {
+      const changed = (await linesAbout(db, id)).filter((line) => statusNames.some((name) => name in changesOf(line).after));
+      return changed.reduce((latest, { effectiveAt }) => (effectiveAt > latest ? effectiveAt : latest), at);
+    },
+
+    /**
+     * Change an entry read under the lock, or make one. A change that takes effect at an earlier time leaves what later lines changed. Several lines of history are one change: told once, by its first line.
      * @param entry null where there is none yet
      */
     async write(
@@ -63,13 +76,14 @@ export function createRosterRecords({ audit, events }: RosterRecordsDeps) {
       { userId, entry }: { userId: string; entry: RosterEntry | null },
       steps: readonly [RosterStep, ...RosterStep[]],
       note: RosterNote,
-      { extras = {}, ...writing }: RosterWriting = {},
+      { extras = {}, before }: RosterWriting = {},
     ): Promise<RosterEntry> {
       const [{ event }] = steps;
-      const after = writing.stands ?? (steps.at(-1) ?? steps[0]).after;
       const stood = entry === null ? null : factsOf(entry);
+      const changes = changesIn(before ?? stood, steps);
+      const after = (entry === null ? null : await standsWith(tx, entry, changes, note)) ?? (steps.at(-1) ?? steps[0]).after;
       const row = await save(tx, userId, entry, after, extras);
-      await addLines(tx, linesOf(row, writing.before ?? stood, steps), note);
+      await addLines(tx, linesOf(row, changes), note);
       const { causeReference, permission, reason } = note;
       audit.record(tx, {
         action: `roster.${event}`,
@@ -93,9 +107,39 @@ function save({ db, now }: Tx, userId: string, entry: RosterEntry | null, after:
   return db.rosterEntry.create({ data: made });
 }
 
-function linesOf({ id: entryId, userId }: RosterEntry, before: RosterFacts | null, steps: readonly RosterStep[]): Line[] {
+/** What a line tells, without whose it is. */
+type Change = Pick<Line, "event" | "before" | "after">;
+
+function changesIn(before: RosterFacts | null, steps: readonly RosterStep[]): Change[] {
   return steps.map(({ event, after, shown }, index) => {
     const stood = steps[index - 1]?.after ?? before;
-    return { entryId, userId, event, before: shown?.before ?? stood ?? {}, after: shown?.after ?? after };
+    return { event, before: shown?.before ?? stood ?? {}, after: shown?.after ?? after };
   });
+}
+
+function linesOf({ id: entryId, userId }: RosterEntry, changes: readonly Change[]): Line[] {
+  return changes.map((change) => ({ entryId, userId, ...change }));
+}
+
+const statusNames = ["status", "status_before", "suspended_until"] as const;
+
+function linesAbout(db: LineReader, entryId: string): Promise<FoldedLine[]> {
+  const select = { id: true, before: true, after: true, effectiveAt: true, recordedAt: true };
+  return db.rosterEvent.findMany({ where: { entryId }, select });
+}
+
+async function standAt(db: LineReader, entry: RosterEntry, at: Date | undefined): Promise<RosterFacts | null> {
+  if (at === undefined) return factsOf(entry);
+  const lines = await linesAbout(db, entry.id);
+  return lines.length === 0 ? factsOf(entry) : foldOf(lines, { at });
+}
+
+/** How an entry stands with changes of an earlier time; null where they are of now, or its history begins with them. */
+async function standsWith(tx: Tx, entry: RosterEntry, changes: readonly Change[], note: LineNote): Promise<RosterFacts | null> {
+  const { effectiveAt } = note;
+  if (effectiveAt === undefined) return null;
+  const written = await linesAbout(tx.db, entry.id);
+  // After every id there is: of lines that take effect at the same time, the last one written counts.
+  const added = changes.map((change, index) => ({ ...change, id: `~${index.toString()}`, effectiveAt, recordedAt: tx.now }));
+  return foldOf([...written, ...added]);
 }

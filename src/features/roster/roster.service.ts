@@ -1,4 +1,6 @@
+import { createRosterLeave } from "./roster.leave.ts";
 import { addLines } from "./roster.lines.ts";
+import { dropNamesOf } from "./roster.names.ts";
 import { createRosterRecords } from "./roster.records.ts";
 import type { RosterRecordsDeps } from "./roster.records.ts";
 import { isLive } from "./roster.states.ts";
@@ -25,6 +27,8 @@ export function createRosterService({ database, audit, events, clock }: RosterDe
     whyNotMove,
     ...createRosterWithin(records),
     ...createRosterUndo(records),
+    ...createRosterLeave(records),
+    dropNamesOf,
     ...createRosterSweep({ database, records, clock }),
   };
 }

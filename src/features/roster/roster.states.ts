@@ -63,10 +63,15 @@ export const legalMoves: readonly LegalMove[] = [
   { event: "loa_started", from: ["active"], to: ["loa"] },
   { event: "loa_ended", from: ["loa"], to: ["active"] },
   { event: "suspended", from: ["active", "trial", "loa"], to: ["suspended", "probation"] },
+  { event: "suspended", from: ["probation"], to: ["suspended"] },
   { event: "reinstated", from: halted, to: ["before", "active"] },
   { event: "resigned", from: liveStatuses, to: ["resigned", "retired"] },
   { event: "terminated", from: liveStatuses, to: ["terminated"] },
   { event: "transferred", from: liveStatuses, to: ["transferred", "same"] },
+  { event: "corrected", from: liveStatuses, to: ["same"] },
+  // Who is not seen any more is set aside, and taken up again: nothing happened to them.
+  { event: "corrected", from: ["active"], to: ["inactive"] },
+  { event: "corrected", from: ["inactive"], to: ["active"] },
 ];
 
 /** Where an entry stands. */

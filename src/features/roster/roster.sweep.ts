@@ -33,7 +33,8 @@ export function createRosterSweep({ database, records, clock }: RosterSweepDeps)
       for (const entry of rows) {
         const to = targetOf(entry, { event: "reinstated" }) ?? "active";
         const after = inStatus(factsOf(entry), to, { at: tx.now });
-        const note = { causeReference: null, permission, reason: "Its time is over.", effectiveAt: entry.suspendedUntil ?? tx.now };
+        const effectiveAt = await records.sinceStatus(tx.db, entry, entry.suspendedUntil ?? tx.now);
+        const note = { causeReference: null, permission, reason: "Its time is over.", effectiveAt };
         await records.write(tx, { userId: entry.userId, entry }, [{ event: "reinstated", after }], note);
       }
       return rows.length;

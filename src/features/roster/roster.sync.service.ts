@@ -1,14 +1,22 @@
 import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
-import type { Discord } from "../../discord/client.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
+import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing.ts";
 import type { RosterService } from "./roster.service.ts";
+import { liveStatuses } from "./roster.states.ts";
+import { createFollow } from "./roster.sync.follow.ts";
+import { createSyncMember } from "./roster.sync.member.ts";
+import { createPeople } from "./roster.sync.people.ts";
+import { createSyncPlan } from "./roster.sync.plan.ts";
+import { syncPolicy } from "./roster.sync.policy.ts";
+import { createToDiscord } from "./roster.sync.to-discord.ts";
+import type { Performing } from "./roster.sync.to-discord.ts";
 
 export type RosterSync = ReturnType<typeof createRosterSync>;
 
@@ -26,16 +34,42 @@ export interface RosterSyncDeps {
 }
 
 /** Keeps the roster and the guilds in step. */
-export function createRosterSync(_deps: RosterSyncDeps) {
-  const performing: { current: Pick<Discord, "actions" | "status"> | undefined } = { current: undefined };
+export function createRosterSync(deps: RosterSyncDeps) {
+  const performing: Performing = { current: undefined };
+  const people = createPeople(deps);
+  const follow = createFollow(deps, people);
+  const { database, standing, logger } = deps;
+  let tracked = "";
+
+  /** Everybody on the roster is known of, also who holds no staff role yet: else nobody sees that the role is missing. */
+  async function trackEntries(): Promise<void> {
+    const where = { status: { in: [...liveStatuses] } };
+    const rows = await database.read.rosterEntry.findMany({ where, select: { userId: true }, orderBy: { userId: "asc" } });
+    const users = rows.map(({ userId }) => userId);
+    if (users.join() === tracked) return;
+    tracked = users.join();
+    standing.trackAlso(new Set(users));
+  }
+
   return {
-    /** Set once at boot. */
+    /** How the bot is reached; set once at boot. */
     performing,
+    ...createSyncMember(deps, people, createToDiscord(deps, people, performing)),
+    ...createSyncPlan(deps, people, follow),
+
     start(): void {
-      return;
+      trackEntries().catch((error: unknown) => {
+        logger.warn({ err: error }, "roster: those on it could not be read; it is tried again within a minute");
+      });
+      follow.start();
     },
-    stop: (): Promise<void> => Promise.resolve(),
-    /** For the job that runs each minute. */
-    catchUp: (_call: Call): Promise<number> => Promise.resolve(0),
+    stop: follow.stop,
+
+    /** What is left of following. For the job that runs each minute. @returns how many entries were changed, or differ where nothing follows */
+    async catchUp(call: Call): Promise<number> {
+      requirePermission(call, syncPolicy.jobs);
+      await trackEntries();
+      return await follow.catchUp(call);
+    },
   };
 }

@@ -20,6 +20,8 @@ type Fact = keyof RosterFacts;
 
 /** What hangs together is put back together, and each part only where it still stands as the change left it. */
 const statusFacts = ["status", "status_before", "trial_ends_at", "suspended_until", "joined_at", "ended_at", "origin_reference"] as const;
+/** What a leave that begins or ends meanwhile does not touch. */
+const ownStatusFacts = statusFacts.filter((fact) => fact !== "status_before");
 const parts: Readonly<Record<string, readonly Fact[]>> = {
   status: statusFacts,
   "staff role": ["staff_role"],
@@ -82,11 +84,20 @@ function takenBack(now: RosterFacts, change: RosterUndo, at: Date): { wanted: Ro
   for (const [part, facts] of Object.entries(parts)) {
     const isTouched = !isSame(before, change.after, facts) && (change.before !== null || part === "status");
     if (!isTouched || isSame(now, before, facts)) continue;
-    const stands = isSame(now, change.after, facts) || (part === "status" && change.kind === "begin" && isSameStay(now, change.after));
-    if (stands) Object.assign(wanted, pick(before, facts));
+    const stands =
+      part === "status"
+        ? isSame(now, change.after, ownStatusFacts) || (change.kind === "begin" && isSameStay(now, change.after))
+        : isSame(now, change.after, facts);
+    if (stands) Object.assign(wanted, pick(before, facts), part === "status" ? sinceLeave(now, change.after) : {});
     else changedSince.push(part);
   }
   return { wanted, changedSince };
+}
+
+/** A leave that began or ended during a suspension: they return to that. */
+function sinceLeave(now: RosterFacts, left: RosterFacts): Partial<RosterFacts> {
+  const isOther = now.status_before !== null && left.status_before !== null && now.status_before !== left.status_before;
+  return isOther ? { status: now.status_before ?? now.status } : {};
 }
 
 /** Whether somebody is still on the roster since the same beginning. */

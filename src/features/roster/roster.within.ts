@@ -2,7 +2,7 @@ import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { factsOf, inStatus, isSame } from "./roster.facts.ts";
+import { factsOf, inStatus, isSame, standOf } from "./roster.facts.ts";
 import type { RosterFacts } from "./roster.facts.ts";
 import type { RosterNote, RosterRecords, RosterStep } from "./roster.records.ts";
 import { eventsFrom, isLive, targetOf } from "./roster.states.ts";
@@ -60,7 +60,8 @@ export function createRosterWithin(records: RosterRecords) {
         throw new ProblemError("invalid_transition", { detail: refusal, extra: { from, action: "begin_trial", allowed } });
       }
       const before = entry === null ? null : factsOf(entry);
-      const after = begun(before, beginning, beginning.effectiveAt ?? tx.now);
+      const stood = entry === null ? null : await records.standAt(tx.db, entry, beginning.effectiveAt);
+      const after = begun(stood, beginning, beginning.effectiveAt ?? tx.now);
       const isNew = entry === null || isLive(entry);
       const first: RosterStep = { event: isNew ? "hired" : "rehired", after };
       // The trial of who is new is a line of its own: first they were hired, then it began.
@@ -71,8 +72,8 @@ export function createRosterWithin(records: RosterRecords) {
             { event: "trial_started", after },
           ]
         : [first];
-      const made = await records.write(tx, { userId, entry }, steps, beginning);
-      return { entry: made, undo: { kind: "begin", user_id: userId, entry_id: made.id, before, after } };
+      const made = await records.write(tx, { userId, entry }, steps, beginning, stood === null ? {} : { before: stood });
+      return { entry: made, undo: { kind: "begin", user_id: userId, entry_id: made.id, before, after: factsOf(made) } };
     },
 
     /**
@@ -82,12 +83,16 @@ export function createRosterWithin(records: RosterRecords) {
     async moveWithin(tx: Tx, userId: string, move: RosterMove): Promise<RosterChange | { skipped: string }> {
       await records.lock(tx, userId);
       const entry = await records.find(tx.db, userId);
-      const skipped = whyNotMove(entry, move);
-      if (entry === null || skipped !== null) return { skipped: skipped ?? nobody };
-      const before = factsOf(entry);
-      const after = moved(entry, move, move.effectiveAt ?? tx.now);
-      const changed = await records.write(tx, { userId, entry }, [{ event: move.event, after }], move);
-      return { entry: changed, undo: { kind: "move", user_id: userId, entry_id: entry.id, before, after } };
+      const stood = entry === null ? null : await records.standAt(tx.db, entry, move.effectiveAt);
+      if (entry === null || stood === null) return { skipped: nobody };
+      const skipped = whyNot(stood, move);
+      if (skipped !== null) return { skipped };
+      const after = moved(stood, move, move.effectiveAt ?? tx.now);
+      const changed = await records.write(tx, { userId, entry }, [{ event: move.event, after }], move, { before: stood });
+      return {
+        entry: changed,
+        undo: { kind: "move", user_id: userId, entry_id: entry.id, before: factsOf(entry), after: factsOf(changed) },
+      };
     },
   };
 }
@@ -103,10 +108,15 @@ export function whyNotBegin(entry: RosterEntry | null, { isCorrection }: Pick<Be
 }
 
 /** Why a move would do nothing; null when it would do something. @param entry of the person, if they have one */
-export function whyNotMove(entry: RosterEntry | null, move: Pick<RosterMove, "event" | "to" | "staffRole" | "department">): string | null {
-  if (entry === null) return nobody;
-  if (targetOf(entry, move) === null) return `The roster entry is ${entry.status}: this does not follow from there.`;
-  return isSame(factsOf(entry), moved(entry, move, entry.updatedAt)) ? "The roster entry stands so already." : null;
+export function whyNotMove(entry: RosterEntry | null, move: WantedStand): string | null {
+  return entry === null ? nobody : whyNot(factsOf(entry), move);
+}
+
+type WantedStand = Pick<RosterMove, "event" | "to" | "staffRole" | "department">;
+
+function whyNot(stood: RosterFacts, move: WantedStand): string | null {
+  if (targetOf(standOf(stood), move) === null) return `The roster entry is ${stood.status}: this does not follow from there.`;
+  return isSame(stood, moved(stood, move, new Date(0))) ? "The roster entry stands so already." : null;
 }
 
 function begun(before: RosterFacts | null, beginning: Beginning, at: Date): RosterFacts {
@@ -125,8 +135,8 @@ function begun(before: RosterFacts | null, beginning: Beginning, at: Date): Rost
   };
 }
 
-function moved(entry: RosterEntry, { event, to, until, staffRole, department }: Omit<RosterMove, keyof RosterNote>, at: Date): RosterFacts {
-  const facts = inStatus(factsOf(entry), targetOf(entry, { event, to }) ?? factsOf(entry).status, { at, until: until ?? null });
+function moved(stood: RosterFacts, { event, to, until, staffRole, department }: Omit<RosterMove, keyof RosterNote>, at: Date): RosterFacts {
+  const facts = inStatus(stood, targetOf(standOf(stood), { event, to }) ?? stood.status, { at, until: until ?? null });
   return {
     ...facts,
     ...(staffRole !== undefined && { staff_role: staffRole }),

@@ -7,6 +7,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Leave, Standing, Standings } from "../permissions/standing.ts";
+import type { RosterService } from "../roster/roster.service.ts";
 import { EndLeaveInput, endOf, StartLeaveInput } from "./staff.duty.schema.ts";
 import type { LeaveStateView } from "./staff.duty.schema.ts";
 import { permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";
@@ -19,6 +20,7 @@ export interface LeavesDeps {
   events: Pick<EventsService, "emit">;
   standing: Pick<Standings, "resolve">;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
+  roster: Pick<RosterService, "leaveWithin">;
   profiles: ProfileStore;
   clock: Clock;
 }
@@ -27,7 +29,7 @@ const yearMs = 366 * 86_400_000;
 const batch = 100;
 
 /** Leave of absence: staff take and end their own, others are managed. */
-export function createLeavesService({ database, audit, events, standing, permissions, profiles, clock }: LeavesDeps) {
+export function createLeavesService({ database, audit, events, standing, permissions, roster, profiles, clock }: LeavesDeps) {
   async function targetOf(userId: string): Promise<Standing> {
     const target = await standing.resolve(userId);
     if (target.status === null) throw recordNotFound();
@@ -37,6 +39,7 @@ export function createLeavesService({ database, audit, events, standing, permiss
   async function write(tx: Tx, target: Standing, before: ProfileRow, wanted: Partial<ProfileRow>, note: Note): Promise<LeaveStateView> {
     const { leaveFrom, leaveUntil, leaveReason, leaveBy } = { ...noLeave, ...wanted };
     const after = await profiles.change(tx, before, { leaveFrom, leaveUntil, leaveReason, leaveBy });
+    await follow(tx, before, after, note);
     audit.record(tx, {
       action: `staff.${note.change}`,
       target: { kind: "user", id: target.id },
@@ -48,6 +51,16 @@ export function createLeavesService({ database, audit, events, standing, permiss
     });
     events.emit(tx, { type: "staff.access_changed", data: { user_id: target.id, change: note.change } });
     return present(target, after, tx.now);
+  }
+
+  /** A leave that begins or ends now is one on the roster, too; a planned one is not yet. */
+  async function follow(tx: Tx, before: ProfileRow, after: ProfileRow, { reason }: Note): Promise<void> {
+    const { userId } = after;
+    const note = { permission: staffPolicy.manage, reason };
+    if (isRunning(leaveAt(before, tx.now), tx.now) && after.leaveFrom === null)
+      await roster.leaveWithin(tx, userId, { ...note, event: "loa_ended", at: tx.now });
+    if (after.leaveFrom !== null && after.leaveFrom <= tx.now)
+      await roster.leaveWithin(tx, userId, { ...note, event: "loa_started", at: after.leaveFrom });
   }
 
   /** End leaves that are over, and tell of those that have begun. */

@@ -2,6 +2,7 @@ import type { Database, Tx } from "../../database/database.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { Leave, Standings } from "../permissions/standing.ts";
+import type { RosterService } from "../roster/roster.service.ts";
 import type { QuietHours } from "./staff.quiet-hours.ts";
 
 /** What is kept about a colleague besides their roles. */
@@ -65,15 +66,19 @@ export function wireLeave(leave: Leave | null): { from: string; until: string | 
 
 export type ProfileStore = ReturnType<typeof createProfileStore>;
 
-interface ProfileStoreDeps {
+export interface ProfileStoreDeps {
   database: Database;
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   standing: Pick<Standings, "setLeave">;
+  /** Their place on the roster follows a leave. */
+  roster: Pick<RosterService, "leaveWithin">;
 }
 
+const byTime = { permission: "system.act", source: "time" } as const;
+
 /** The rows of profiles: memory hears of every leave, and what time did to one is settled before anybody changes it. */
-export function createProfileStore({ database, audit, events, standing }: ProfileStoreDeps) {
+export function createProfileStore({ database, audit, events, standing, roster }: ProfileStoreDeps) {
   async function change(tx: Tx, row: ProfileRow, changes: ProfileChanges): Promise<ProfileRow> {
     const { userId } = row;
     const { quietHours, ...others } = changes;
@@ -83,8 +88,10 @@ export function createProfileStore({ database, audit, events, standing }: Profil
       create: { userId, ...data },
       update: { ...data, revision: { increment: 1 } },
     });
-    if (hasBegunUntold(row, tx.now) && after.leaveFrom !== null)
-      events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "loa_start" } });
+    if (hasBegunUntold(row, tx.now) && row.leaveFrom !== null) {
+      if (after.leaveFrom !== null) events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "loa_start" } });
+      await roster.leaveWithin(tx, userId, { event: "loa_started", at: row.leaveFrom, ...byTime });
+    }
     tx.afterCommit(() => standing.setLeave(userId, leaveOf(after), after.revision));
     return after;
   }
@@ -112,7 +119,9 @@ export function createProfileStore({ database, audit, events, standing }: Profil
         permission: "system.act",
       });
       events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "loa_end" } });
-      return change(tx, row, noLeave);
+      const after = await change(tx, row, noLeave);
+      await roster.leaveWithin(tx, userId, { event: "loa_ended", at: leave.until ?? tx.now, ...byTime });
+      return after;
     },
   };
 }

@@ -11,6 +11,7 @@ import type { ConfirmationsService } from "../confirmations/confirmations.servic
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../permissions/standing.ts";
+import type { RosterService } from "../roster/roster.service.ts";
 import { createAccessAnswers } from "./staff.access.ts";
 import type { TaggedAccess } from "./staff.access.ts";
 import { createLeavesService } from "./staff.leave.service.ts";
@@ -36,6 +37,7 @@ export interface StaffDeps {
   guildState: GuildState;
   standing: Standings;
   permissions: PermissionsService;
+  roster: Pick<RosterService, "leaveWithin">;
   cursors: Cursors;
   clock?: Clock;
   logger?: Logger;

@@ -60,6 +60,7 @@ const opposites: Readonly<Record<Action["kind"], (action: never, until: string |
     reason,
     ...(until !== undefined && { until }),
   }),
+  nickname: () => null,
   timeout_lift: () => null,
   kick: () => null,
   ban: (action: Extract<Action, { kind: "ban" }>) => ({ ...bare(action), kind: "unban" }),

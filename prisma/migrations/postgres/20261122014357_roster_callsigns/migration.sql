@@ -123,3 +123,6 @@ CREATE INDEX "roster_events_source_recorded_at_idx" ON "roster_events"("source",
 
 -- AddForeignKey
 ALTER TABLE "roster_findings" ADD CONSTRAINT "roster_findings_audit_id_fkey" FOREIGN KEY ("audit_id") REFERENCES "roster_audits"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- CreateIndex
+CREATE INDEX "callsign_slots_pool_number_idx" ON "callsign_slots"("pool", "number");

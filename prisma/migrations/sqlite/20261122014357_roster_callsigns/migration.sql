@@ -125,3 +125,6 @@ CREATE INDEX "roster_acknowledgements_user_id_idx" ON "roster_acknowledgements"(
 
 -- CreateIndex
 CREATE INDEX "callsign_repairs_at_idx" ON "callsign_repairs"("at");
+
+-- CreateIndex
+CREATE INDEX "callsign_slots_pool_number_idx" ON "callsign_slots"("pool", "number");

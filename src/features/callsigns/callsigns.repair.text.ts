@@ -1,0 +1,23 @@
+import type { CallsignPool } from "../../generated/sqlite/client.ts";
+import type { Enlisted } from "./callsigns.repair.registry.ts";
+import { writeCallsign } from "./callsigns.template.ts";
+
+/** How a pool writes a number for somebody: the usual way first, then any other that is right as well. */
+export function writtenWays(pool: CallsignPool, number: number, holder: Enlisted | undefined): [usual: string, ...others: string[]] {
+  const write = (dept: string | null): string => writeCallsign(pool, { dept, rank: holder?.staffRole, n: number });
+  const usual = write(pool.department);
+  const theirs = holder?.department ?? null;
+  return theirs === null ? [usual] : [usual, write(theirs)];
+}
+
+/** Whether a callsign is what its pool writes. Of somebody whose staff role is not known any place in it is right. */
+export function isWrittenRight(pool: CallsignPool, callsign: string, number: number, holder: Enlisted | undefined): boolean {
+  if (writtenWays(pool, number, holder).includes(callsign)) return true;
+  if (typeof holder?.staffRole === "string" || !pool.template.includes("{rank}")) return false;
+  const pattern = writeCallsign(pool, { rank: "\0", n: number }).split("\0").map(quoted).join("[^\\s]*");
+  return new RegExp(`^${pattern}$`, "u").test(callsign);
+}
+
+function quoted(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+}

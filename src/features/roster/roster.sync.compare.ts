@@ -1,0 +1,44 @@
+import type { RosterEntry } from "../../generated/sqlite/client.ts";
+import { isLive } from "./roster.states.ts";
+import { followsDiscord, highestOf, storedOf } from "./roster.sync.diff.ts";
+import type { RankOf, Shown } from "./roster.sync.diff.ts";
+import type { SyncChange, SyncMemberView, SyncValue } from "./roster.sync.schema.ts";
+
+export type SyncField = SyncChange["field"];
+
+/** In what somebody's entry and Discord differ; `reason` is why the roster stays as it is, if it does. */
+export interface Difference {
+  field: SyncField;
+  discord: SyncValue;
+  roster: SyncValue;
+  reason: string | null;
+}
+
+/** Where somebody stands with the roster. */
+export function stateOf(entry: RosterEntry | null): SyncMemberView["state"] {
+  if (entry === null) return "absent";
+  return isLive(entry) ? "on_roster" : "left";
+}
+
+/** @param shown null when Discord shows nothing of them */
+export function compare(entry: RosterEntry | null, shown: Shown | null, rankOf: RankOf): Difference[] {
+  if (shown === null) return [];
+  const highest = highestOf(shown.held_roles, rankOf);
+  if (entry === null) return highest === null ? [] : [{ field: "entry", discord: highest, roster: null, reason: null }];
+  const stored = storedOf(entry);
+  const rows: Difference[] = [
+    { field: "in_guild", discord: shown.in_guild, roster: stored.in_guild, reason: null },
+    { field: "held_roles", discord: shown.held_roles, roster: stored.held_roles, reason: null },
+    staffRole(entry, highest),
+    { field: "nickname", discord: shown.in_guild ? shown.nickname : stored.nickname, roster: stored.nickname, reason: null },
+  ];
+  return rows.filter(({ discord, roster }) => JSON.stringify(discord) !== JSON.stringify(roster));
+}
+
+function staffRole(entry: RosterEntry, highest: string | null): Difference {
+  const row = { field: "staff_role", discord: highest } as const;
+  if (!isLive(entry))
+    return { ...row, roster: null, reason: `The entry is ${entry.status}: who has left comes back by an entry, not by a role.` };
+  const reason = followsDiscord(entry) ? null : `The entry is ${entry.status}: the staff role stays.`;
+  return { ...row, roster: entry.staffRole, reason };
+}
