@@ -11,16 +11,12 @@ export function bringToCase(model: Model, request: Request, type: string, about:
   const found = isHidden
     ? undefined
     : model.cases.findLast((one) => one.isOpen && !one.isHidden && one.type === type && one.about === about);
-  const into: Case = found ?? { type, about, isHidden, isOpen: true, notes: 0, told: new Set() };
+  const into: Case = found ?? { type, about, isHidden, isOpen: true, requests: new Set() };
   if (found === undefined) model.cases.push(into);
-  into.notes += 1;
+  into.requests.add(request);
+  // Whichever of the requests that came to it is taken back last closes it.
   return () => {
-    if (!into.isOpen) return;
-    if (found === undefined && into.notes === 1) into.isOpen = false;
-    else if (!into.told.has(request)) {
-      into.notes += 1;
-      into.told.add(request);
-    }
+    if ([...into.requests].every((one) => one === request || one.status === "reversed")) into.isOpen = false;
   };
 }
 

@@ -96,9 +96,8 @@ export interface Case {
   about: string;
   isHidden: boolean;
   isOpen: boolean;
-  notes: number;
-  /** Reversals it was told of. */
-  told: Set<Request>;
+  /** The requests that came to it, the one that opened it first. */
+  requests: Set<Request>;
 }
 export interface Recorded {
   of: Request;
