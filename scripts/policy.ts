@@ -9,7 +9,7 @@ import type { CatalogEntry } from "../src/features/permissions/catalog.ts";
  * `--check` changes nothing and ends with 1 when the page is not up to date.
  *
  * Two things are decided on the page because the document does not tell them: which limit a route counts against, and whether
- * even a key with `system.act` has to name somebody (`always`). What the page says of a known route stays.
+ * even a key with `system.act` has to name somebody (`always`), or only who wants a change (`to change`). What the page says of a known route stays.
  */
 interface Operation {
   summary: string;

@@ -273,6 +273,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     roster,
     callsigns,
     performing: () => rosterSync.performing.current,
+    isKnown: () => rosterSync.isKnown(),
     cursors,
     clock,
   });
@@ -292,7 +293,6 @@ export async function openServices({ config, secrets, logger = createLogger("war
     database,
     audit,
     events,
-    guildState,
     standing,
     permissions,
     reach,
@@ -400,6 +400,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     guildState,
     reach,
     roster,
+    callsigns,
     standing,
     erasures,
     reads,

@@ -35,6 +35,7 @@ beforeAll(async () => {
   const places: Record<string, string> = {
     discord_user_id: person.id,
     key: "moderator",
+    callsign: "M-001",
     role_key: "moderator",
     id: record.body.data.id,
     type: "punishment",
@@ -55,6 +56,9 @@ beforeAll(async () => {
     place: (path) => path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[name] ?? ""),
   };
 });
+
+/** What the body of an example that changes nothing lacks to ask for a change. */
+const toChange: Record<string, object> = { "/roster/sync-member": { direction: "from_discord" } };
 
 describe("a refused caller changes nothing, and no audit entry claims otherwise", () => {
   const guarded = writeRoutes.filter(({ operation }) => operation["x-permission"] !== undefined);
@@ -97,7 +101,8 @@ describe("a refused caller changes nothing, and no audit entry claims otherwise"
     for (const route of guarded.filter((one) => documentedCodes(one).includes(refusal.code))) {
       const path = scene().place(route.path);
       const headers = { "idempotency-key": `refused-${route.operation.operationId}` };
-      const answer = await world.request(route.method, path, freshExample(route), { ...asked, headers });
+      const body = { ...freshExample(route), ...toChange[route.path] };
+      const answer = await world.request(route.method, path, body, { ...asked, headers });
       // Where everybody named is answered about their own matters, nothing here is theirs.
       const isAsked =
         route.operation["x-own-matters"] === true && (refusal.code === "acting_user_not_staff" || refusal.missing_in === "acting_user");

@@ -93,6 +93,7 @@ export async function createGround(world: World, people: readonly Person[]): Pro
   await accept(world.patch(`/permissions/users/${helper}`, { overrides: [entry] }, { actor: owner }));
   const grave = { key: "staff.suspend", effect: "allow", reason: "Covers for a colleague." };
   const held = await accept(world.patch(`/permissions/users/${helper}`, { overrides: [grave] }, { actor: admin }));
+  await accept(world.post("/roster", { user_id: helper, reason: "Helps out.", notes: "Works by night." }, { actor: owner }));
   return { owner, quarry: quarry.id, rogue, helper, suspended, recruitment, amended, listing, confirmation: held.body.data.id, alias };
 }
 
@@ -134,6 +135,9 @@ export function scenesOf(ground: Ground): Scene[] {
     { ...read("Health", "/health", "/health", (body) => body), isSilent: true },
     read("Match", "/users/{discord_user_id}/matches", `/users/${rogue.id}/matches?kind=server_blacklist`, first),
     read("MatchOfAccount", "/users/{discord_user_id}/matches", `/users/${rogue.id}/matches?kind=alt_of_blacklisted`, first),
+    { ...read("RosterEntry", "/roster/{id}", `/roster/${helper}`), about: helper },
+    { ...read("RosterEntry", "/roster", `/roster?q=${helper}`, first), about: helper },
+    { ...read("RosterHistoryLine", "/roster/history", `/roster/history?user_id=${helper}`, first), about: helper },
     read("Server", "/servers/{id}", `/servers/${quarry}`),
     read("Server", "/servers", `/servers?q=${quarry}`, first),
     { ...read("StaffProfile", "/staff/{discord_user_id}/profile", `/staff/${helper}/profile`), about: helper },

@@ -19,6 +19,8 @@ export interface PolicyRoute {
   needsActor: boolean;
   /** Whether even a key with `system.act` has to name somebody. */
   alwaysActor: boolean;
+  /** Whether only some bodies need an acting user: the others change nothing. */
+  someActor: boolean;
   limit: string | null;
   summary: string;
 }
@@ -65,6 +67,7 @@ export const policyRoutes: readonly PolicyRoute[] = tableUnder("Routes").map(
       own: codesIn(own)[0] ?? null,
       needsActor: actor !== none,
       alwaysActor: actor === "always",
+      someActor: actor === "to change",
       limit: limit === none ? null : limit,
       summary,
     };
@@ -129,7 +132,7 @@ function outcomeFor(route: PolicyRoute, permission: string | null, { key, actor 
   const inKey = asked.filter((one) => isInScopes(key.scopes, one));
   if (inKey.length === 0) return denied(permission, "key");
   const speaksForItself = !route.alwaysActor && key.scopes.includes("system.act");
-  if (actor === null) return route.needsActor && !speaksForItself ? "403 acting_user_required" : "allowed";
+  if (actor === null) return route.needsActor && !route.someActor && !speaksForItself ? "403 acting_user_required" : "allowed";
   if (isOwn && route.own !== null) return "allowed";
   if (route.isPersonal) return "allowed";
   if (!inKey.includes(permission) && !inKey.some((one) => isHeldBy(actor, one))) return denied(permission, "key");

@@ -5,7 +5,8 @@ import { filing } from "./document.ts";
 import { authorize, shareWorld } from "./world.ts";
 
 const shared = shareWorld();
-const lacking = shareWorld({ env: { UNSUPPORTED_STATUS: "404" } });
+const without = shareWorld({ env: { SWITCHED_OFF: "callsigns,roster" } });
+const lacking = shareWorld({ env: { SWITCHED_OFF: "callsigns,roster", UNSUPPORTED_STATUS: "404" } });
 
 /** The kinds of the contract with the prefix of their references. */
 const kinds = [
@@ -157,7 +158,7 @@ describe("optional routes", () => {
     world.request(method, path, method === "POST" ? {} : undefined, { actor: await world.staff("owner") });
 
   test.each(optional)("%s %s answers 501 with its capability, and is not to be stored", async (method, path, capability) => {
-    const { status, headers, body } = await answer(shared.world, method, path);
+    const { status, headers, body } = await answer(without.world, method, path);
     expect(status).toBe(501);
     expect(body).toMatchObject({ success: false, code: "unsupported_operation", capability });
     expect(headers.get("cache-control")).toBe("no-store");
@@ -171,6 +172,6 @@ describe("optional routes", () => {
   });
 
   test("an address that is no route answers 404 with another code", async () => {
-    expect((await lacking.world.get("/callsigns/none")).body).toMatchObject({ status: 404, code: "route_not_found" });
+    expect((await lacking.world.get("/callsigns-none")).body).toMatchObject({ status: 404, code: "route_not_found" });
   });
 });

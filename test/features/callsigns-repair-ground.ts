@@ -51,8 +51,8 @@ export async function createRepairGround(options: Partial<RepairsDeps> = {}) {
     guildState: {
       guilds: () => [guild],
       members: (userId) => (state.left.has(userId) ? [{ ...memberOf(userId), present: false }] : []),
-      freshness: () => ({ stale: state.stale, asOf: null, ageSeconds: null }),
     },
+    isKnown: () => !state.stale,
     standing: {
       of: (userId: string) => ({ rank: state.ranks.get(userId) ?? 0, held: [] }),
       role: (key: string) =>

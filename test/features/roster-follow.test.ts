@@ -310,3 +310,39 @@ describe("following the gateway", () => {
     );
   }, 120_000);
 });
+
+test("where the bot is taken out of a server that staff roles stand in nobody has left: nothing is concluded until it is back, or the roles are not", async () => {
+  const world = await createWorld({ env: { ...alone, GUILD_IDS: "" } });
+  const annex = world.sandbox.createGuild({ name: "Annex" });
+  const docker = annex.createRole("Docker");
+  const role = { name: "docker", rank: 20, level: "viewer" as const, discord: [{ guild_id: annex.id, role_id: docker.id }] };
+  await world.sandbox.waitFor(() => world.app.guildState.role(annex.id, docker.id) !== undefined);
+  await world.app.staff.roles.put(job(), "docker", role);
+  const [ann, ben] = [annex.addMembers(1, { roles: [docker] })[0], world.member()];
+  if (ann === undefined) throw new Error("nobody");
+  const follow = followIn(world);
+  follow.start();
+  await until(
+    () => entryOf(world, ann),
+    (entry) => entry?.staffRole === "docker",
+  );
+  annex.removeBot();
+  await world.sandbox.waitFor(() => world.app.guildState.guilds().some(({ id, present }) => id === annex.id && !present));
+  world.guild.setRoles(ben, [world.roles.viewer]);
+  await world.sandbox.waitFor(() => world.app.standing.of(ben.id).held.length > 0);
+  await follow.catchUp(job());
+  expect(await eventsOf(world, ann)).toEqual(["hired"]);
+  expect(await entryOf(world, ann)).toMatchObject({ staffRole: "docker", heldRoles: ["docker"], inGuild: true });
+  expect(await entryOf(world, ben)).toBeNull();
+  expect(await follow.status(job())).toMatchObject({ stale: true });
+  const owner = await world.staff("owner");
+  const asked = { discord_user_id: ann.id, direction: "from_discord" };
+  expect((await world.post("/roster/sync-member", asked, { actor: owner })).body.code).toBe("roster_stale");
+
+  await world.app.staff.roles.put(job(), "docker", { ...role, discord: [] });
+  await until(
+    async () => [await follow.catchUp(job()), await entryOf(world, ben)] as const,
+    ([, entry]) => entry !== null,
+  );
+  expect(await entryOf(world, ann)).toMatchObject({ staffRole: null, heldRoles: [], inGuild: false });
+});

@@ -7,8 +7,8 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";
 
-/** A world that does not follow by itself. */
-export const alone = { ROSTER_FOLLOWS_DISCORD: "false" };
+/** A world that neither follows nor audits by itself. */
+export const alone = { ROSTER_FOLLOWS_DISCORD: "false", ROSTER_AUDIT_HOUR: "off" };
 
 export const job = () => systemCall("job", uuid7());
 

@@ -122,16 +122,19 @@ describe("from Discord", () => {
 });
 
 describe("to Discord", () => {
-  test("the mapped role of the entry is given, other mapped ones are taken, others never: one audit entry, one line, told once by following", async () => {
-    const ann = await world.staff("viewer");
-    world.guild.setRoles(ann, [world.roles.viewer, sailor]);
+  test("the mapped role of the entry is given, those above it are taken, others never: one audit entry, one line, told once by following", async () => {
+    const ann = await world.staff("senior");
+    world.guild.setRoles(ann, [world.roles.senior, world.roles.viewer, sailor]);
     await enlist(world, ann, "moderator");
+    const looked = { direction: "from_discord", apply: ["held_roles", "in_guild", "nickname"] };
+    expect((await sync(ann, looked)).status).toBe(200);
+    expect(await entryOf(world, ann)).toMatchObject({ staffRole: "moderator", heldRoles: ["senior", "viewer"] });
     const follow = followIn(world, createMovedClock());
-    expect(await changesOf(ann, { direction: "to_discord", reason: "as decided" }, senior)).toEqual([
+    expect(await changesOf(ann, { direction: "to_discord", reason: "as decided" })).toEqual([
       ["held_roles", "add_role", true],
       ["held_roles", "remove_role", true],
     ]);
-    expect(held(ann).toSorted()).toEqual([world.roles.moderator.id, sailor.id].toSorted());
+    expect(held(ann).toSorted()).toEqual([world.roles.moderator.id, world.roles.viewer.id, sailor.id].toSorted());
     await world.sandbox.waitFor(() => world.app.standing.of(ann.id).held[0]?.role.key === "moderator");
     follow.start();
     follow.start();
@@ -141,19 +144,19 @@ describe("to Discord", () => {
     );
     expect(await eventsOf(world, ann)).toEqual(["hired", "synced"]);
     expect(await audits(ann)).toBe(2);
-    expect(await entryOf(world, ann)).toMatchObject({ staffRole: "moderator", heldRoles: ["moderator"] });
+    expect(await entryOf(world, ann)).toMatchObject({ staffRole: "moderator", heldRoles: ["moderator", "viewer"] });
     const before = await written(world);
-    expect((await sync(ann, { direction: "to_discord" }, senior)).body.data).toMatchObject({ in_sync: true, changes: [] });
+    expect((await sync(ann, { direction: "to_discord" })).body.data).toMatchObject({ in_sync: true, changes: [] });
     expect(await written(world)).toEqual(before);
   });
 
   test("while suspended roles stay unless asked for by name; after leaving all mapped ones go", async () => {
-    const cat = await world.staff("viewer");
+    const cat = await world.staff("senior");
     await enlist(world, cat, "moderator");
     const note = { causeReference: null, permission: "system.act" };
     await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, cat.id, { ...note, event: "suspended" }));
     expect(await changesOf(cat, { direction: "to_discord" })).toEqual([]);
-    expect(held(cat)).toEqual([world.roles.viewer.id]);
+    expect(held(cat)).toEqual([world.roles.senior.id]);
     await changesOf(cat, { direction: "to_discord", apply: ["held_roles"] });
     expect(held(cat)).toEqual([world.roles.moderator.id]);
     world.guild.setRoles(cat, [world.roles.moderator, sailor]);
@@ -175,8 +178,26 @@ describe("to Discord", () => {
     expect(held(ann)).toEqual([world.roles.viewer.id]);
   });
 
+  test("who cannot be given the role of the roster is not left without any: the other one stays, and that is said", async () => {
+    const ann = await world.staff("senior");
+    await enlist(world, ann, "moderator");
+    const route = "PUT /guilds/:g/members/:u/roles/:r";
+    world.sandbox.faults.rest({ route, status: 403, body: { code: 50_013, message: "Missing Permissions" } });
+    const answer = await sync(ann, { direction: "to_discord" });
+    expect(answer.body.data.changes.map(({ action, applied }: any) => [action, applied])).toEqual([
+      ["add_role", false],
+      ["remove_role", false],
+    ]);
+    expect(answer.body.data.changes[1].reason).toContain("stays");
+    expect(held(ann)).toEqual([world.roles.senior.id]);
+    expect(await eventsOf(world, ann)).toEqual(["hired"]);
+    world.sandbox.faults.clear();
+    await changesOf(ann, { direction: "to_discord" });
+    expect(held(ann)).toEqual([world.roles.moderator.id]);
+  });
+
   test("while Discord cannot be reached nothing is applied, that is said, and nothing is written; later it is done", async () => {
-    const ann = await world.staff("viewer");
+    const ann = await world.staff("senior");
     await enlist(world, ann, "moderator");
     const before = await written(world);
     const fault = world.sandbox.faults.rest({ route: "GET /guilds/:g/members/:u", status: 503, times: 50 });
@@ -186,7 +207,7 @@ describe("to Discord", () => {
     expect(answer.body.data.changes.map(({ applied }: any) => applied)).toEqual([false, false]);
     expect(answer.body.data.warnings).toContainEqual(expect.stringContaining("ask again"));
     expect(await written(world)).toEqual(before);
-    expect(held(ann)).toEqual([world.roles.viewer.id]);
+    expect(held(ann)).toEqual([world.roles.senior.id]);
     world.sandbox.faults.clear();
     await changesOf(ann, { direction: "to_discord" });
     expect(held(ann)).toEqual([world.roles.moderator.id]);

@@ -90,6 +90,33 @@ describe("too much at once", () => {
   });
 });
 
+test("a first filling that is broken off goes on, also after a restart, and then counts as over", async () => {
+  const clock = createMovedClock();
+  const world = await createWorld({ env: alone, clock });
+  const count = () => world.app.database.read.rosterEntry.count();
+  const people = world.guild.addMembers(60, { roles: [world.roles.moderator] });
+  await world.sandbox.waitFor(() => world.app.standing.people().length >= 60);
+  const first = followIn(world, clock);
+  first.start();
+  while ((await count()) === 0) await new Promise((resolve) => setImmediate(resolve));
+  await first.stop();
+  const broken = await count();
+  expect(broken).toBeGreaterThan(0);
+  expect(broken).toBeLessThan(60);
+
+  const second = followIn(world, clock);
+  second.start();
+  await until(count, (found) => found === 60);
+  expect(await second.status(job())).toMatchObject({ held_back: 0, tripped_at: null });
+  expect(await world.app.database.read.outboxEvent.count({ where: { type: "roster.drift" } })).toBe(0);
+  for (const user of people.slice(0, 20)) world.guild.setRoles(user, [world.roles.viewer]);
+  await until(
+    () => second.status(job()),
+    ({ held_back }) => held_back === 20,
+  );
+  expect(await world.app.database.read.rosterEvent.count({ where: { event: { not: "hired" } } })).toBe(0);
+});
+
 /** Asks for the health over and over. @returns ends that, and answers the 99th percentile in milliseconds */
 async function watchHealth(world: World): Promise<() => Promise<number>> {
   const ask = () => world.get("/health", { key: null });

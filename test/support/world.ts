@@ -91,8 +91,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     PORT: "0",
     LOG_LEVEL: options.log === undefined ? "silent" : "trace",
     SQLITE_SYNCHRONOUS: "normal",
-    // Staff do not come onto the roster by themselves while a test counts what is written.
+    // Nothing comes onto the roster, and nothing is audited, by itself while a test counts what is written.
     ROSTER_FOLLOWS_DISCORD: "false",
+    ROSTER_AUDIT_HOUR: "off",
     RATE_LIMITS: "read=100000/1,write=100000/1,authorize=100000/1,export=100000/1,failed_auth=100000/1",
     SECRET_KEY: randomBytes(32).toString("base64"),
     ENCRYPTION_KEYS: `test:${randomBytes(32).toString("base64")}`,

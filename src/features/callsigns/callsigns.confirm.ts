@@ -55,11 +55,13 @@ export function createConfirmations({ records }: Pick<CallsignsService, "records
     /** @throws ProblemError validation_failed, invalid_transition, permission_denied */
     async confirm(tx: Tx, input: NextAsked): Promise<Confirmed> {
       const { row, userId } = await open(tx, input);
+      const reused = row.userId === userId;
+      const isTheirs = row.state === "assigned" && reused;
+      // A reservation that is over may outlast its pool.
+      if (!isTheirs) await requireConfirmable(tx, row, userId);
       const pool = await tx.db.callsignPool.findUniqueOrThrow({ where: { key: row.pool } });
       const numbers = numbersOf(pool);
-      const reused = row.userId === userId;
-      if (row.state === "assigned" && reused) return { slot: row, pool, numbers, reused };
-      await requireConfirmable(tx, row, userId);
+      if (isTheirs) return { slot: row, pool, numbers, reused };
       const note = { causeReference: null, permission: callsignsPolicy.allocate, reason: input.reason };
       await records.clear(tx, { ...row, userId }, note);
       const slot = await records.change(tx, row, assignedAt(tx.now, note), note, userId);

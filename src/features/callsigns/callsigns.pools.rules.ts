@@ -20,6 +20,7 @@ export function requirePoolRules(rules: PoolRules, isRole?: (key: string) => boo
     ...templateErrors("template", rules.template),
     ...numberErrors(rules.template),
     ...templateErrors("nickname_template", rules.nickname_template ?? ""),
+    ...repeatedErrors(rules.nickname_template ?? ""),
     ...bandErrors(rules, isRole),
   ];
   if (errors.length > 0) throw validationProblem(errors);
@@ -54,6 +55,12 @@ function numberErrors(template: string): FieldError[] {
   const count = template.match(/\{n(:0\d)?\}/g)?.length ?? 0;
   if (count === 1) return [];
   return [wrong(["template"], count === 0 ? "number_missing" : "number_repeated", "Write {n} or {n:03} once: it tells callsigns apart.")];
+}
+
+/** What stands twice in a nickname cannot be told from the name any more. */
+function repeatedErrors(template: string): FieldError[] {
+  const parts = template.match(/\{(callsign|name)\}/g) ?? [];
+  return new Set(parts).size === parts.length ? [] : [wrong(["nickname_template"], "repeated", "Write {callsign} and {name} once each.")];
 }
 
 function bandErrors({ ranges, rank_bands: bands }: PoolRules, isRole?: (key: string) => boolean): FieldError[] {

@@ -39,7 +39,10 @@ const fields = {
     .int()
     .min(1)
     .max(7 * dayMinutes),
-  nickname_template: Template.nullable().meta({ description: "Knows `{callsign}` and `{name}`", example: "{callsign} | {name}" }),
+  nickname_template: Template.nullable().meta({
+    description: "Knows `{callsign}` and `{name}`, once each",
+    example: "{callsign} | {name}",
+  }),
   case_rule: z.enum(["keep", "upper", "lower"]),
 };
 

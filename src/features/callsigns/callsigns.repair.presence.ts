@@ -3,17 +3,19 @@ import type { Standings } from "../permissions/standing.ts";
 import type { Presence } from "./callsigns.repair.draft.ts";
 
 export interface PresenceDeps {
-  guildState: Pick<GuildState, "guilds" | "members" | "freshness">;
+  /** Whether what is known of the guilds is current and complete. */
+  isKnown: () => boolean;
+  guildState: Pick<GuildState, "guilds" | "members">;
   standing: Pick<Standings, "of">;
 }
 
 /** Who is in the guilds, by what is stored. Of somebody who was never seen there nobody can tell that they have left. */
-export function presenceIn({ guildState, standing }: PresenceDeps): Presence {
+export function presenceIn({ isKnown, guildState, standing }: PresenceDeps): Presence {
   const guilds = guildState.guilds().filter(({ present }) => present);
   const known = new Set(guilds.map(({ id }) => id));
   const membersOf = (userId: string): MemberState[] => guildState.members(userId).filter(({ guildId }) => known.has(guildId));
   return {
-    isComplete: guilds.length > 0 && !guildState.freshness().stale && guilds.every(({ syncedAt }) => syncedAt !== null),
+    isComplete: isKnown(),
     hasLeft(userId) {
       const members = membersOf(userId);
       return members.length > 0 && !members.some(({ present }) => present);

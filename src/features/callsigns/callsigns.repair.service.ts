@@ -32,7 +32,9 @@ export interface RepairsDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
-  guildState: Pick<GuildState, "guilds" | "members" | "freshness">;
+  guildState: Pick<GuildState, "guilds" | "members">;
+  /** Whether what is known of the guilds is current and complete. */
+  isKnown: () => boolean;
   standing: Pick<Standings, "of" | "role">;
   roster: Pick<RosterService, "isLive" | "lines">;
   callsigns: Pick<CallsignsService, "records">;

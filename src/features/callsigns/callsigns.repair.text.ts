@@ -14,10 +14,20 @@ export function writtenWays(pool: CallsignPool, number: number, holder: Enlisted
 export function isWrittenRight(pool: CallsignPool, callsign: string, number: number, holder: Enlisted | undefined): boolean {
   if (writtenWays(pool, number, holder).includes(callsign)) return true;
   if (typeof holder?.staffRole === "string" || !pool.template.includes("{rank}")) return false;
-  const pattern = writeCallsign(pool, { rank: "\0", n: number }).split("\0").map(quoted).join("[^\\s]*");
-  return new RegExp(`^${pattern}$`, "u").test(callsign);
+  return isMadeOf(callsign, writeCallsign(pool, { rank: "\0", n: number }).split("\0"));
 }
 
-function quoted(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+/** Whether a text is these pieces with anything but spaces between them. One pass for each piece, however many ways there are. */
+function isMadeOf(text: string, [first = "", ...others]: readonly string[]): boolean {
+  let ends = new Set(text.startsWith(first) ? [first.length] : []);
+  for (const piece of others) {
+    const next = new Set<number>();
+    let isOpen = false;
+    for (let at = 0; at <= text.length; at += 1) {
+      isOpen = ends.has(at) || (isOpen && !/\s/.test(text.charAt(at - 1)));
+      if (isOpen && text.startsWith(piece, at)) next.add(at + piece.length);
+    }
+    ends = next;
+  }
+  return ends.has(text.length);
 }

@@ -6,7 +6,8 @@ import { slotStates } from "./callsigns.records.ts";
 
 export const callsignLimits = {
   number: 999_999,
-  callsign: 100,
+  /** The longest a pool writes: ten departments of 80 letters, each of which can be three in upper case. */
+  callsign: 2400,
   pool: 60,
   role: 60,
   department: 80,

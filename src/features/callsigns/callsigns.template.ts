@@ -23,18 +23,17 @@ export function formatCallsign(template: string, { dept, rank, n }: CallsignPart
 const mostDigits = 6;
 
 /**
- * The number in a callsign that `formatCallsign` wrote from a template with these parts, whatever the case; undefined when it is none
+ * The number in a callsign that `writeCallsign` wrote from a template with these parts, whatever the case; undefined when it is none
  * of them.
  */
 export function numberIn(callsign: string, template: string, parts: Omit<CallsignParts, "n">): number | undefined {
-  const place = [...template.matchAll(placeholder)].find(([, name]) => name === "n")?.index;
+  const place = [...template.matchAll(placeholder)].find(([, name]) => name === "n");
   if (place === undefined) return undefined;
-  const start = formatCallsign(template.slice(0, place), { ...parts, n: 0 }).length;
-  const zeros = /^0*/.exec(callsign.slice(start))?.[0].length ?? 0;
-  for (let length = zeros + mostDigits; length > 0; length -= 1) {
+  const start = formatCallsign(template.slice(0, place.index), { ...parts, n: 0 }).trimStart().length;
+  for (let length = Math.max(mostDigits, Number(place[2] ?? 0)); length > 0; length -= 1) {
     const digits = callsign.slice(start, start + length);
-    if (digits.length === length && /^\d+$/.test(digits) && isSame(formatCallsign(template, { ...parts, n: Number(digits) }), callsign))
-      return Number(digits);
+    if (digits.length !== length || !/^\d+$/.test(digits)) continue;
+    if (isSame(formatCallsign(template, { ...parts, n: Number(digits) }).trim(), callsign)) return Number(digits);
   }
   return undefined;
 }
@@ -50,8 +49,8 @@ const cases: Readonly<Record<string, (callsign: string) => string>> = {
   lower: (callsign) => callsign.toLowerCase(),
 };
 
-/** A callsign as a pool writes it. */
+/** A callsign as a pool writes it. Where a part at its beginning or end is empty, no space is left there: nobody could name it. */
 export function writeCallsign(pool: { template: string; caseRule: string; department: string | null }, parts: CallsignParts): string {
-  const callsign = formatCallsign(pool.template, { ...parts, dept: parts.dept ?? pool.department });
+  const callsign = formatCallsign(pool.template, { ...parts, dept: parts.dept ?? pool.department }).trim();
   return cases[pool.caseRule]?.(callsign) ?? callsign;
 }

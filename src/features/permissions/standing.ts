@@ -24,6 +24,7 @@ export function createStanding(options: StandingOptions): Standings {
   let version = 0;
   const timers: NodeJS.Timeout[] = [];
   let further: ReadonlySet<string> = new Set();
+  let strangers: ReadonlySet<string> = new Set();
 
   function changed(userId: string | null): void {
     version += 1;
@@ -81,7 +82,7 @@ export function createStanding(options: StandingOptions): Standings {
     if (known !== undefined && (known.expiresAt === null || known.expiresAt.getTime() > clock.now().getTime())) return known;
     const members = guildState.members(userId);
     if (members.length === 0 && facts.ownerSource(userId) === null) return undefined;
-    const standing = build(userId, members, members.length > 0);
+    const standing = build(userId, members, members.length > 0 && !strangers.has(userId));
     memo.set(userId, standing);
     return standing;
   }
@@ -113,8 +114,10 @@ export function createStanding(options: StandingOptions): Standings {
     actorOf: (userId) => find(userId) ?? resolve(userId),
     suppose: ({ id, members, status }, supposition) => build(id, members, status !== null, supposition),
     people,
-    trackAlso(users) {
-      further = users;
+    trackAlso(users, neverStaff) {
+      const concerned = [...strangers, ...neverStaff].filter((id) => strangers.has(id) !== neverStaff.has(id));
+      [further, strangers] = [users, neverStaff];
+      for (const userId of concerned) changed(userId);
       track();
     },
     noteRecord: (record) => facts.setListing(record.subjectId, record.id, listingOf(record)),

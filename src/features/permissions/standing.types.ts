@@ -48,8 +48,11 @@ export interface Standings
   suppose(standing: Standing, supposition: Supposition): Standing;
   /** Everyone who may be staff: stored people and owners. */
   people(): string[];
-  /** Further people whom the guild state is to store, whatever roles they hold. */
-  trackAlso(users: ReadonlySet<string>): void;
+  /**
+   * Further people whom the guild state is to store, whatever roles they hold.
+   * @param neverStaff those of them who are stored for that alone: nobody is former staff who never was staff
+   */
+  trackAlso(users: ReadonlySet<string>, neverStaff: ReadonlySet<string>): void;
   /** A staff role as the transaction sees it. */
   readRole(db: TransactionClient, key: string): Promise<StaffRoleRecord | null>;
   /** The entries of somebody that are in memory; expired ones too. */

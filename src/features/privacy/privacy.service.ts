@@ -16,7 +16,6 @@ import type { UserServersService } from "../intelligence/user-servers.service.ts
 import type { LinkReach } from "../links/links.reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing.ts";
-import type { RosterService } from "../roster/roster.service.ts";
 import type { Erasures } from "./erasures.ts";
 import type { Journal } from "./journal.ts";
 import { createCatchUp } from "./privacy.catch-up.ts";
@@ -26,6 +25,7 @@ import type { DataReadsUpkeep } from "./privacy.reads.ts";
 import { createRedaction } from "./privacy.redact.ts";
 import type { DataExportView, ErasureView } from "./privacy.schema.ts";
 import { createWipe } from "./privacy.wipe.ts";
+import type { WipeDeps } from "./privacy.wipe.ts";
 
 export type PrivacyService = ReturnType<typeof createPrivacyService>;
 
@@ -42,7 +42,8 @@ export interface PrivacyDeps {
   standing: Standings;
   guildState: Pick<GuildState, "forget">;
   reach: LinkReach;
-  roster: Pick<RosterService, "dropNamesOf" | "leaveWithin">;
+  roster: WipeDeps["roster"];
+  callsigns: WipeDeps["callsigns"];
   erasures: Erasures;
   reads: DataReadsUpkeep;
   /** The file of deletions beside the database. */

@@ -2,11 +2,13 @@ import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
+import type { CallsignsService } from "../callsigns/callsigns.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing.ts";
+import type { AuditCode } from "../roster/roster.audit.schema.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import type { DataReadsUpkeep } from "./privacy.reads.ts";
 import { readsLock } from "./privacy.reads.ts";
@@ -17,7 +19,8 @@ export interface WipeDeps {
   blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
   confirmations: Pick<ConfirmationsService, "endAbout">;
   reach: LinkReach;
-  roster: Pick<RosterService, "dropNamesOf" | "leaveWithin">;
+  roster: Pick<RosterService, "dropNamesOf" | "isLive" | "leaveWithin" | "moveWithin">;
+  callsigns: Pick<CallsignsService, "holdAllWithin">;
   guildState: Pick<GuildState, "forget">;
   authorization: AuthorizationService;
   matches: Pick<MatchesService, "recomputeUser">;
@@ -35,6 +38,9 @@ export interface WipeTarget {
   userId: string;
   before?: Date;
 }
+
+/** Findings of audits of the roster that rest on what a person shared. */
+const fromGrants: AuditCode[] = ["open_match_on_staff", "stale_authorization"];
 
 const nothing: Deleted = { authorization: 0, sessions: 0, servers: 0, matches: 0, reads: 0, sign_ins: 0, links: 0, staff: 0, names: 0 };
 
@@ -62,6 +68,8 @@ export function createWipe(deps: WipeDeps) {
     const reads = await tx.db.dataRead.deleteMany({ where: { userId, at: older } });
     tx.afterCommit(() => deps.reads.forget(userId));
     await dropKeptAnswers(tx, target);
+    // What an audit found in it goes with it.
+    await tx.db.rosterFinding.deleteMany({ where: { userId, code: { in: fromGrants }, audit: { startedAt: older } } });
     const signIns = await tx.db.privacySession.deleteMany({ where: { userId, createdAt: older } });
     return { ...nothing, ...grant, sessions: sessions.count, reads: reads.count, sign_ins: signIns.count };
   }
@@ -124,7 +132,9 @@ export function createWipe(deps: WipeDeps) {
       const staff = await deleteStaff(tx, target, deps);
       await deps.confirmations.endAbout(tx, target.userId);
       await dropHeldInputs(tx, target);
-      return { ...deleted, links, staff, names: await dropNames(tx, target, deps) };
+      const names = await dropNames(tx, target, deps);
+      await endPlace(tx, target, deps);
+      return { ...deleted, links, staff, names };
     },
   };
 }
@@ -162,6 +172,15 @@ async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, deps: WipeDep
   const { count } = await tx.db.guildMember.deleteMany({ where: { userId, updatedAt: older } });
   if (count > 0 || before === undefined) tx.afterCommit(() => guildState.forget(userId));
   return gone.length + (profile === null ? 0 : 1) + count;
+}
+
+/** Whoever is on the roster is followed in the guilds: their place ends, or their name would come back with the next event. */
+async function endPlace(tx: Tx, { userId, before }: WipeTarget, { roster, callsigns }: WipeDeps): Promise<void> {
+  const entry = await tx.db.rosterEntry.findUnique({ where: { userId, createdAt: upTo(before) } });
+  if (entry === null || !roster.isLive(entry)) return;
+  const note = { causeReference: null, permission: "users.redact", reason: "Their data was deleted." };
+  await roster.moveWithin(tx, userId, { event: "resigned", ...note });
+  await callsigns.holdAllWithin(tx, userId, note);
 }
 
 /** Moderation records stay as records about an id. */

@@ -23,6 +23,8 @@ export interface AuditCheck {
   /** Whether it rests on what the guilds are like now. */
   needsDiscord?: true;
   fix?: { action: FixAction; detail: string };
+  /** What one has to hold besides to have it put right. */
+  fixPermission?: string;
   /** What it finds about one person; some kinds are found over all people at once. */
   find?(person: AuditedPerson, time: AuditTime): Found[];
 }
@@ -62,7 +64,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
   },
   extra_role: {
     severity: "warning",
-    description: "Holds the Discord role of another staff role, or one after leaving",
+    description: "Holds the Discord role of a staff role above their own, or any after leaving",
     needsDiscord: true,
     fix: { action: "sync_roles", detail: "The Discord roles become those of the staff role." },
     find: (person) =>
@@ -147,6 +149,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     description: "Suspended or gone on the roster, and still with the permissions of staff",
     needsDiscord: true,
     fix: { action: "suspend", detail: "They are suspended as staff, for as long as the entry is." },
+    fixPermission: "staff.suspend",
     find: ({ entry, standing: { isStaff, isBarred } }) => {
       const isOut = entry !== null && (entry.status === "suspended" || !isLive(entry));
       const detail = `The entry is ${entry?.status ?? ""}, and the permissions still count.`;
@@ -208,28 +211,32 @@ function hasLeft({ standing: { members, isInGuild } }: AuditedPerson): boolean {
   return members.length > 0 && !isInGuild;
 }
 
-/** The Discord roles (`guildId:roleId`) of the staff role in the guilds they are in, as far as they do not hold them. */
+/** The Discord roles (`guildId:roleId`) of the staff role in the guilds they are in and hold none of them; one of a guild is enough. */
 function missingRoles({ role, standing: { members } }: AuditedPerson): string[] {
-  return (role?.discord ?? []).flatMap(({ guildId, roleId }) => {
-    const member = members.find((one) => one.guildId === guildId && one.present);
-    return member === undefined || member.roleIds.includes(roleId) ? [] : [roleRef(guildId, roleId)];
+  return members.flatMap(({ guildId, roleIds, present }) => {
+    const mapped = (role?.discord ?? []).filter((one) => one.guildId === guildId);
+    if (!present || mapped.some(({ roleId }) => roleIds.includes(roleId))) return [];
+    return mapped.map(({ roleId }) => roleRef(guildId, roleId));
   });
 }
 
+/** Staff roles above their own: many communities give those below it, too. After leaving, every one. */
 function extraRoles(person: AuditedPerson): AuditedPerson["standing"]["held"] {
-  const { entry, standing } = person;
+  const { entry, role: own, standing } = person;
   if (entry === null) return [];
-  return standing.held.filter(({ role }) => !isOn(person) || role.key !== entry.staffRole);
+  return standing.held.filter(({ role }) => !isOn(person) || own === undefined || role.rank > own.rank);
 }
 
-/** Looks where they hold a staff role, else where they are at all. */
-function wrongNickname({ role, callsigns, standing: { members, held } }: AuditedPerson, { pools }: AuditTime) {
-  const own = callsigns.find(({ pool }) => pool === role?.callsignPool) ?? callsigns[0];
+/** Looks at the first guild whose name is not as it should be, of those in which their staff role is mapped: only there is it set. */
+function wrongNickname({ role, callsigns, standing: { members } }: AuditedPerson, { pools }: AuditTime) {
+  const shown = callsigns.filter(({ pool }) => (pools.get(pool)?.nicknameTemplate ?? null) !== null);
+  const own = shown.find(({ pool }) => pool === role?.callsignPool) ?? shown[0];
   const template = own === undefined ? null : (pools.get(own.pool)?.nicknameTemplate ?? null);
-  const guilds = new Set(held.flatMap(({ refs }) => refs.map((ref) => ref.split(":")[0])));
-  const present = members.filter((one) => one.present);
-  const member = present.find(({ guildId }) => guilds.has(guildId)) ?? present[0];
-  if (own === undefined || template === null || member === undefined) return undefined;
-  const shown = member.nick ?? member.globalName ?? member.username;
-  return nicknameFor(template, own.callsign, shown) === shown ? undefined : { ...own, template, guild_id: member.guildId };
+  if (own === undefined || template === null) return undefined;
+  const mapped = new Set(role?.discord.map(({ guildId }) => guildId));
+  const wrong = members.find((member) => {
+    const name = member.nick ?? member.globalName ?? member.username;
+    return member.present && mapped.has(member.guildId) && nicknameFor(template, own.callsign, name) !== name;
+  });
+  return wrong === undefined ? undefined : { ...own, template, guild_id: wrong.guildId };
 }

@@ -1,7 +1,7 @@
 import type { Database, Tx } from "../../database/database.ts";
 import type { RosterFinding } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requireWrite } from "../../kernel/call.ts";
+import { requirePermission, requireWrite } from "../../kernel/call.ts";
 import { callerOf, isDenial } from "../../kernel/denied.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -24,7 +24,7 @@ export interface FixesDeps extends FixingDeps {
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: RosterService;
   people: AuditPeople;
-  rosterSync: { syncMember?: SyncMember };
+  rosterSync: { member: SyncMember };
   /** The named findings that the caller may see, by id. */
   visible(call: Call, ids: readonly string[]): Promise<Map<string, RosterFinding>>;
   isGuildStateReliable(): boolean;
@@ -66,8 +66,9 @@ export function createFixes(deps: FixesDeps) {
 
   /** One fix: a transaction of its own, or what the room for it does in Discord. */
   async function fix(call: Call, row: RosterFinding, { reason, dry_run: isDryRun }: FixFindings): Promise<Omit<FindingResult, "id">> {
-    const { fix: wanted, needsDiscord } = auditChecks[AuditCode.parse(row.code)];
+    const { fix: wanted, fixPermission, needsDiscord } = auditChecks[AuditCode.parse(row.code)];
     if (wanted === undefined) return { outcome: "unchanged", detail: `There is no fix for this: ${row.detail}` };
+    if (fixPermission !== undefined) requirePermission(call, fixPermission);
     if (needsDiscord === true && !isGuildStateReliable())
       return { outcome: "failed", detail: "The guilds are not known well enough now: try again later." };
     const { action } = wanted;
@@ -93,12 +94,18 @@ export function createFixes(deps: FixesDeps) {
   }
 
   async function inDiscord(call: Call, userId: string, field: "held_roles" | "nickname", reason: string): Promise<Fixed> {
-    if (rosterSync.syncMember === undefined) return { outcome: "failed", detail: "Nothing is done in Discord here." };
-    const { changes } = await rosterSync.syncMember(call, { discord_user_id: userId, direction: "to_discord", apply: [field], reason });
+    const { changes, warnings } = await rosterSync.member(call, {
+      discord_user_id: userId,
+      direction: "to_discord",
+      apply: [field],
+      reason,
+    });
     const applied = changes.filter((one) => one.applied).length;
-    if (applied > 0) return { outcome: "fixed", detail: `Changes in Discord: ${applied.toString()}.` };
-    const why = changes.find((one) => one.reason !== null)?.reason ?? "There was nothing to change in Discord.";
-    return { outcome: changes.length === 0 ? "unchanged" : "failed", detail: why };
+    const why = changes.find((one) => !one.applied)?.reason ?? warnings[0] ?? "There was nothing to change in Discord.";
+    if (applied === 0) return { outcome: changes.length === 0 ? "unchanged" : "failed", detail: why };
+    const detail = `Changes in Discord: ${applied.toString()}.`;
+    // What was done in part still stands in the next report.
+    return applied < changes.length ? { outcome: "failed", detail: `${detail} ${why}` } : { outcome: "fixed", detail };
   }
 
   async function fixOne(call: Call, row: RosterFinding, input: FixFindings): Promise<FindingResult> {

@@ -13,7 +13,7 @@ import type { RosterMove } from "./roster.within.ts";
 export type SyncMember = (
   call: Call,
   input: { discord_user_id: string; direction: "to_discord"; apply: SyncField[]; reason: string },
-) => Promise<{ changes: readonly { field: string; applied: boolean; reason: string | null }[] }>;
+) => Promise<{ changes: readonly { applied: boolean; reason: string | null }[]; warnings: readonly string[] }>;
 type SyncField = "held_roles" | "nickname";
 
 /** What a fix is given. */

@@ -7,6 +7,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { auditPermissions } from "./roster.audit.policy.ts";
+import { midnightBefore } from "./roster.audit.runs.ts";
 import type { AuditRuns } from "./roster.audit.runs.ts";
 import { auditCodes } from "./roster.audit.schema.ts";
 
@@ -33,8 +34,8 @@ export function createNightly({ database, runs, hour, clock, logger }: NightlyDe
   async function isDue(): Promise<boolean> {
     const now = clock.now();
     if (hour === null || now.getUTCHours() !== hour || runs.current() !== null) return false;
-    const today = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()));
-    const tonight = await read.rosterAudit.findMany({ where: { trigger: "nightly", startedAt: { gte: today } }, select: { status: true } });
+    const where = { trigger: "nightly", startedAt: { gte: midnightBefore(now) } };
+    const tonight = await read.rosterAudit.findMany({ where, select: { status: true } });
     if (tonight.length >= maxAttempts || tonight.some(({ status }) => status !== "failed")) return false;
     return (await read.rosterEntry.findFirst({ select: { id: true } })) !== null;
   }

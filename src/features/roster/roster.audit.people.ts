@@ -21,7 +21,7 @@ export interface AuditedPerson {
   standing: Standing;
   /** The staff role of the entry, where it is known. */
   role: StaffRoleRecord | undefined;
-  /** The callsigns they have, by pool. */
+  /** The callsigns they have, the one they have had longest first. */
   callsigns: readonly { pool: string; callsign: string }[];
   /** Blacklist records in force about them. */
   records: readonly { id: string; reference: string; severity: string }[];
@@ -124,7 +124,7 @@ async function activeAmong(
 async function callsignsOf(db: AuditDb, userIds: readonly string[]) {
   const where = { userId: { in: [...userIds] }, state: "assigned" };
   const select = { userId: true, pool: true, callsign: true } as const;
-  const rows = await db.callsignSlot.findMany({ where, select, orderBy: [{ pool: "asc" }, { number: "asc" }] });
+  const rows = await db.callsignSlot.findMany({ where, select, orderBy: [{ since: "asc" }, { id: "asc" }] });
   return rows.map(({ userId, ...rest }) => ({ ...rest, userId: userId ?? "" }));
 }
 

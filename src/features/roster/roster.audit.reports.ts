@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Database } from "../../database/database.ts";
 import type { Prisma, RosterAudit, RosterFinding } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -22,6 +23,8 @@ export interface ReportsDeps {
   cursors: Cursors;
   clock: Clock;
 }
+
+const keysAtOnce = 500;
 
 type Resolved = { count: number; first: RosterFinding[] };
 
@@ -49,10 +52,25 @@ export function createAuditReports({ database, standing, reach, runs, cursors, c
     return counts;
   }
 
+  /** Of however many findings of one run, in their order: others have their turn between two parts. */
+  async function keysOf(where: Prisma.RosterFindingWhereInput): Promise<{ id: string; key: string }[]> {
+    const found: { id: string; key: string }[] = [];
+    for (let after = -1; ;) {
+      const asked = { AND: [where, { position: { gt: after } }] };
+      const select = { id: true, key: true, position: true } as const;
+      const rows = await read.rosterFinding.findMany({ where: asked, select, orderBy: { position: "asc" }, take: keysAtOnce });
+      found.push(...rows);
+      await nextTurn();
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < keysAtOnce) return found;
+      after = last.position;
+    }
+  }
+
   /** What a former run had and a set of keys has not any more. */
   async function resolvedOf(former: RosterAudit, keys: ReadonlySet<string>, sight: AuditSight): Promise<Resolved> {
     const where = { auditId: former.id, ...visibleWhere(sight) };
-    const had = await read.rosterFinding.findMany({ where, select: { id: true, key: true }, orderBy: { position: "asc" } });
+    const had = await keysOf(where);
     const gone = had.filter(({ key }) => !keys.has(key)).map(({ id }) => id);
     const first = gone.slice(0, auditLimits.resolved);
     return { count: gone.length, first: await read.rosterFinding.findMany({ where: { id: { in: first } }, orderBy: { position: "asc" } }) };
@@ -69,7 +87,7 @@ export function createAuditReports({ database, standing, reach, runs, cursors, c
     const where = { auditId: row.id, ...visibleWhere(sight) };
     const counts = (await countsOf([row.id], sight)).get(row.id) ?? nothing;
     const rows = await read.rosterFinding.findMany({ where, orderBy: { position: "asc" }, take: auditLimits.findings });
-    const keys = (await read.rosterFinding.findMany({ where, select: { key: true } })).map(({ key }) => key);
+    const keys = (await keysOf(where)).map(({ key }) => key);
     const isAcknowledged = await acknowledged.filter("true");
     const former = row.comparedTo === null ? null : await read.rosterAudit.findUnique({ where: { id: row.comparedTo } });
     const summary = presentAudit(row, counts, runs.current());
@@ -172,6 +190,7 @@ export function createAuditReports({ database, standing, reach, runs, cursors, c
           take: auditLimits.findings + 1,
         });
         rows.push(...next.filter(isWanted));
+        await nextTurn();
         if (next.length <= auditLimits.findings) break;
         from = next.at(-1)?.position ?? from;
       }
@@ -183,8 +202,7 @@ export function createAuditReports({ database, standing, reach, runs, cursors, c
         (last) => cursors.encode("roster.findings", bound, [last.position, last.id]),
       );
       return await withTotal(page, { count }, async () => {
-        const keys = await read.rosterFinding.findMany({ where, select: { key: true } });
-        return keys.filter(isWanted).length;
+        return (await keysOf(where)).filter(isWanted).length;
       });
     },
   };

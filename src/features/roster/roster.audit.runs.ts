@@ -93,6 +93,7 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
 
   async function begin(call: Call, id: string, wanted: WantedRun, startedAt: Date): Promise<void> {
     await database.write(call, async (tx) => {
+      if (wanted.trigger === "nightly") await requireFirst(tx, startedAt);
       const checks = checksFor(wanted.codes);
       await tx.db.rosterAudit.create({
         data: {
@@ -110,6 +111,13 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
     });
   }
 
+  /** Another process over the same database may have had the same thought. @throws ProblemError sync_in_progress */
+  async function requireFirst(tx: Tx, startedAt: Date): Promise<void> {
+    await tx.lock("roster-audit-night");
+    const where = { trigger: "nightly", startedAt: { gte: midnightBefore(startedAt) }, status: { not: "failed" } };
+    if ((await tx.db.rosterAudit.findFirst({ where, select: { id: true } })) !== null) throw new ProblemError("sync_in_progress");
+  }
+
   async function keep(call: Call, id: string, { findings, startedAt }: FinishedRun): Promise<void> {
     for (let from = 0; from < findings.length; from += atOnce) {
       const rows = findings.slice(from, from + atOnce).map((finding, index) => rowOf(id, finding, from + index, startedAt));
@@ -118,7 +126,10 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
     }
   }
 
-  function finish(tx: Tx, id: string, run: FinishedRun, { scope, trigger }: WantedRun): Promise<RosterAudit> {
+  /** @throws ProblemError sync_in_progress when the run was ended by somebody else, who took its findings away */
+  async function finish(tx: Tx, id: string, run: FinishedRun, { scope, trigger }: WantedRun): Promise<RosterAudit> {
+    if ((await tx.db.rosterAudit.updateMany({ where: { id, status: "running" }, data: { status: "done" } })).count === 0)
+      throw new ProblemError("sync_in_progress", { detail: "The run was ended by another one.", retryAfter: 5 });
     const counts = countsOf(run.findings);
     const keys = new Set(run.findings.map(({ key }) => key));
     const resolved = [...run.formerKeys].filter((key) => !keys.has(key));
@@ -136,10 +147,9 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
       permission: trigger === "nightly" ? auditPermissions.sweep : auditPermissions.audit,
     });
     events.emit(tx, { type: "roster.audited", data: { audit_id: id, ...told } });
-    return tx.db.rosterAudit.update({
+    return await tx.db.rosterAudit.update({
       where: { id },
       data: {
-        status: "done",
         checks: run.checks,
         comparison: comparisonOf(scope, run.checks),
         endedAt: clock.now(),
@@ -212,6 +222,11 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
       return rows.length;
     },
   };
+}
+
+/** The beginning of a day (UTC). */
+export function midnightBefore(at: Date): Date {
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()));
 }
 
 function countsOf(findings: readonly Pick<Scan["findings"][number], "code">[]): Partial<Record<AuditCode, number>> {

@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -15,7 +14,6 @@ import type { Standings } from "../permissions/standing.ts";
 import type { StaffService } from "../staff/staff.service.ts";
 import { createAcknowledge } from "./roster.audit.acknowledge.ts";
 import { createFixes } from "./roster.audit.fixes.ts";
-import type { SyncMember } from "./roster.audit.fixing.ts";
 import { createNightly } from "./roster.audit.nightly.ts";
 import { createAuditPeople } from "./roster.audit.people.ts";
 import { auditPermissions } from "./roster.audit.policy.ts";
@@ -33,14 +31,13 @@ export interface RosterAuditsDeps {
   database: Database;
   audit: Pick<AuditService, "record" | "noteDenied">;
   events: Pick<EventsService, "emit">;
-  guildState: Pick<GuildState, "freshness" | "guilds">;
   standing: Standings;
   permissions: Pick<PermissionsService, "requireRankAbove">;
   reach: LinkReach;
   roster: RosterService;
   callsigns: CallsignsService;
   staff: Pick<StaffService, "suspendWithin">;
-  rosterSync: Pick<RosterSync, "performing"> & { syncMember?: SyncMember };
+  rosterSync: Pick<RosterSync, "isKnown" | "member">;
   /** The hour (UTC) of the nightly audit; null: none. */
   hour: number | null;
   inactiveDays: number;
@@ -51,19 +48,13 @@ export interface RosterAuditsDeps {
 
 /** Finds what is not as it should be about those on the roster. */
 export function createRosterAudits(deps: RosterAuditsDeps) {
-  const { database, guildState, standing, callsigns } = deps;
+  const { database, standing, callsigns } = deps;
   const people = createAuditPeople(deps);
   const scan = createScan({ ...deps, people });
-  const runs = createAuditRuns({ ...deps, scan, isGuildStateReliable });
+  const runs = createAuditRuns({ ...deps, scan, isGuildStateReliable: deps.rosterSync.isKnown });
   const reports = createAuditReports({ ...deps, runs });
   const acknowledge = createAcknowledge(deps);
-  const fixes = createFixes({ ...deps, people, visible: acknowledge.visible, isGuildStateReliable });
-
-  /** Whether every guild was read to its end, and nothing was missed since. */
-  function isGuildStateReliable(): boolean {
-    const guilds = guildState.guilds().filter(({ present }) => present);
-    return !guildState.freshness().stale && guilds.length > 0 && guilds.every(({ syncedAt }) => syncedAt !== null);
-  }
+  const fixes = createFixes({ ...deps, people, visible: acknowledge.visible, isGuildStateReliable: deps.rosterSync.isKnown });
 
   /** @throws ProblemError validation_failed for a pool or staff role that nobody knows */
   async function requireKnown({ pool, role }: AuditScope): Promise<void> {

@@ -7,11 +7,14 @@ import { rosterEvents } from "./roster.states.ts";
 /** What goes with the stand of a day, which is no page of a list. */
 const beside = ["role", "event", "source", "from", "to", "cursor"] as const;
 
+/** As long as a pool may write one. */
+const callsignLength = 2400;
+
 export const HistoryQuery = z
   .strictObject({
     ...listQuery,
     user_id: Snowflake.optional(),
-    callsign: text(1, 60).optional(),
+    callsign: text(1, callsignLength).optional(),
     role: z.string().max(40).optional().meta({ description: "Key of a staff role that a line leads from or to" }),
     event: z.enum(rosterEvents).optional(),
     source: z.enum(lineSources).optional(),

@@ -1,5 +1,8 @@
+import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
+
+const Nicknames = z.looseObject({ nicknames: z.array(z.looseObject({ user_id: z.string() })) });
 
 /** Names in what the guild showed of somebody. */
 const named = "nickname";
@@ -20,8 +23,32 @@ export async function dropNamesOf({ db }: Tx, userId: string, older: { lte?: Dat
   for (const { id, before, after } of telling)
     await db.rosterEvent.update({ where: { id }, data: { before: nameless(before), after: nameless(after) } });
   const reports = await db.rosterFinding.deleteMany({ where: { userId, audit: { startedAt: older } } });
+  const pairs = await linkedWith({ db }, userId, older);
+  const linked = await db.rosterFinding.deleteMany({ where: { id: { in: pairs } } });
   const acknowledged = await db.rosterAcknowledgement.deleteMany({ where: { userId, at: older } });
-  return count + telling.length + reports.count + acknowledged.count;
+  const repaired = await dropNicknames({ db }, userId, older);
+  return count + telling.length + reports.count + linked.count + acknowledged.count + repaired;
+}
+
+/** Names that repairs of callsigns keep for as long as they can be undone. */
+async function dropNicknames({ db }: Pick<Tx, "db">, userId: string, older: { lte?: Date }): Promise<number> {
+  const rows = await db.callsignRepair.findMany({ where: { at: older, undoneAt: null }, select: { id: true, undo: true } });
+  let dropped = 0;
+  for (const { id, undo } of rows) {
+    const kept = Nicknames.safeParse(undo);
+    if (!kept.success || !kept.data.nicknames.some((one) => one.user_id === userId)) continue;
+    const nicknames = kept.data.nicknames.filter((one) => one.user_id !== userId);
+    await db.callsignRepair.update({ where: { id }, data: { undo: { ...kept.data, nicknames } as Prisma.InputJsonObject } });
+    dropped += 1;
+  }
+  return dropped;
+}
+
+/** Findings about another account that name this one as the same person's; there are few. */
+async function linkedWith({ db }: Pick<Tx, "db">, userId: string, older: { lte?: Date }): Promise<string[]> {
+  const where = { code: "linked_alt_on_roster", audit: { startedAt: older } };
+  const rows = await db.rosterFinding.findMany({ where, select: { id: true, facts: true } });
+  return rows.flatMap(({ id, facts }) => (JSON.stringify(facts).includes(`"${userId}"`) ? [id] : []));
 }
 
 function hasName(facts: unknown): boolean {

@@ -14,7 +14,7 @@ export interface Allowance {
   limit: number;
   /** Those who were changed by what Discord shows in the last ten minutes, unless somebody asked for it. */
   changed: ReadonlySet<string>;
-  /** Whether there is no entry at all: what Discord shows is what the roster begins with. */
+  /** Whether there is no entry yet but those the filling has just begun with: what Discord shows is what the roster begins with. */
   isFirstFilling: boolean;
 }
 
@@ -37,14 +37,19 @@ export function createBreaker(database: Database, clock: Clock) {
 
     async allowance(): Promise<Allowance> {
       const { rosterEntry, rosterEvent } = database.read;
-      const since = new Date(Math.max(from, clock.now().getTime() - windowMs));
+      const began = new Date(clock.now().getTime() - windowMs);
+      const since = new Date(Math.max(from, began.getTime()));
       const where = { source: "discord", actorId: null, recordedAt: { gt: since } };
-      const [live, first, lines] = await Promise.all([
+      const isOther = [{ event: { not: "hired" } }, { source: { not: "discord" } }, { actorId: { not: null } }];
+      const [live, first, lines, other] = await Promise.all([
         rosterEntry.count({ where: { status: { in: [...liveStatuses] } } }),
         rosterEntry.findFirst({ select: { id: true } }),
         rosterEvent.findMany({ where, distinct: ["userId"], select: { userId: true } }),
+        rosterEvent.findFirst({ where: { OR: [...isOther, { recordedAt: { lte: began } }] }, select: { id: true } }),
       ]);
-      return { live, limit: limitFor(live), changed: new Set(lines.map(({ userId }) => userId)), isFirstFilling: first === null };
+      // A filling that was broken off goes on, also after a restart.
+      const isFirstFilling = first === null || (from === 0 && other === null);
+      return { live, limit: limitFor(live), changed: new Set(lines.map(({ userId }) => userId)), isFirstFilling };
     },
   };
 }

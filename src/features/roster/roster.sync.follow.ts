@@ -85,7 +85,9 @@ export function createFollow({ database, events, guildState, standing, isFollowi
   }
 
   async function settle(call: Call, differing: readonly Differing[]): Promise<number> {
-    const allowance = await breaker.allowance();
+    const allowed = await breaker.allowance();
+    const isFirstFilling = allowed.isFirstFilling && differing.every(({ entry }) => entry === null);
+    const allowance = { ...allowed, isFirstFilling };
     const changing = differing.flatMap(({ userId, steps }) => (steps.length === 0 ? [] : [userId]));
     if (isTooMuch(allowance, changing)) return await hold(call, differing, changing.length, allowance);
     inStep();
@@ -96,7 +98,7 @@ export function createFollow({ database, events, guildState, standing, isFollowi
       mayGoOn,
     );
     for (const userId of left) pending.add(userId);
-    if (allowance.isFirstFilling) breaker.countFrom(clock.now());
+    if (isFirstFilling && left.length === 0) breaker.countFrom(clock.now());
     return changed;
   }
 

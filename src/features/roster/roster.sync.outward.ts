@@ -60,11 +60,12 @@ function given({ entry }: OutwardFacts, role: StaffRoleRecord, members: readonly
   });
 }
 
-/** Every other mapped role they hold. */
+/** The mapped roles they hold that stand above their staff role: those at or below it are theirs as well. After leaving, every one. */
 function taken({ entry, person, role }: OutwardFacts): Outward[] {
-  const keeps = isLive(entry) ? role?.key : undefined;
+  const own = isLive(entry) ? role : undefined;
+  const keeps = own?.key;
   return person.held.flatMap(({ role: held, refs }) => {
-    if (held.key === keeps) return [];
+    if (own !== undefined && held.rank <= own.rank) return [];
     const isKept = person.isOwner || held.level === "owner";
     return refs.map((ref): Outward => {
       const [guildId = "", roleId = ""] = ref.split(":");

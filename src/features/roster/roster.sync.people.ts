@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import type { Database, Tx } from "../../database/database.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
+import type { GuildInfo, GuildState } from "../../discord/guild-state.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { Standings } from "../permissions/standing.ts";
@@ -67,10 +67,15 @@ export function createPeople({ database, guildState, standing, roster }: PeopleD
   return {
     rankOf,
 
-    /** Whether what is known of the guilds is current and complete: only then is anything concluded from it. */
+    /**
+     * Whether what is known of the guilds is current and complete: only then is anything concluded from it. In a guild that staff
+     * roles stand in and the bot is not in any more nobody is seen, and yet nobody has left.
+     */
     isKnown(): boolean {
-      const present = guildState.guilds().filter((guild) => guild.present);
-      return !guildState.freshness().stale && present.length > 0 && present.every(({ syncedAt }) => syncedAt !== null);
+      const guilds = guildState.guilds();
+      const mapped = new Set(standing.roles().flatMap(({ discord }) => discord.map(({ guildId }) => guildId)));
+      const isRead = ({ id, present, syncedAt }: GuildInfo): boolean => (present ? syncedAt !== null : !mapped.has(id));
+      return !guildState.freshness().stale && guilds.some(({ present }) => present) && guilds.every(isRead);
     },
 
     /** Everybody the guild state stores, and everybody with an entry. */

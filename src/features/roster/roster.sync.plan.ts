@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import type { Database } from "../../database/database.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requirePermission, requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -17,7 +16,6 @@ import type { SyncPlanView, SyncStatusView } from "./roster.sync.schema.ts";
 export interface PlanDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
-  guildState: GuildState;
   standing: Standings;
   isFollowing: boolean;
   clock: Clock;
@@ -26,7 +24,7 @@ export interface PlanDeps {
 const shownPeople = 200;
 
 /** Everything in which the roster and the guilds differ, as one plan that a person looks at and applies. */
-export function createSyncPlan({ database, audit, guildState, standing, isFollowing, clock }: PlanDeps, people: People, follow: Follow) {
+export function createSyncPlan({ database, audit, standing, isFollowing, clock }: PlanDeps, people: People, follow: Follow) {
   async function draw(call: Call): Promise<{ differing: Differing[]; within: string[]; view: SyncPlanView }> {
     const everybody = await people.differing(await people.everyone(), clock.now());
     const differing = everybody.filter(({ steps }) => steps.length > 0);
@@ -103,7 +101,7 @@ export function createSyncPlan({ database, audit, guildState, standing, isFollow
         held_back: heldBack,
         tripped_at: isoOrNull(trippedAt),
         last_round_at: isoOrNull(lastRoundAt),
-        stale: guildState.freshness().stale,
+        stale: !people.isKnown(),
         changed_in_10_minutes: changed.size,
         limit,
       };

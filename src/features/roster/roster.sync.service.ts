@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
@@ -33,6 +34,9 @@ export interface RosterSyncDeps {
   logger: Logger;
 }
 
+/** People of one statement. */
+const readAtOnce = 500;
+
 /** Keeps the roster and the guilds in step. */
 export function createRosterSync(deps: RosterSyncDeps) {
   const performing: Performing = { current: undefined };
@@ -44,14 +48,33 @@ export function createRosterSync(deps: RosterSyncDeps) {
   /** Everybody on the roster is known of, also who holds no staff role yet: else nobody sees that the role is missing. */
   async function trackEntries(): Promise<void> {
     const where = { status: { in: [...liveStatuses] } };
-    const rows = await database.read.rosterEntry.findMany({ where, select: { userId: true }, orderBy: { userId: "asc" } });
+    const select = { userId: true, heldRoles: true } as const;
+    const rows = await database.read.rosterEntry.findMany({ where, select, orderBy: { userId: "asc" } });
     const users = rows.map(({ userId }) => userId);
-    if (users.join() === tracked) return;
-    tracked = users.join();
-    standing.trackAlso(new Set(users));
+    const bare = rows.filter(({ heldRoles }) => !Array.isArray(heldRoles) || heldRoles.length === 0);
+    const held = await formerHoldersAmong(bare.map(({ userId }) => userId));
+    const neverStaff = bare.flatMap(({ userId }) => (held.has(userId) ? [] : [userId]));
+    const found = `${users.join()};${neverStaff.join()}`;
+    if (found === tracked) return;
+    tracked = found;
+    standing.trackAlso(new Set(users), new Set(neverStaff));
+  }
+
+  /** Those who lost a staff role in Discord, as their history says. */
+  async function formerHoldersAmong(userIds: readonly string[]): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (let from = 0; from < userIds.length; from += readAtOnce) {
+      const where = { userId: { in: userIds.slice(from, from + readAtOnce) }, event: "role_removed" };
+      const rows = await database.read.rosterEvent.findMany({ where, select: { userId: true }, distinct: ["userId"] });
+      for (const { userId } of rows) found.add(userId);
+      await nextTurn();
+    }
+    return found;
   }
 
   return {
+    /** Whether what is known of the guilds is current and complete. */
+    isKnown: people.isKnown,
     /** How the bot is reached; set once at boot. */
     performing,
     ...createSyncMember(deps, people, createToDiscord(deps, people, performing)),

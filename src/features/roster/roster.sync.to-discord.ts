@@ -38,6 +38,9 @@ export interface Performing {
 
 const unreachable: Performed = { outcome: "retry", detail: "Discord could not be reached.", mayBeDone: false };
 
+/** Who could not be given the role of the roster is not left without any. */
+const keptFor = "The role of the roster could not be given; this one stays until it is.";
+
 /** Makes Discord what the roster says of one person. */
 export function createToDiscord(deps: ToDiscordDeps, people: People, performing: Performing) {
   const { database, audit, events, guildState, standing, permissions, roster } = deps;
@@ -56,9 +59,11 @@ export function createToDiscord(deps: ToDiscordDeps, people: People, performing:
 
   async function performAll(call: Call, { person, input }: Known, outward: readonly Outward[]): Promise<Carried> {
     const carried: Carried = { changes: [], done: [], isCut: false };
+    const without = new Set<string>();
     for (const [index, { change, wish }] of outward.entries()) {
-      if (wish === null) {
-        carried.changes.push(change);
+      const isKept = wish?.kind === "role_remove" && without.has(wish.guildId);
+      if (wish === null || isKept) {
+        carried.changes.push(isKept ? { ...change, reason: keptFor } : change);
         continue;
       }
       const every = { id: `roster-sync:${call.requestId}:${index.toString()}`, reason: input.reason ?? "Brought in line with the roster." };
@@ -66,6 +71,7 @@ export function createToDiscord(deps: ToDiscordDeps, people: People, performing:
       const applied = performed.outcome === "done";
       carried.changes.push({ ...change, applied, reason: performed.detail });
       if (applied) carried.done.push(wish);
+      else if (wish.kind === "role_add") without.add(wish.guildId);
       if (performed.outcome === "retry") carried.isCut = true;
     }
     return carried;
