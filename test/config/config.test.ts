@@ -57,6 +57,8 @@ test("the required variables alone give every default", () => {
     confirmInDiscord: [],
     secondPersonForDanger: false,
     leaveAccess: "keep",
+    switchedOff: new Set(),
+    roster: { followsDiscord: true, auditHour: 3, inactiveDays: 30 },
   });
 });
 
@@ -196,6 +198,10 @@ const wrong: Partial<Record<VariableName, string[]>> = {
   CONFIRM_IN_DISCORD: ["everything", "permissions,", "permissions keys"],
   SECOND_PERSON_FOR_DANGER: ["yes", "2"],
   LEAVE_ACCESS: ["deny", "false"],
+  SWITCHED_OFF: ["audit", "roster.", "roster;callsigns"],
+  ROSTER_FOLLOWS_DISCORD: ["yes"],
+  ROSTER_AUDIT_HOUR: ["24", "-1", "3.5", "never", "03:00"],
+  ROSTER_INACTIVE_DAYS: ["0", "4000"],
   UNSUPPORTED_STATUS: ["500", "501.0"],
   SQLITE_SYNCHRONOUS: ["off", "FULL"],
   LOG_LEVEL: ["verbose", "INFO"],
@@ -270,6 +276,16 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
   ["CONFIRM_IN_DISCORD", "keys, permissions,keys", (config) => config.confirmInDiscord, ["keys", "permissions"]],
   ["SECOND_PERSON_FOR_DANGER", "true", (config) => config.secondPersonForDanger, true],
   ["LEAVE_ACCESS", "none", (config) => config.leaveAccess, "none"],
+  [
+    "SWITCHED_OFF",
+    "callsigns, roster.audit",
+    (config) => [...config.switchedOff],
+    ["callsigns.next", "callsigns.lookup", "callsigns.repair", "callsigns.registry", "roster.audit"],
+  ],
+  ["ROSTER_FOLLOWS_DISCORD", "false", (config) => config.roster.followsDiscord, false],
+  ["ROSTER_AUDIT_HOUR", "off", (config) => config.roster.auditHour, null],
+  ["ROSTER_AUDIT_HOUR", "23", (config) => config.roster.auditHour, 23],
+  ["ROSTER_INACTIVE_DAYS", "90", (config) => config.roster.inactiveDays, 90],
   ["LOG_LEVEL", " debug ", (config) => config.logLevel, "debug"],
 ])("%s accepts %j", (name, value, read, expected) => {
   expect(read(configOf({ ...validEnvironment(), [name]: value }))).toEqual(expected);

@@ -742,22 +742,6 @@ test("the slash command decides through the same verb", async () => {
   });
 });
 
-test("the optional routes answer that they are not offered", async () => {
-  const ground = await createGround();
-  const actor = ground.staff("owner");
-  for (const [method, path] of [
-    ["post", "/callsigns/next"],
-    ["get", "/callsigns/next"],
-    ["post", "/callsigns/repair"],
-    ["get", "/roster/history"],
-    ["post", "/roster/sync-member"],
-    ["post", "/roster/audit"],
-  ] as const) {
-    const answer = method === "get" ? await ground.get(path, { actor }) : await ground.post(path, {}, { actor });
-    expect(answer.body, path).toMatchObject({ status: 501, code: "unsupported_operation" });
-  }
-});
-
 test("the document shows each kind's fields with an example that is accepted", async () => {
   const ground = await createGround();
   const document = ground.app.document() as any;
