@@ -133,12 +133,12 @@ test("a leave of somebody on trial, or not on the roster, changes nothing there"
   expect(await eventsOf(stranger)).toEqual([]);
 });
 
-test("who is erased while on leave is back from it", async () => {
+test("who is erased while on leave is on it no more, nor on the roster", async () => {
   const person = await colleague();
   await leave(person, { duration: "5d" });
   const { app, guild, sandbox } = shared.world;
   guild.setRoles(person, []);
   await sandbox.waitFor(() => !app.standing.of(person.id).isStaff, 10_000);
   await app.privacy.redact(systemCall("cli", uuid7()), person.id, { reason: "Asked for it.", suppress: false });
-  expect(await read(person)).toMatchObject({ status: "active", loa: null });
+  expect(await read(person)).toMatchObject({ status: "resigned", loa: null });
 });

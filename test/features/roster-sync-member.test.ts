@@ -125,6 +125,7 @@ describe("to Discord", () => {
   test("the mapped role of the entry is given, those above it are taken, others never: one audit entry, one line, told once by following", async () => {
     const ann = await world.staff("senior");
     world.guild.setRoles(ann, [world.roles.senior, world.roles.viewer, sailor]);
+    await world.sandbox.waitFor(() => world.app.standing.of(ann.id).held.length === 2);
     await enlist(world, ann, "moderator");
     const looked = { direction: "from_discord", apply: ["held_roles", "in_guild", "nickname"] };
     expect((await sync(ann, looked)).status).toBe(200);

@@ -48,7 +48,7 @@ export async function createUnmigrated(): Promise<ClosedDatabase> {
 
 async function placeSqlite(): Promise<ClosedDatabase> {
   const folder = await mkdtemp(join(inject("directory"), "db-"));
-  return { url: `file:${join(folder, "provost.db")}`, remove: () => rm(folder, { recursive: true, force: true }) };
+  return { url: `file:${join(folder, "provost.db")}`, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
 async function createPostgres(template: "template0" | "template1"): Promise<ClosedDatabase> {
