@@ -17,8 +17,9 @@ export async function isUp({ ask, peek, check, until }: Stage): Promise<void> {
   const took = await until(isLive, 10_000, "the guild state");
   const { body } = await ask<HealthView>("GET", "/health");
   check(`live ${took.toFixed(0)} ms after the server, status ${body.status}`, body.status === "ok");
-  const isMarked = body.routes.some(({ path, supported }) => path === "/callsigns/next" && !supported);
-  check(`${body.routes.length.toString()} routes are listed, callsigns and roster as not supported`, isMarked);
+  const optional = body.routes.filter(({ path }) => path.startsWith("/callsigns") || path.startsWith("/roster"));
+  const isMarked = optional.length > 0 && optional.every(({ supported }) => supported);
+  check(`${body.routes.length.toString()} routes are listed, callsigns and roster as supported`, isMarked);
 }
 
 export async function setUpStaffRoles({ ask, check, sandbox }: Stage): Promise<void> {
