@@ -47,8 +47,8 @@ export function createBreaker(database: Database, clock: Clock) {
         rosterEvent.findMany({ where, distinct: ["userId"], select: { userId: true } }),
         rosterEvent.findFirst({ where: { OR: [...isOther, { recordedAt: { lte: began } }] }, select: { id: true } }),
       ]);
-      // A filling that was broken off goes on, also after a restart.
-      const isFirstFilling = first === null || (from === 0 && other === null);
+      // Members become known part by part: the filling goes on for as long as lines count, also after a restart.
+      const isFirstFilling = first === null || other === null;
       return { live, limit: limitFor(live), changed: new Set(lines.map(({ userId }) => userId)), isFirstFilling };
     },
   };
