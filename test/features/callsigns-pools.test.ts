@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
+import { traceOf } from "./callsigns-ground.ts";
 
 const time = { now: Date.now() };
 const shared = shareWorld({ clock: { now: () => new Date(time.now) } });
@@ -37,18 +38,7 @@ const create = (fields: object = {}) => shared.world.post("/callsigns/pools", { 
 const give = (userId: string, fields: object = {}) =>
   shared.world.post("/callsigns/next", { pool: "north", user_id: userId, ...fields }, as);
 
-/** Every row, entry and event of callsigns. Staff come onto the roster meanwhile. */
-async function trace(): Promise<unknown[]> {
-  const { read } = shared.world.app.database;
-  const action = { startsWith: "callsign" };
-  return await Promise.all([
-    read.callsignSlot.findMany({ orderBy: { id: "asc" } }),
-    read.callsignPool.findMany({ orderBy: { key: "asc" } }),
-    read.auditEntry.count({ where: { action, outcome: "ok" } }),
-    read.outboxEvent.count({ where: { type: action } }),
-    read.rosterEvent.count({ where: { event: action } }),
-  ]);
-}
+const trace = () => traceOf(shared.world);
 
 describe("a pool", () => {
   test("is made with its usual rules, told once in the audit, and read with its counts", async () => {

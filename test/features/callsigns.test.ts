@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { shareWorld } from "../contract/world.ts";
+import { traceOf } from "./callsigns-ground.ts";
 
 const time = { now: Date.now() };
 const day = 86_400_000;
@@ -33,18 +34,7 @@ const history = (userId: string) =>
     .findMany({ where: { userId, event: { startsWith: "callsign" } }, orderBy: { id: "asc" } })
     .then((rows) => rows.map(({ event, callsign }) => [event, callsign]));
 
-/** Every row, entry and event of callsigns. Staff come onto the roster meanwhile. */
-async function trace(): Promise<unknown[]> {
-  const { read } = shared.world.app.database;
-  const action = { startsWith: "callsign" };
-  return await Promise.all([
-    read.callsignSlot.findMany({ orderBy: { id: "asc" } }),
-    read.callsignPool.findMany({ orderBy: { key: "asc" } }),
-    read.auditEntry.count({ where: { action, outcome: "ok" } }),
-    read.outboxEvent.count({ where: { type: action } }),
-    read.rosterEvent.count({ where: { event: action } }),
-  ]);
-}
+const trace = () => traceOf(shared.world);
 
 describe("the next callsign", () => {
   test("goes to a person, and is the same when asked for again", async () => {
