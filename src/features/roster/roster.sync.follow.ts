@@ -26,6 +26,9 @@ export type Follow = ReturnType<typeof createFollow>;
 /** What is told of at once is looked at together. */
 const gatherMs = 250;
 
+/** While the servers are not known for certain nothing is told, not even that they are known again. */
+const unknownMs = 2000;
+
 /** How it stands with following. */
 export interface FollowState {
   /** How many people are held back because too much would change at once. */
@@ -49,7 +52,11 @@ export function createFollow({ database, events, guildState, standing, isFollowi
   function note(userId: string | null): void {
     if (userId === null) isAnybody = true;
     else pending.add(userId);
-    if (isRunning) timer ??= setTimeout(wake, gatherMs).unref();
+    wakeIn(gatherMs);
+  }
+
+  function wakeIn(ms: number): void {
+    if (isRunning) timer ??= setTimeout(wake, ms).unref();
   }
 
   function wake(): void {
@@ -68,7 +75,11 @@ export function createFollow({ database, events, guildState, standing, isFollowi
 
   /** Take what is pending; what fails is pending again. */
   async function round(call: Call): Promise<number> {
-    if (!isRunning || !people.isKnown()) return 0;
+    if (!isRunning) return 0;
+    if (!people.isKnown()) {
+      wakeIn(unknownMs);
+      return 0;
+    }
     const taken = { isAnybody, userIds: [...pending] };
     isAnybody = false;
     pending.clear();
