@@ -5,6 +5,7 @@ import { type Benchmark, formatTable } from "./benchmark.ts";
 const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>> = {
   access: () => import("./access.ts"),
   http: () => import("./http.ts"),
+  memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),
 };
 

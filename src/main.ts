@@ -1,3 +1,4 @@
+import "./heap.ts";
 import { createApp } from "./app.ts";
 import { loadConfigOrExit } from "./config/config.ts";
 import { createLogDestination, createLogger } from "./logger.ts";

@@ -1,10 +1,11 @@
 import type { APIGuildMember, APIRole } from "discord-api-types/v10";
 import type { Tx } from "../database/database.ts";
+import { insertRows } from "../database/insert.ts";
 import type { GuildRows } from "./guild-mirror.ts";
 import type { GuildInfo, MemberState, RoleInfo } from "./guild-state.ts";
 
-/** Rows of one statement, below the bound-parameter limits of both databases. */
-const statementRows = 400;
+/** Rows of one statement: nobody else has a turn while it is put together. */
+const statementRows = 100;
 
 type MemberPayload = Pick<APIGuildMember, "roles" | "user"> & { nick?: string | null; joined_at?: string | null };
 
@@ -61,8 +62,9 @@ export function sameRoles(a: ReadonlyMap<string, RoleInfo>, b: ReadonlyMap<strin
   });
 }
 
-/** Replace the given rows; two statements per few hundred members. */
-export async function writeRows({ db, now }: Tx, { guilds, roles, members }: GuildRows): Promise<void> {
+/** Replace the given rows; two statements per hundred members. */
+export async function writeRows(tx: Tx, { guilds, roles, members }: GuildRows): Promise<void> {
+  const { db, now } = tx;
   const updatedAt = now;
   for (const { id, ...data } of guilds.values()) {
     await db.guild.upsert({ where: { id }, create: { id, ...data, updatedAt }, update: { ...data, updatedAt } });
@@ -75,7 +77,11 @@ export async function writeRows({ db, now }: Tx, { guilds, roles, members }: Gui
     for (let start = 0; start < states.length; start += statementRows) {
       const part = states.slice(start, start + statementRows);
       await db.guildMember.deleteMany({ where: { guildId, userId: { in: part.map((state) => state.userId) } } });
-      await db.guildMember.createMany({ data: part.map((state) => ({ ...state, roleIds: [...state.roleIds], updatedAt })) });
+      await insertRows(
+        tx,
+        "guild_members",
+        part.map((state) => ({ ...state, updatedAt })),
+      );
     }
   }
 }

@@ -94,11 +94,21 @@ export function createDiscordRest({ apiBase, token, logger, tokenRestMs = 60_000
     async call<T>(request: DiscordRequest): Promise<T> {
       gate(request);
       const ms = request.deadlineMs ?? 5000;
-      const signal = AbortSignal.timeout(ms);
-      const tooLate = new Promise<never>((_, reject) => {
-        signal.addEventListener("abort", () => reject(unavailable(2000)), { once: true });
+      const tooLong = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
+      const deadline = new Promise<never>((_, reject) => {
+        const giveUp = (): void => {
+          tooLong.abort();
+          reject(unavailable(2000));
+        };
+        timer = setTimeout(giveUp, ms).unref();
       });
-      return (await Promise.race([attempt(request, performance.now() + ms, signal), tooLate])) as T;
+      try {
+        return (await Promise.race([attempt(request, performance.now() + ms, tooLong.signal), deadline])) as T;
+      } finally {
+        // A deadline that went on would keep the answer: whole pages of members, for a minute.
+        clearTimeout(timer);
+      }
     },
     counts: () => counts,
     isTokenRefused: () => isTokenRefused,

@@ -28,7 +28,8 @@ const maxKeys = 50_000;
 
 /** @param name the limit's name in the headers */
 export function createRateLimiter(name: string, { count, seconds }: RateLimit): RateLimiter {
-  const buckets = new LRUCache<string, Bucket>({ max: maxKeys });
+  // Counted by size: with `max` the cache would reserve room for all of them at once, a megabyte a limit.
+  const buckets = new LRUCache<string, Bucket>({ maxSize: maxKeys, sizeCalculation: () => 1 });
   const perMs = count / (seconds * 1000);
 
   function refill(key: string, now: number): Bucket | undefined {

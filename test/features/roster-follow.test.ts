@@ -256,61 +256,65 @@ describe("following the gateway", () => {
     expect(await entryOf(world, dan)).toMatchObject({ status: "terminated", staffRole: "moderator" });
   });
 
-  test("after any sequence of changes, outages among them, the roster is what the guild shows and its history leads there", async () => {
-    const clock = createMovedClock();
-    const sync = followIn(world, clock);
-    sync.start();
-    const { guild, roles, sandbox } = world;
-    const people = ["eve", "fay"].map((name) => world.member(name));
-    const levels = Object.keys(ranks) as Level[];
-    const step = fc.record({
-      who: fc.constantFrom(0, 1),
-      what: fc.constantFrom("roles", "roles", "nick", "leave", "join"),
-      held: fc.uniqueArray(fc.constantFrom(...levels), { maxLength: 3 }),
-      nick: fc.option(fc.constantFrom("Red", "Blue"), { nil: null }),
-    });
-    const act = ({ who, what, held, nick }: Step): void => {
-      const person = people[who];
-      if (person === undefined) return;
-      const isThere = guild.member(person) !== undefined;
-      if (what === "join" && !isThere) guild.addMember(person, { roles: held.map((level) => roles[level]) });
-      if (!isThere) return;
-      if (what === "roles")
-        guild.setRoles(
-          person,
-          held.map((level) => roles[level]),
-        );
-      if (what === "nick") guild.setNick(person, nick);
-      if (what === "leave") guild.kick(person);
-    };
-    const outage = fc.constantFrom("dropSockets", "invalidateSessions", "reconnect");
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), outage, fc.nat(), async (steps, kind, place) => {
-        clock.pass(3_600_000);
-        for (const [index, one] of steps.entries()) {
-          if (index === place % steps.length) sandbox.faults[kind]();
-          act(one);
-          await new Promise((resolve) => setImmediate(resolve));
-        }
-        for (const person of people) {
-          const member = guild.member(person);
-          const wanted = levels.filter((level) => member?.roles.includes(roles[level].id) === true).toSorted();
-          const isShown = (entry: RosterEntry | null): boolean =>
-            entry === null
-              ? wanted.length === 0
-              : JSON.stringify([entry.heldRoles, entry.inGuild]) === JSON.stringify([wanted, member !== undefined]) &&
-                (member === undefined || entry.nickname === (member.nick ?? person.global_name ?? person.username));
-          await until(() => entryOf(world, person), isShown, outageMs);
-          const lines = (await linesOf(world, person)).filter(({ event }) => event.startsWith("role_"));
-          for (const [index, { before, after }] of lines.entries()) {
-            expect(before).not.toEqual(after);
-            if (index > 0) expect(before).toEqual(lines[index - 1]?.after);
+  test(
+    "after any sequence of changes, outages among them, the roster is what the guild shows and its history leads there",
+    async () => {
+      const clock = createMovedClock();
+      const sync = followIn(world, clock);
+      sync.start();
+      const { guild, roles, sandbox } = world;
+      const people = ["eve", "fay"].map((name) => world.member(name));
+      const levels = Object.keys(ranks) as Level[];
+      const step = fc.record({
+        who: fc.constantFrom(0, 1),
+        what: fc.constantFrom("roles", "roles", "nick", "leave", "join"),
+        held: fc.uniqueArray(fc.constantFrom(...levels), { maxLength: 3 }),
+        nick: fc.option(fc.constantFrom("Red", "Blue"), { nil: null }),
+      });
+      const act = ({ who, what, held, nick }: Step): void => {
+        const person = people[who];
+        if (person === undefined) return;
+        const isThere = guild.member(person) !== undefined;
+        if (what === "join" && !isThere) guild.addMember(person, { roles: held.map((level) => roles[level]) });
+        if (!isThere) return;
+        if (what === "roles")
+          guild.setRoles(
+            person,
+            held.map((level) => roles[level]),
+          );
+        if (what === "nick") guild.setNick(person, nick);
+        if (what === "leave") guild.kick(person);
+      };
+      const outage = fc.constantFrom("dropSockets", "invalidateSessions", "reconnect");
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), outage, fc.nat(), async (steps, kind, place) => {
+          clock.pass(3_600_000);
+          for (const [index, one] of steps.entries()) {
+            if (index === place % steps.length) sandbox.faults[kind]();
+            act(one);
+            await new Promise((resolve) => setImmediate(resolve));
           }
-        }
-      }),
-      { numRuns: followRuns, endOnFailure: true },
-    );
-  }, followRuns * outageMs);
+          for (const person of people) {
+            const member = guild.member(person);
+            const wanted = levels.filter((level) => member?.roles.includes(roles[level].id) === true).toSorted();
+            const isShown = (entry: RosterEntry | null): boolean =>
+              entry === null
+                ? wanted.length === 0
+                : JSON.stringify([entry.heldRoles, entry.inGuild]) === JSON.stringify([wanted, member !== undefined]) &&
+                  (member === undefined || entry.nickname === (member.nick ?? person.global_name ?? person.username));
+            await until(() => entryOf(world, person), isShown, outageMs);
+            const lines = (await linesOf(world, person)).filter(({ event }) => event.startsWith("role_"));
+            for (const [index, { before, after }] of lines.entries()) {
+              expect(before).not.toEqual(after);
+              if (index > 0) expect(before).toEqual(lines[index - 1]?.after);
+            }
+          }
+        }),
+        { numRuns: followRuns, endOnFailure: true },
+      );
+    },
+    followRuns * outageMs,
+  );
 });
 
 test("where the bot is taken out of a server that staff roles stand in nobody has left: nothing is concluded until it is back, or the roles are not", async () => {

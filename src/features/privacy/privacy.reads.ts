@@ -50,7 +50,7 @@ const batchSize = 500;
 export const readsLock = "data-reads";
 
 export function createDataReads({ database, erasures, clock, logger, maxWaiting = 10_000 }: DataReadsDeps): DataReadsUpkeep {
-  const known = new LRUCache<string, true>({ max: maxKnown });
+  const known = new LRUCache<string, true>({ maxSize: maxKnown, sizeCalculation: () => 1 });
   const waiting = new Map<string, Look>();
   let running: Promise<void> | undefined;
   let isRefused = false;
