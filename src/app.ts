@@ -10,7 +10,6 @@ import { authorizationPages } from "./features/authorization/authorization.pages
 import { webCall } from "./features/authorization/authorization.policy.ts";
 import { authorizationRoutes } from "./features/authorization/authorization.routes.ts";
 import { createConsentNames } from "./features/authorization/consent-names.ts";
-import { blacklistCommands } from "./features/blacklist/blacklist.commands.ts";
 import { blacklistTransferRoutes } from "./features/blacklist/blacklist.import.routes.ts";
 import { blacklistRoutes } from "./features/blacklist/blacklist.routes.ts";
 import { actionsRoutes } from "./features/cases/actions.routes.ts";
@@ -18,7 +17,7 @@ import { casesRoutes } from "./features/cases/cases.routes.ts";
 import { poolsRoutes } from "./features/callsigns/callsigns.pools.routes.ts";
 import { repairRoutes } from "./features/callsigns/callsigns.repair.routes.ts";
 import { callsignsRoutes } from "./features/callsigns/callsigns.routes.ts";
-import { confirmationsCommands } from "./features/confirmations/confirmations.commands.ts";
+import { channelsRoutes } from "./features/channels/channels.routes.ts";
 import { confirmationsRoutes } from "./features/confirmations/confirmations.routes.ts";
 import { evidenceRoutes } from "./features/evidence/evidence.routes.ts";
 import { eventsRoutes } from "./features/events/events.routes.ts";
@@ -32,7 +31,6 @@ import { createKeyStore } from "./features/keys/keys.store.ts";
 import { knownPermissions } from "./features/permissions/catalog.ts";
 import { permissionsRoutes } from "./features/permissions/permissions.routes.ts";
 import { linksRoutes } from "./features/links/links.routes.ts";
-import { privacyCommands } from "./features/privacy/privacy.commands.ts";
 import { privacyPages } from "./features/privacy/privacy.pages.ts";
 import { privacyRoutes } from "./features/privacy/privacy.routes.ts";
 import { rosterAuditsRoutes } from "./features/roster/roster.audits.routes.ts";
@@ -40,10 +38,10 @@ import { rosterHistoryRoutes } from "./features/roster/roster.history.routes.ts"
 import { rosterRoutes } from "./features/roster/roster.routes.ts";
 import { rosterSyncRoutes } from "./features/roster/roster.sync.routes.ts";
 import { serversRoutes } from "./features/servers/servers.routes.ts";
-import { staffCommands } from "./features/staff/staff.commands.ts";
 import { staffRoutes } from "./features/staff/staff.routes.ts";
 import { timelineRoutes } from "./features/timeline/timeline.routes.ts";
-import { workflowsCommands } from "./features/workflows/workflows.commands.ts";
+import { createCards } from "./features/workflows/cards.ts";
+import type { ShownQueue, ShownRequest } from "./features/workflows/cards.shown.ts";
 import { amendRoutes } from "./features/workflows/amend.routes.ts";
 import { bulkRoutes } from "./features/workflows/bulk.routes.ts";
 import { commentsRoutes } from "./features/workflows/comments.routes.ts";
@@ -59,6 +57,16 @@ import type { HealthService } from "./features/health/health.service.ts";
 import type { Route } from "./http/route.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { ProblemError } from "./kernel/errors.ts";
+import { createDoing } from "./commands/doing.ts";
+import { createFiles } from "./commands/files.ts";
+import { createKept } from "./commands/kept.ts";
+import { sayIn } from "./commands/texts.ts";
+import { queueBoard } from "./commands/board.ts";
+import { sharedCard } from "./commands/review-card.ts";
+import { createReviewControls } from "./commands/review-controls.ts";
+import { createVerbs } from "./commands/verbs.ts";
+import type { Verbs } from "./commands/verbs.ts";
+import { createCardMessages } from "./discord/cards.ts";
 import { startJobs } from "./jobs.ts";
 import type { Jobs } from "./jobs.ts";
 import { workflowKinds } from "./kernel/workflow-kinds.ts";
@@ -82,10 +90,15 @@ function documented(routes: Route[], switchedOff: ReadonlySet<string> = new Set(
   };
 }
 
+/** Every route, to read what stands in its description: none leads anywhere. */
+export function routeTable(): Route[] {
+  const nowhere: Services & HealthService = new Proxy({} as Services & HealthService, { get: () => nowhere });
+  return [...healthRoutes(nowhere), ...routesOf(nowhere)];
+}
+
 /** The OpenAPI document. Its doors lead nowhere, so it needs no environment and no database. */
 export function openApiDocument(): object {
-  const nowhere: Services & HealthService = new Proxy({} as Services & HealthService, { get: () => nowhere });
-  const routes = [...healthRoutes(nowhere), ...routesOf(nowhere)];
+  const routes = routeTable();
   const closed = {
     pages: [],
     authenticate: () => {
@@ -113,6 +126,7 @@ function routesOf(services: Services) {
     ...staffRoutes(services.staff),
     ...permissionsRoutes(services.permissions),
     ...keysRoutes(services.keys),
+    ...channelsRoutes(services.channels),
     ...confirmationsRoutes(services.confirmations),
     ...blacklistRoutes(services.blacklist),
     ...blacklistTransferRoutes(services.blacklistTransfer),
@@ -145,6 +159,8 @@ function routesOf(services: Services) {
 interface AppOptions extends Omit<Ground, "logger"> {
   /** For tests: every answer is checked against its schema. */
   validateAnswers?: boolean;
+  /** For tests: sees what slash commands do, or stands in for it. */
+  aroundVerbs?: (verbs: Verbs) => Verbs;
   /** Where log lines go. */
   logTo: DestinationStream;
 }
@@ -157,7 +173,7 @@ const documentInfo = {
 };
 
 /** The whole service. Nothing listens and nothing connects before `start`. */
-export async function createApp({ validateAnswers = false, logTo, ...ground }: AppOptions) {
+export async function createApp({ validateAnswers = false, aroundVerbs = (verbs) => verbs, logTo, ...ground }: AppOptions) {
   const { config, secrets } = ground;
   const logger = createLogger(config.logLevel, logTo);
   const lock = await acquireDataLock(config.dataDir);
@@ -169,6 +185,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
   try {
     await guildState.load();
     await standing.load();
+    await services.channels.load();
     await services.matches.load();
     await services.blacklist.prepare();
     await services.privacy.catchUp();
@@ -179,24 +196,37 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
     throw error;
   }
 
+  const routes = routesOf(services);
+  const say = sayIn("en-GB");
+  const looks = {
+    request: (shown: ShownRequest) => sharedCard(shown, say),
+    queue: (shown: ShownQueue) => queueBoard(shown, say),
+  };
+  const cards = createCards({ ...services, looks, logger });
+  const verbs = aroundVerbs(
+    createVerbs({
+      requests: { kindOf: services.workflows.kindOfKey, cardOf: cards.linkOf },
+      ...documented(routes, config.switchedOff),
+      knownPermissions,
+      ...createFiles(() => services.evidence.capturing.current?.attachments),
+    }),
+  );
+  const doing = createDoing(verbs, createKept(), () => services.publicUrl.current);
   const discord = createDiscord({
     ...config.discord,
     token: secrets.discordToken,
     logger,
     clock,
-    commands: [
-      ...staffCommands(services.staff),
-      ...confirmationsCommands(services.confirmations),
-      ...blacklistCommands(services.blacklist),
-      ...workflowsCommands(services.workflows),
-      ...privacyCommands({ privacy: services.privacy, publicUrl: () => services.publicUrl.current }),
-    ],
+    commands: doing.commands,
+    controls: [...doing.controls, ...createReviewControls(verbs, cards.refresh)],
+    wordsIn: sayIn,
     actorOf: standing.actorOf,
     noteDenied: services.audit.noteDenied,
     guildState,
   });
   services.evidence.capturing.current = discord;
   services.deliveries.delivering.current = discord;
+  cards.posting.current = { messages: createCardMessages(discord.rest), isReady: () => discord.status().state === "ready" };
   services.rosterSync.performing.current = discord;
   const keyStore = createKeyStore({ ...services, logger });
   const instanceId = await readInstanceId(database);
@@ -228,7 +258,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
   });
   const site = { publicUrl: () => services.publicUrl.current, discordOrigin: services.oauth.origin };
   const http = createHttpApp({
-    ...documented([...healthRoutes(health), ...routesOf(services)], config.switchedOff),
+    ...documented([...healthRoutes(health), ...routes], config.switchedOff),
     pages: [
       ...authorizationPages({
         authorization: services.authorization,
@@ -270,12 +300,14 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
     ...services,
     http,
     discord,
+    cards,
     /** Listen first, then connect: the service answers before and without Discord. */
     async start(): Promise<void> {
       server = await http.listen(config.http);
       services.publicUrl.current = services.publicUrl.current.replace(/:0$/, `:${server.port.toString()}`);
       discord.start();
       services.deliveries.start();
+      cards.start();
       services.rosterSync.start();
       stopJobs = startJobs(jobsOf(services), logger);
     },
@@ -293,6 +325,7 @@ export async function createApp({ validateAnswers = false, logTo, ...ground }: A
       await server?.close();
       await stopJobs?.();
       await services.rosterSync.stop();
+      await cards.stop();
       await services.deliveries.stop();
       await discord.stop();
       await keyStore.close();

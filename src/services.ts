@@ -18,6 +18,7 @@ import { createCallsignRegistry } from "./features/callsigns/callsigns.registry.
 import { createCallsignsService } from "./features/callsigns/callsigns.service.ts";
 import { createActionsService } from "./features/cases/actions.service.ts";
 import { createCasesService } from "./features/cases/cases.service.ts";
+import { createChannelsService } from "./features/channels/channels.service.ts";
 import { createConfirmationsService } from "./features/confirmations/confirmations.service.ts";
 import { createEvidenceService } from "./features/evidence/evidence.service.ts";
 import { createEventsService } from "./features/events/events.service.ts";
@@ -138,6 +139,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     origin,
   });
   const events = createEventsService({ database, clock });
+  const channels = createChannelsService({ database, audit, guildState, cursors });
   const confirmations = createConfirmationsService({
     database,
     audit,
@@ -430,6 +432,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     audit,
     events,
     eventStreams,
+    channels,
     confirmations,
     permissions,
     keys,

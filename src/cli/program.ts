@@ -4,6 +4,7 @@ import { ProblemError } from "../kernel/errors.ts";
 import { auditCommand } from "./audit.ts";
 import { blacklistCommand } from "./blacklist.ts";
 import { bootstrapCommand } from "./bootstrap.ts";
+import { commandsCommand, type CommandsMeans } from "./commands.ts";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { keysCommand } from "./keys.ts";
@@ -14,19 +15,20 @@ import { secretsCommand } from "./secrets.ts";
 import { serveCommand } from "./serve.ts";
 import { usersCommand } from "./users.ts";
 
-/** 0 done, 1 refused or failed, 2 wrong usage (for `audit verify`: could not check), 78 refused configuration. */
+/** 0 done, 1 refused or failed, 2 wrong usage (for `audit verify`: could not check; for `commands diff`: something differs), 78 refused configuration. */
 export const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
 
 /**
  * Run one verb of the command line.
  * @param argv the arguments after the program's own name
+ * @param standIns for tests: what `commands` needs from outside
  * @returns the exit code; a refused configuration ends the process with 78 by itself
  */
-export async function runCli(argv: readonly string[]): Promise<number> {
+export async function runCli(argv: readonly string[], standIns: Partial<CommandsMeans> = {}): Promise<number> {
   let exitCode: number = exitCodes.done;
   const program = createProgram((code) => {
     exitCode = code;
-  });
+  }, standIns);
   try {
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
@@ -39,7 +41,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 }
 
-function createProgram(setExitCode: (code: number) => void): Command {
+function createProgram(setExitCode: (code: number) => void, standIns: Partial<CommandsMeans>): Command {
   const program = new Command("provost")
     .description("Moderation backend for Discord communities")
     .exitOverride()
@@ -52,6 +54,7 @@ function createProgram(setExitCode: (code: number) => void): Command {
     ownersCommand(),
     usersCommand(),
     blacklistCommand(setExitCode),
+    commandsCommand(setExitCode, standIns),
     configCommand(),
     openapiCommand(),
     auditCommand(setExitCode),

@@ -16,6 +16,8 @@ export interface Config {
     /** Empty: every guild the bot is in. */
     guildIds: string[];
     ownerIds: string[];
+    /** Whether the service registers its commands at the start; else the operator deploys them. */
+    registersCommands: boolean;
   };
   http: {
     host: string;
@@ -110,7 +112,13 @@ function toConfig(env: Env): Config {
   const dataDir = env.DATA_DIR.replace(/\/+$/, "");
   const database = { url: env.DATABASE_URL ?? `file:${dataDir}/provost.db`, synchronous: env.SQLITE_SYNCHRONOUS };
   return {
-    discord: { apiBase: env.DISCORD_API_BASE, clientId: env.DISCORD_CLIENT_ID, guildIds: env.GUILD_IDS, ownerIds: env.OWNER_IDS },
+    discord: {
+      apiBase: env.DISCORD_API_BASE,
+      clientId: env.DISCORD_CLIENT_ID,
+      guildIds: env.GUILD_IDS,
+      ownerIds: env.OWNER_IDS,
+      registersCommands: env.COMMANDS_REGISTER === "on",
+    },
     http: {
       host: env.HOST,
       port: env.PORT,

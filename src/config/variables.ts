@@ -72,6 +72,7 @@ export const Env = z.object({
   SECOND_PERSON_FOR_DANGER: flag.default(false),
   LEAVE_ACCESS: oneOf("keep", "none").default("keep"),
   SWITCHED_OFF: listOf(...switches).default([]),
+  COMMANDS_REGISTER: oneOf("on", "off").default("on"),
   ROSTER_FOLLOWS_DISCORD: flag.default(true),
   ROSTER_AUDIT_HOUR: parsed("must be off, or an hour from 0 to 23 (UTC)", (text) =>
     text === "off" ? null : /^(1?\d|2[0-3])$/.test(text) ? Number(text) : undefined,

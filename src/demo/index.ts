@@ -35,11 +35,13 @@ async function play(stage: Stage): Promise<void> {
 
 async function stayUp({ url, key, sandbox }: Stage): Promise<void> {
   const { olivia, mona, rogue } = sandbox.seeded.users;
+  const { harbour } = sandbox.seeded.guilds;
   const auth = `-H 'Authorization: Bearer ${key}'`;
   say(`
 The service is up until you press Ctrl-C.
   health         ${url}/health
   OpenAPI        ${url}/openapi.json
+  control room   ${sandbox.controlRoom}?guild=${harbour.id}&as=${olivia.id}
   key            ${key}
 Try:
   curl -s ${auth} ${url}/staff

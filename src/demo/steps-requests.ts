@@ -85,11 +85,16 @@ export async function everyKind({ ask, check, sandbox }: Stage): Promise<void> {
   }
 }
 
-/** Run a slash command as a person of the first guild; answers the text of the reply. */
+/** Run a slash command as a person of the first guild, and say yes where it asks; answers the text of the reply. */
 async function command({ sandbox, say }: Stage, person: User, words: string, options: Record<string, string | User>): Promise<string> {
   const started = performance.now();
   const run = await sandbox.as(person).in(sandbox.seeded.guilds.harbour).runSlashCommand(words, options);
-  const { content } = await run.reply();
+  const asked = await run.reply();
+  if (asked.components.length > 0) {
+    await run.clickButton("Yes, do it");
+    await sandbox.waitFor(() => run.current()?.components.length === 0);
+  }
+  const content = run.current()?.content ?? asked.content;
   say(`   /${words} by ${person.username} -> ${(performance.now() - started).toFixed(0)} ms  ${content.replaceAll("\n", " | ")}`);
   return content;
 }

@@ -5,7 +5,7 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
 import type { DiscordActions } from "../kernel/discord-action.ts";
 import { createDiscordActions } from "./actions.ts";
-import type { Command } from "./command.ts";
+import type { Command, Control } from "./command.ts";
 import { type AttachmentSource, createAttachments } from "./attachments.ts";
 import { createStatus, type DiscordStatus } from "./connection-status.ts";
 import type { GuildFeed } from "./guild-feed.ts";
@@ -19,6 +19,7 @@ import { createMessages, type MessageSource } from "./messages.ts";
 import { pause } from "./pause.ts";
 import { createRegistration } from "./registration.ts";
 import { createDiscordRest, type DiscordRest } from "./rest.ts";
+import type { Words } from "./words.ts";
 
 export interface DiscordOptions {
   /** With the `/api` part and without a slash at the end, as the configuration has checked it. */
@@ -34,6 +35,12 @@ export interface DiscordOptions {
   /** First pause after a failed login; doubles up to 60 s; default 1,000. */
   retryMs?: number;
   commands: readonly Command[];
+  /** Whether Discord's list of commands is brought in line with ours at the start; default true. */
+  registersCommands?: boolean;
+  /** What buttons, menus and forms do. */
+  controls?: readonly Control[];
+  /** What the door says, by language as Discord names it; English unless told. */
+  wordsIn?: (language: string) => Words;
   /** The person behind an interaction, with their standing. */
   actorOf(userId: string): Promise<Actor> | Actor;
   /** Told about every command that was refused for lack of rights. */
@@ -64,7 +71,7 @@ export function createDiscord(options: DiscordOptions): Discord {
   const { apiBase, token, clientId, logger, clock = systemClock, loginDeadlineMs = 60_000, retryMs = 1000 } = options;
   const { feed } = options.guildState;
   const rest = createDiscordRest({ apiBase, token, logger });
-  const registration = createRegistration({ rest, clientId, commands: options.commands, logger });
+  const registration = createRegistration({ rest, clientId, payloads: options.commands.map(({ payload }) => payload), logger });
   const dispatcher = createDispatcher(options);
   const stopping = new AbortController();
   const status = createStatus(clock);
@@ -77,7 +84,7 @@ export function createDiscord(options: DiscordOptions): Discord {
   const listener: SessionListener = {
     onReady() {
       status.set("ready");
-      registration.start();
+      if (options.registersCommands !== false) registration.start();
     },
     onReconnecting(failures) {
       feed.lost();

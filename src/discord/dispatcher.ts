@@ -3,15 +3,30 @@ import type { Logger } from "pino";
 import type { Actor, Call } from "../kernel/call.ts";
 import { callerOf, isDenial, requiredBy } from "../kernel/denied.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
-import type { Command, Reply, Run, SlashInteraction } from "./command.ts";
-import { messageOf, neutralReply, onlyForAsker, refusalReply } from "./replies.ts";
+import type {
+  Choice,
+  Command,
+  ComponentInteraction,
+  Control,
+  FormInteraction,
+  MenuInteraction,
+  Reply,
+  SlashInteraction,
+} from "./command.ts";
+import { createAnswers, type Outcome, type Repliable } from "./answers.ts";
+import { fitChoices } from "./limits-components.ts";
+import { onlyForAsker, refusalReply } from "./replies.ts";
 import { safeError } from "./rest-errors.ts";
+import { englishWords, type Words } from "./words.ts";
 
 interface DispatcherOptions {
   commands: readonly Command[];
+  controls?: readonly Control[];
   guildIds: readonly string[];
   actorOf(userId: string): Promise<Actor> | Actor;
   noteDenied?: NoteDenied;
+  /** What the door says, by language as Discord names it; English unless told. */
+  wordsIn?: (language: string) => Words;
   logger: Logger;
 }
 
@@ -22,11 +37,14 @@ export interface Dispatcher {
   idle(): Promise<void>;
 }
 
-const choiceLimit = 25;
+type Work = (call: Call) => Promise<Reply> | Reply;
 
-/** The slash door: acknowledges at once, finds the person and the command, runs it, and answers; each failure has one wording. */
-export function createDispatcher({ commands, guildIds, actorOf, noteDenied, logger }: DispatcherOptions): Dispatcher {
-  const byName = new Map(commands.map((command) => [command.payload.name, command]));
+/** The slash door: acknowledges at once, finds the person and what is to run, runs it, and answers; each failure has one wording. */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { commands, controls = [], guildIds, actorOf, noteDenied, wordsIn = () => englishWords, logger } = options;
+  const { failureOf, deliver, send, showForm } = createAnswers({ wordsIn, logger });
+  const byName = new Map(commands.map((command) => [`${String(command.payload.type ?? 1)}:${command.payload.name}`, command]));
+  const controlOf = new Map(controls.map((control) => [control.name, control]));
   const configured = new Set(guildIds);
   const running = new Set<Promise<void>>();
 
@@ -38,58 +56,70 @@ export function createDispatcher({ commands, guildIds, actorOf, noteDenied, logg
     return { client: null, actor, via: "slash", requestId: id, idempotency: null, replayed: false, guildId };
   };
 
-  const answerOf = async (interaction: SlashInteraction, run: Run | undefined): Promise<Reply> => {
-    if (run === undefined) return { content: "This command is not known here (any more)." };
+  const outcomeOf = async (interaction: Repliable, name: string, work: Work | undefined): Promise<Outcome> => {
+    const words = wordsIn(interaction.locale);
+    if (!isOurs(interaction.guildId)) return { reply: { content: words("door other-server") }, isRefusal: true };
+    if (work === undefined) return { reply: { content: words("door unknown") }, isRefusal: true };
     let call: Call | undefined;
     try {
       call = await callOf(interaction);
-      return await run(interaction.options, call, interaction);
+      return { reply: await work(call), isRefusal: false };
     } catch (error) {
       if (call !== undefined && isDenial(error)) {
-        const action = requiredBy(error) ?? `/${pathOf(interaction)}`;
-        noteDenied?.({ caller: callerOf(call), action, code: error.code, isAboutRecord: false });
+        noteDenied?.({ caller: callerOf(call), action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false });
       }
-      const refusal = refusalReply(error);
-      if (refusal !== undefined) return refusal;
-      logger.error({ err: error, request_id: interaction.id, command: pathOf(interaction) }, "a slash command failed");
-      return neutralReply(interaction.id);
+      return failureOf(error, interaction, name);
     }
   };
 
-  const send = async (interaction: SlashInteraction, reply: Reply): Promise<void> => {
-    if (reply.ephemeral !== false) return void (await interaction.editReply(messageOf(reply)));
-    // A deferred answer stays as private as it was deferred; what all shall see is a message of its own.
-    await interaction.editReply({ content: "The answer is below, for everyone here." });
-    const { content = "", embeds = [], files = [] } = messageOf(reply);
-    await interaction.followUp({ content: content ?? "", embeds: embeds ?? [], files, allowedMentions: { parse: [] } });
+  const slash = async (interaction: SlashInteraction | MenuInteraction): Promise<void> => {
+    const command = byName.get(`${String(interaction.commandType)}:${interaction.commandName}`);
+    const path = interaction.isChatInputCommand() ? pathOf(interaction) : "";
+    const name = `/${interaction.commandName} ${path}`.trim();
+    if (await showForm(interaction, name, () => (isOurs(interaction.guildId) ? command?.opens?.(path, interaction) : undefined))) return;
+    await interaction.deferReply({ flags: onlyForAsker });
+    await send(interaction, await outcomeOf(interaction, name, workOf(command, path, interaction)));
   };
 
-  const slash = async (interaction: SlashInteraction): Promise<void> => {
-    await interaction.deferReply({ flags: onlyForAsker });
-    const command = byName.get(interaction.commandName);
-    const { path } = partsOf(interaction);
-    const run = path === "" ? command?.run : command?.subcommands?.[path];
-    const reply = isOurs(interaction.guildId) ? await answerOf(interaction, run) : { content: "This server is not served here." };
-    await send(interaction, reply);
+  const press = async (interaction: ComponentInteraction | FormInteraction): Promise<void> => {
+    const [name = "", ...args] = interaction.customId.split(":");
+    const control = controlOf.get(name);
+    if (
+      interaction.isMessageComponent() &&
+      (await showForm(interaction, name, () => (isOurs(interaction.guildId) ? control?.opens?.(args, interaction) : undefined)))
+    )
+      return;
+    const updates = control?.updates?.(args) === true && (interaction.isMessageComponent() || interaction.isFromMessage());
+    if (updates) await interaction.deferUpdate();
+    else await interaction.deferReply({ flags: onlyForAsker });
+    const outcome = await outcomeOf(interaction, name, control === undefined ? undefined : (call) => control.run(args, call, interaction));
+    if (updates && outcome.isRefusal) await deliver(interaction, outcome.reply, "follow-privately");
+    else await send(interaction, outcome);
   };
 
   const complete = async (interaction: AutocompleteInteraction<"cached" | "raw">): Promise<void> => {
-    const run = byName.get(interaction.commandName)?.autocomplete;
-    if (run === undefined || !isOurs(interaction.guildId)) return interaction.respond([]);
-    const { name, value } = interaction.options.getFocused(true);
-    let choices: Awaited<ReturnType<typeof run>> = [];
+    const run = byName.get(`1:${interaction.commandName}`)?.autocomplete;
+    let choices: readonly Choice[] = [];
     try {
-      choices = await run({ name, value: value.toString() }, await callOf(interaction), interaction);
+      if (run !== undefined && isOurs(interaction.guildId)) {
+        const { name, value } = interaction.options.getFocused(true);
+        choices = fitChoices(await run({ name, value: value.toString() }, await callOf(interaction), interaction));
+      }
     } catch (error) {
       if (refusalReply(error) === undefined) logger.error({ err: error, command: interaction.commandName }, "an autocompletion failed");
     }
-    await interaction.respond(choices.slice(0, choiceLimit));
+    await interaction.respond(choices);
   };
 
   const answer = async (interaction: Interaction): Promise<void> => {
-    if (interaction.isChatInputCommand() && interaction.inGuild()) return slash(interaction);
-    if (interaction.isAutocomplete() && interaction.inGuild()) return complete(interaction);
-    if (interaction.isRepliable()) await interaction.reply({ content: "This is not served here.", flags: onlyForAsker });
+    if (interaction.inGuild()) {
+      if (interaction.isChatInputCommand() || interaction.isContextMenuCommand()) return slash(interaction);
+      if (interaction.isMessageComponent() || interaction.isModalSubmit()) return press(interaction);
+      if (interaction.isAutocomplete()) return complete(interaction);
+    }
+    if (interaction.isRepliable()) {
+      await interaction.reply({ content: wordsIn(interaction.locale)("door not-here"), flags: onlyForAsker });
+    }
   };
 
   return {
@@ -104,11 +134,16 @@ export function createDispatcher({ commands, guildIds, actorOf, noteDenied, logg
   };
 }
 
-function partsOf({ options }: SlashInteraction): { path: string } {
-  const parts = [options.getSubcommandGroup(false), options.getSubcommand(false)];
-  return { path: parts.filter((part) => part !== null).join(" ") };
+function workOf(command: Command | undefined, path: string, interaction: SlashInteraction | MenuInteraction): Work | undefined {
+  if (!interaction.isChatInputCommand()) {
+    const menu = command?.menu;
+    return menu === undefined ? undefined : (call) => menu(call, interaction);
+  }
+  const run = path === "" ? command?.run : command?.subcommands?.[path];
+  return run === undefined ? undefined : (call) => run(interaction.options, call, interaction);
 }
 
-function pathOf(interaction: SlashInteraction): string {
-  return `${interaction.commandName} ${partsOf(interaction).path}`.trim();
+/** What follows the name of the command, such as `loa start`. */
+function pathOf({ options }: SlashInteraction): string {
+  return [options.getSubcommandGroup(false), options.getSubcommand(false)].filter((part) => part !== null).join(" ");
 }

@@ -87,21 +87,20 @@ export function takeToken(limiter: RateLimiter, key: string, exchange: Exchange)
 }
 
 /**
- * A check of the caller's permission, made once per route. A path parameter that makes no permission of the catalog fails its own
+ * A check of the caller's permission, made once per route. An acting user who was named badly is nobody, and refused with the content. A path parameter that makes no permission of the catalog fails its own
  * schema right afterwards. Throws ProblemError as the kernel's `requireWrite`.
  */
 export function createPermissionCheck(
   spec: RouteSpec,
   known: ReadonlySet<string>,
-): (call: Call, params: PathParams, exchange: Exchange) => void {
+): (call: Call, params: PathParams, isActorMalformed: boolean) => void {
   const { access } = spec;
   if ("public" in access) return () => undefined;
   const isWrite = spec.write ?? spec.method !== "get";
   const permissionFor = permissionOf(access);
   const othersFor = (access.either ?? []).map((permission) => permissionOf({ permission }));
-  return (call, params, exchange) => {
+  return (call, params, isActorMalformed) => {
     const own = access.own === undefined ? undefined : params[access.own];
-    const isActorMalformed = call.actor === null && exchange.headers["x-acting-user"] !== undefined;
     const require = isWrite && !isActorMalformed ? requireWrite : requirePermission;
     const permission = permissionFor(params);
     const others = call.actor === null ? [] : othersFor.map((other) => other(params));

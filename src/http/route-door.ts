@@ -45,7 +45,7 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
   function enter(exchange: Exchange, params: PathParams, caller: Caller): Promise<Reply> {
     noteCaller(exchange, caller);
     if (!isPublic) takeToken(limiter, `${caller.client.id}:${exchange.actorId}`, exchange);
-    requireAllowed(caller.call, params, exchange);
+    requireAllowed(caller.call, params, caller.call.actor === null && exchange.headers["x-acting-user"] !== undefined);
     if (spec.capability !== undefined) requireSwitchedOn(spec.capability, ground);
     negotiate(exchange, mediaTypes);
     return answer(exchange, params, caller);

@@ -1,15 +1,23 @@
-import { ApplicationCommandOptionType as OptionType, InteractionType } from "discord-api-types/v10";
+import {
+  ApplicationCommandOptionType as OptionType,
+  ApplicationCommandType,
+  InteractionType,
+  PermissionFlagsBits,
+} from "discord-api-types/v10";
 import { browse } from "./browser.ts";
 import type { BrowseOptions } from "./browser.ts";
 import { commandData, findCommand, requireUsable } from "./command-options.ts";
 import type { OptionValue } from "./command-options.ts";
 import { createRun } from "./interaction-run.ts";
 import type { Run, RunContext } from "./interaction-run.ts";
-import { buttonOpening, findButton } from "./message-controls.ts";
+import { findMenuCommand, messageCommandOpening, userCommandOpening } from "./menu-commands.ts";
+import { buttonOpening, findButton, findSelect, selectOpening } from "./message-controls.ts";
 import type { ButtonChoice } from "./message-controls.ts";
 import type { Choice } from "./interaction.ts";
-import { postMessage } from "./messages.ts";
+import { deleteMessage, postMessage } from "./messages.ts";
 import type { Attachment, Channel, Guild, Message, User } from "./model.ts";
+import { permissionsOf } from "./permissions.ts";
+import { createAttachment } from "./uploads.ts";
 
 /** What is typed in an autocomplete box: the text alone goes to the command's first such option. */
 export type Typed = string | { focused: string; value: string; options?: Record<string, OptionValue> };
@@ -20,6 +28,9 @@ export type Posting = {
   attachments?: readonly (Pick<Attachment, "name" | "bytes"> & Partial<Attachment>)[];
   channel?: Pick<Channel, "id">;
 };
+
+/** Where a command is run; the guild's first channel unless told. */
+export type Where = { channel?: Pick<Channel, "id"> };
 
 /** A user at the keyboard. */
 export function createActor(context: RunContext & { origin: string }, user: User) {
@@ -47,19 +58,26 @@ export function createActor(context: RunContext & { origin: string }, user: User
 function createGuildActor(context: RunContext, user: User, guild: Guild) {
   const { world, signal } = context;
 
-  /** The member and the channel; checked at each act, because the world moves on. */
-  function place() {
+  /** The member and the channel, the first one unless named; checked at each act, because the world moves on. */
+  function place(channelId?: string) {
     const member = guild.members.get(user.id);
-    const [channel] = guild.channels.values();
+    const channel = channelId === undefined ? [...guild.channels.values()][0] : guild.channels.get(channelId);
     if (!member || !channel) throw new Error(`${user.username} is not in ${guild.name}`);
     if (!guild.members.has(world.application.bot.id)) throw new Error(`the bot is not in ${guild.name}`);
     return { guild, member, channel };
   }
 
+  /** A message of this guild as it stands now. */
+  function requireMessage({ id, channelId }: Pick<Message, "id" | "channelId">): Message {
+    const message = guild.channels.get(channelId)?.messages.get(id);
+    if (!message) throw new Error("there is no such message");
+    return message;
+  }
+
   return {
     /** Runs `command`, `command sub` or `command group sub`; rejects what Discord's client would not let pass. */
-    async runSlashCommand(words: string, options: Record<string, OptionValue> = {}): Promise<Run> {
-      const where = place();
+    async runSlashCommand(words: string, options: Record<string, OptionValue> = {}, { channel }: Where = {}): Promise<Run> {
+      const where = place(channel?.id);
       const found = findCommand(world, guild, words);
       requireUsable(world, guild, where.member, found.command);
       return createRun(context, {
@@ -70,13 +88,36 @@ function createGuildActor(context: RunContext, user: User, guild: Guild) {
         name: [found.command.name, ...found.path.map(({ name }) => name)].join(" "),
       });
     },
+    /** Runs a command of a user's context menu on somebody, member or not. */
+    async runUserCommand(name: string, target: User, { channel }: Where = {}): Promise<Run> {
+      const where = place(channel?.id);
+      const command = findMenuCommand(world, guild, name, ApplicationCommandType.User);
+      requireUsable(world, guild, where.member, command);
+      return createRun(context, { ...where, ...userCommandOpening(world, guild, command, target) });
+    },
+    /** Runs a command of a message's context menu. */
+    async runMessageCommand(name: string, target: Pick<Message, "id" | "channelId">): Promise<Run> {
+      const where = place(target.channelId);
+      const command = findMenuCommand(world, guild, name, ApplicationCommandType.Message);
+      requireUsable(world, guild, where.member, command);
+      return createRun(context, { ...where, ...messageCommandOpening(world, command, requireMessage(target)) });
+    },
+    /** Deletes a message: one's own, or as somebody who may manage messages. */
+    deleteMessage(target: Pick<Message, "id" | "channelId">): void {
+      const message = requireMessage(target);
+      const member = guild.members.get(user.id);
+      const mayManage = member && permissionsOf(guild, member, world.now()) & PermissionFlagsBits.ManageMessages;
+      if (!member || (message.author !== user && !mayManage)) throw new Error(`${user.username} may not delete this message`);
+      deleteMessage(world, message);
+      signal.notify();
+    },
     /** Sends a message. */
     post({ content = "", attachments = [], channel }: Posting): Message {
       if (!guild.members.has(user.id)) throw new Error(`${user.username} is not in ${guild.name}`);
       const target = channel === undefined ? [...guild.channels.values()][0] : guild.channels.get(channel.id);
       if (!target) throw new Error("there is no such channel");
-      const files = attachments.map((file) => ({ contentType: "application/octet-stream", ...file, id: world.nextId() }));
-      return postMessage(world, target, { content }, { author: user, attachments: files });
+      const files = attachments.map((file) => createAttachment(world, file));
+      return postMessage(world, target, { content, attachments: files }, { author: user });
     },
     /** The choices the application offers for what is typed. */
     async autocomplete(words: string, typed: Typed): Promise<Choice[]> {
@@ -100,7 +141,19 @@ function createGuildActor(context: RunContext, user: User, guild: Guild) {
     async clickButton(choice: ButtonChoice, ms = 10_000): Promise<Run> {
       const posted = () => [...guild.channels.values()].flatMap(({ messages }) => [...messages.values()].toReversed());
       const found = await signal.until(() => findButton(posted(), choice), ms, `no button ${JSON.stringify(choice)}`);
-      return createRun(context, { ...place(), ...buttonOpening(found) });
+      return createRun(context, { ...place(found.message.channelId), ...buttonOpening(found) });
+    },
+    /** Presses a button on one message of a channel. */
+    async press(target: Pick<Message, "id" | "channelId">, choice: ButtonChoice): Promise<Run> {
+      const found = findButton([requireMessage(target)], choice);
+      if (!found) throw new Error(`no button ${JSON.stringify(choice)}`);
+      return createRun(context, { ...place(target.channelId), ...buttonOpening(found) });
+    },
+    /** Chooses in a select menu on one message of a channel. */
+    async choose(target: Pick<Message, "id" | "channelId">, customId: string, values: readonly OptionValue[]): Promise<Run> {
+      const found = findSelect([requireMessage(target)], customId);
+      if (!found) throw new Error(`no menu ${customId}`);
+      return createRun(context, { ...place(target.channelId), ...selectOpening(world, guild, found, values) });
     },
   };
 }

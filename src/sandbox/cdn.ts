@@ -2,17 +2,29 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Hono } from "hono";
 import type { FaultRules } from "./fault-rules.ts";
 import { faultResponse } from "./fault-rules.ts";
-import type { Attachment, Message, World } from "./model.ts";
+import type { Attachment, World } from "./model.ts";
 import type { Recorder } from "./recorder.ts";
 
 const route = "/attachments/{channel_id}/{attachment_id}/{filename}";
+/** The folder of files that are in no channel, as at Discord. */
+const apart = "ephemeral-attachments";
+/** A page among the files must not act in the name of the place that serves it. */
+const harmless = { "content-security-policy": "sandbox; default-src 'none'", "x-content-type-options": "nosniff" };
 /** Seconds an address is good for. */
 const lifetime = 86_400;
 
-/** The parts of a message's attachments on the wire; the address is signed anew each time it is told, as Discord's are. */
-export function attachmentPayload(world: World, message: Message, attachment: Attachment) {
+/** Where an attachment is; one that is in no channel belongs to the application. */
+type Place = { channelId: string; isEphemeral: boolean };
+
+/** The address of an attachment, signed anew each time it is told, as Discord's are. */
+export function attachmentUrl(world: World, { id, name }: Attachment, { channelId, isEphemeral }: Place): string {
+  return addressOf(world, `/${isEphemeral ? apart : "attachments"}/${channelId}/${id}/${encodeURIComponent(name)}`);
+}
+
+/** An attachment on the wire. */
+export function attachmentPayload(world: World, attachment: Attachment, place: Place) {
   const { id, name, bytes, contentType } = attachment;
-  const url = addressOf(world, `/attachments/${message.channelId}/${id}/${encodeURIComponent(name)}`);
+  const url = attachmentUrl(world, attachment, place);
   return {
     id,
     filename: name,
@@ -20,6 +32,7 @@ export function attachmentPayload(world: World, message: Message, attachment: At
     url: attachment.url ?? url,
     proxy_url: url,
     content_type: contentType,
+    ...(place.isEphemeral && { ephemeral: true }),
   };
 }
 
@@ -50,16 +63,17 @@ interface CdnContext {
 
 /** Serves attachments at signed addresses that expire; faults name the route as `GET /attachments/:channel/:id/:name`. */
 export function mountCdn(app: Hono, { world, faults, recorder, stopped }: CdnContext): void {
-  app.get("/attachments/:channel/:id/:name", async (c) => {
+  app.on("GET", ["/attachments/:channel/:id/:name", `/${apart}/:channel/:id/:name`], async (c) => {
     const url = new URL(c.req.url);
     const fault = faults.take("GET", route);
     if (fault?.hang) await stopped;
-    const found = world.channels.get(c.req.param("channel"))?.messages;
-    const attachment = [...(found?.values() ?? [])].flatMap((message) => message.attachments).find(({ id }) => id === c.req.param("id"));
+    const { channel, id } = c.req.param();
+    const found = [...(world.channels.get(channel)?.messages.values() ?? [])].flatMap((message) => message.attachments);
+    const attachment = url.pathname.startsWith(`/${apart}/`) ? world.files.get(id) : found.find((known) => known.id === id);
     const response = (): Response => {
       if (fault) return faultResponse(fault);
       if (attachment === undefined || !isSigned(world, url)) return c.text("This content is no longer available.", 404);
-      return new Response(new Uint8Array(attachment.bytes), { headers: { "content-type": attachment.contentType } });
+      return new Response(new Uint8Array(attachment.bytes), { headers: { ...harmless, "content-type": attachment.contentType } });
     };
     const answer = response();
     recorder.download(url.pathname, answer.status);

@@ -1,11 +1,17 @@
 import { ApplicationCommandOptionType as OptionType, PermissionFlagsBits } from "discord-api-types/v10";
 import type { APIApplicationCommand } from "discord-api-types/v10";
+import { attachmentPayload } from "./cdn.ts";
 import type { OptionDefinition } from "./command-rules.ts";
-import type { Channel, Guild, Member, Role, User, World } from "./model.ts";
+import type { Attachment, Channel, Guild, Member, Role, User, World } from "./model.ts";
 import { channelPayload, memberPayload, permissionString, rolePayload, userPayload } from "./payloads.ts";
 import { permissionsOf } from "./permissions.ts";
+import { isUpload, keepUpload } from "./uploads.ts";
+import type { Upload } from "./uploads.ts";
 
-export type OptionValue = string | number | boolean | User | Role | Channel;
+export type OptionValue = string | number | boolean | User | Role | Channel | Upload;
+
+/** A value as the wire carries it, files already kept. */
+type Kept = Exclude<OptionValue, Upload> | Attachment;
 
 /** A command found by its words: the definition and where in it the options belong. */
 export type FoundCommand = { command: APIApplicationCommand; path: OptionDefinition[]; options: OptionDefinition[] };
@@ -53,18 +59,21 @@ export function commandData(
   for (const name of Object.keys(given))
     if (!found.options.some((option) => option.name === name)) throw new Error(`/${found.command.name} has no option ${name}`);
   let options: WireOption[] = [];
+  const sent: Kept[] = [];
   for (const definition of found.options) {
     const value = given[definition.name];
     if (value !== undefined) {
       const isFocused = definition.name === focused;
       if (!isFocused) checkValue(definition, value);
-      const wire = { name: definition.name, type: definition.type, value: wireValue(value) };
+      const kept = isUpload(value) ? keepUpload(world, value) : value;
+      sent.push(kept);
+      const wire = { name: definition.name, type: definition.type, value: wireValue(kept) };
       options.push(isFocused ? { ...wire, focused: true } : wire);
     } else if (definition.required && focused === undefined) throw new Error(`/${found.command.name} needs the option ${definition.name}`);
   }
   for (const { name, type } of found.path.toReversed()) options = [{ name, type, options }];
   const { id, name, type, guild_id: guildId } = found.command;
-  const resolved = resolve(world, guild, Object.values(given));
+  const resolved = resolve(world, guild, sent);
   return {
     id,
     name,
@@ -75,10 +84,11 @@ export function commandData(
   };
 }
 
-const wireValue = (value: OptionValue) => (typeof value === "object" ? value.id : value);
+const wireValue = (value: Kept) => (typeof value === "object" ? value.id : value);
 
 const isUser = (value: OptionValue): value is User => typeof value === "object" && "username" in value;
 const isRole = (value: OptionValue): value is Role => typeof value === "object" && "permissions" in value;
+const isKept = (value: OptionValue): value is Attachment => isUpload(value) && "id" in value;
 const isChannel = (value: OptionValue): value is Channel => typeof value === "object" && "messages" in value;
 
 const fits: Record<number, (value: OptionValue) => boolean> = {
@@ -89,6 +99,7 @@ const fits: Record<number, (value: OptionValue) => boolean> = {
   [OptionType.User]: isUser,
   [OptionType.Role]: isRole,
   [OptionType.Channel]: isChannel,
+  [OptionType.Attachment]: isUpload,
   [OptionType.Mentionable]: (value) => isUser(value) || isRole(value),
 };
 
@@ -96,12 +107,18 @@ function checkValue(definition: OptionDefinition, value: OptionValue): void {
   const { name, choices } = definition;
   if (!fits[definition.type]?.(value)) throw new Error(`the value does not fit the type of option ${name}`);
   if (choices?.length && !choices.some((choice) => choice.value === value))
-    throw new Error(`option ${name} has no choice ${String(wireValue(value))}`);
+    throw new Error(`option ${name} has no choice ${typeof value === "object" ? "" : String(value)}`);
   const size = typeof value === "string" ? value.length : typeof value === "number" ? value : undefined;
   if (size === undefined) return;
   const min = typeof value === "string" ? definition.min_length : definition.min_value;
   const max = typeof value === "string" ? (definition.max_length ?? 6000) : definition.max_value;
   if (size < (min ?? -Infinity) || size > (max ?? Infinity)) throw new Error(`option ${name} is outside its limits`);
+}
+
+/** What an id names in the guild; any other value stands for itself. */
+export function valueOf(world: World, guild: Guild, value: OptionValue): OptionValue {
+  if (typeof value !== "string") return value;
+  return world.users.get(value) ?? guild.roles.get(value) ?? guild.channels.get(value) ?? value;
 }
 
 /** The objects behind ids, as they travel with the interaction; a member carries no user of its own there. */
@@ -110,6 +127,7 @@ export function resolve(world: World, guild: Guild, values: readonly OptionValue
   const members: Record<string, unknown> = {};
   const roles: Record<string, unknown> = {};
   const channels: Record<string, unknown> = {};
+  const attachments: Record<string, unknown> = {};
   for (const value of values) {
     if (isUser(value)) {
       users[value.id] = userPayload(value);
@@ -117,9 +135,11 @@ export function resolve(world: World, guild: Guild, values: readonly OptionValue
       if (!member) continue;
       const { user: _user, ...rest } = memberPayload(member);
       members[value.id] = { ...rest, permissions: permissionString(world, guild, member) };
-    } else if (isRole(value)) roles[value.id] = rolePayload(value);
+    } else if (isKept(value))
+      attachments[value.id] = attachmentPayload(world, value, { channelId: world.application.id, isEphemeral: true });
+    else if (isRole(value)) roles[value.id] = rolePayload(value);
     else if (isChannel(value)) channels[value.id] = { ...channelPayload({ ...value, guildId: guild.id }), permissions: "0" };
   }
-  const filled = Object.entries({ users, members, roles, channels }).filter(([, part]) => Object.keys(part).length > 0);
+  const filled = Object.entries({ users, members, roles, channels, attachments }).filter(([, part]) => Object.keys(part).length > 0);
   return Object.fromEntries(filled);
 }

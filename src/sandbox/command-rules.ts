@@ -1,5 +1,8 @@
 import { ApplicationCommandOptionType as OptionType, ApplicationCommandType } from "discord-api-types/v10";
+import { requireLength } from "./component-rules.ts";
 import { invalidForm } from "./errors.ts";
+
+type Localizations = Record<string, string> | null;
 
 /** An option definition as loosely as the wire carries it. */
 export type OptionDefinition = {
@@ -8,7 +11,9 @@ export type OptionDefinition = {
   description: string;
   required?: boolean | null;
   autocomplete?: boolean | null;
-  choices?: { name: string; value: string | number }[] | null;
+  name_localizations?: Localizations;
+  description_localizations?: Localizations;
+  choices?: { name: string; value: string | number; name_localizations?: Localizations }[] | null;
   options?: OptionDefinition[] | null;
   min_value?: number | null;
   max_value?: number | null;
@@ -16,18 +21,55 @@ export type OptionDefinition = {
   max_length?: number | null;
 };
 
+/** Characters of a whole command. */
+const mostText = 8000;
+
 const chatInputName = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
 
 /** Refuses what Discord refuses in a command: names, lengths, counts, order of required options, nesting. */
 export function checkCommand(body: Record<string, unknown>, at = ""): void {
-  const { name, description } = body;
+  const { name } = body;
   const type = body["type"] ?? ApplicationCommandType.ChatInput;
   if (typeof name !== "string") throw invalidForm(`${at}name`, "BASE_TYPE_REQUIRED", "This field is required");
   if (name.length < 1 || name.length > 32) throw invalidForm(`${at}name`, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 32 in length.");
-  if (type !== ApplicationCommandType.ChatInput) return;
-  checkName(name, at);
-  checkDescription(description, at);
+  for (const [locale, text] of Object.entries((body["name_localizations"] ?? {}) as Record<string, string>))
+    requireLength(text, { min: 1, max: 32 }, `${at}name_localizations.${locale}`);
+  if (type !== ApplicationCommandType.ChatInput) return checkMenu(body, at);
+  checkWords(body as OptionDefinition, at);
   checkOptions((body["options"] ?? []) as OptionDefinition[], `${at}options.`, 0);
+  if (sizeOf(body as OptionDefinition) > mostText)
+    throw invalidForm(at.slice(0, -1) || "_", "APPLICATION_COMMAND_TOO_LARGE", "Command exceeds maximum size (8000)");
+}
+
+/** A command of a context menu is a name and nothing else. */
+function checkMenu({ type, description, options }: Record<string, unknown>, at: string): void {
+  if (type !== ApplicationCommandType.User && type !== ApplicationCommandType.Message)
+    throw invalidForm(`${at}type`, "BASE_TYPE_CHOICES", "Value must be one of 1, 2, 3.");
+  if (description !== undefined && description !== null && description !== "")
+    throw invalidForm(`${at}description`, "APPLICATION_COMMAND_DESCRIPTION_NOT_ALLOWED", "Context menu commands cannot have a description");
+  if (Array.isArray(options) && options.length > 0)
+    throw invalidForm(`${at}options`, "APPLICATION_COMMAND_OPTIONS_NOT_ALLOWED", "Context menu commands cannot have options");
+}
+
+/** The words of a command or option, in every language. */
+function checkWords(
+  words: Pick<OptionDefinition, "name" | "description" | "name_localizations" | "description_localizations">,
+  at: string,
+): void {
+  checkName(words.name, at);
+  checkDescription(words.description, at);
+  for (const [locale, text] of Object.entries(words.name_localizations ?? {})) checkName(text, `${at}name_localizations.${locale}.`);
+  for (const [locale, text] of Object.entries(words.description_localizations ?? {}))
+    requireLength(text, { min: 1, max: 100 }, `${at}description_localizations.${locale}`);
+}
+
+/** Characters of names, descriptions and values in all of a command; of several languages the longest counts. */
+function sizeOf(part: OptionDefinition): number {
+  const longest = (text: string, others?: Localizations) =>
+    Math.max(text.length, ...Object.values(others ?? {}).map((other) => other.length));
+  const own = longest(part.name, part.name_localizations) + longest(part.description ?? "", part.description_localizations);
+  const choices = (part.choices ?? []).map((choice) => longest(choice.name, choice.name_localizations) + String(choice.value).length);
+  return [own, ...choices, ...(part.options ?? []).map(sizeOf)].reduce((sum, length) => sum + length, 0);
 }
 
 function checkName(name: unknown, at: string): void {
@@ -47,8 +89,7 @@ function checkOptions(options: OptionDefinition[], at: string, depth: number): v
   let optionalSeen = false;
   for (const [index, option] of options.entries()) {
     const place = `${at}${index}.`;
-    checkName(option.name, place);
-    checkDescription(option.description, place);
+    checkWords(option, place);
     if (names.has(option.name))
       throw invalidForm(at.slice(0, -1), "APPLICATION_COMMAND_OPTIONS_NAME_INVALID", "Option names must be unique");
     names.add(option.name);
@@ -89,7 +130,8 @@ function checkChoices(option: OptionDefinition, at: string): void {
       "APPLICATION_COMMAND_OPTIONS_AUTOCOMPLETE_INVALID",
       "Choices and autocomplete exclude each other",
     );
-  for (const { name } of choices)
-    if (name.length < 1 || name.length > 100)
-      throw invalidForm(`${at}choices`, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.");
+  for (const { name, value, name_localizations: names } of choices) {
+    for (const text of [name, ...Object.values(names ?? {})]) requireLength(text, { min: 1, max: 100 }, `${at}choices`);
+    if (typeof value === "string") requireLength(value, { max: 100 }, `${at}choices`);
+  }
 }

@@ -16,7 +16,9 @@ export type { Faults, OAuthFault } from "./faults.ts";
 export type { GuildHandle } from "./guild-handle.ts";
 export type { Run, Shown } from "./interaction-run.ts";
 export type { Attachment, Member, Message, Role, User } from "./model.ts";
+export type { FieldValues } from "./modal-fields.ts";
 export type { SandboxOptions } from "./options.ts";
+export type { Upload } from "./uploads.ts";
 export type { Exchange, GatewayEntry } from "./recorder.ts";
 export type { Seeded } from "./seed.ts";
 
@@ -44,6 +46,8 @@ export async function createSandbox(options: SandboxOptions = {}) {
   return {
     port,
     apiBase,
+    /** The page where everything can be done by hand. */
+    controlRoom: `${origin}/sandbox`,
     ...people,
     /** The seeded things by name; throws without a seed. */
     get seeded(): Seeded {
@@ -78,6 +82,8 @@ export async function createSandbox(options: SandboxOptions = {}) {
     withdrawConsent: (user: User) => grants.endAuthorization(user),
     /** Lets a user's access tokens run out; refresh tokens stay good. */
     expireAccessTokens: (user: User) => grants.expireAccess(user),
+    /** Its own parts, for tests of what no client of Discord would let pass. */
+    inside: { world, signal, interactions },
     faults,
     exchanges: recorder.exchanges,
     gatewayLog: recorder.gatewayLog,

@@ -1,8 +1,9 @@
 import { ChannelType } from "discord-api-types/v10";
 import type { Interaction } from "./interaction.ts";
-import { messagePayload } from "./messages.ts";
+import { messagePayload } from "./message-payload.ts";
 import type { World } from "./model.ts";
 import { channelPayload, memberPayload, permissionString } from "./payloads.ts";
+import { mostBytes } from "./uploads.ts";
 
 /** INTERACTION_CREATE for an interaction in a guild. */
 export function interactionPayload(world: World, interaction: Interaction) {
@@ -28,6 +29,6 @@ export function interactionPayload(world: World, interaction: Interaction) {
     entitlements: [],
     authorizing_integration_owners: { "0": guild.id },
     context: 0,
-    attachment_size_limit: 10_485_760,
+    attachment_size_limit: mostBytes,
   };
 }

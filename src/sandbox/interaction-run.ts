@@ -1,13 +1,15 @@
-import { InteractionType } from "discord-api-types/v10";
 import type { Component } from "./components.ts";
 import type { OptionValue } from "./command-options.ts";
+import { filesOf } from "./files.ts";
+import type { ShownFile } from "./files.ts";
 import type { Interaction, Modal, Opening } from "./interaction.ts";
 import type { Interactions } from "./interactions.ts";
 import { buttonOpening, findButton, findSelect, selectOpening } from "./message-controls.ts";
 import type { ButtonChoice } from "./message-controls.ts";
-import { isEphemeral } from "./messages.ts";
+import { isEphemeral } from "./message-payload.ts";
 import type { Message, World } from "./model.ts";
-import { submittedFields } from "./modal-fields.ts";
+import { modalOpening } from "./modal-fields.ts";
+import type { FieldValues } from "./modal-fields.ts";
 import type { Signal } from "./signal.ts";
 
 /** How long a run waits for the application by default, in milliseconds. */
@@ -19,6 +21,7 @@ export type Shown = {
   content: string;
   embeds: Message["embeds"];
   components: Component[];
+  attachments: ShownFile[];
   flags: number;
   ephemeral: boolean;
 };
@@ -41,14 +44,15 @@ export type Run = {
   /** Chooses in a select menu of the answer, found by custom id. */
   select(customId: string, values: readonly OptionValue[], ms?: number): Promise<Run>;
   /** Fills in and sends the modal the application answered with; fields by custom id or label. */
-  submitModal(values: Record<string, string | string[]>, ms?: number): Promise<Run>;
+  submitModal(values: FieldValues, ms?: number): Promise<Run>;
 };
 
-export const showMessage = (message: Message): Shown => ({
+export const showMessage = (world: World, message: Message): Shown => ({
   id: message.id,
   content: message.content,
   embeds: message.embeds,
   components: message.components as unknown as Component[],
+  attachments: filesOf(world, message),
   flags: message.flags,
   ephemeral: isEphemeral(message),
 });
@@ -56,6 +60,7 @@ export const showMessage = (message: Message): Shown => ({
 /** Opens an interaction and follows it from the user's side. */
 export function createRun(context: RunContext, opening: Opening): Run {
   const { signal, interactions } = context;
+  const { target: _target, ...unaimed } = opening;
   const interaction = interactions.open(opening);
   const label = `/${interaction.name}`;
 
@@ -77,11 +82,13 @@ export function createRun(context: RunContext, opening: Opening): Run {
   // A caller may not be interested; its rejection must not end the process.
   acked.catch(() => undefined);
 
+  const show = (message: Message): Shown => showMessage(context.world, message);
+
   /** Messages this interaction put before the user, newest first. */
   const messages = () =>
     [...interaction.followups.toReversed(), interaction.original, interaction.source].filter((known) => known !== null);
 
-  const next = (changed: Pick<Opening, "type" | "data" | "source" | "name">) => createRun(context, { ...opening, ...changed });
+  const next = (changed: Pick<Opening, "type" | "data" | "source" | "name">) => createRun(context, { ...unaimed, ...changed });
 
   return {
     interaction,
@@ -91,10 +98,10 @@ export function createRun(context: RunContext, opening: Opening): Run {
       if (interaction.modal) throw new Error(`${label}: the answer is a modal`);
       const message = interaction.original ?? interaction.followups.at(-1);
       if (!message) throw new Error(`${label}: the answer has been deleted`);
-      return showMessage(message);
+      return show(message);
     },
-    current: () => (interaction.original ? showMessage(interaction.original) : undefined),
-    followups: () => interaction.followups.map(showMessage),
+    current: () => (interaction.original ? show(interaction.original) : undefined),
+    followups: () => interaction.followups.map(show),
     modal: (ms = patienceMs) => wait(() => interaction.modal, ms, "no modal"),
     async clickButton(choice: ButtonChoice, ms = patienceMs) {
       const pressed = await wait(() => findButton(messages(), choice), ms, `no button ${JSON.stringify(choice)}`);
@@ -104,15 +111,9 @@ export function createRun(context: RunContext, opening: Opening): Run {
       const found = await wait(() => findSelect(messages(), customId), ms, `no menu ${customId}`);
       return next(selectOpening(context.world, opening.guild, found, values));
     },
-    async submitModal(values: Record<string, string | string[]>, ms = patienceMs) {
+    async submitModal(values: FieldValues, ms = patienceMs) {
       const modal = await wait(() => interaction.modal, ms, "no modal");
-      const components = submittedFields(modal, values);
-      return next({
-        type: InteractionType.ModalSubmit,
-        data: { custom_id: modal.custom_id, components },
-        source: interaction.source,
-        name: modal.custom_id,
-      });
+      return next(modalOpening(context.world, opening.guild, modal, { values, source: interaction.source }));
     },
   };
 }

@@ -1,8 +1,10 @@
 import { InteractionType } from "discord-api-types/v10";
 import type { InteractionResponseType } from "discord-api-types/v10";
+import { requireLength } from "./component-rules.ts";
 import type { Component } from "./components.ts";
 import { invalidForm, unknown } from "./errors.ts";
-import type { Channel, Guild, Member, Message } from "./model.ts";
+import { readModal } from "./modal-rules.ts";
+import type { Channel, Guild, Member, Message, Target } from "./model.ts";
 
 export type Modal = { custom_id: string; title: string; components: Component[] };
 export type Choice = { name: string; value: string | number };
@@ -20,6 +22,8 @@ export type Interaction = {
   /** The message a component sits on, also for a modal opened from it. */
   readonly source: Message | null;
   readonly name: string;
+  /** What a command of a context menu was used on. */
+  readonly target?: Target;
   ack: { type: InteractionResponseType; afterMs: number } | null;
   missed: boolean;
   /** The original answer; while `thinking` only its flags count. */
@@ -32,27 +36,22 @@ export type Interaction = {
   choices: Choice[] | null;
 };
 
-export type Opening = Pick<Interaction, "type" | "guild" | "channel" | "member" | "data" | "source" | "name">;
+export type Opening = Pick<Interaction, "type" | "guild" | "channel" | "member" | "data" | "source" | "name" | "target">;
 
 export function answerWithChoices(interaction: Interaction, data: Record<string, unknown>): void {
   const choices = (data["choices"] ?? []) as Choice[];
   if (choices.length > 25) throw invalidForm("data.choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.");
-  for (const { name } of choices)
-    if (name.length < 1 || name.length > 100)
-      throw invalidForm("data.choices", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.");
+  for (const [index, { name, value }] of choices.entries()) {
+    requireLength(name, { min: 1, max: 100 }, `data.choices.${index}.name`);
+    if (typeof value === "string") requireLength(value, { max: 100 }, `data.choices.${index}.value`);
+  }
   interaction.choices = choices;
   interaction.answered = true;
 }
 
 export function answerWithModal(interaction: Interaction, data: Record<string, unknown>): void {
   if (interaction.type === InteractionType.ModalSubmit) throw invalidForm("type", "BASE_TYPE_CHOICES", "A modal cannot answer a modal.");
-  const { custom_id: customId, title, components } = data as Partial<Modal>;
-  if (!customId || customId.length > 100)
-    throw invalidForm("data.custom_id", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.");
-  if (!title || title.length > 45) throw invalidForm("data.title", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 45 in length.");
-  if (!components || components.length < 1 || components.length > 5)
-    throw invalidForm("data.components", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.");
-  interaction.modal = { custom_id: customId, title, components };
+  interaction.modal = readModal(data);
   interaction.answered = true;
 }
 

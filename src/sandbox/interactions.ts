@@ -7,6 +7,9 @@ import type { Interaction, Opening } from "./interaction.ts";
 import { deleteMessage, editMessage, postMessage, readMessage, requireSomething } from "./messages.ts";
 import type { Message, World } from "./model.ts";
 import type { Signal } from "./signal.ts";
+import type { Uploads } from "./uploads.ts";
+
+type Files = Uploads["files"];
 
 const tokenLifetimeMs = 15 * 60_000;
 
@@ -21,7 +24,7 @@ export function createInteractions(world: World, signal: Signal, ackDeadlineMs: 
   const deadlines = new Set<NodeJS.Timeout>();
 
   /** Handlers of the first answer, by its type. */
-  const answers: Partial<Record<number, (interaction: Interaction, data: Record<string, unknown>) => void>> = {
+  const answers: Partial<Record<number, (interaction: Interaction, data: Record<string, unknown>, files: Files) => void>> = {
     [InteractionResponseType.ChannelMessageWithSource]: answerWithMessage,
     [InteractionResponseType.DeferredChannelMessageWithSource]: (interaction, data) => {
       const ephemeral = Number(data["flags"] ?? 0) & MessageFlags.Ephemeral;
@@ -31,9 +34,9 @@ export function createInteractions(world: World, signal: Signal, ackDeadlineMs: 
     [InteractionResponseType.DeferredMessageUpdate]: (interaction) => {
       interaction.original = requireSource(interaction);
     },
-    [InteractionResponseType.UpdateMessage]: (interaction, data) => {
+    [InteractionResponseType.UpdateMessage]: (interaction, data, files) => {
       const source = requireSource(interaction);
-      const content = readMessage(data);
+      const content = readMessage(world, data, { files, before: source.attachments }, source.flags);
       requireSomething({ ...source, ...content });
       editMessage(world, source, content);
       interaction.original = source;
@@ -44,13 +47,13 @@ export function createInteractions(world: World, signal: Signal, ackDeadlineMs: 
   };
 
   const post = (interaction: Interaction, content: Parameters<typeof postMessage>[2]) => {
-    const { id, type, name, member } = interaction;
-    const origin = { id, type: type as 2 | 3 | 5, name, user: member.user };
+    const { id, type, name, member, target = null } = interaction;
+    const origin = { id, type: type as 2 | 3 | 5, name, user: member.user, target };
     return postMessage(world, interaction.channel, content, { interaction: origin });
   };
 
-  function answerWithMessage(interaction: Interaction, data: Record<string, unknown>): void {
-    const content = readMessage(data);
+  function answerWithMessage(interaction: Interaction, data: Record<string, unknown>, files: Files): void {
+    const content = readMessage(world, data, { files });
     requireSomething(content);
     interaction.original = post(interaction, content);
     interaction.answered = true;
@@ -90,7 +93,7 @@ export function createInteractions(world: World, signal: Signal, ackDeadlineMs: 
     },
 
     /** The first answer: 10062 when late or unknown, 40060 when there was one already. */
-    answer(id: string, token: string, body: Record<string, unknown>): Interaction {
+    answer(id: string, token: string, body: Record<string, unknown>, files: Files): Interaction {
       const interaction = byToken.get(token);
       if (interaction?.id !== id) throw unknown("Interaction");
       if (interaction.ack) throw new DiscordApiError(400, 40060, "Interaction has already been acknowledged.");
@@ -102,7 +105,7 @@ export function createInteractions(world: World, signal: Signal, ackDeadlineMs: 
       const isChoices = type === InteractionResponseType.ApplicationCommandAutocompleteResult;
       if (!apply || isAutocomplete !== isChoices)
         throw invalidForm("type", "BASE_TYPE_CHOICES", "This answer does not fit the interaction.");
-      apply(interaction, (body["data"] ?? {}) as Record<string, unknown>);
+      apply(interaction, (body["data"] ?? {}) as Record<string, unknown>, files);
       interaction.ack = { type, afterMs };
       signal.notify();
       return interaction;
@@ -118,10 +121,10 @@ export function createInteractions(world: World, signal: Signal, ackDeadlineMs: 
     },
 
     /** The first message after a deferral takes the place of the deferral; later ones stand on their own. */
-    followUp(interaction: Interaction, body: Record<string, unknown>): Message {
-      const content = readMessage(body);
+    followUp(interaction: Interaction, body: Record<string, unknown>, files: Files): Message {
+      if (interaction.thinking) return this.edit(interaction, requireOriginal(interaction), body, files);
+      const content = readMessage(world, body, { files });
       requireSomething(content);
-      if (interaction.thinking) return this.edit(interaction, requireOriginal(interaction), body);
       const message = post(interaction, content);
       interaction.followups.push(message);
       interaction.answered = true;
@@ -129,8 +132,8 @@ export function createInteractions(world: World, signal: Signal, ackDeadlineMs: 
       return message;
     },
 
-    edit(interaction: Interaction, message: Message, body: Record<string, unknown>): Message {
-      const content = readMessage(body);
+    edit(interaction: Interaction, message: Message, body: Record<string, unknown>, files: Files): Message {
+      const content = readMessage(world, body, { files, before: message.attachments }, message.flags);
       requireSomething({ ...message, ...content });
       const wasThinking = interaction.thinking && message === interaction.original;
       editMessage(world, message, { flags: message.flags & ~MessageFlags.Loading, ...content });

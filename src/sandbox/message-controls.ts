@@ -1,10 +1,11 @@
 import { InteractionType } from "discord-api-types/v10";
-import { resolve } from "./command-options.ts";
+import { resolve, valueOf } from "./command-options.ts";
 import type { OptionValue } from "./command-options.ts";
 import { isSelect, walkComponents } from "./components.ts";
 import type { Component } from "./components.ts";
 import type { Opening } from "./interaction.ts";
 import type { Guild, Message, World } from "./model.ts";
+import { isUpload } from "./uploads.ts";
 
 /** A button by its label or custom id. */
 export type ButtonChoice = string | { custom_id: string };
@@ -49,12 +50,18 @@ export function selectOpening(
   { component, message }: Found,
   values: readonly OptionValue[],
 ): Pick<Opening, "type" | "data" | "source" | "name"> {
-  const ids = values.map((value) => (typeof value === "object" ? value.id : String(value)));
+  const known = values.map((value) => (component.options ? value : valueOf(world, guild, value)));
+  const ids = known.map((value) => {
+    if (isUpload(value)) throw new Error("a menu takes no files");
+    return typeof value === "object" ? value.id : String(value);
+  });
   const { id, custom_id: customId = "", min_values: min = 1, max_values: max = 1 } = component;
   if (ids.length < min || ids.length > max) throw new Error(`the menu ${customId} takes ${min} to ${max} choices`);
   if (component.options && !ids.every((value) => component.options?.some((option) => option.value === value)))
     throw new Error(`the menu ${customId} has no such choice`);
-  const resolved = resolve(world, guild, values);
+  if (!component.options && known.some((value) => typeof value !== "object")) throw new Error(`the menu ${customId} has no such choice`);
+  if (component.disabled) throw new Error(`the menu ${customId} is disabled`);
+  const resolved = resolve(world, guild, known);
   return {
     type: InteractionType.MessageComponent,
     data: { id, custom_id: customId, component_type: component.type, values: ids, resolved },

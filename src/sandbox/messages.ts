@@ -1,26 +1,34 @@
-import { MessageFlags, MessageType } from "discord-api-types/v10";
+import { GatewayIntentBits, MessageFlags } from "discord-api-types/v10";
 import type { APIEmbed } from "discord-api-types/v10";
-import { attachmentPayload } from "./cdn.ts";
-import { checkComponents, presentComponents } from "./components.ts";
+import { checkComponents } from "./component-rules.ts";
+import { presentComponents } from "./components.ts";
 import type { Component } from "./components.ts";
+import { readEmbeds } from "./embeds.ts";
 import { DiscordApiError, invalidForm } from "./errors.ts";
+import { isEphemeral, messagePayload } from "./message-payload.ts";
 import { alertedBy, nobody } from "./mentions.ts";
 import type { Channel, Message, World } from "./model.ts";
-import { userPayload } from "./payloads.ts";
-import { GatewayIntentBits } from "discord-api-types/v10";
+import { readAttachments } from "./uploads.ts";
+import type { Uploads } from "./uploads.ts";
 
 /** The changeable parts of a message; absent ones were not named. */
-export type MessageContent = Partial<Pick<Message, "content" | "embeds" | "components" | "flags" | "alerted">>;
+export type MessageContent = Partial<Pick<Message, "content" | "embeds" | "components" | "flags" | "alerted" | "attachments">>;
 
 /** What a message has besides its content. */
-type Given = Partial<Pick<Message, "author" | "attachments" | "interaction" | "nonce">>;
+type Given = Partial<Pick<Message, "author" | "interaction" | "nonce">>;
 
 const sendableFlags =
   MessageFlags.Ephemeral | MessageFlags.SuppressEmbeds | MessageFlags.SuppressNotifications | MessageFlags.IsComponentsV2;
 
-/** Reads and checks the body of a message. Limits: 2,000 characters, 10 embeds, 6,000 characters of embeds. */
-export function readMessage(body: Record<string, unknown>): MessageContent {
+/**
+ * Reads and checks the body of a message: 2,000 characters, 10 embeds, 5 rows, 10 files.
+ * @param uploads the files that came with it, and the attachments the message has already
+ * @param flags of the message that is changed
+ */
+export function readMessage(world: World, body: Record<string, unknown>, uploads: Uploads, flags = 0): MessageContent {
   const content: MessageContent = {};
+  if (typeof body["flags"] === "number") content.flags = body["flags"] & sendableFlags;
+  const isFree = (((content.flags ?? 0) | flags) & MessageFlags.IsComponentsV2) !== 0;
   if (body["content"] !== undefined) {
     const text = body["content"] ?? "";
     if (typeof text !== "string") throw invalidForm("content", "STRING_TYPE_CONVERT", "Could not interpret value as string.");
@@ -31,43 +39,19 @@ export function readMessage(body: Record<string, unknown>): MessageContent {
   if (body["embeds"] !== undefined) content.embeds = readEmbeds((body["embeds"] ?? []) as APIEmbed[]);
   if (body["components"] !== undefined) {
     const components = (body["components"] ?? []) as Component[];
-    checkComponents(components);
+    checkComponents(components, isFree);
     content.components = presentComponents(components);
   }
-  if (typeof body["flags"] === "number") content.flags = body["flags"] & sendableFlags;
+  if (isFree && (content.content || content.embeds?.length))
+    throw invalidForm("flags", "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "The 'content' and 'embeds' fields cannot be used.");
+  const attachments = readAttachments(world, body, uploads);
+  if (attachments) content.attachments = attachments;
   return content;
-}
-
-function readEmbeds(embeds: APIEmbed[]): APIEmbed[] {
-  if (embeds.length > 10) throw invalidForm("embeds", "BASE_TYPE_BAD_LENGTH", "Must be between 0 and 10 in length.");
-  let total = 0;
-  for (const embed of embeds) {
-    const fields = embed.fields ?? [];
-    const lengths: [string | undefined, number][] = [
-      [embed.title, 256],
-      [embed.description, 4096],
-      [embed.footer?.text, 2048],
-      [embed.author?.name, 256],
-      ...fields.flatMap(({ name, value }): [string, number][] => [
-        [name, 256],
-        [value, 1024],
-      ]),
-    ];
-    if (fields.length > 25 || lengths.some(([text, most]) => (text?.length ?? 0) > most))
-      throw invalidForm("embeds", "BASE_TYPE_MAX_LENGTH", "A part of an embed is too long.");
-    total += lengths.reduce((sum, [text]) => sum + (text?.length ?? 0), 0);
-  }
-  if (total > 6000) throw invalidForm("embeds", "MAX_EMBED_SIZE_EXCEEDED", "Embed size exceeds maximum size of 6000");
-  return embeds.map((embed) => ({
-    ...embed,
-    type: "rich" as NonNullable<APIEmbed["type"]>,
-    ...(embed.fields && { fields: embed.fields.map((field) => ({ ...field, inline: field.inline ?? false })) }),
-  }));
 }
 
 /** 50006 unless the message would show something. */
 export function requireSomething(message: MessageContent): void {
-  if (!message.content?.trim() && !message.embeds?.length && !message.components?.length)
+  if (!message.content?.trim() && !message.embeds?.length && !message.components?.length && !message.attachments?.length)
     throw new DiscordApiError(400, 50006, "Cannot send an empty message");
 }
 
@@ -80,16 +64,20 @@ export function postMessage(world: World, channel: Channel, content: MessageCont
     author: given.author ?? world.application.bot,
     content: content.content ?? "",
     embeds: content.embeds ?? [],
-    attachments: given.attachments ?? [],
+    attachments: content.attachments ?? [],
     components: content.components ?? [],
     flags: content.flags ?? 0,
     createdAt: world.now(),
     editedAt: null,
     nonce: given.nonce ?? null,
     alerted: content.alerted ?? nobody,
+    pinnedAt: null,
     interaction: given.interaction ?? null,
   };
-  if (isEphemeral(message)) return message;
+  if (isEphemeral(message)) {
+    keepFiles(world, message);
+    return message;
+  }
   channel.messages.set(message.id, message);
   tellMessage(world, "MESSAGE_CREATE", message);
   return message;
@@ -101,15 +89,38 @@ export function editMessage(world: World, message: Message, content: MessageCont
   Object.assign(message, rest, { editedAt: world.now() });
   const fixed = message.flags & MessageFlags.Ephemeral;
   if (flags !== undefined) message.flags = (flags & ~MessageFlags.Ephemeral) | fixed;
-  if (!fixed) tellMessage(world, "MESSAGE_UPDATE", message);
+  if (fixed) keepFiles(world, message);
+  else tellMessage(world, "MESSAGE_UPDATE", message);
+}
+
+/** An answer for one pair of eyes is in no channel, yet its files are served. */
+function keepFiles({ files }: World, { attachments }: Message): void {
+  for (const attachment of attachments) files.set(attachment.id, attachment);
+}
+
+/** Pins a message or takes the pin away; nothing happens when that is so already. */
+export function setPinned(world: World, message: Message, isPinned: boolean): void {
+  if ((message.pinnedAt !== null) === isPinned) return;
+  message.pinnedAt = isPinned ? world.now() : null;
+  const { channelId, guildId } = message;
+  const pins = [...(world.channels.get(channelId)?.messages.values() ?? [])].flatMap(({ pinnedAt }) => pinnedAt ?? []);
+  world.emit({
+    t: "CHANNEL_PINS_UPDATE",
+    guildId,
+    intent: guildId === null ? GatewayIntentBits.DirectMessages : GatewayIntentBits.Guilds,
+    data: () => ({
+      channel_id: channelId,
+      ...(guildId !== null && { guild_id: guildId }),
+      last_pin_timestamp: pins.length > 0 ? new Date(Math.max(...pins)).toISOString() : null,
+    }),
+  });
+  tellMessage(world, "MESSAGE_UPDATE", message);
 }
 
 export function deleteMessage(world: World, message: Message): void {
   world.channels.get(message.channelId)?.messages.delete(message.id);
   if (!isEphemeral(message)) tellMessage(world, "MESSAGE_DELETE", message);
 }
-
-export const isEphemeral = (message: Message) => (message.flags & MessageFlags.Ephemeral) !== 0;
 
 function tellMessage(world: World, t: "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE", message: Message): void {
   const { id, channelId, guildId } = message;
@@ -121,45 +132,3 @@ function tellMessage(world: World, t: "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MES
     data: () => (t === "MESSAGE_DELETE" ? { id, channel_id: channelId, ...place } : { ...messagePayload(world, message), ...place }),
   });
 }
-
-/** What others wrote is empty for an application without the message content intent, in answers as well as in events. */
-function isReadable(world: World, { author, guildId }: Message): boolean {
-  const { bot, privilegedIntents } = world.application;
-  return author === bot || guildId === null || (privilegedIntents & GatewayIntentBits.MessageContent) !== 0;
-}
-
-export function messagePayload(world: World, message: Message) {
-  const { interaction } = message;
-  const isShown = isReadable(world, message);
-  return {
-    id: message.id,
-    type: interaction?.type === 2 ? MessageType.ChatInputCommand : MessageType.Default,
-    channel_id: message.channelId,
-    author: userPayload(message.author),
-    content: isShown ? message.content : "",
-    timestamp: new Date(message.createdAt).toISOString(),
-    edited_timestamp: message.editedAt === null ? null : new Date(message.editedAt).toISOString(),
-    tts: false,
-    mention_everyone: message.alerted.everyone,
-    mentions: message.alerted.users.flatMap((id) => world.users.get(id) ?? []).map(userPayload),
-    mention_roles: [...message.alerted.roles],
-    attachments: isShown ? message.attachments.map((attachment) => attachmentPayload(world, message, attachment)) : [],
-    embeds: isShown ? message.embeds : [],
-    components: message.components,
-    pinned: false,
-    flags: message.flags,
-    ...(message.nonce !== null && { nonce: message.nonce }),
-    ...(interaction && {
-      application_id: world.application.id,
-      webhook_id: world.application.id,
-      ...(interaction.type === 2 && { interaction_metadata: interactionMetadata(message, interaction) }),
-    }),
-  };
-}
-
-const interactionMetadata = (message: Message, { id, type, user }: NonNullable<Message["interaction"]>) => ({
-  id,
-  type,
-  user: userPayload(user),
-  authorizing_integration_owners: { "0": message.guildId ?? "0" },
-});

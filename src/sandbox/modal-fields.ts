@@ -1,12 +1,38 @@
-import { ComponentType } from "discord-api-types/v10";
+import { ComponentType, InteractionType } from "discord-api-types/v10";
+import { resolve, valueOf } from "./command-options.ts";
+import type { OptionValue } from "./command-options.ts";
 import { isSelect, walkComponents } from "./components.ts";
 import type { Component } from "./components.ts";
-import type { Modal } from "./interaction.ts";
+import type { Modal, Opening } from "./interaction.ts";
+import type { Guild, Message, World } from "./model.ts";
+import { isUpload, keepUpload } from "./uploads.ts";
 
-type Values = Record<string, string | string[]>;
+/** What a field is filled with: a text, choices or their ids, people, roles, channels, files, or a tick. */
+export type FieldValue = OptionValue | readonly OptionValue[];
+export type FieldValues = Record<string, FieldValue>;
 
-/** The modal's components as they come back filled in; refuses missing, unknown, too short and too long values. */
-export function submittedFields(modal: Modal, values: Values): unknown[] {
+type Form = { world: World; guild: Guild; resolved: OptionValue[] };
+
+/** The interaction of a modal that is sent; refuses missing, unknown, too short and too long values. */
+export function modalOpening(
+  world: World,
+  guild: Guild,
+  modal: Modal,
+  { values, source }: { values: FieldValues; source: Message | null },
+): Pick<Opening, "type" | "data" | "source" | "name" | "target"> {
+  const form: Form = { world, guild, resolved: [] };
+  const components = submittedFields(form, modal, values);
+  const resolved = resolve(world, guild, form.resolved);
+  return {
+    type: InteractionType.ModalSubmit,
+    data: { custom_id: modal.custom_id, components, ...(Object.keys(resolved).length > 0 && { resolved }) },
+    source,
+    name: modal.custom_id,
+  };
+}
+
+/** The fields' custom ids by their labels. */
+function labelsOf(modal: Modal): Map<string, string> {
   const labels = new Map<string, string>();
   for (const component of walkComponents(modal.components)) {
     if (component.type === ComponentType.Label && component.component?.custom_id !== undefined)
@@ -14,6 +40,11 @@ export function submittedFields(modal: Modal, values: Values): unknown[] {
     else if (component.type === ComponentType.TextInput && component.label !== undefined)
       labels.set(component.label, component.custom_id ?? "");
   }
+  return labels;
+}
+
+function submittedFields(form: Form, modal: Modal, values: FieldValues): unknown[] {
+  const labels = labelsOf(modal);
   const byId = new Map(Object.entries(values).map(([name, value]) => [labels.get(name) ?? name, value]));
   let id = 0;
   const fill = (component: Component): unknown => {
@@ -23,25 +54,44 @@ export function submittedFields(modal: Modal, values: Values): unknown[] {
     if (component.custom_id === undefined) return own;
     const value = byId.get(component.custom_id);
     byId.delete(component.custom_id);
-    return { ...own, custom_id: component.custom_id, ...filled(component, value) };
+    return { ...own, custom_id: component.custom_id, ...filled(form, component, value) };
   };
   const components = modal.components.map(fill);
   for (const name of byId.keys()) throw new Error(`the modal ${modal.custom_id} has no field ${name}`);
   return components;
 }
 
-function filled(component: Component, value: string | string[] | undefined) {
+function filled(form: Form, component: Component, value: FieldValue | undefined) {
+  if (isSelect(component) || component.type === ComponentType.FileUpload || component.type === ComponentType.CheckboxGroup)
+    return { values: chosen(form, component, value) };
+  if (component.type === ComponentType.Checkbox) return { value: value === true };
   const name = component.custom_id ?? "";
-  if (isSelect(component)) {
-    const chosen = [value ?? []].flat();
-    if (chosen.length < (component.required === false ? 0 : (component.min_values ?? 1)))
-      throw new Error(`the modal field ${name} needs a choice`);
-    return { values: chosen };
-  }
+  if (component.type === ComponentType.RadioGroup) return { value: chosen(form, component, value)[0] ?? null };
   const text = value ?? component.value ?? "";
   if (typeof text !== "string") throw new Error(`the modal field ${name} takes one text`);
   if (text === "" && component.required === false) return { value: text };
   if (text.length < Math.max(1, component.min_length ?? 0)) throw new Error(`the modal field ${name} is too short`);
   if (text.length > (component.max_length ?? 4000)) throw new Error(`the modal field ${name} is too long`);
   return { value: text };
+}
+
+/** The values of a field that takes several; ids stand for what they name. */
+function chosen({ world, guild, resolved }: Form, component: Component, value: FieldValue | undefined): string[] {
+  const { custom_id: name = "", options, min_values: min = 1, max_values: max = 1 } = component;
+  const given: OptionValue[] =
+    value === undefined || value === "" ? [] : Array.isArray(value) ? [...(value as OptionValue[])] : [value as OptionValue];
+  if (given.length < min && !(given.length === 0 && component.required === false))
+    throw new Error(`the modal field ${name} needs a choice`);
+  if (given.length > max) throw new Error(`the modal field ${name} takes at most ${max} choices`);
+  const isFiles = component.type === ComponentType.FileUpload;
+  if (given.some((one) => isUpload(one) !== isFiles)) throw new Error(`the value does not fit the modal field ${name}`);
+  return given.map((one) => {
+    const known = isUpload(one) ? keepUpload(world, one) : options ? one : valueOf(world, guild, one);
+    if (typeof known === "object" && "id" in known) {
+      resolved.push(known);
+      return known.id;
+    }
+    if (!options?.some((option) => option.value === known)) throw new Error(`the modal field ${name} has no choice ${String(known)}`);
+    return String(known);
+  });
 }

@@ -46,6 +46,9 @@ export type Attachment = {
   readonly url?: string;
 };
 
+/** What a command of a context menu was used on. */
+export type Target = { readonly user: User } | { readonly messageId: string };
+
 export type Message = {
   readonly id: string;
   readonly channelId: string;
@@ -53,15 +56,17 @@ export type Message = {
   readonly author: User;
   content: string;
   embeds: APIEmbed[];
-  readonly attachments: readonly Attachment[];
+  attachments: readonly Attachment[];
   components: APIMessageTopLevelComponent[];
   flags: number;
   readonly createdAt: number;
   editedAt: number | null;
   readonly nonce: string | number | null;
   alerted: Alerted;
+  /** When it was pinned; null while it is not. */
+  pinnedAt: number | null;
   /** Present on answers to interactions. */
-  readonly interaction: { id: string; type: 2 | 3 | 5; name: string; user: User } | null;
+  readonly interaction: { id: string; type: 2 | 3 | 5; name: string; user: User; target: Target | null } | null;
 };
 
 export type Channel = {
@@ -120,6 +125,8 @@ export type World = {
   readonly channels: Map<string, Channel>;
   /** Guilds by the codes of the invites that lead to them. */
   readonly invites: Map<string, Guild>;
+  /** Files that are in no message of a channel: given to interactions, or in answers for one pair of eyes. */
+  readonly files: Map<string, Attachment>;
   /** Where attachments are served, known once the sandbox listens. */
   readonly cdn: { origin: string; readonly secret: string };
   /** Tells listeners; guild events are told only while the bot is in that guild. */

@@ -26,7 +26,8 @@ export const botPermissions =
   PermissionFlagsBits.ModerateMembers |
   PermissionFlagsBits.ViewAuditLog |
   PermissionFlagsBits.EmbedLinks |
-  PermissionFlagsBits.AttachFiles;
+  PermissionFlagsBits.AttachFiles |
+  PermissionFlagsBits.PinMessages;
 
 /** The bit field of permission names such as `BanMembers`; throws on a name Discord does not have. */
 export function permissionBits(names: readonly string[]): bigint {

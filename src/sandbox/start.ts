@@ -19,8 +19,11 @@ import { interactionRoutes } from "./rest/interactions.ts";
 import { inviteRoutes } from "./rest/invites.ts";
 import { meRoutes } from "./rest/me.ts";
 import { memberRoutes } from "./rest/members.ts";
+import { pinRoutes } from "./rest/pins.ts";
 import { roleRoutes } from "./rest/roles.ts";
 import { createRestApp } from "./rest/server.ts";
+import { mountRoom } from "./room/routes.tsx";
+import type { RoomContext } from "./room/state.ts";
 import { createSignal } from "./signal.ts";
 import { createWorld } from "./world.ts";
 
@@ -53,6 +56,7 @@ export async function startServices(options: SandboxOptions) {
     ...roleRoutes(world),
     ...banRoutes(world),
     ...inviteRoutes(world),
+    ...pinRoutes(world),
     ...channelRoutes(world),
     ...commandRoutes(world),
     ...interactionRoutes(world, interactions),
@@ -61,11 +65,14 @@ export async function startServices(options: SandboxOptions) {
   ]);
   rest.get("/.well-known/oauth-authorization-server", (c) => c.json(oauthMetadata(new URL(c.req.url).origin)));
   mountCdn(rest, { world, faults: rules, recorder, stopped });
+  const room: RoomContext = { world, signal, interactions, recorder, origin: "" };
+  mountRoom(rest, room);
   const server = createAdaptorServer({ fetch: rest.fetch }) as Server;
   server.on("upgrade", gateway.accept);
   const listener = await listen(server, options.port ?? 0);
   port = listener.port;
   world.cdn.origin = `http://127.0.0.1:${port}`;
+  room.origin = world.cdn.origin;
   return {
     port,
     origin: `http://127.0.0.1:${port}`,

@@ -24,6 +24,7 @@ export function createWorld(now: () => number): World {
     guilds,
     channels: new Map(),
     invites: new Map(),
+    files: new Map(),
     cdn: { origin: "", secret: randomBytes(16).toString("hex") },
     application: {
       id,

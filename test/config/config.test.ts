@@ -20,7 +20,7 @@ function configOf(env: Record<string, string | undefined>) {
 
 test("the required variables alone give every default", () => {
   expect(configOf(validEnvironment())).toEqual({
-    discord: { apiBase: "https://discord.com/api", clientId: "80351110224678912", guildIds: [], ownerIds: [] },
+    discord: { apiBase: "https://discord.com/api", clientId: "80351110224678912", guildIds: [], ownerIds: [], registersCommands: true },
     http: {
       host: "127.0.0.1",
       port: 8080,
@@ -199,6 +199,7 @@ const wrong: Partial<Record<VariableName, string[]>> = {
   SECOND_PERSON_FOR_DANGER: ["yes", "2"],
   LEAVE_ACCESS: ["deny", "false"],
   SWITCHED_OFF: ["audit", "roster.", "roster;callsigns"],
+  COMMANDS_REGISTER: ["true", "OFF", "global"],
   ROSTER_FOLLOWS_DISCORD: ["yes"],
   ROSTER_AUDIT_HOUR: ["24", "-1", "3.5", "never", "03:00"],
   ROSTER_INACTIVE_DAYS: ["0", "4000"],
@@ -282,6 +283,7 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
     (config) => [...config.switchedOff],
     ["callsigns.next", "callsigns.lookup", "callsigns.repair", "callsigns.registry", "roster.audit"],
   ],
+  ["COMMANDS_REGISTER", "off", (config) => config.discord.registersCommands, false],
   ["ROSTER_FOLLOWS_DISCORD", "false", (config) => config.roster.followsDiscord, false],
   ["ROSTER_AUDIT_HOUR", "off", (config) => config.roster.auditHour, null],
   ["ROSTER_AUDIT_HOUR", "23", (config) => config.roster.auditHour, 23],

@@ -34,6 +34,7 @@ beforeAll(async () => {
   const request = await world.post("/workflows/punishment", filing("punishment"), { actor: moderator });
   const places: Record<string, string> = {
     discord_user_id: person.id,
+    guild_id: world.guild.id,
     key: "moderator",
     callsign: "M-001",
     role_key: "moderator",

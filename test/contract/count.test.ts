@@ -10,7 +10,7 @@ import { documentedRoutes, filing, freshId } from "./document.ts";
 import { createPersonnel } from "./personnel.ts";
 import { authorize, shareWorld } from "./world.ts";
 
-const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
+const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true", GUILD_IDS: "" } });
 const places: Record<string, string> = {};
 /** `id` stands for another thing in each room. */
 const place = (path: string): string =>
@@ -35,6 +35,8 @@ beforeAll(async () => {
   const person = world.member();
   const listed = ["Raid Base", "Raid Base Two"].map((name) => world.sandbox.createGuild({ name, withBot: false }));
   for (const guild of listed) guild.addMember(person);
+  const quay = world.sandbox.createGuild({ name: "Quay" });
+  await world.sandbox.waitFor(() => world.app.guildState.guilds().some(({ id, present }) => id === quay.id && present));
   await authorize(world, person, { by: owner });
   const records = [
     { kind: "user", subject_id: person.id, reason_internal: "seen on the second camera" },
@@ -159,6 +161,7 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/staff", "level=moderator", 2],
   ["/staffroles", "", roles],
   ["/keys", "", 2],
+  ["/channels", "", 2],
   ["/confirmations", "", 2],
   ["/permissions/catalog", "", catalog.length],
   ["/permissions/roles", "", roles],

@@ -155,6 +155,7 @@ test("every route, asked as it should be and by all who should not, answers only
   }).toSorted(([a], [b]) => b.length - a.length);
   const real: Record<string, string> = {
     discord_user_id: viewer.id,
+    guild_id: world.guild.id,
     key: "viewer",
     role_key: "viewer",
     code: "rate_limited",
@@ -178,6 +179,7 @@ test("every route, asked as it should be and by all who should not, answers only
     action_id: "none",
     match_id: "none",
     discord_user_id: "1",
+    guild_id: freshId(),
     key: "none",
     role_key: "none",
     id: "BL-999999",

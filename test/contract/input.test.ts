@@ -36,7 +36,7 @@ beforeAll(async () => {
   places["comment_id"] = comment.body.data.id;
   Object.assign(places, { action_id: action.body.data.id, draft: draft.id });
   Object.assign(places, { link_id: linked.body.data.id, match_id: match.id, note_id: note.body.data.id });
-  Object.assign(places, { discord_user_id: person.id, id: record.body.data.id, website_id: request.body.id });
+  Object.assign(places, { guild_id: world.guild.id, discord_user_id: person.id, id: record.body.data.id, website_id: request.body.id });
 });
 
 const bodies = documentedRoutes.flatMap((route): [string, DocumentedRoute][] =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { visit } from "../features/authorization.setup.ts";
 import { authorize, createJudgedWorld, everyRow, shareWorld, staffAtConsole } from "./world.ts";
+import { approve } from "../features/review-ground.ts";
 
 const shared = shareWorld();
 
@@ -143,7 +144,7 @@ describe("slash commands and REST", () => {
     };
     const { reference } = (await world.post("/workflows/blacklist-server", body, { actor: requester })).body;
     const decision = `/workflows/blacklist-server/${reference}/decision`;
-    expect(await world.slash(first, "review approve", { reference })).toContain("1 of 2 approvals");
+    expect(await approve(world, first, reference)).toContain("1 of 2 approvals");
     expect((await world.post(decision, { decision: "approve" }, { actor: first })).body).toMatchObject({ replayed: true, final: false });
     expect((await world.post(decision, { decision: "approve" }, { actor: second })).body).toMatchObject({
       final: true,

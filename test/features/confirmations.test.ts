@@ -370,7 +370,7 @@ describe("whoever it is no business of", () => {
     const admin = await staffAtConsole(shared.world, "admin");
     for (const key of ["K7QM2", "K7QM2X7", "K7QM2%00", "..."])
       expect((await confirm(key, admin)).body).toMatchObject({ status: 422, errors: [{ in: "path", pointer: "/id" }] });
-    expect(await shared.world.slash(admin, "confirm accept", { code: "no code" })).toContain("record_not_found");
+    expect(await shared.world.slash(admin, "confirm accept", { code: "no code" })).toContain("validation_failed");
   });
 
   test("and names nobody cannot confirm, even with a key that acts as the system", async () => {
@@ -597,11 +597,11 @@ describe("in Discord", () => {
     const admin = await staffAtConsole(shared.world, "admin");
     expect(await shared.world.slash(await staffAtConsole(shared.world, "viewer"), "confirm list")).toBe("Nothing waits for you.");
     const held = await hold(shared.world, admin, { dangerous, summary: "Allow @everyone **all**", input: { name: fresh() } });
-    const text = await shared.world.slash(admin, "confirm list");
+    const text = (await shared.world.slash(admin, "confirm list")).replaceAll("\\\\", "\\");
     expect(text).toContain(`\`${held.code}\` Allow \\@everyone \\*\\*all\\*\\*`);
     expect(text).toContain(`Asked by <@${admin.id}>, waits for the person who asked, then a second person, ends <t:`);
     await shared.world.slash(admin, "confirm accept", { code: held.code });
-    expect(await shared.world.slash(admin, "confirm list")).toContain("• Allow \\@everyone \\*\\*all\\*\\*");
+    expect((await shared.world.slash(admin, "confirm list")).replaceAll("\\\\", "\\")).toContain("• Allow \\@everyone \\*\\*all\\*\\*");
   });
 
   test("autocomplete offers to each what they can say something about", async () => {

@@ -4,6 +4,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { authorize, shareWorld, staffAtConsole } from "../contract/world.ts";
 import { filing } from "../contract/document.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
+import { approve } from "./review-ground.ts";
 
 const time = { offset: 0 };
 const lines: string[] = [];
@@ -429,7 +430,7 @@ describe("whoever is partial with one account is partial with all of them", () =
     const view = (actor: User) => world.get(`/workflows/punishment/${reference}`, { actor });
     expect((await view(linked)).body.data.allowed_actions).toEqual([]);
     expect((await view(other)).body.data.allowed_actions).toEqual(expect.arrayContaining(["approve", "deny"]));
-    expect(await world.slash(other, "review approve", { reference })).toContain("is approved");
+    expect(await approve(world, other, reference)).toContain("is approved");
   });
 
   test("over several links, too", async () => {

@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
+import { createDoing } from "../../src/commands/doing.ts";
+import { createKept } from "../../src/commands/kept.ts";
+import { createVerbs } from "../../src/commands/verbs.ts";
 import { createDiscord } from "../../src/discord/client.ts";
 import { createGuildState } from "../../src/discord/create-guild-state.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
@@ -11,7 +14,6 @@ import { knownPermissions } from "../../src/features/permissions/catalog.ts";
 import { permissionsRoutes } from "../../src/features/permissions/permissions.routes.ts";
 import { createPermissionsService } from "../../src/features/permissions/permissions.service.ts";
 import { createStanding } from "../../src/features/permissions/standing.ts";
-import { staffCommands } from "../../src/features/staff/staff.commands.ts";
 import { staffRoutes } from "../../src/features/staff/staff.routes.ts";
 import { createStaffService } from "../../src/features/staff/staff.service.ts";
 import { createHttpApp } from "../../src/http/app.ts";
@@ -78,6 +80,16 @@ export async function createHouse(options: HouseOptions = {}) {
   await guildState.load();
   await standing.load();
 
+  const routes = [...staffRoutes(staff), ...permissionsRoutes(permissions)];
+  const refuse = () => Promise.reject(new Error("this house takes no files"));
+  const verbs = createVerbs({
+    routes,
+    knownPermissions,
+    switchedOff: () => undefined,
+    withFile: refuse,
+    textOf: refuse,
+    requests: { kindOf: () => Promise.resolve(undefined), cardOf: () => Promise.resolve(undefined) },
+  });
   const env = sandbox.env();
   const discord = createDiscord({
     apiBase: env.DISCORD_API_BASE,
@@ -85,12 +97,12 @@ export async function createHouse(options: HouseOptions = {}) {
     clientId: env.DISCORD_CLIENT_ID,
     guildIds: [guild.id],
     logger,
-    commands: staffCommands(staff),
+    ...createDoing(verbs, createKept(), () => "http://127.0.0.1"),
     actorOf: standing.actorOf,
     guildState,
   });
   const http = createHttpApp({
-    routes: [...staffRoutes(staff), ...permissionsRoutes(permissions)],
+    routes,
     pages: [],
     authenticate: createAuthenticate({ store, standing, clock: options.clock ?? clock }),
     limits,

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createWorld } from "../support/world.ts";
+import { approve } from "./review-ground.ts";
 
 test("a request filed over HTTP and approved in Discord lists the user in the whole service", async () => {
   const world = await createWorld();
@@ -17,7 +18,7 @@ test("a request filed over HTTP and approved in Discord lists the user in the wh
     allowed_actions: expect.arrayContaining(["approve", "deny"]),
   });
   expect(await world.slash(requester, "review approve", { reference: "BLU-REQ-000001" })).toContain("permission_denied");
-  expect(await world.slash(decider, "review approve", { reference: "blu-req-000001" })).toContain("is approved");
+  expect(await approve(world, decider, "blu-req-000001")).toContain("is approved");
   expect(await world.slash(requester, "blacklist check", { ids: outsider.id })).toContain("is listed");
   const check = await world.post("/blacklist/check", { user_ids: [outsider.id] }, { actor: requester });
   expect(check.body.data.users).toMatchObject([{ listed: true, records: [{ number: "BL-000001" }] }]);

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
-import { workflowsCommands } from "../../src/features/workflows/workflows.commands.ts";
 import { kinds } from "../../src/features/workflows/workflows.kinds.ts";
 import type { Ground } from "./workflows-ground.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
@@ -721,25 +720,6 @@ test("a repeated creation or decision with the same idempotency key has one effe
   const decided = await decide();
   expect((await decide()).body).toEqual(decided.body);
   expect(await ground.database.read.workflowRequest.count()).toBe(1);
-});
-
-test("the slash command decides through the same verb", async () => {
-  const ground = await createGround();
-  const { reference } = await singleApproval(ground, ground.staff("moderator"));
-  const [command] = workflowsCommands(ground.workflows);
-  const run = (name: "approve" | "deny", texts: Record<string, string>, actor: string) =>
-    command!.subcommands![name]!(
-      { getString: (option: string) => texts[option] ?? null } as never,
-      { ...ground.callOf({ actor }), client: null, via: "slash" },
-      undefined as never,
-    );
-  await expect(run("approve", { reference }, ground.staff("moderator"))).rejects.toMatchObject({ code: "permission_denied" });
-  const reply = await run("approve", { reference: ` ${reference.toLowerCase()}` }, ground.staff("senior"));
-  expect(reply.content).toContain(`**${reference}** is approved.`);
-  expect(reply.content).toContain("blacklist.create BL-000001");
-  await expect(run("deny", { reference: "BLU-REQ-000009", reason: "There is nothing." }, ground.staff("senior"))).rejects.toMatchObject({
-    code: "record_not_found",
-  });
 });
 
 test("the document shows each kind's fields with an example that is accepted", async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createApp } from "../../src/app.ts";
 import type { App } from "../../src/app.ts";
+import type { Verbs } from "../../src/commands/verbs.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
@@ -42,6 +43,8 @@ export interface WorldOptions {
   log?: (line: string) => void;
   /** The time of the service; the machine's own unless told. */
   clock?: Clock;
+  /** Sees what slash commands do, or stands in for it. */
+  aroundVerbs?: (verbs: Verbs) => Verbs;
   /** Takes the way to end the world; it ends with the test unless told. */
   onEnd?: (end: () => Promise<void>) => void;
   /** Sees every answer before the test does; what it throws fails the request. */
@@ -104,6 +107,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     const app = await createApp({
       ...reading,
       ...(options.clock !== undefined && { clock: options.clock }),
+      ...(options.aroundVerbs !== undefined && { aroundVerbs: options.aroundVerbs }),
       validateAnswers: true,
       logTo: { write: options.log ?? (() => undefined) },
     });

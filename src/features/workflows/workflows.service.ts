@@ -1,11 +1,11 @@
 import type { Database } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors } from "../../kernel/page.ts";
+import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
@@ -36,7 +36,6 @@ import { createExpiry } from "./workflows.expiry.ts";
 import type { FilingLimits } from "./workflows.filing.ts";
 import { defaultFilingLimits } from "./workflows.filing.ts";
 import { kindOf } from "./workflows.kinds.ts";
-import { readPermission } from "./workflows.policy.ts";
 import { createReading } from "./workflows.read.ts";
 
 export type WorkflowsService = ReturnType<typeof createWorkflowsService>;
@@ -114,16 +113,14 @@ export function createWorkflowsService(parts: WorkflowsParts) {
       return await act(call, kind, key, body, options);
     },
 
-    /** Decide by reference alone, for doors that do not name the kind. */
-    async decideByReference(call: Call, reference: string, body: unknown) {
-      requirePermission(call, readPermission);
+    /** The kind of a request, for doors that do not name it; it tells nothing of what the request is. @param key id or reference, in any case */
+    async kindOfKey(key: string): Promise<WorkflowKind | undefined> {
+      const name = key.trim();
       const found = await database.read.workflowRequest.findFirst({
-        where: { reference: reference.trim().toUpperCase() },
+        where: { OR: [{ reference: name.toUpperCase() }, { id: name.toLowerCase() }] },
         select: { type: true },
       });
-      const kind = found === null ? undefined : kindOf(found.type);
-      if (kind === undefined) throw recordNotFound();
-      return await act(call, kind, reference.trim(), body);
+      return found === null ? undefined : kindOf(found.type);
     },
   };
 }

@@ -1,7 +1,8 @@
 import { PermissionFlagsBits } from "discord-api-types/v10";
-import { DiscordApiError, missingAccess, unknown } from "../errors.ts";
+import { DiscordApiError, missingAccess, missingPermissions, unknown } from "../errors.ts";
 import { compareIds } from "../ids.ts";
-import { deleteMessage, editMessage, messagePayload, postMessage, readMessage, requireSomething } from "../messages.ts";
+import { messagePayload } from "../message-payload.ts";
+import { deleteMessage, editMessage, postMessage, readMessage, requireSomething } from "../messages.ts";
 import type { Channel, Message, World } from "../model.ts";
 import { channelPayload, dmChannelPayload } from "../payloads.ts";
 import { textOf } from "../text.ts";
@@ -57,7 +58,7 @@ export function channelRoutes(world: World): Route[] {
         const channel = requireChannel(world, call);
         requireSendable(world, channel);
         const body = objectBody(call);
-        const content = readMessage(body);
+        const content = readMessage(world, body, call);
         requireSomething(content);
         const nonce = (body["nonce"] ?? null) as Message["nonce"];
         const same = body["enforce_nonce"] === true && nonce !== null ? findByNonce(world, channel, nonce) : undefined;
@@ -76,7 +77,9 @@ export function channelRoutes(world: World): Route[] {
       auth: "bot",
       handle(call) {
         const message = requireMessage(world, call);
-        const content = readMessage(objectBody(call));
+        if (message.author !== world.application.bot)
+          throw new DiscordApiError(403, 50005, "Cannot edit a message authored by another user");
+        const content = readMessage(world, objectBody(call), { files: call.files, before: message.attachments }, message.flags);
         requireSomething({ ...message, ...content });
         editMessage(world, message, content);
         return ok(messagePayload(world, message));
@@ -87,7 +90,9 @@ export function channelRoutes(world: World): Route[] {
       path: one,
       auth: "bot",
       handle(call) {
-        deleteMessage(world, requireMessage(world, call));
+        const message = requireMessage(world, call);
+        requireDeletable(world, message);
+        deleteMessage(world, message);
         return noContent;
       },
     },
@@ -102,17 +107,27 @@ function findByNonce(world: World, channel: Channel, nonce: string | number): Me
   );
 }
 
-function requireChannel(world: World, call: Call): Channel {
+export function requireChannel(world: World, call: Call): Channel {
   const channel = world.channels.get(param(call, "channel_id"));
   if (!channel) throw unknown("Channel");
   if (channel.guildId !== null && !world.guilds.get(channel.guildId)?.members.has(world.application.bot.id)) throw missingAccess();
   return channel;
 }
 
-function requireMessage(world: World, call: Call): Message {
+export function requireMessage(world: World, call: Call): Message {
   const message = requireChannel(world, call).messages.get(param(call, "message_id"));
   if (!message) throw unknown("Message");
   return message;
+}
+
+/** 50013 for what others wrote, unless the bot may manage messages. */
+function requireDeletable(world: World, { author, guildId }: Message): void {
+  const { bot } = world.application;
+  if (author === bot) return;
+  const guild = world.guilds.get(guildId ?? "");
+  const self = guild?.members.get(bot.id);
+  if (!guild || !self) throw missingPermissions();
+  requireBotPermission(world, guild, self, PermissionFlagsBits.ManageMessages);
 }
 
 /** 50007 where a user takes no messages from the bot: closed, a bot as well, or no guild in common. */

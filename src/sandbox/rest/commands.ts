@@ -7,7 +7,9 @@ import { requireGuild } from "./guards.ts";
 import { noContent, objectBody, ok, param } from "./route.ts";
 import type { Call, Route } from "./route.ts";
 
-const mostCommands = 100;
+/** Commands of a scope by their type: slash commands, user and message commands. */
+const mostOf: Record<number, number> = { 1: 100, 2: 5, 3: 5 };
+const mostCommands = 110;
 
 type Commands = Map<string, APIApplicationCommand>;
 
@@ -61,8 +63,7 @@ function scopeRoutes(world: World, path: string): Route[] {
         const body = objectBody(call);
         checkCommand(body);
         const before = findByName(commands, body);
-        if (!before && commands.size >= mostCommands)
-          throw new DiscordApiError(400, 30032, "Maximum number of application commands reached (100)");
+        if (!before) requireRoom([...commands.values()], typeOf(body), 1);
         const command = define(world, body, guildId, before);
         commands.set(command.id, command);
         return { status: before ? 200 : 201, body: command };
@@ -110,7 +111,7 @@ function scopeRoutes(world: World, path: string): Route[] {
 function readAll(body: unknown): Record<string, unknown>[] {
   if (!Array.isArray(body)) throw invalidForm("_", "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType");
   const list = body as Record<string, unknown>[];
-  if (list.length > mostCommands) throw invalidForm("_", "BASE_TYPE_MAX_LENGTH", "Must be 100 or fewer in length.");
+  if (list.length > mostCommands) throw invalidForm("_", "BASE_TYPE_MAX_LENGTH", `Must be ${mostCommands} or fewer in length.`);
   const seen = new Set<string>();
   for (const [index, command] of list.entries()) {
     checkCommand(command, `${index}.`);
@@ -118,7 +119,17 @@ function readAll(body: unknown): Record<string, unknown>[] {
     if (seen.has(key)) throw invalidForm(`${index}`, "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique");
     seen.add(key);
   }
+  for (const type of [1, 2, 3]) requireRoom(list, type, 0);
   return list;
+}
+
+const typeOf = ({ type }: { type?: unknown }) => Number(type ?? 1);
+
+/** 30032 when there would be more commands of a type than Discord takes. */
+function requireRoom(commands: readonly { type?: unknown }[], type: number, more: number): void {
+  const most = mostOf[type] ?? 0;
+  if (commands.filter((command) => typeOf(command) === type).length + more > most)
+    throw new DiscordApiError(400, 30032, `Maximum number of application commands reached (${most})`);
 }
 
 const findByName = (commands: Commands, { name, type }: Record<string, unknown>) =>

@@ -3,7 +3,7 @@ import { unknown } from "../errors.ts";
 import { requireOriginal } from "../interaction.ts";
 import type { Interaction } from "../interaction.ts";
 import type { Interactions } from "../interactions.ts";
-import { isEphemeral, messagePayload } from "../messages.ts";
+import { isEphemeral, messagePayload } from "../message-payload.ts";
 import type { Message, World } from "../model.ts";
 import { noContent, objectBody, ok, param } from "./route.ts";
 import type { Call, Route } from "./route.ts";
@@ -34,7 +34,7 @@ export function interactionRoutes(world: World, interactions: Interactions): Rou
       auth: "none",
       handle(call) {
         const id = param(call, "interaction_id");
-        const answered = interactions.answer(id, param(call, "interaction_token"), objectBody(call));
+        const answered = interactions.answer(id, param(call, "interaction_token"), objectBody(call), call.files);
         return call.query.get("with_response") === "true" ? ok(callbackPayload(world, answered)) : noContent;
       },
     },
@@ -43,7 +43,7 @@ export function interactionRoutes(world: World, interactions: Interactions): Rou
       path: webhook,
       auth: "none",
       handle(call) {
-        const message = interactions.followUp(requireWebhook(call), objectBody(call));
+        const message = interactions.followUp(requireWebhook(call), objectBody(call), call.files);
         return call.query.get("wait") === "false" ? noContent : present(message);
       },
     },
@@ -54,7 +54,7 @@ export function interactionRoutes(world: World, interactions: Interactions): Rou
       auth: "none",
       handle(call) {
         const { interaction, message } = requireMessage(call);
-        return present(interactions.edit(interaction, message, objectBody(call)));
+        return present(interactions.edit(interaction, message, objectBody(call), call.files));
       },
     },
     {

@@ -1,5 +1,6 @@
 import type { Grant } from "../oauth-grants.ts";
 import { invalidForm } from "../errors.ts";
+import type { Uploads } from "../uploads.ts";
 
 export type Auth = { kind: "bot" } | { kind: "bearer"; grant: Grant } | { kind: "none" };
 
@@ -9,6 +10,8 @@ export type Call = {
   query: URLSearchParams;
   /** Parsed JSON, form fields, or the `payload_json` of a multipart form; undefined without a body. */
   body: unknown;
+  /** Files of a multipart form, by the number in `files[n]`. */
+  files: Uploads["files"];
   headers: Headers;
   /** Scheme, host and port the caller reached us by. */
   origin: string;

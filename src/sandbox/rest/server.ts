@@ -7,6 +7,7 @@ import { faultResponse } from "../fault-rules.ts";
 import type { World } from "../model.ts";
 import type { Grants } from "../oauth-grants.ts";
 import type { Recorder } from "../recorder.ts";
+import type { Upload } from "../uploads.ts";
 import type { Auth, Reply, Route } from "./route.ts";
 
 const hiddenHeaders = new Set(["authorization", "cookie"]);
@@ -68,10 +69,11 @@ async function perform(context: RestContext, route: Route, c: Context, ended: En
   let reply: Reply;
   try {
     const auth = authenticate(context, route, c.req.header("authorization"));
-    body = await readBody(c.req.raw);
+    const sent = await readBody(c.req.raw);
+    ({ body } = sent);
     const { searchParams, origin } = new URL(c.req.url);
     const { headers } = c.req.raw;
-    reply = await route.handle({ params: c.req.param(), query: searchParams, origin, body, headers, auth });
+    reply = await route.handle({ params: c.req.param(), query: searchParams, origin, body, files: sent.files, headers, auth });
   } catch (error) {
     reply = errorReply(error);
   }
@@ -104,12 +106,27 @@ function authenticate({ world, grants }: RestContext, route: Route, header: stri
   return { kind: "bearer", grant };
 }
 
-async function readBody(request: Request): Promise<unknown> {
+type Sent = { body: unknown; files: Map<string, Upload> };
+
+async function readBody(request: Request): Promise<Sent> {
   const type = request.headers.get("content-type") ?? "";
-  if (type.startsWith("multipart/form-data")) {
-    const payload = (await request.formData()).get("payload_json");
-    return typeof payload === "string" ? parseJson(payload) : {};
+  const files = new Map<string, Upload>();
+  if (!type.startsWith("multipart/form-data")) return { body: await readText(request, type), files };
+  const form = await request.formData();
+  for (const [key, file] of form) {
+    const number = /^files\[(\d+)\]$/.exec(key)?.[1];
+    if (number === undefined || typeof file === "string") continue;
+    files.set(number, {
+      name: file.name,
+      bytes: Buffer.from(await file.arrayBuffer()),
+      ...(file.type !== "" && { contentType: file.type }),
+    });
   }
+  const payload = form.get("payload_json");
+  return { body: typeof payload === "string" ? parseJson(payload) : {}, files };
+}
+
+async function readText(request: Request, type: string): Promise<unknown> {
   const text = await request.text();
   if (text === "") return undefined;
   if (type.startsWith("application/x-www-form-urlencoded")) return Object.fromEntries(new URLSearchParams(text));

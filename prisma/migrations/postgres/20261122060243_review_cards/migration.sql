@@ -1,0 +1,14 @@
+-- CreateTable
+CREATE TABLE "review_cards" (
+    "request_id" TEXT NOT NULL,
+    "guild_id" TEXT NOT NULL,
+    "channel_id" TEXT NOT NULL,
+    "message_id" TEXT,
+    "shown" TEXT,
+    "updated_at" TIMESTAMP(3) NOT NULL,
+
+    CONSTRAINT "review_cards_pkey" PRIMARY KEY ("request_id")
+);
+
+-- CreateIndex
+CREATE INDEX "review_cards_channel_id_message_id_idx" ON "review_cards"("channel_id", "message_id");

@@ -1,0 +1,100 @@
+import type { BlacklistImport } from "../features/blacklist/blacklist.import.schema.ts";
+import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../features/blacklist/blacklist.schema.ts";
+import { escapeText } from "../discord/replies.ts";
+import type { Reply, Wording } from "./entry.ts";
+import { card, colours, personOf, subjectOf, told } from "./records.ts";
+import { cut, momentOf } from "./show.ts";
+import type { Say } from "./texts.ts";
+
+const mostWords = 1900;
+const mostProblems = 10;
+
+/** A record as a card. */
+export function recordCard(view: BlacklistView, say: Say) {
+  const { status, severity, revoked } = view;
+  const colour = status === "active" || status === "scheduled" ? colours[severity] : colours.over;
+  const text = (value: string | null | undefined) => (value === null || value === undefined ? undefined : escapeText(value));
+  return card(
+    `${view.number} · ${told(status, say) ?? status}`,
+    [
+      ["subject", aboutOf(view)],
+      ["category", told(view.category, say)],
+      ["severity", told(severity, say)],
+      ["scope", told(view.scope, say)],
+      ["server_ids", view.server_ids.map((id) => `\`${id}\``).join(", ")],
+      ["reason_public", text(view.reason_public)],
+      ["reason_internal", text(view.reason_internal)],
+      ["recommended_action", told(view.recommended_action, say)],
+      ["member_policy", told(view.member_policy, say)],
+      ["include_alts", told(view.include_alts, say)],
+      ["tags", view.tags.map(escapeText).join(", ")],
+      ["ends_at", view.expires_at === null ? say("blacklist for good") : momentOf(view.expires_at)],
+      ["review_at", view.review_at === null ? undefined : momentOf(view.review_at)],
+      ["created_by", personOf(view.created_by)],
+      ["created_at", momentOf(view.created_at)],
+      ["origin_reference", text(view.origin_reference)],
+      ["supersedes", view.supersedes],
+      ["revoked", revoked === null ? undefined : revokedText(revoked)],
+      ["history_count", view.history_count],
+      ["revision", view.revision],
+    ],
+    say,
+    colour,
+  );
+}
+
+function revokedText({ at, by, reason }: NonNullable<BlacklistView["revoked"]>): string {
+  return [momentOf(at), personOf(by), reason === null ? undefined : escapeText(reason)].filter((part) => part !== undefined).join(" · ");
+}
+
+/** Who or what a record is about. */
+export function aboutOf({ kind, subject_id: id, subject_snapshot: snapshot }: BlacklistView): string {
+  return subjectOf({ kind, id, name: snapshot?.name });
+}
+
+/** A record as one line of a list. */
+export function recordLine(view: BlacklistView, { say }: Wording): string {
+  const until = view.expires_at === null ? undefined : momentOf(view.expires_at, "R");
+  const facts = [aboutOf(view), told(view.severity, say), told(view.category, say), told(view.status, say), until];
+  return [`**${view.number}**`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
+}
+
+function factsOf(records: readonly CheckedRecord[], say: Say): string {
+  return records
+    .map(({ number, kind, severity, category }) =>
+      [number, told(kind, say), told(severity, say), told(category, say)].filter((fact) => fact !== undefined).join(" · "),
+    )
+    .join("; ");
+}
+
+/** An id alone does not tell whether it is a user's or a server's, so both answers become one line. */
+export function checkReply({ users, servers }: BlacklistCheck, { say }: Wording): Reply {
+  const lines = users.flatMap((user, index) => {
+    const server = servers[index];
+    const records = [...user.records, ...(server?.records ?? [])];
+    const id = escapeText(user.id);
+    const own = records.length === 0 ? say("blacklist free", { id }) : `${say("blacklist listed", { id })}: ${factsOf(records, say)}`;
+    const near = [
+      ...(user.linked ?? []).map(({ user_id: other, confidence, records: of }) => ({ other, how: confidence, of })),
+      ...(server?.related ?? []).map(({ server_id: other, how, records: of }) => ({ other, how, of })),
+    ];
+    return [own, ...near.map(({ other, how, of }) => `↳ \`${other}\` (${told(how, say) ?? how}): ${factsOf(of, say)}`)];
+  });
+  const text = lines.join("\n");
+  return text.length <= mostWords ? { content: text } : { content: "", embeds: [{ description: cut(text, 4000) }] };
+}
+
+/** What an import does or did, with the lines that are wrong. */
+export function importText({ lines, counts, results }: BlacklistImport, say: Say): string {
+  const counted = Object.entries(counts).filter(([, count]) => count > 0);
+  const wrong = results.filter(({ errors = [] }) => errors.length > 0);
+  return [
+    say("blacklist import lines", { lines }),
+    ...counted.map(([outcome, count]) => `• ${told(outcome, say) ?? outcome}: ${count.toString()}`),
+    ...wrong.slice(0, mostProblems).map(({ line, errors = [] }) => {
+      const problems = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`.trim()).join("; ");
+      return say("blacklist import wrong", { line, problems: escapeText(cut(problems, 150)) });
+    }),
+    ...(wrong.length > mostProblems ? [say("blacklist import more", { count: wrong.length - mostProblems })] : []),
+  ].join("\n");
+}

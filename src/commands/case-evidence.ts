@@ -1,0 +1,127 @@
+import { escapeText } from "../discord/replies.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import { annotated } from "../http/route.ts";
+import type { Entry, Given, GivenFile, OptionSpec, PressSpec, Reply, VerbInput, Wording } from "./entry.ts";
+import { type Piece, pieceLine } from "./gallery.ts";
+import { picked, textIn } from "./given.ts";
+import { numberIn } from "./records.ts";
+import { cut } from "./show.ts";
+import type { Verbs } from "./verbs.ts";
+
+const fileOptions = ["file", "file-2", "file-3"] as const;
+const note = { name: "note", max: 4000 } as const;
+const title = { name: "title", max: 200 } as const;
+const ways = [...fileOptions, "files", "link", "message", "reference", "note"] as const;
+
+interface EvidencePlace {
+  command: string;
+  /** The option that names the record. */
+  record: OptionSpec;
+  /** Of the operations: `addCaseEvidence`. */
+  name: "Case" | "Blacklist";
+  /** Which source completes a piece. */
+  pieces: string;
+  /** How buttons lead to the list of them. */
+  press: PressSpec;
+}
+
+/** Files of all options and of the form, in their order. */
+export function filesIn({ files }: Given): GivenFile[] {
+  return [...fileOptions, "files"].flatMap((name) => files[name] ?? []);
+}
+
+/** One piece of evidence, of whatever was given. @param file of several: which one */
+export function pieceInput(given: Given, params: VerbInput["params"], file = filesIn(given)[0]): VerbInput {
+  const about = picked(given, "title", "note", "confidential");
+  const [link, message, reference] = ["link", "message", "reference"].map((name) => textIn(given, name));
+  const body =
+    file !== undefined
+      ? { kind: "file", ...about }
+      : message !== undefined
+        ? { kind: "message", ...about, message_url: message }
+        : link !== undefined
+          ? { kind: "link", ...about, url: link }
+          : reference !== undefined
+            ? { kind: "record", ...about, record_ref: reference }
+            : { kind: "text", ...about };
+  return { ...(params !== undefined && { params }), body, ...(file !== undefined && { file }) };
+}
+
+/** The pieces that were kept, the further files one after the other; what could not be kept is named with the reason. */
+export async function keptPieces(
+  first: Piece,
+  { say, call, given }: Wording,
+  verbs: Verbs,
+  operation: string,
+  params: VerbInput["params"],
+): Promise<Reply> {
+  const lines = [pieceLine(first, say)];
+  for (const file of filesIn(given).slice(1)) {
+    try {
+      const { view } = annotated(await verbs.run(operation, call, pieceInput(given, params, file)));
+      lines.push(pieceLine(view as Piece, say));
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      lines.push(say("evidence lost", { name: escapeText(cut(file.name, 100)), code: error.code, detail: escapeText(error.detail ?? "") }));
+    }
+  }
+  return { content: say("evidence kept"), embeds: [{ description: cut(lines.join("\n"), 4000) }] };
+}
+
+/** The commands for the evidence of a sort of record. */
+export function evidenceEntries({ command, record, name, pieces, press }: EvidencePlace): Entry[] {
+  const at = (given: Given) => ({ id: textIn(given, record.name) ?? "" });
+  const piece: OptionSpec = { name: "piece", kind: "text", required: true, completes: pieces, max: 40 };
+  const pieceAt = (given: Given) => ({ id: textIn(given, "piece") ?? "" });
+  return [
+    {
+      command,
+      path: "evidence",
+      operation: `add${name}Evidence`,
+      options: [
+        record,
+        ...fileOptions.map((option): OptionSpec => ({ name: option, kind: "file" })),
+        { ...title, kind: "text" },
+        { ...note, kind: "text" },
+        { name: "link", kind: "text", max: 2000 },
+        { name: "message", kind: "text", max: 200 },
+        { name: "reference", kind: "text", max: 100 },
+        { name: "confidential", kind: "yes" },
+      ],
+      form: [
+        { name: "files", kind: "files", max: 5 },
+        { ...title, kind: "line" },
+        { ...note, kind: "paragraph" },
+      ],
+      formWhen: ({ values, files }) => ways.every((way) => values[way] === undefined && files[way] === undefined),
+      input: (given) => pieceInput(given, at(given)),
+      show: (view: Piece, wording, verbs) => keptPieces(view, wording, verbs, `add${name}Evidence`, at(wording.given)),
+    },
+    {
+      command,
+      path: "files",
+      operation: `list${name}Evidence`,
+      options: [record],
+      input: (given) => ({ params: at(given) }),
+      line: (view: Piece, { say }) => pieceLine(view, say),
+      press,
+    },
+    { command, path: "piece", operation: "getEvidence", options: [record, piece], input: (given) => ({ params: pieceAt(given) }) },
+    {
+      command,
+      path: "file",
+      operation: "downloadEvidence",
+      options: [record, piece, { name: "position", kind: "whole", min: 0, max: 99 }],
+      input: (given) => ({ params: { ...pieceAt(given), position: (numberIn(given, "position") ?? 0).toString() } }),
+    },
+    {
+      command,
+      path: "redact",
+      operation: "redactEvidence",
+      options: [record, piece, { name: "reason", kind: "text", min: 3, max: 1000 }],
+      form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
+      input: (given) => ({ params: pieceAt(given), body: picked(given, "reason") }),
+      asks: ({ say }) => say("evidence redact ask"),
+    },
+  ];
+}

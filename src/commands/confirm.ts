@@ -1,0 +1,98 @@
+import { escapeText } from "../discord/replies.ts";
+import type { Control, Reply } from "../discord/command.ts";
+import type { ConfirmationView } from "../features/confirmations/confirmations.schema.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { Entry, Given, OptionSpec } from "./entry.ts";
+import { picked, textIn } from "./given.ts";
+import { readView } from "./readings.ts";
+import { buttonOf, rowOf } from "./rows.ts";
+import { momentOf, showView } from "./show.ts";
+import { sayIn, type Say } from "./texts.ts";
+import type { Verbs } from "./verbs.ts";
+
+const command = "confirm";
+const held: OptionSpec = { name: "code", kind: "text", required: true, completes: "held-change", max: 36 };
+const confirmable: OptionSpec = { ...held, completes: "confirmable-change" };
+
+const at = (given: Given) => ({ id: textIn(given, "code") ?? "" });
+
+/** `/confirm`: changes that wait for somebody's word. */
+export const confirmEntries: readonly Entry[] = [
+  {
+    command,
+    path: "list",
+    operation: "listConfirmations",
+    input: () => ({}),
+    line: (view, { say }) => lineOf(view, say),
+  },
+  {
+    command,
+    path: "show",
+    operation: "getConfirmation",
+    options: [held],
+    input: (given) => ({ params: at(given) }),
+    show: (view, { say }) => shown(view, say),
+  },
+  {
+    command,
+    path: "accept",
+    operation: "confirmChange",
+    options: [confirmable],
+    input: (given) => ({ params: at(given) }),
+    show: (view, { say }) => ({ content: acceptedText(view, say) }),
+  },
+  {
+    command,
+    path: "decline",
+    operation: "declineChange",
+    options: [held, { name: "reason", kind: "text", min: 3, max: 1000 }],
+    input: (given) => ({ params: at(given), body: picked(given, "reason") }),
+    show: (view, { say }) => ({ content: declinedText(view, say) }),
+  },
+];
+
+/** The buttons of a change that is held: `cf:accept:<code>` and `cf:decline:<code>`. */
+export function createConfirmControls(verbs: Verbs): Control[] {
+  return [
+    {
+      name: "cf",
+      updates: () => true,
+      async run([word, id = ""], call, interaction) {
+        const say = sayIn(interaction.locale);
+        const verb = word === "accept" || word === "decline" ? answers[word] : undefined;
+        if (verb === undefined) throw new ProblemError("invalid_transition");
+        const view = await readView<ConfirmationView>(verbs, verb.operation, call, { params: { id }, body: {} });
+        return { content: verb.text(view, say), components: [] };
+      },
+    },
+  ];
+}
+
+const answers = {
+  accept: { operation: "confirmChange", text: acceptedText },
+  decline: { operation: "declineChange", text: declinedText },
+} as const;
+
+/** A change as it stands, with the buttons of whoever can say something about it now. */
+function shown(view: ConfirmationView, say: Say): Reply {
+  if (view.status !== "pending") return { ...showView(view, say), components: [] };
+  const accept = view.code === undefined ? [] : [buttonOf(say("button confirm"), `cf:accept:${view.code}`, 3)];
+  const decline = buttonOf(say("button decline"), `cf:decline:${view.code ?? view.id}`);
+  return { content: lineOf(view, say), components: [rowOf(...accept, decline)] };
+}
+
+function acceptedText(view: ConfirmationView, say: Say): string {
+  const filled = { summary: escapeText(view.summary), until: momentOf(view.expires_at, "R") };
+  return say(view.status === "applied" ? "confirm done" : "confirm second", filled);
+}
+
+function declinedText({ summary }: ConfirmationView, say: Say): string {
+  return say("confirm declined", { summary: escapeText(summary) });
+}
+
+function lineOf(view: ConfirmationView, say: Say): string {
+  const who = view.needs.map((need) => say(`confirm ${need}`)).join(say("confirm then"));
+  const head = view.code === undefined ? "•" : `\`${view.code}\``;
+  const filled = { user: `<@${view.requested_by}>`, who, until: momentOf(view.expires_at, "R") };
+  return `${head} ${escapeText(view.summary)}\n-# ${say("confirm line", filled)}`;
+}

@@ -1,0 +1,178 @@
+import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../discord/command.ts";
+import type { Call } from "../kernel/call.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import { isHeld } from "../kernel/held.ts";
+import type { Page } from "../kernel/page.ts";
+import { annotated } from "../http/route.ts";
+import type { Entry, Given, Wording } from "./entry.ts";
+import { formOf } from "./forms.ts";
+import { givenBy, givenIn, joined } from "./given.ts";
+import { createConfirmControls } from "./confirm.ts";
+import { heldReply } from "./held.ts";
+import type { Asked, Kept } from "./kept.ts";
+import { createLists } from "./lists.ts";
+import { menuCommand, type MenuSteps } from "./menu-door.ts";
+import { commandPayloads } from "./payloads.ts";
+import { pressed } from "./press.ts";
+import { rawReply } from "./raw.ts";
+import { showView } from "./show.ts";
+import { createWizardControls } from "./setup-wizard.ts";
+import { sources } from "./sources.ts";
+import { entries, entryOf } from "./table.ts";
+import { sayIn } from "./texts.ts";
+import type { Verbs } from "./verbs.ts";
+
+const choiceLimit = 25;
+const buttonRow = 1;
+const button = 2;
+
+export interface Doing {
+  commands: Command[];
+  controls: Control[];
+}
+
+/**
+ * The commands of the table, doing what they say through the verbs of the HTTP routes.
+ * @param publicUrl where people reach the service by browser
+ */
+export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): Doing {
+  const lists = createLists(verbs, kept, publicUrl);
+
+  async function perform(asked: Asked, call: Call, language: string): Promise<Reply> {
+    const entry = entryOf(asked.entry);
+    const { given } = asked;
+    const operation = entry.operationFor?.(given) ?? entry.operation;
+    const spec = verbs.spec(operation);
+    const wording: Wording = { say: sayIn(language), publicUrl: publicUrl(), call, given };
+    if (entry.answers !== undefined) return await entry.answers(wording, verbs);
+    if (entry.asFiles === true) return await lists.files(asked, wording);
+    if (spec.success.shape === "list") return await lists.page(asked, 0, wording);
+    const answer = await verbs.run(operation, call, entry.input(given, call));
+    if (isHeld(answer)) return heldReply(answer.confirmation_required, wording.say);
+    if (spec.success.shape === "raw") return await rawReply(answer, spec, wording.say);
+    const { view } = annotated(answer);
+    return entry.show === undefined ? showView(view, wording.say) : await entry.show(view as never, wording, verbs);
+  }
+
+  /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
+  async function begin(asked: Asked, call: Call, language: string): Promise<Reply> {
+    const { locate, asks } = entryOf(asked.entry);
+    const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
+    const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
+    const say = sayIn(language);
+    const content = await asks?.({ say, publicUrl: publicUrl(), call, given: whole.given }, verbs);
+    if (content === undefined) return await perform(whole, call, language);
+    return { content, components: [askRow(kept.keep(whole), say("button go"), say("button cancel"))] };
+  }
+
+  function askedFor(entry: Entry, given: Given, userId: string): Asked {
+    return { userId, entry: `${entry.command} ${entry.path}`.trim(), given, cursors: [] };
+  }
+
+  function opens(entry: Entry | undefined, given: Given, userId: string, language: string): Form | undefined {
+    if (entry?.form === undefined) return undefined;
+    const isComplete = entry.form.every(({ name, required }) => required !== true || given.values[name] !== undefined);
+    const isAsked = entry.formWhen?.(given) ?? entry.form.some(({ name }) => given.values[name] === undefined);
+    if (isComplete && !isAsked) return undefined;
+    return formOf(entry, `fm:${kept.keep(askedFor(entry, given, userId))}`, given, language);
+  }
+
+  function commandOf(payload: Command["payload"]): Command {
+    const of = entries.filter(({ command }) => command === payload.name);
+    return {
+      payload,
+      ...runsOf(of),
+      opens(path, interaction) {
+        if (!interaction.isChatInputCommand()) return undefined;
+        const entry = of.find((one) => one.path === path);
+        const given = { ...givenIn(interaction.options), channel: interaction.channelId };
+        return opens(entry, given, interaction.user.id, interaction.locale);
+      },
+      async autocomplete({ name, value }, call, interaction): Promise<Choice[]> {
+        const given = givenIn(interaction.options as never);
+        const path = [interaction.options.getSubcommandGroup(false), interaction.options.getSubcommand(false)].filter(
+          (part) => part !== null,
+        );
+        const option = of.find((one) => one.path === path.join(" "))?.options?.find((one) => one.name === name);
+        const source = sources[option?.completes ?? ""];
+        if (source === undefined) return [];
+        const page = (await verbs.run(source.operation, call, source.input(value, given))) as Page<never>;
+        const offered = page.data.filter((view) => source.keeps?.(view, value) ?? true);
+        return offered.slice(0, choiceLimit).map(source.choice);
+      },
+    };
+  }
+
+  function runsOf(of: readonly Entry[]): Pick<Command, "run" | "subcommands"> {
+    const runs = of.map((entry): [string, NonNullable<Command["run"]>] => [
+      entry.path,
+      (options, call, interaction) =>
+        begin(askedFor(entry, { ...givenIn(options), channel: interaction.channelId }, interaction.user.id), call, interaction.locale),
+    ]);
+    const whole = runs.find(([path]) => path === "");
+    return whole === undefined ? { subcommands: Object.fromEntries(runs) } : { run: whole[1] };
+  }
+
+  const controls: Control[] = [
+    {
+      name: "fm",
+      run(args, call, interaction) {
+        const asked = kept.find(args[0] ?? "", interaction.user.id);
+        // A form that arrives twice counts once.
+        kept.drop(args[0] ?? "");
+        const filled = interaction.isModalSubmit() ? givenBy(interaction) : { values: {}, files: {} };
+        return begin({ ...asked, given: joined(asked.given, filled) }, call, interaction.locale);
+      },
+    },
+    {
+      name: "go",
+      updates: () => true,
+      async run([key = "", word = ""], call, interaction) {
+        const asked = kept.find(key, interaction.user.id);
+        kept.drop(key);
+        if (word !== "yes") return { content: sayIn(interaction.locale)("say cancelled"), components: [] };
+        return await perform(asked, call, interaction.locale);
+      },
+    },
+    {
+      name: "do",
+      opens(args, interaction) {
+        const found = pressed(entries, args, pickedIn(interaction));
+        return found && opens(found.entry, found.given, interaction.user.id, interaction.locale);
+      },
+      run(args, call, interaction) {
+        const found = pressed(entries, args, pickedIn(interaction));
+        if (found === undefined)
+          throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });
+        return begin(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);
+      },
+    },
+    ...lists.controls,
+    ...createConfirmControls(verbs),
+    ...createWizardControls(verbs),
+  ];
+
+  const steps: MenuSteps = {
+    opens: (asked, language) => opens(entryOf(asked.entry), asked.given, asked.userId, language),
+    begin,
+  };
+  const commands = commandPayloads().map((payload) =>
+    payload.type === undefined || payload.type === 1 ? commandOf(payload) : menuCommand(payload, steps),
+  );
+  return { commands, controls };
+}
+
+/** What was picked in a menu. */
+function pickedIn(interaction: ComponentInteraction | FormInteraction): string | undefined {
+  return interaction.isStringSelectMenu() ? interaction.values[0] : undefined;
+}
+
+function askRow(key: string, go: string, cancel: string): Row {
+  return {
+    type: buttonRow,
+    components: [
+      { type: button, style: 4, label: go, custom_id: `go:${key}:yes` },
+      { type: button, style: 2, label: cancel, custom_id: `go:${key}:no` },
+    ],
+  };
+}

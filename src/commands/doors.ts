@@ -1,0 +1,91 @@
+import type { RouteSpec } from "../http/route.ts";
+import { notInDiscord, onlyButtons } from "./doors-named.ts";
+import type { Entry } from "./entry.ts";
+import { chosenOperations, recordMenuEntries } from "./menus.ts";
+import { entries, menus } from "./table.ts";
+
+/** One operation of the HTTP door, and how people do the same in Discord. */
+export interface Door {
+  operation: string;
+  method: string;
+  path: string;
+  /** Commands, menus and buttons that lead to it. */
+  commands: readonly string[];
+  /** Why there is none; only where there is none. */
+  reason?: string;
+}
+
+const wordsOf = ({ command, path }: Entry): string => `${command} ${path}`.trim();
+const everyEntry: readonly Entry[] = [...entries, ...recordMenuEntries];
+
+/** The operations of an entry: several where what was given chooses. */
+const operationsOf = (entry: Entry): readonly string[] => [
+  ...new Set([entry.operation, ...(entry.operationFor === undefined ? [] : (chosenOperations[wordsOf(entry)] ?? []))]),
+];
+
+/** Everything in Discord that runs an operation. */
+export function commandsOf(operation: string): string[] {
+  const found = entries.filter((entry) => operationsOf(entry).includes(operation)).map((entry) => `/${wordsOf(entry)}`);
+  const inMenus = menus.filter(({ entry }) => leadsTo(entry, operation)).map(({ name }) => `menu ${name}`);
+  const buttons = onlyButtons[operation];
+  return [...found, ...inMenus, ...(buttons === undefined ? [] : [buttons])];
+}
+
+/** @param name `<command> <path>` */
+function leadsTo(name: string, operation: string): boolean {
+  return everyEntry.some((entry) => wordsOf(entry) === name && operationsOf(entry).includes(operation));
+}
+
+/** Both doors, operation by operation. @param routes what the HTTP door has */
+export function doorsOf(routes: readonly { spec: Pick<RouteSpec, "operationId" | "method" | "path"> }[]): Door[] {
+  return routes.map(({ spec: { operationId: operation, method, path } }) => {
+    const reason = notInDiscord[operation];
+    return { operation, method, path, commands: commandsOf(operation), ...(reason !== undefined && { reason }) };
+  });
+}
+
+/** What is not as it has to be: every operation is found in Discord or is named with a reason, never both. */
+export function flawsOf(doors: readonly Door[]): string[] {
+  const known = new Set(doors.map(({ operation }) => operation));
+  const missing = (names: readonly string[], what: string): string[] =>
+    names.filter((name) => !known.has(name)).map((name) => `${what} names ${name}, which is no operation`);
+  return [
+    ...doors.flatMap(({ operation, commands, reason }) => {
+      if (commands.length === 0 && reason === undefined) return [`${operation} is neither in Discord nor named with a reason`];
+      return commands.length > 0 && reason !== undefined ? [`${operation} is in Discord (${commands.join(", ")}) and has a reason`] : [];
+    }),
+    ...everyEntry
+      .filter((entry) => entry.operationFor !== undefined && chosenOperations[wordsOf(entry)] === undefined)
+      .map((entry) => `${wordsOf(entry)} chooses among operations that nobody named`),
+    ...missing([...new Set(everyEntry.flatMap(operationsOf))], "a command"),
+    ...missing(Object.keys(notInDiscord), "the list of reasons"),
+    ...missing(Object.keys(onlyButtons), "the list of buttons"),
+  ];
+}
+
+/** The page of the table. */
+export function doorsPage(doors: readonly Door[]): string {
+  const cell = (text: string): string => text.replaceAll("|", "\\|");
+  const rows = doors
+    .toSorted((a, b) => (a.path + a.method < b.path + b.method ? -1 : 1))
+    .map(({ operation, method, path, commands, reason }) => {
+      const there = commands.length === 0 ? `– ${reason ?? ""}` : commands.map((one) => `\`${one}\``).join(", ");
+      return [`\`${method.toUpperCase()} ${path}\``, `\`${operation}\``, cell(there)];
+    });
+  return [head, tableOf(["Route", "Operation", "In Discord"], rows), ""].join("\n");
+}
+
+const head = `# Two doors
+
+Everything that can be done over HTTP can be done in Discord, with the same rights, the same refusals and the same audit. Each line is one
+operation of the HTTP door and the commands, menus and buttons that lead to the same verb; where there is none, the line says why.
+
+This page is made from the code: \`npm run -s doors\`.
+`;
+
+/** As the formatter writes it. */
+function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = heads.map((_, column) => Math.max(...[heads, ...rows].map((row) => (row[column] ?? "").length)));
+  const line = (row: readonly string[]): string => `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [line(heads), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}

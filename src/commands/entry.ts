@@ -1,0 +1,153 @@
+import type { APIEmbed } from "discord.js";
+import type { Choice, Reply, Row } from "../discord/command.ts";
+import type { Call } from "../kernel/call.ts";
+import type { Say } from "./texts.ts";
+import type { Verbs } from "./verbs.ts";
+
+/** What was given to a command, as plain data: people, roles, channels and files by their ids. */
+export interface Given {
+  readonly values: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  /** Files by option, as Discord describes them. */
+  readonly files: Readonly<Record<string, readonly GivenFile[]>>;
+  /** The channel it was given in. */
+  readonly channel?: string;
+}
+
+export interface GivenFile {
+  id: string;
+  name: string;
+  bytes: number;
+  url: string;
+}
+
+/** What the HTTP door would get: parts of a path and a query, a body. */
+export interface VerbInput {
+  params?: Readonly<Record<string, string>>;
+  /** Left out where undefined. */
+  query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Fields that are undefined count as not sent. */
+  body?: unknown;
+  /** The file of an upload. */
+  file?: GivenFile | undefined;
+  /** The revision that is meant; any unless told. */
+  revision?: number | undefined;
+}
+
+export type OptionKind = "text" | "whole" | "number" | "yes" | "person" | "role" | "channel" | "file";
+
+/** An option of a command. Its texts stand in the locale files under `<command> <path> <option>`, or `* <option>`. */
+export interface OptionSpec {
+  name: string;
+  kind: OptionKind;
+  required?: boolean;
+  /** Values to choose from, at most 25; their texts stand under `= <value>`, else the value is shown. */
+  choices?: readonly string[];
+  /** Which source completes it. */
+  completes?: string;
+  /** Least and most: characters of a text, value of a number. */
+  min?: number;
+  max?: number;
+}
+
+/** A field of a form. Its label stands under `<command> <path> <field>`, or `* <field>`, at most 45 characters. */
+export interface FieldSpec {
+  name: string;
+  kind: "line" | "paragraph" | "choice" | "person" | "files";
+  required?: boolean;
+  choices?: readonly string[];
+  min?: number;
+  max?: number;
+}
+
+/** What an answer is worded with. */
+export interface Wording {
+  say: Say;
+  /** Where people reach the service by browser. */
+  publicUrl: string;
+  call: Call;
+  given: Given;
+}
+
+/** One thing a person can do: the verb of an HTTP route, what it is given, and how its answer is told. */
+export interface Entry {
+  command: string;
+  /** After the command's name, such as `release` or `loa start`; empty for a command without sub-commands. */
+  path: string;
+  /** The operation id of the HTTP route. */
+  operation: string;
+  /** Which of several routes, by what was given; `operation` unless told. */
+  operationFor?: (given: Given) => string;
+  options?: readonly OptionSpec[];
+  /** Asked for in a form, at most five: what is long, and reasons. An option of the same name fills a field in beforehand. */
+  form?: readonly FieldSpec[];
+  /** Whether the form is shown; unless told, it is as long as one of its fields was not given. */
+  formWhen?: (given: Given) => boolean;
+  input(given: Given, call: Call): VerbInput;
+  /** What else the verb needs, looked up before anything happens: joined to the values that were given. */
+  locate?: (given: Given, call: Call, verbs: Verbs) => Promise<Given["values"]>;
+  /** Shown with a button before anything happens: what would happen, such as `say("callsign repair ask")`; undefined: nothing is asked. */
+  asks?: (wording: Wording, verbs: Verbs) => string | undefined | Promise<string | undefined>;
+  /** Of one view, which is what the route of the operation answers; the general wording unless told. */
+  show?: (view: never, wording: Wording, verbs: Verbs) => Reply | Promise<Reply>;
+  /** Of one line of a list; the general wording unless told. */
+  line?: (view: never, wording: Wording) => string;
+  /** Of a list: what stands above its lines, from what its page says beside them. */
+  note?: (notes: Readonly<Record<string, never>>, wording: Wording) => string;
+  /** Of a list: it is answered whole, as files, instead of in pages. */
+  asFiles?: true;
+  /** Of a list: how many lines a page has; ten unless told. */
+  lines?: number;
+  /** Of a list: rows of buttons under a page, for its lines. */
+  rows?: (views: readonly never[], wording: Wording) => readonly Row[];
+  /** Of a list: menus under a page, which lead on from one of its lines; at most four. */
+  picks?: readonly PickSpec[];
+  /** Instead of the operation: an answer that is put together from several verbs, each with its own right. */
+  answers?: (wording: Wording, verbs: Verbs) => Reply | Promise<Reply>;
+  /** How buttons and menus of other answers lead here. */
+  press?: PressSpec;
+}
+
+/** A command of the menu on a person or a message: a short way to an entry. */
+export interface MenuSpec {
+  /** As it is called in English; other languages under `> <name>`. */
+  name: string;
+  kind: "person" | "message";
+  /** `<command> <path>` of the entry. */
+  entry: string;
+  /** What the entry is given. */
+  values(target: MenuTarget): Given["values"];
+}
+
+/** What a command of a menu was used on: a person, or a message with its author. */
+export interface MenuTarget {
+  user: string;
+  message?: { id: string; channel: string; guild: string };
+}
+
+/** What a control carries to an entry. */
+export interface PressSpec {
+  /** Short, and of one entry only. */
+  name: string;
+  /** The options it stands for; a menu stands for the first. In custom ids of 100 characters, so little fits. */
+  carries: readonly OptionSpec[];
+}
+
+/** A menu whose choices lead on to another entry. */
+export interface PickSpec {
+  press: PressSpec;
+  /** The key of its text. */
+  placeholder: string;
+  /** What one view is in the menu; undefined where it leads nowhere. */
+  of(view: never, wording: Wording): { value: string; label: string } | undefined;
+}
+
+/** Where the choices of an option that is typed come from: a list of the HTTP door, seen with the rights of whoever types. */
+export interface SourceSpec {
+  operation: string;
+  input(typed: string, given: Given): VerbInput;
+  choice(view: never): Choice;
+  /** Which of them are offered, where the list does not search by itself. */
+  keeps?(view: never, typed: string): boolean;
+}
+
+export type { APIEmbed, Choice, Reply };

@@ -1,0 +1,86 @@
+import { createHash, randomUUID, type Hash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Transform, type Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { AttachmentSource } from "../discord/attachments.ts";
+import { bodyLimit } from "../http/body.ts";
+import { parseText } from "../http/json-body.ts";
+import type { UploadedFile } from "../http/route.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import { fileProblem } from "../kernel/files.ts";
+import type { GivenFile } from "./entry.ts";
+import type { VerbsDeps } from "./verbs.ts";
+
+const downloadMs = 60_000;
+
+/** Brings files that were given in Discord to where a route wants them. */
+export function createFiles(source: () => AttachmentSource | undefined): Pick<VerbsDeps, "withFile" | "textOf"> {
+  async function open({ url, bytes }: GivenFile, most: number, signal: AbortSignal): Promise<Readable> {
+    if (bytes > most) throw tooLarge(most);
+    const stream = await source()?.open(url, signal);
+    if (stream === undefined) throw new ProblemError("discord_unavailable", { detail: "Discord did not give the file.", retryAfter: 30 });
+    return stream;
+  }
+
+  async function fetchTo(path: string, file: GivenFile, most: number): Promise<Pick<UploadedFile, "bytes" | "sha256">> {
+    const signal = AbortSignal.timeout(downloadMs);
+    const stream = await open(file, most, signal);
+    const sha256 = createHash("sha256");
+    const written = await write(stream, path, sha256, most, signal);
+    return { bytes: written, sha256: sha256.digest("hex") };
+  }
+
+  return {
+    async withFile({ request }, file, use) {
+      const upload = request?.upload;
+      if (upload === undefined) return await use(undefined);
+      const path = join(upload.folder(), `upload-${randomUUID()}`);
+      try {
+        return await use({ path, name: file.name, ...(await fetchTo(path, file, upload.maxBytes())) });
+      } finally {
+        await rm(path, { force: true });
+      }
+    },
+    async textOf({ request }, file) {
+      const stream = await open(file, request?.bodyLimit ?? bodyLimit, AbortSignal.timeout(downloadMs));
+      return parseText(await gathered(stream, request?.bodyLimit ?? bodyLimit));
+    },
+  };
+}
+
+async function gathered(stream: Readable, most: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of stream) {
+    const piece = Buffer.from(part as Uint8Array);
+    bytes += piece.length;
+    if (bytes > most) throw tooLarge(most);
+    parts.push(piece);
+  }
+  return Buffer.concat(parts);
+}
+
+/** @returns how many bytes came, whatever was announced */
+async function write(stream: Readable, path: string, sha256: Hash, most: number, signal: AbortSignal): Promise<number> {
+  let bytes = 0;
+  const measure = new Transform({
+    transform(part: Buffer, _encoding, done) {
+      bytes += part.length;
+      sha256.update(part);
+      if (bytes > most) done(tooLarge(most));
+      else done(null, part);
+    },
+  });
+  try {
+    await pipeline(stream, measure, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal });
+  } catch (error) {
+    throw error instanceof ProblemError ? error : fileProblem(error);
+  }
+  return bytes;
+}
+
+function tooLarge(most: number): ProblemError {
+  return new ProblemError("body_too_large", { detail: `A file holds at most ${most.toString()} bytes.` });
+}

@@ -1,0 +1,56 @@
+import type { Form } from "../discord/command.ts";
+import { fitForm } from "../discord/limits-forms.ts";
+import type { Entry, FieldSpec, Given } from "./entry.ts";
+import { choiceKeys, keysOf, languages, textOf, type Texts } from "./texts.ts";
+
+const longest = 4000;
+const person = /^\d{17,20}$/;
+const label = 18;
+const styles = { line: 1, paragraph: 2 } as const;
+
+/** The form of an entry in somebody's language. @param customId what is sent back with it */
+export function formOf(entry: Entry, customId: string, given: Given, language: string): Form {
+  const texts = languages[language];
+  const title = text(keysOf(entry.command, entry.path), texts);
+  const components = (entry.form ?? []).map((field) => ({
+    type: label,
+    label: text(keysOf(entry.command, entry.path, field.name), texts),
+    component: componentOf(entry.command, field, given.values[field.name], texts),
+  }));
+  return fitForm({ custom_id: customId, title, components } as Form);
+}
+
+function componentOf(
+  command: string,
+  { name, kind, required = false, choices = [], min, max }: FieldSpec,
+  value: unknown,
+  texts: Texts | undefined,
+): object {
+  const common = { custom_id: name, required };
+  if (kind === "person") {
+    const isKnown = typeof value === "string" && person.test(value);
+    return { type: 5, ...common, ...(isKnown && { default_values: [{ id: value, type: "user" }] }) };
+  }
+  if (kind === "files") return { type: 19, ...common, min_values: required ? 1 : 0, max_values: max ?? 5 };
+  if (kind === "choice") {
+    const options = choices.map((one) => ({
+      value: one,
+      label: text(choiceKeys(command, one), texts, one),
+      default: one === value,
+    }));
+    return { type: 3, ...common, options, min_values: required ? 1 : 0 };
+  }
+  const filled = typeof value === "string" && value !== "" ? { value } : {};
+  return {
+    type: 4,
+    ...common,
+    style: styles[kind],
+    ...(min !== undefined && { min_length: min }),
+    max_length: max ?? longest,
+    ...filled,
+  };
+}
+
+function text(keys: readonly string[], texts: Texts | undefined, otherwise = keys[0] ?? ""): string {
+  return (texts === undefined ? undefined : textOf(keys, texts)) ?? textOf(keys) ?? otherwise;
+}

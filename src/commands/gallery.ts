@@ -1,0 +1,106 @@
+import type { APIEmbed } from "discord.js";
+import type { ReplyFile } from "../discord/command.ts";
+import { escapeText } from "../discord/replies.ts";
+import type { RawAnswer } from "../http/route.ts";
+import type { Page } from "../kernel/page.ts";
+import type { VerbInput, Wording } from "./entry.ts";
+import { seen } from "./records.ts";
+import { bytesOf } from "./raw.ts";
+import { cut, momentOf } from "./show.ts";
+import type { Say } from "./texts.ts";
+import type { Verbs } from "./verbs.ts";
+
+const mostPieces = 10;
+/** Pictures of one message: they are fetched one after the other, and a message takes ten megabytes. */
+const mostPictures = 4;
+const mostBytes = 8 * 1024 * 1024;
+const pictures: Readonly<Record<string, string>> = { "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp" };
+
+interface Part {
+  position: number;
+  name: string | null;
+  mime: string;
+  bytes: number;
+  status: string;
+}
+
+/** A piece of evidence as its view has it. */
+export interface Piece {
+  id: string;
+  kind: string;
+  title: string | null;
+  note: string | null;
+  url: string | null;
+  record_ref: string | null;
+  file: Part | null;
+  message: { author_id: string; content: string | null; attachments: Part[] } | null;
+  sha256: string;
+  captured_at: string;
+  captured_by: string | null;
+  verified: boolean;
+  redacted_at: string | null;
+}
+
+export interface Gallery {
+  embeds: APIEmbed[];
+  files: ReplyFile[];
+}
+
+/** The evidence of a record: pictures as pictures, the rest as lines. Empty for those who may not see it. */
+export async function galleryOf(verbs: Verbs, operation: string, wording: Wording, input: VerbInput): Promise<Gallery> {
+  const page = await seen<Page<Piece>>(verbs, operation, wording, { ...input, query: { limit: mostPieces } });
+  if (page === undefined || page.data.length === 0) return { embeds: [], files: [] };
+  const description = cut(page.data.map((piece) => pieceLine(piece, wording.say)).join("\n"), 4000);
+  const files = await picturesOf(verbs, wording, page.data);
+  const shown = files.map(({ name }) => ({ image: { url: `attachment://${name}` } }));
+  return { embeds: [{ title: wording.say("label evidence"), description }, ...shown], files };
+}
+
+/** A piece as one line: what it is, what it holds, who kept it when. */
+export function pieceLine(piece: Piece, say: Say): string {
+  const { kind, title, note, url, record_ref: reference, message, verified } = piece;
+  const parts = [
+    `**${say(`= ${kind}`)}**${verified ? " ✓" : ""}`,
+    title === null ? undefined : escapeText(title),
+    piece.redacted_at === null ? undefined : say("evidence redacted"),
+    url === null ? undefined : escapeText(url),
+    reference === null ? undefined : escapeText(reference),
+    message === null ? undefined : `<@${message.author_id}>: ${escapeText(cut(message.content ?? "–", 120))}`,
+    note === null ? undefined : escapeText(cut(note, 120)),
+    ...partsOf(piece).map((part) => partText(part, say)),
+    momentOf(piece.captured_at),
+    piece.captured_by === null ? undefined : `<@${piece.captured_by}>`,
+    `\`${piece.id}\``,
+  ];
+  return parts.filter((part) => part !== undefined).join(" · ");
+}
+
+function partText({ name, bytes, status }: Part, say: Say): string {
+  const size = `${escapeText(name ?? "–")} (${sizeOf(bytes)})`;
+  return status === "stored" ? size : `${size} – ${say(`= ${status}`)}`;
+}
+
+/** How large a file is, in words. */
+function sizeOf(bytes: number): string {
+  if (bytes < 1024) return `${bytes.toString()} B`;
+  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+function partsOf({ file, message }: Piece): Part[] {
+  return [...(file === null ? [] : [file]), ...(message?.attachments ?? [])];
+}
+
+async function picturesOf(verbs: Verbs, wording: Wording, pieces: readonly Piece[]): Promise<ReplyFile[]> {
+  const found = pieces.flatMap((piece) => partsOf(piece).map((part) => ({ id: piece.id, part })));
+  const files: ReplyFile[] = [];
+  let left = mostBytes;
+  for (const { id, part } of found) {
+    const ending = pictures[part.mime];
+    if (ending === undefined || part.status !== "stored" || part.bytes > left || files.length === mostPictures) continue;
+    const answer = await seen<RawAnswer>(verbs, "downloadEvidence", wording, { params: { id, position: part.position.toString() } });
+    if (answer === undefined) continue;
+    left -= part.bytes;
+    files.push({ name: `evidence-${(files.length + 1).toString()}.${ending}`, content: await bytesOf(answer.body) });
+  }
+  return files;
+}

@@ -1,0 +1,60 @@
+import type { Attachment } from "discord.js";
+import type { FormInteraction, SlashInteraction } from "../discord/command.ts";
+import type { Given, GivenFile } from "./entry.ts";
+
+const subcommandKinds = new Set([1, 2]);
+/** Whatever else stands in an option is no value. */
+const plain = new Set(["string", "number", "boolean"]);
+
+/** What was typed and picked, as plain data. */
+export function givenIn(options: SlashInteraction["options"]): Given {
+  const values: Record<string, string | number | boolean> = {};
+  const files: Record<string, readonly GivenFile[]> = {};
+  const collect = (list: readonly (typeof options.data)[number][]): void => {
+    for (const { name, type, value, attachment, options: inner } of list) {
+      if (subcommandKinds.has(type)) collect(inner ?? []);
+      else if (attachment !== undefined && attachment !== null) files[name] = [fileOf(attachment)];
+      else if (plain.has(typeof value)) values[name] = value as string;
+    }
+  };
+  collect(options.data);
+  return { values, files };
+}
+
+/** What a form was filled in with; empty fields count as not given. */
+export function givenBy({ fields }: FormInteraction): Given {
+  const values: Record<string, string | boolean | readonly string[]> = {};
+  const files: Record<string, readonly GivenFile[]> = {};
+  for (const [name, field] of fields.fields) {
+    if ("attachments" in field) files[name] = [...field.attachments.values()].map(fileOf);
+    else if ("values" in field) values[name] = field.values.length === 1 ? (field.values[0] ?? "") : field.values;
+    else if (field.value !== null && field.value !== "") values[name] = field.value;
+  }
+  return { values: Object.fromEntries(Object.entries(values).filter(([, value]) => !Array.isArray(value) || value.length > 0)), files };
+}
+
+export function joined(first: Given, second: Given): Given {
+  return { ...first, values: { ...first.values, ...second.values }, files: { ...first.files, ...second.files } };
+}
+
+/** A value that was given as text; undefined when it was not given. */
+export function textIn({ values }: Given, name: string): string | undefined {
+  const value = values[name];
+  return value === undefined || Array.isArray(value) ? undefined : value.toString();
+}
+
+/** Several of the given values as they are, under the names of the fields they are sent as. */
+export function picked({ values }: Given, ...names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.flatMap((name) => (values[name] === undefined ? [] : [[name.replaceAll("-", "_"), values[name]]])));
+}
+
+/** A time that was typed, as the HTTP door takes it: `2026-11-20` is the midnight its day begins with, `2026-11-20 14:30` a minute, both in UTC. */
+export function timeIn(given: Given, name: string): string | undefined {
+  const typed = textIn(given, name)?.trim();
+  const [, day, minute = "00:00"] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?$/.exec(typed ?? "") ?? [];
+  return day === undefined ? typed : `${day}T${minute}:00.000Z`;
+}
+
+function fileOf({ id, name, size, url }: Attachment): GivenFile {
+  return { id, name, bytes: size, url };
+}

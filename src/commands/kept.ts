@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { ProblemError } from "../kernel/errors.ts";
+import type { Given } from "./entry.ts";
+
+/** What somebody has asked for, until their next press: Discord tells nothing of it with a button. */
+export interface Asked {
+  userId: string;
+  /** `<command> <path>` of the entry. */
+  entry: string;
+  given: Given;
+  /** Where each page of a list begins that was seen so far. */
+  cursors: (string | undefined)[];
+}
+
+/** An answer that only its asker sees can be changed for fifteen minutes; later there is nothing to press. */
+const lifeMs = 900_000;
+const maxKept = 2000;
+
+export interface Kept {
+  /** @returns the key to put into a custom id */
+  keep(asked: Asked): string;
+  /** @throws ProblemError invalid_transition when it is too old, from before a restart, or somebody else's */
+  find(key: string, userId: string): Asked;
+  drop(key: string): void;
+}
+
+export function createKept(): Kept {
+  const kept = new LRUCache<string, Asked>({ max: maxKept, ttl: lifeMs });
+  return {
+    keep(asked) {
+      const key = randomBytes(12).toString("base64url");
+      kept.set(key, asked);
+      return key;
+    },
+    find(key, userId) {
+      const asked = kept.get(key);
+      if (asked === undefined || asked.userId !== userId)
+        throw new ProblemError("invalid_transition", { detail: "This is too old. Give the command again." });
+      return asked;
+    },
+    drop: (key) => void kept.delete(key),
+  };
+}

@@ -1,0 +1,138 @@
+import { stringify } from "csv-stringify/sync";
+import type { Control, Reply, ReplyFile, Row } from "../discord/command.ts";
+import { cutText } from "../discord/cut-text.ts";
+import type { Call } from "../kernel/call.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { Page } from "../kernel/page.ts";
+import type { Wording } from "./entry.ts";
+import type { Asked, Kept } from "./kept.ts";
+import { pickRow } from "./press.ts";
+import { showLine } from "./show.ts";
+import { entryOf } from "./table.ts";
+import { sayIn, type Say } from "./texts.ts";
+import type { Verbs } from "./verbs.ts";
+
+const pageSize = 10;
+/** A file of a list holds at most so many lines, read in pages of so many. */
+const mostLines = 5000;
+const readAtOnce = 200;
+/** Longest text of a page; a message takes 4,096 in a card. */
+const longest = 4000;
+
+type Kind = "csv" | "json";
+
+const written: Readonly<Record<Kind, (views: readonly unknown[]) => string>> = {
+  csv: table,
+  json: (views) => JSON.stringify(views, null, 2),
+};
+
+/** Lists in pages, with all of it as a file. */
+export function createLists(verbs: Verbs, kept: Kept, publicUrl: () => string) {
+  async function ask(asked: Asked, call: Call, limit: number, cursor: string | undefined): Promise<Page<unknown>> {
+    const entry = entryOf(asked.entry);
+    const input = entry.input(asked.given, call);
+    const query = { ...input.query, limit, ...(cursor !== undefined && { cursor }) };
+    return (await verbs.run(entry.operation, call, { ...input, query })) as Page<unknown>;
+  }
+
+  async function page(asked: Asked, at: number, wording: Wording): Promise<Reply> {
+    const { say } = wording;
+    const entry = entryOf(asked.entry);
+    const { data, next_cursor: next, notes = {} } = await ask(asked, wording.call, entry.lines ?? pageSize, asked.cursors[at]);
+    const note = entry.note?.(notes as Record<string, never>, wording) ?? "";
+    if (data.length === 0 && at === 0) return { content: [note, nothingIn(asked.entry, say)].join("\n").trim() };
+    const seen = at === 0 ? [undefined] : asked.cursors.slice(0, at + 1);
+    const cursors = [...seen, ...(next === null ? [] : [next])];
+    const lines = data.map((view) => (entry.line === undefined ? showLine(view, say) : entry.line(view as never, wording)));
+    const key = kept.keep({ ...asked, cursors });
+    const description = cutLines(lines);
+    const isShort = data.length <= 3 && !description.endsWith("…");
+    const embed = { description, footer: { text: say("say page", { page: at + 1 }) } };
+    const isWhole = at === 0 && next === null;
+    const paging = isWhole && isShort ? [] : [row(key, at, next !== null, say)];
+    const picks = (entry.picks ?? []).flatMap((pick) => pickRow(pick, data, wording) ?? []);
+    const rows = entry.rows?.(data as never[], wording) ?? [];
+    return { content: note, embeds: [embed], components: [...rows, ...paging, ...picks] };
+  }
+
+  /** All of a list, or as much of it as a file holds. */
+  async function everything(asked: Asked, call: Call): Promise<{ views: readonly unknown[]; isCut: boolean }> {
+    const all: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const found = await ask(asked, call, readAtOnce, cursor);
+      all.push(...found.data);
+      cursor = found.next_cursor ?? undefined;
+    } while (cursor !== undefined && all.length < mostLines);
+    return { views: all.slice(0, mostLines), isCut: cursor !== undefined || all.length > mostLines };
+  }
+
+  async function files(
+    asked: Asked,
+    { call, say }: Pick<Wording, "call" | "say">,
+    kinds: readonly Kind[] = ["csv", "json"],
+  ): Promise<Reply> {
+    const { views, isCut } = await everything(asked, call);
+    const name = asked.entry.replaceAll(" ", "-");
+    const content = isCut ? say("say file-cut", { count: mostLines }) : say("say file");
+    return { content, files: kinds.map((kind): ReplyFile => ({ name: `${name}.${kind}`, content: written[kind](views) })) };
+  }
+
+  const control: Control = {
+    name: "ls",
+    updates: ([, word = ""]) => word !== "csv" && word !== "json",
+    async run([key = "", word = ""], call, interaction) {
+      const asked = kept.find(key, interaction.user.id);
+      const say = sayIn(interaction.locale);
+      if (word === "csv" || word === "json") return await files(asked, { call, say }, [word]);
+      const at = Number(word);
+      if (!Number.isInteger(at) || at < 0 || at >= asked.cursors.length) throw new ProblemError("invalid_transition");
+      return await page(asked, at, { say, publicUrl: publicUrl(), call, given: asked.given });
+    },
+  };
+  return { page, files, controls: [control] };
+}
+
+/** A list without lines may have words of its own. */
+function nothingIn(entry: string, say: Say): string {
+  const key = `empty ${entry}`;
+  const text = say(key);
+  return text === key ? say("say nothing-found") : text;
+}
+
+function row(key: string, at: number, hasMore: boolean, say: Say): Row {
+  const button = (word: string, label: string, disabled = false) =>
+    ({ type: 2, style: 2, label, custom_id: `ls:${key}:${word}`, disabled }) as const;
+  return {
+    type: 1,
+    components: [
+      // Two buttons of one message never share a custom id.
+      button(at === 0 ? "first" : (at - 1).toString(), "◀", at === 0),
+      button((at + 1).toString(), "▶", !hasMore),
+      button("csv", say("button csv")),
+      button("json", say("button json")),
+    ],
+  };
+}
+
+/** As many lines as a page has room for; of what is left out, and of a long first line, there is a mark. */
+function cutLines(lines: readonly string[]): string {
+  let text = "";
+  for (const line of lines) {
+    const longer = text === "" ? line : `${text}\n${line}`;
+    if (longer.length > longest) return text === "" ? cutText(line, longest) : `${text}\n…`;
+    text = longer;
+  }
+  return text;
+}
+
+/** Cells that a spreadsheet would take for a formula are marked as text. */
+function table(views: readonly unknown[]): string {
+  const rows = views.map((view) => view as Record<string, unknown>);
+  const columns = [...new Set(rows.flatMap((view) => Object.keys(view)))];
+  const cell = (value: unknown): string => {
+    const text = typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
+    return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  };
+  return stringify([columns, ...rows.map((view) => columns.map((column) => cell(view[column])))]);
+}

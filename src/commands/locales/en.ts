@@ -1,0 +1,37 @@
+import { enRecords } from "./en-records.ts";
+import { enSetup } from "./en-setup.ts";
+import { enStaff } from "./en-staff.ts";
+import { enWorkflows } from "./en-workflows.ts";
+import { enRegistry } from "./en-registry.ts";
+import { doorTexts } from "../../discord/words.ts";
+/** English: every text of commands and replies. */
+export const en: Readonly<Record<string, string>> = {
+  ...enRecords,
+  ...enStaff,
+  ...enSetup,
+  ...enRegistry,
+  ...enWorkflows,
+  ...doorTexts,
+  "* callsign": "Which callsign",
+  "* pool": "Which pool",
+  "* fill": "Which number of those that are free",
+  "* user": "Whom it is about",
+  "* reason": "Why; kept in the audit",
+  "* state": "In which state",
+  "button go": "Yes, do it",
+  "button cancel": "Cancel",
+  "button confirm": "Confirm",
+  "button decline": "Decline",
+  "button csv": "CSV",
+  "button json": "JSON",
+  "held waits": "Nothing is changed yet: {summary}\nIt waits for {who}, and ends {until}. Code: `{code}`",
+  "held acting_user": "your own word",
+  "held second_person": "a second person",
+  "label value": "Value",
+  "say cancelled": "Nothing was done.",
+  "say file": "Here is the file.",
+  "say file-cut": "Here is the file. It holds the first {count} lines; the rest is given over HTTP.",
+  "say in-file": "Not all of it fits here; the file has the rest.",
+  "say nothing-found": "Nothing was found.",
+  "say page": "Page {page}",
+};

@@ -1,0 +1,36 @@
+import type { Command, Form, MenuInteraction, Reply } from "../discord/command.ts";
+import type { Call } from "../kernel/call.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { MenuTarget } from "./entry.ts";
+import type { Asked } from "./kept.ts";
+import { menus } from "./table.ts";
+
+/** How an entry goes on once it is known what it is given. */
+export interface MenuSteps {
+  opens(asked: Asked, language: string): Form | undefined;
+  begin(asked: Asked, call: Call, language: string): Promise<Reply>;
+}
+
+/** A command of a menu: the entry it is a short way to, given what it was used on. */
+export function menuCommand(payload: Command["payload"], { opens, begin }: MenuSteps): Command {
+  return {
+    payload,
+    opens: (_path, interaction) =>
+      interaction.isChatInputCommand() ? undefined : opens(askedBy(payload.name, interaction), interaction.locale),
+    menu: (call, interaction) => begin(askedBy(payload.name, interaction), call, interaction.locale),
+  };
+}
+
+function askedBy(name: string, interaction: MenuInteraction): Asked {
+  const menu = menus.find((one) => one.name === name);
+  if (menu === undefined) throw new ProblemError("invalid_transition", { detail: "This command is not known any more." });
+  const given = { values: menu.values(targetOf(interaction)), files: {}, channel: interaction.channelId };
+  return { userId: interaction.user.id, entry: menu.entry, given, cursors: [] };
+}
+
+function targetOf(interaction: MenuInteraction): MenuTarget {
+  if (!interaction.isMessageContextMenuCommand()) return { user: interaction.targetId };
+  const { targetMessage, targetId, channelId, guildId } = interaction;
+  const message = { id: targetId, channel: channelId, guild: guildId };
+  return { user: targetMessage.author.id, message };
+}

@@ -1,0 +1,81 @@
+import type { APIButtonComponentWithCustomId } from "discord.js";
+import type { Row } from "../discord/command.ts";
+import type { Entry, Given, OptionSpec, PickSpec, PressSpec, Wording } from "./entry.ts";
+import { cut } from "./show.ts";
+
+/** What a button or a menu carries, by the names of the options it stands for. */
+type Carried = Readonly<Record<string, string | undefined>>;
+
+const hash = /^[0-9a-f]{64}$/;
+const hashMark = "~";
+const mostChoices = 25;
+const textOfChoice = 100;
+export const buttonStyles = { main: 1, plain: 2, good: 3, grave: 4 } as const;
+
+/**
+ * The custom id of a control that runs an entry with these values. It all stands in the id, so it works after a restart too.
+ * A choice is written as its place, a SHA-256 as 43 characters.
+ */
+export function pressId({ name, carries }: PressSpec, carried: Carried): string {
+  const parts = carries.map((option) => written(option, carried[option.name]));
+  while (parts.at(-1) === "") parts.pop();
+  return ["do", name, ...parts].join(":");
+}
+
+/** A button that runs an entry with these values. */
+export function pressButton(
+  press: PressSpec,
+  carried: Carried,
+  label: string,
+  style: keyof typeof buttonStyles = "plain",
+): APIButtonComponentWithCustomId {
+  return { type: 2, style: buttonStyles[style], label: cut(label, 80), custom_id: pressId(press, carried) };
+}
+
+/** A menu to pick one of several views in; undefined where none of them can be picked. */
+export function pickRow({ press, placeholder, of }: PickSpec, views: readonly unknown[], wording: Wording): Row | undefined {
+  const found = views.flatMap((view) => of(view as never, wording) ?? []).slice(0, mostChoices);
+  if (found.length === 0) return undefined;
+  const options = found.map(({ value, label }) => ({ value, label: cut(label, textOfChoice) }));
+  const menu = { type: 3, custom_id: pressId(press, {}), placeholder: wording.say(placeholder), options } as const;
+  return { type: 1, components: [menu] };
+}
+
+/**
+ * What an entry is given by a control of `pressId`; undefined when it is none, or reaches no entry.
+ * @param picked of a menu: it stands for the first value that is carried
+ */
+export function pressed(
+  entries: readonly Entry[],
+  [name, ...parts]: readonly string[],
+  picked?: string,
+): { entry: Entry; given: Given } | undefined {
+  const entry = entries.find(({ press }) => press?.name === name);
+  if (entry?.press === undefined) return undefined;
+  const values: [string, string][] = [];
+  for (const [index, option] of entry.press.carries.entries()) {
+    const part = index === 0 && picked !== undefined ? picked : read(option, parts[index] ?? "");
+    if (part === undefined) return undefined;
+    if (part !== "") values.push([option.name, part]);
+  }
+  return { entry, given: { values: Object.fromEntries(values), files: {} } };
+}
+
+function written({ choices }: OptionSpec, value = ""): string {
+  if (value === "") return "";
+  if (choices !== undefined) return choices.indexOf(value).toString();
+  if (hash.test(value)) return hashMark + Buffer.from(value, "hex").toString("base64url");
+  return encodeURIComponent(value).replaceAll(hashMark, "%7E");
+}
+
+/** @returns undefined for what `written` never wrote */
+function read({ choices }: OptionSpec, part: string): string | undefined {
+  if (part === "") return "";
+  if (choices !== undefined) return choices[Number(part)] ?? "";
+  if (part.startsWith(hashMark)) return Buffer.from(part.slice(1), "base64url").toString("hex");
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

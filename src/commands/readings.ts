@@ -1,0 +1,20 @@
+import { annotated } from "../http/route.ts";
+import type { Call } from "../kernel/call.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { VerbInput } from "./entry.ts";
+import type { Verbs } from "./verbs.ts";
+
+/** One view, read with the rights of whoever asks. @throws ProblemError as the route refuses */
+export async function readView<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View> {
+  return annotated(await verbs.run(operation, call, input)).view as View;
+}
+
+/** As `readView`; undefined where whoever asks may not see it. */
+export async function readIfSeen<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View | undefined> {
+  try {
+    return await readView<View>(verbs, operation, call, input);
+  } catch (error) {
+    if (error instanceof ProblemError) return undefined;
+    throw error;
+  }
+}

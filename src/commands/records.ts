@@ -1,0 +1,87 @@
+import type { APIEmbed } from "discord.js";
+import { escapeText } from "../discord/replies.ts";
+import { annotated } from "../http/route.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { Given, VerbInput, Wording } from "./entry.ts";
+import { picked, textIn } from "./given.ts";
+import { cut } from "./show.ts";
+import { choiceKeys, type Say } from "./texts.ts";
+import type { Verbs } from "./verbs.ts";
+
+const limits = { title: 256, name: 256, value: 1024, fields: 25, all: 5500, short: 40 } as const;
+const isId = /^\d{17,20}$/;
+export const colours = { low: 0x5c8a5c, medium: 0xc9a227, high: 0xd9742b, critical: 0xc0392b, plain: 0x5865f2, over: 0x80848e } as const;
+
+/** A fact of a card: the field it is labelled as, and what it says; left out where that is nothing. */
+export type Fact = readonly [field: string, text: string | number | null | undefined];
+
+/** A card of named facts. Texts of people are escaped already. */
+export function card(title: string, facts: readonly Fact[], say: Say, colour: number = colours.plain): APIEmbed {
+  const fields: NonNullable<APIEmbed["fields"]> = [];
+  let size = title.length;
+  for (const [field, told] of facts) {
+    if (told === null || told === undefined || told === "") continue;
+    const value = cut(told.toString(), limits.value);
+    const name = cut(labelOf(field, say), limits.name);
+    size += name.length + value.length;
+    if (size > limits.all || fields.length === limits.fields) break;
+    fields.push({ name, value, inline: value.length < limits.short });
+  }
+  return { title: cut(title, limits.title), color: colour, fields };
+}
+
+/** A value of a closed list in the reader's language, or as it is. @param command whose own word for it comes first */
+export function told(value: string | null | undefined, say: Say, command = ""): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  const key = choiceKeys(command, value).find((one) => say(one) !== one);
+  return key === undefined ? escapeText(value) : say(key);
+}
+
+/** Somebody as a mention that alerts nobody; the service itself where nobody is named. */
+export function personOf(id: string | null | undefined): string | undefined {
+  if (id === null || id === undefined) return undefined;
+  return isId.test(id) ? `<@${id}>` : escapeText(id);
+}
+
+/** Who or what a record is about: servers cannot be mentioned. */
+export function subjectOf({ kind, id, name }: { kind: string; id: string; name?: string | null | undefined }): string {
+  const named = name === null || name === undefined ? "" : ` ${escapeText(name)}`;
+  if (!isId.test(id)) return `${escapeText(id)}${named}`;
+  return kind === "user" ? `<@${id}>${named}` : `\`${id}\`${named}`;
+}
+
+/** Ids in a text, mentions included, each once. */
+export function idsIn(text: string | undefined): string[] {
+  return [...new Set((text ?? "").split(/[\s,;<@!>]+/).filter((word) => word !== ""))];
+}
+
+/** What a verb answers; undefined where it refuses, for what is told only to those who may see it. */
+export async function seen<View>(verbs: Verbs, operation: string, { call }: Pick<Wording, "call">, input: VerbInput) {
+  try {
+    return annotated(await verbs.run(operation, call, input)).view as View;
+  } catch (error) {
+    if (error instanceof ProblemError) return undefined;
+    throw error;
+  }
+}
+
+export type Query = NonNullable<VerbInput["query"]>;
+
+/** Several of the given values as filters of a list. */
+export function pickedQuery(given: Given, ...names: readonly string[]): Query {
+  return picked(given, ...names) as Query;
+}
+
+/** A number that was typed, or came with a button. */
+export function numberIn(given: Given, name: string): number | undefined {
+  const text = textIn(given, name);
+  return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
+}
+
+function labelOf(field: string, say: Say): string {
+  const key = `label ${field}`;
+  const text = say(key);
+  if (text !== key) return text;
+  const words = field.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

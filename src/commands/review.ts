@@ -1,0 +1,238 @@
+import type { CommentView } from "../features/workflows/comments.schema.ts";
+import type { StepView } from "../features/workflows/history.schema.ts";
+import type { DecisionAnswer, WorkflowView } from "../features/workflows/workflows.schema.ts";
+import type { StatsView } from "../features/workflows/stats.schema.ts";
+import { escapeText } from "../discord/replies.ts";
+import type { Call } from "../kernel/call.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import type { Page } from "../kernel/page.ts";
+import { workflowKinds } from "../kernel/workflow-kinds.ts";
+import type { Entry, Given, OptionSpec, VerbInput, Wording } from "./entry.ts";
+import { picked, textIn } from "./given.ts";
+import { personalCard } from "./review-card.ts";
+import { decisionText, locateRequest, readRequest, stepLine, subjectHistory } from "./review-facts.ts";
+import { decisionBody, moveOf, reviewMoves, type ReviewMove } from "./review-moves.ts";
+import { cut, momentOf, showView } from "./show.ts";
+import type { Say } from "./texts.ts";
+import type { Verbs } from "./verbs.ts";
+
+const command = "review";
+const open: OptionSpec = { name: "reference", kind: "text", required: true, completes: "open-request", max: 64 };
+const any: OptionSpec = { ...open, completes: "request" };
+const reason: OptionSpec = { name: "reason", kind: "text", max: 1000 };
+const internal: OptionSpec = { name: "reason-internal", kind: "text", max: 2000 };
+const override: OptionSpec = { name: "override", kind: "yes" };
+
+/** Options of each move besides the reference. */
+const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
+  claim: [open, { name: "steal", kind: "yes" }],
+  approve: [open, reason, internal, override],
+  deny: [open, reason, internal, override],
+  ask: [open],
+  escalate: [open, reason],
+  hold: [open, reason],
+  release: [open, reason],
+  reopen: [any, reason],
+  reverse: [any, reason, internal, override],
+  void: [open, reason, { name: "duplicate-of", kind: "text", max: 64, completes: "request" }],
+  assign: [open, { name: "assignee", kind: "person", required: true }, { name: "steal", kind: "yes" }],
+  unassign: [open, reason],
+  deescalate: [open, reason],
+  abstain: [open, reason],
+  object: [open, reason],
+};
+
+/** The address of a request that was located. */
+export const addressOf = (given: Given) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
+const decisionAddress = (given: Given) => ({ type: textIn(given, "type") ?? "", website_id: textIn(given, "id") ?? "" });
+
+/** The verb of a move. @param revision that was seen; any unless told */
+export function moveInput(verb: ReviewMove, given: Given, revision?: number): VerbInput {
+  return { params: decisionAddress(given), body: decisionBody(verb, given), revision };
+}
+
+/** What an approval is asked about with: what it would do, and what is known of whom it is about. */
+export async function approvalQuestion(
+  { say, call, given }: Pick<Wording, "say" | "call" | "given">,
+  verbs: Verbs,
+): Promise<string | undefined> {
+  const tried = (await verbs.run("decideWorkflow", call, { ...moveInput("approve", given), query: { dry_run: "true" } })) as DecisionAnswer;
+  // What is in its way is told by the refusal itself, and what was decided already is told again.
+  if ((tried.blockers ?? []).length > 0 || tried.replayed === true) return undefined;
+  const view = await readRequest(verbs, call, addressOf(given));
+  const history = view === undefined ? "" : await subjectHistory(verbs, call, view, say);
+  const effects = tried.effects.map(({ detail }) => `- ${escapeText(detail)}`);
+  const head = say(tried.final ? "review approve ask" : "review approve vote", {
+    reference: escapeText(tried.reference),
+    title: escapeText(view?.title ?? ""),
+    required: tried.approvals.required,
+  });
+  const known = history === "" ? say("history nothing") : say("history known", { history });
+  return cut([head, known, ...effects].join("\n"), 1900);
+}
+
+const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((verb): Entry => {
+  const { form } = moveOf(verb);
+  return {
+    command,
+    path: verb,
+    operation: "decideWorkflow",
+    options: options[verb],
+    ...(form !== undefined && { form }),
+    locate: locateRequest,
+    input: (given) => moveInput(verb, given),
+    ...(verb === "approve" && { asks: approvalQuestion }),
+    show: (answer: DecisionAnswer, { say }) => ({ content: decisionText(answer, say) }),
+  };
+});
+
+/** The request that waited longest among those this person may take on. @throws ProblemError record_not_found when there is none */
+async function locateNext(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  const type = textIn(given, "kind");
+  const query = { status: "pending,in_review,escalated", assignee: "none", sort: "created_at", limit: 50, type };
+  let cursor: string | undefined;
+  do {
+    const page = (await verbs.run("listWorkflows", call, { query: { ...query, cursor } })) as Page<WorkflowView>;
+    const found = page.data.find(({ allowed_actions: actions }) => actions.includes("claim"));
+    if (found !== undefined) return { type: found.type, id: found.reference };
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  throw new ProblemError("record_not_found", { detail: "Nothing waits that you may take on." });
+}
+
+/** The card of a request for whoever asks. */
+export async function cardFor(view: WorkflowView, { say, call }: Pick<Wording, "say" | "call">, verbs: Verbs) {
+  const history = await subjectHistory(verbs, call, view, say);
+  const allowed = new Set<string>(view.allowed_actions);
+  const { embeds, components } = personalCard(view, { say, allowed, history });
+  return { embeds, components, content: whyNot(view, say) };
+}
+
+function whyNot({ why_not: why = {} }: WorkflowView, say: Say): string {
+  const told = (["claim", "approve", "deny", "request_info"] as const).flatMap((action) => {
+    const detail = why[action]?.detail ?? "";
+    return detail === "" ? [] : [`-# ${say(`= ${action}`)}: ${escapeText(detail)}`];
+  });
+  return cut(told.join("\n"), 1500);
+}
+
+/** One line of a queue. */
+export function requestLine({ reference, type, status, title, timers, assignment }: WorkflowView, { say }: Wording): string {
+  const due = timers.due_decision_at;
+  const facts = [
+    `**${escapeText(reference)}** ${say(`= ${type}`)}`,
+    say(`= ${status}`),
+    escapeText(title),
+    ...(assignment === null ? [] : [`<@${assignment.user.id}>`]),
+    ...(isOpen(status) && due !== null ? [momentOf(due, "R")] : []),
+  ];
+  return cut(facts.join(" · "), 300);
+}
+
+function isOpen(status: WorkflowView["status"]): boolean {
+  return status === "pending" || status === "in_review" || status === "needs_info" || status === "escalated";
+}
+
+const kind: OptionSpec = { name: "kind", kind: "text", choices: [...workflowKinds] };
+const states = [
+  "open",
+  "pending",
+  "in_review",
+  "needs_info",
+  "escalated",
+  "approved",
+  "denied",
+  "withdrawn",
+  "expired",
+  "void",
+  "reversed",
+];
+
+/** `/review`: what waits for a decision, and deciding it. */
+export const reviewEntries: readonly Entry[] = [
+  {
+    command,
+    path: "queue",
+    operation: "listWorkflows",
+    options: [
+      kind,
+      { name: "state", kind: "text", choices: states },
+      { name: "mine", kind: "yes" },
+      { name: "unclaimed", kind: "yes" },
+      { name: "overdue", kind: "yes" },
+      { name: "subject", kind: "text", max: 100 },
+      { name: "search", kind: "text", min: 2, max: 100 },
+      { name: "order", kind: "text", choices: ["-priority", "due_decision_at", "created_at", "-created_at"] },
+    ],
+    input: (given) => ({
+      query: {
+        ...(picked(given, "overdue", "subject") as Record<string, string>),
+        type: textIn(given, "kind"),
+        status: textIn(given, "state") ?? "open",
+        assignee: given.values["mine"] === true ? "@me" : given.values["unclaimed"] === true ? "none" : undefined,
+        q: textIn(given, "search"),
+        sort: textIn(given, "order") ?? "-priority",
+      },
+    }),
+    line: requestLine,
+  },
+  {
+    command,
+    path: "next",
+    operation: "decideWorkflow",
+    options: [kind],
+    locate: locateNext,
+    input: (given) => moveInput("claim", given),
+    async show(answer: DecisionAnswer, wording, verbs) {
+      const view = await readRequest(verbs, wording.call, addressOf(wording.given));
+      const content = wording.say("review next done", { reference: escapeText(answer.reference) });
+      return view === undefined ? { content } : { ...(await cardFor(view, wording, verbs)), content };
+    },
+  },
+  {
+    command,
+    path: "show",
+    operation: "getWorkflow",
+    options: [any],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given), query: { why_not: "true" } }),
+    show: (view: WorkflowView, wording, verbs) => cardFor(view, wording, verbs),
+  },
+  ...moves,
+  {
+    command,
+    path: "history",
+    operation: "listWorkflowHistory",
+    options: [any],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given) }),
+    line: (step: StepView, { say }) => stepLine(step, say),
+  },
+  {
+    command,
+    path: "comments",
+    operation: "listWorkflowComments",
+    options: [any],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given) }),
+    line: ({ author, body, created_at: at }: CommentView, { say }) =>
+      cut(`${momentOf(at, "R")} ${author === null ? say("history service") : `<@${author.id}>`}: ${escapeText(body)}`, 350),
+  },
+  {
+    command,
+    path: "retry",
+    operation: "retryWorkflowEffect",
+    options: [any, { name: "effect", kind: "whole", required: true, min: 1, max: 9999 }],
+    locate: locateRequest,
+    input: (given) => ({ params: { ...decisionAddress(given), place: textIn(given, "effect") ?? "" } }),
+    show: (answer: DecisionAnswer, { say }) => ({ content: decisionText(answer, say) }),
+  },
+  {
+    command,
+    path: "stats",
+    operation: "readWorkflowStats",
+    options: [kind],
+    input: (given) => ({ query: { type: textIn(given, "kind") } }),
+    show: ({ all }: StatsView, { say }) => showView(all, say, say("review stats title")),
+  },
+];

@@ -1,0 +1,75 @@
+import { escapeText } from "../discord/replies.ts";
+import type { StaffRoleView } from "../features/staff/staff.roles.schema.ts";
+import { isHeld } from "../kernel/held.ts";
+import { heldReply } from "./held.ts";
+import { named } from "./named.ts";
+import type { SetupGround, SetupPage, SetupStep } from "./setup-ground.ts";
+import { rowOf } from "./rows.ts";
+import { actId, listSeen } from "./setup-ground.ts";
+
+const step = "roles";
+const most = 10;
+
+/** The staff roles a community begins with. Owners are named in the configuration of the service. */
+const suggested = [
+  { level: "viewer", key: "helper", rank: 10 },
+  { level: "moderator", key: "moderator", rank: 40 },
+  { level: "senior", key: "senior-moderator", rank: 60 },
+  { level: "admin", key: "administrator", rank: 80 },
+] as const;
+type Suggested = (typeof suggested)[number];
+
+/** Whichever role stands for a level already: that of the suggested key, else the highest one. */
+function standing(roles: readonly StaffRoleView[], { key, level }: Suggested): StaffRoleView | undefined {
+  return roles.find((role) => role.key === key) ?? roles.find((role) => role.level === level);
+}
+
+const here = (role: StaffRoleView | undefined, { call }: SetupGround) =>
+  (role?.discord ?? []).filter((one) => one.guild_id === call.guildId);
+
+async function page(ground: SetupGround): Promise<SetupPage> {
+  const { say } = ground;
+  const roles = await listSeen<StaffRoleView>(ground, "listStaffRoles");
+  if (roles === undefined) return { text: say("setup not-seen"), rows: [] };
+  const lines = suggested.map((one) => {
+    const role = standing(roles, one);
+    const mapped = here(role, ground).map(({ role_id: id, missing }) => (missing ? `\`${id}\` ⚠` : `<@&${id}>`));
+    const name = role === undefined ? say(`setup role ${one.key}`) : escapeText(role.name);
+    return `• **${name}** (${named(say, one.level)}): ${mapped.length === 0 ? say("setup nothing-yet") : mapped.join(" ")}`;
+  });
+  const rows = suggested.map((one) => {
+    const known = here(standing(roles, one), ground).filter(({ missing }) => !missing);
+    return rowOf({
+      type: 6,
+      custom_id: actId(step, one.level),
+      placeholder: say("setup pick-role", { name: say(`setup role ${one.key}`) }),
+      min_values: 0,
+      max_values: most,
+      default_values: known.slice(0, most).map(({ role_id: id }) => ({ id, type: "role" as const })),
+    } as never);
+  });
+  return { text: [say("setup roles"), ...lines].join("\n"), rows };
+}
+
+/** The Discord roles of this server that stand for a level from now on; those of other servers stay. */
+async function act(ground: SetupGround, what: string, values: readonly string[]) {
+  const one = suggested.find(({ level }) => level === what);
+  if (one === undefined) return undefined;
+  const { verbs, call, say } = ground;
+  const roles = (await listSeen<StaffRoleView>(ground, "listStaffRoles")) ?? [];
+  const role = standing(roles, one);
+  if (role === undefined && values.length === 0) return undefined;
+  const elsewhere = (role?.discord ?? []).filter((mapped) => mapped.guild_id !== call.guildId);
+  const discord = [...elsewhere, ...values.map((id) => ({ guild_id: call.guildId, role_id: id }))].map(({ guild_id, role_id }) => ({
+    guild_id,
+    role_id,
+  }));
+  const { key, level, rank, name } = role ?? { ...one, name: say(`setup role ${one.key}`) };
+  const { capacity = null, callsign_pool = null } = role ?? {};
+  const body = { name, rank, level, discord, capacity, callsign_pool };
+  const answer = await verbs.run("putStaffRole", call, { params: { key }, body, revision: role?.revision ?? 0 });
+  return isHeld(answer) ? heldReply(answer.confirmation_required, say) : undefined;
+}
+
+/** Which Discord roles stand for which staff role. */
+export const rolesStep: SetupStep = { name: step, page, act };

@@ -1,0 +1,108 @@
+import type { APIEmbed } from "discord.js";
+import type { Reply } from "../discord/command.ts";
+import { cutText } from "../discord/cut-text.ts";
+import { escapeText } from "../discord/replies.ts";
+import type { Say } from "./texts.ts";
+
+const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
+const nameless = new Set(["id", "revision", "etag", "created_at", "updated_at"]);
+const titles = ["reference", "number", "callsign", "name", "display_name", "key", "id"] as const;
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+const person = /^\d{17,20}$/;
+
+type View = Readonly<Record<string, unknown>>;
+
+/** A view as a card of its fields; what does not fit comes as a file. */
+export function showView(view: unknown, say: Say, title?: string): Reply {
+  const fields = isView(view) ? fieldsOf(view, say) : [{ name: say("label value"), value: valueOf(view) }];
+  const whole = title ?? titleOf(view);
+  const shown: NonNullable<APIEmbed["fields"]> = [];
+  let size = Math.min(whole.length, limits.title);
+  for (const { name, value } of fields.slice(0, limits.fields)) {
+    const field = { name: cut(name, limits.name), value: cut(value, limits.value) };
+    size += field.name.length + field.value.length;
+    if (size > limits.all) break;
+    shown.push({ ...field, inline: field.value.length < 40 });
+  }
+  const embed: APIEmbed = { title: cut(whole, limits.title), fields: shown };
+  const isShort = whole.length <= limits.title && shown.length === fields.length;
+  const isCut = !isShort || fields.some(({ name, value }) => name.length > limits.name || value.length > limits.value);
+  const files = isCut ? [{ name: "answer.json", content: JSON.stringify(view, null, 2) }] : [];
+  return { content: isCut ? say("say in-file") : "", embeds: [embed], files };
+}
+
+/** A view as one line: what it is called, then its other facts. */
+export function showLine(view: unknown, say: Say): string {
+  if (!isView(view)) return cut(valueOf(view), limits.line);
+  const facts = Object.entries(view).filter(([name, value]) => !nameless.has(name) && isShort(value) && value !== titleValue(view));
+  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, say)}: ${valueOf(value)}`);
+  return cut([`**${cut(titleOf(view), limits.called)}**`, ...told].join(" · ").replaceAll(/\s*\n\s*/g, " "), limits.line);
+}
+
+/** A value as people read it: times in the reader's own, people as mentions that alert nobody, texts without formatting. */
+export function valueOf(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "–";
+  if (typeof value === "boolean") return value ? "✓" : "✗";
+  if (typeof value === "number") return value.toString();
+  if (typeof value === "string") return textOf(value);
+  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map(valueOf).join(", ");
+  const view = value as View;
+  const whom = view["discord_user_id"] ?? (typeof view["in_community"] === "boolean" ? view["id"] : undefined);
+  if (typeof whom === "string") return person.test(whom) ? `<@${whom}>` : escapeText(whom);
+  const named = titleValue(view);
+  if (named !== undefined) return textOf(named);
+  return Object.entries(view)
+    .filter(([, inner]) => inner !== null && typeof inner !== "object")
+    .map(([name, inner]) => `${escapeText(name.replaceAll("_", " "))} ${valueOf(inner)}`)
+    .join(", ");
+}
+
+/** A moment as each reader's own client writes it; `R` is how long ago or ahead. */
+export function momentOf(at: string | Date, style: "f" | "R" = "f"): string {
+  return `<t:${Math.floor(new Date(at).getTime() / 1000).toString()}:${style}>`;
+}
+
+/** See `cutText`. */
+export const cut = cutText;
+
+function textOf(text: string): string {
+  if (time.test(text) && !Number.isNaN(Date.parse(text))) return momentOf(text);
+  return person.test(text) ? `\`${text}\`` : escapeText(text);
+}
+
+function fieldsOf(view: View, say: Say): { name: string; value: string }[] {
+  return Object.entries(view)
+    .filter(([name, value]) => name !== "etag" && value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0))
+    .map(([name, value]) => ({ name: labelOf(name, say), value: valueOf(value) }));
+}
+
+export function labelOf(name: string, say: Say): string {
+  const key = `label ${name}`;
+  const text = say(key);
+  if (text !== key) return text;
+  const words = name.replaceAll("_", " ");
+  return escapeText(words.charAt(0).toUpperCase() + words.slice(1));
+}
+
+function titleOf(view: unknown): string {
+  return isView(view) ? escapeText(titleValue(view) ?? "") || "–" : "–";
+}
+
+function titleValue(view: View): string | undefined {
+  const name = titles.find((one) => typeof view[one] === "string" && view[one] !== "");
+  return name === undefined ? undefined : (view[name] as string);
+}
+
+function isView(value: unknown): value is View {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isShort(value: unknown): boolean {
+  return (
+    value !== null &&
+    value !== undefined &&
+    value !== "" &&
+    (typeof value !== "object" || !Array.isArray(value)) &&
+    JSON.stringify(value).length < 200
+  );
+}

@@ -1,0 +1,53 @@
+import { escapeText } from "../discord/replies.ts";
+import type { SourceSpec } from "./entry.ts";
+import { cut } from "./show.ts";
+
+const most = 200;
+const shown = 25;
+const nameLength = 100;
+const idLength = 36;
+
+const holds = (typed: string, ...texts: readonly (string | undefined)[]): boolean =>
+  texts.some((text) => text?.toLowerCase().includes(typed.toLowerCase()) === true);
+
+interface HeldChange {
+  id: string;
+  code?: string;
+  summary: string;
+}
+
+const heldName = ({ code, summary }: HeldChange): string =>
+  cut([...(code === undefined ? [] : [code]), escapeText(summary)].join(" · "), nameLength);
+const held: SourceSpec = {
+  operation: "listConfirmations",
+  input: () => ({ query: { limit: most } }),
+  choice: (view: HeldChange) => ({ name: heldName(view), value: cut(view.code ?? view.id, idLength) }),
+  keeps: (view: HeldChange, typed) => holds(typed, heldName(view)),
+};
+
+/** What options about staff and their rights are completed from. */
+export const staffSources: Readonly<Record<string, SourceSpec>> = {
+  "staff-role": {
+    operation: "listStaffRoles",
+    input: () => ({ query: { limit: most } }),
+    choice: ({ key, name }: { key: string; name: string }) => ({ name: cut(`${name} (${key})`, nameLength), value: key }),
+    keeps: ({ key, name }: { key: string; name: string }, typed) => holds(typed, key, name),
+  },
+  permission: {
+    operation: "listPermissions",
+    input: () => ({ query: { limit: most } }),
+    choice: ({ key, label }: { key: string; label: string }) => ({ name: cut(`${key} · ${label}`, nameLength), value: key }),
+    keeps: ({ key, label }: { key: string; label: string }, typed) => holds(typed, key, label),
+  },
+  client: {
+    operation: "listKeys",
+    input: (typed) => ({ query: { limit: shown, state: "active", q: typed === "" ? undefined : typed } }),
+    choice: ({ key_id: id, name }: { key_id: string; name: string }) => ({ name: cut(`${name} (${id})`, nameLength), value: id }),
+  },
+  "held-change": held,
+  /** Only those that can be confirmed. */
+  "confirmable-change": {
+    ...held,
+    keeps: (view: HeldChange, typed) => view.code !== undefined && held.keeps?.(view as never, typed) !== false,
+  },
+};

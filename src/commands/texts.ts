@@ -1,0 +1,36 @@
+import { de } from "./locales/de.ts";
+import { en } from "./locales/en.ts";
+
+/** Texts by key. Keys of commands: `<command>`, `<command> <path>`, `<command> <path> <option>`, `* <option>`; of values: `<command> = <value>`, `= <value>`. */
+export type Texts = Readonly<Record<string, string>>;
+
+/** The text of a key in somebody's language, in English where there is none; `{name}` is filled in. */
+export type Say = (key: string, filled?: Readonly<Record<string, string | number>>) => string;
+
+/** By Discord's names of languages. English is complete, and stands in for what another one lacks. */
+export const languages: Readonly<Record<string, Texts>> = { de };
+
+/** @param language as Discord names it, such as `de` or `en-GB` */
+export function sayIn(language: string): Say {
+  const texts = languages[language] ?? {};
+  return (key, filled = {}) => {
+    const text = texts[key] ?? en[key] ?? key;
+    return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
+  };
+}
+
+/** The first of these keys that has a text in a language, or in English. */
+export function textOf(keys: readonly string[], texts: Texts = en): string | undefined {
+  return keys.map((key) => texts[key]).find((text) => text !== undefined);
+}
+
+/** What a value of a choice is found under: a command may have a word of its own for it. */
+export function choiceKeys(command: string, value: string): string[] {
+  return [`${command} = ${value}`, `= ${value}`];
+}
+
+/** What a part of a command is found under, the most special first. */
+export function keysOf(command: string, path: string, option?: string): string[] {
+  const whole = `${command} ${path}`.trim();
+  return option === undefined ? [whole] : [`${whole} ${option}`, `${command} * ${option}`, `* ${option}`];
+}

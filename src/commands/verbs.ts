@@ -1,0 +1,113 @@
+import { createPermissionCheck } from "../http/admission.ts";
+import { check } from "../http/check.ts";
+import { readQuery } from "../http/query.ts";
+import type { Route, RouteInput, RouteSpec } from "../http/route.ts";
+import type { Call } from "../kernel/call.ts";
+import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
+import type { GivenFile, VerbInput } from "./entry.ts";
+
+export interface VerbsDeps {
+  routes: readonly Route[];
+  knownPermissions: ReadonlySet<string>;
+  /** Why a capability is switched off; undefined while it is on. */
+  switchedOff(capability: string): string | undefined;
+  /** Bring a file that was given in Discord to where the route wants its upload, for as long as `use` lasts. */
+  withFile<T>(spec: RouteSpec, file: GivenFile, use: (file: RouteInput["file"]) => Promise<T>): Promise<T>;
+  /** Read a file that was given in Discord for a route that takes a text as its body. @throws ProblemError body_too_large, malformed_request */
+  textOf(spec: RouteSpec, file: GivenFile): Promise<string>;
+  requests: RequestPlaces;
+}
+
+/** Where requests are found. It tells nothing of what somebody may not see: the verbs do not find that. */
+export interface RequestPlaces {
+  /** The kind in the address of a request; undefined when there is none. @param key id or reference, in any case */
+  kindOf(key: string): Promise<string | undefined>;
+  /** Where its card stands, or will: a link or a mention of the channel; undefined where there is none. */
+  cardOf(requestId: string): Promise<string | undefined>;
+}
+
+/** The verbs behind the HTTP routes, for the door of slash commands: the same right, the same check of what was sent, the same verb. */
+export interface Verbs {
+  /** @throws Error when there is no such operation */
+  spec(operation: string): RouteSpec;
+  /** Whether somebody may, and whether what is given is sound, without doing it. @throws ProblemError as the route refuses before its handler */
+  check(operation: string, call: Call, input: VerbInput): void;
+  /** @returns what the route's handler answers @throws ProblemError as the route refuses */
+  run(operation: string, call: Call, input: VerbInput): Promise<unknown>;
+  requests: RequestPlaces;
+}
+
+export function createVerbs({ routes, knownPermissions, switchedOff, withFile, textOf, requests }: VerbsDeps): Verbs {
+  const known = new Map(
+    routes.map((route) => [route.spec.operationId, { route, requireAllowed: createPermissionCheck(route.spec, knownPermissions) }]),
+  );
+
+  function find(operation: string) {
+    const found = known.get(operation);
+    if (found === undefined) throw new Error(`there is no operation ${operation}`);
+    return found;
+  }
+
+  function admit(operation: string, call: Call, given: VerbInput): RouteInput {
+    const { route, requireAllowed } = find(operation);
+    const { spec } = route;
+    requireAllowed(call, given.params ?? {}, false);
+    const reason = spec.capability === undefined ? undefined : switchedOff(spec.capability);
+    if (reason !== undefined) throw new ProblemError("unsupported_operation", { detail: reason, extra: { reason } });
+    return read(spec, call, given);
+  }
+
+  /** A file stands for the body where a route takes a text. It is read only for those who pass the door. */
+  async function withText(operation: string, call: Call, given: VerbInput): Promise<VerbInput> {
+    const { route, requireAllowed } = find(operation);
+    const field = route.spec.request?.textBody?.field;
+    if (field === undefined || given.file === undefined) return given;
+    requireAllowed(call, given.params ?? {}, false);
+    const { file, ...rest } = given;
+    return { ...rest, body: { [field]: await textOf(route.spec, file) } };
+  }
+
+  return {
+    requests,
+    spec: (operation) => find(operation).route.spec,
+    check: (operation, call, given) => void admit(operation, call, given),
+    async run(operation, call, asked) {
+      const { route } = find(operation);
+      const given = await withText(operation, call, asked);
+      const input = admit(operation, call, given);
+      if (given.file === undefined) return await route.handle(input);
+      return await withFile(route.spec, given.file, (file) => route.handle({ ...input, file }));
+    },
+  };
+}
+
+/** Everything that is wrong is told at once, with the same pointers as over HTTP. */
+function read({ request, method, success }: RouteSpec, call: Call, given: VerbInput): RouteInput {
+  const errors: FieldError[] = [];
+  const params = request?.params === undefined ? {} : check(request.params, given.params ?? {}, "path", errors);
+  const query = readQuery(searchOf(given.query ?? {}), request?.query, success.shape === "list" || success.shape === "raw", errors);
+  const body = request?.body === undefined ? undefined : check(request.body, withoutGaps(given.body ?? {}), "body", errors);
+  if (errors.length > 0) throw validationProblem(errors);
+  return {
+    call,
+    params: params as RouteInput["params"],
+    query: query as RouteInput["query"],
+    body,
+    file: undefined,
+    ifMatch: method === "get" ? undefined : given.revision,
+    ifNoneMatch: undefined,
+    lastEventId: undefined,
+  };
+}
+
+function searchOf(query: NonNullable<VerbInput["query"]>): string {
+  const sent = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, value.toString()]],
+  );
+  return new URLSearchParams(sent).toString();
+}
+
+/** As JSON would carry it. */
+function withoutGaps(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body)) as unknown;
+}

@@ -1,0 +1,52 @@
+import type { z } from "zod";
+import type { ChannelsView, PutChannelsInput, Purpose } from "./channels.schema.ts";
+import { purposes, StoredChannels } from "./channels.schema.ts";
+
+/** Who may see and choose the channels. */
+export const channelsPolicy = { read: "system.settings.read", manage: "system.settings.manage" } as const;
+
+/** The chosen channels of a guild by purpose; what has none is left out. */
+export type ChosenChannels = Readonly<Partial<Record<Purpose, string>>>;
+
+/** What is known of a guild; the first revision is that of no channels at all. */
+export type KnownChannels = Omit<z.infer<typeof StoredChannels>, "updated_at"> & { updated_at: string | null };
+
+export const noChannels: KnownChannels = {
+  channels: { review: null, alerts: null, board: null },
+  revision: 1,
+  updated_by: null,
+  updated_at: null,
+};
+
+const prefix = "channels:";
+
+/** Where the channels of a guild are kept among the settings. */
+export function channelsKey(guildId: string): string {
+  return `${prefix}${guildId}`;
+}
+
+/** All settings of this room, by guild. */
+export const channelsKeys = { startsWith: prefix } as const;
+
+export function guildOf(key: string): string {
+  return key.slice(prefix.length);
+}
+
+/** What is stored, as far as it can be read. */
+export function readChannels(value: unknown): KnownChannels {
+  const stored = StoredChannels.safeParse(value);
+  return stored.success ? stored.data : noChannels;
+}
+
+export function presentChannels(guildId: string, { channels, revision, updated_by, updated_at }: KnownChannels): ChannelsView {
+  return { guild_id: guildId, ...channels, revision, updated_by, updated_at };
+}
+
+/** All of them: what was not sent has none. */
+export function wantedChannels(input: PutChannelsInput): KnownChannels["channels"] {
+  return { review: input.review ?? null, alerts: input.alerts ?? null, board: input.board ?? null };
+}
+
+export function chosenOf({ channels }: KnownChannels): ChosenChannels {
+  return Object.fromEntries(purposes.flatMap((purpose) => (channels[purpose] === null ? [] : [[purpose, channels[purpose]]])));
+}

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import type { Route } from "../../http/route.ts";
+import { route } from "../../http/route.ts";
+import { Snowflake } from "../../kernel/fields.ts";
+import { channelsPolicy } from "./channels.policy.ts";
+import type { ChannelsService } from "./channels.service.ts";
+import { ChannelsQuery, ChannelsView, PutChannelsInput } from "./channels.schema.ts";
+
+const tags = ["channels"];
+const params = z.object({ guild_id: Snowflake });
+const example = {
+  guild_id: "41771983423143937",
+  review: "41771983423143939",
+  alerts: "41771983423143940",
+  board: null,
+  revision: 2,
+  updated_by: "80351110224678912",
+  updated_at: "2026-11-20T10:00:00.000Z",
+} as const satisfies ChannelsView;
+
+/** The HTTP door to the channels the service posts in. */
+export function channelsRoutes(channels: ChannelsService): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/channels",
+        operationId: "listChannels",
+        tags,
+        summary: "List the channels the service posts in",
+        description: "One entry for each guild that is served.",
+        access: { permission: channelsPolicy.read },
+        request: { query: ChannelsQuery },
+        success: { status: 200, shape: "list", schema: ChannelsView, description: "A page of guilds with their channels", example },
+        refusals: ["invalid_cursor", "unknown_parameter"],
+      },
+      ({ call, query }) => channels.list(call, query),
+    ),
+    route(
+      {
+        method: "put",
+        path: "/channels/{guild_id}",
+        operationId: "putChannels",
+        tags,
+        summary: "Choose the channels the service posts in",
+        description: "Send all of them: what is left out or `null` has none. Whether the service may post there shows when it does.",
+        access: { permission: channelsPolicy.manage },
+        request: { params, body: PutChannelsInput, example: { review: "41771983423143939", alerts: "41771983423143940" } },
+        success: { status: 200, shape: "single", schema: ChannelsView, description: "The channels as they are now", example },
+        refusals: ["record_not_found", "precondition_failed"],
+      },
+      ({ call, params: { guild_id: guildId }, body, ifMatch }) => channels.put(call, guildId, body, ifMatch),
+    ),
+  ];
+}

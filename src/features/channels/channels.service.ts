@@ -1,0 +1,124 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { GuildState } from "../../discord/guild-state.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
+import type { Call } from "../../kernel/call.ts";
+import { requirePermission, requireWrite } from "../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { Cursors, Page } from "../../kernel/page.ts";
+import { toPage, withTotal } from "../../kernel/page.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { ChosenChannels, KnownChannels } from "./channels.policy.ts";
+import {
+  channelsKey,
+  channelsKeys,
+  channelsPolicy,
+  chosenOf,
+  guildOf,
+  noChannels,
+  presentChannels,
+  readChannels,
+  wantedChannels,
+} from "./channels.policy.ts";
+import type { ChannelsView } from "./channels.schema.ts";
+import { ChannelsQuery, purposes, PutChannelsInput } from "./channels.schema.ts";
+
+export interface ChannelsDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  guildState: Pick<GuildState, "guilds">;
+  cursors: Cursors;
+}
+
+export type ChannelsService = ReturnType<typeof createChannelsService>;
+
+const list = "channels";
+
+/** In which channels of each guild the service posts what. */
+export function createChannelsService({ database, audit, guildState, cursors }: ChannelsDeps) {
+  const known = new Map<string, KnownChannels>();
+
+  const served = (): string[] =>
+    guildState
+      .guilds()
+      .filter(({ present }) => present)
+      .map(({ id }) => id)
+      .toSorted();
+
+  const of = (guildId: string): KnownChannels => known.get(guildId) ?? noChannels;
+
+  async function store(tx: Tx, guildId: string, before: KnownChannels, channels: KnownChannels["channels"]): Promise<KnownChannels> {
+    const stored = {
+      channels,
+      revision: before.revision + 1,
+      updated_by: tx.call.actor?.id ?? null,
+      updated_at: tx.now.toISOString(),
+    };
+    const [key, value] = [channelsKey(guildId), stored satisfies Prisma.InputJsonObject];
+    await tx.db.setting.upsert({ where: { key }, create: { key, value }, update: { value } });
+    audit.record(tx, {
+      action: "channels.update",
+      target: { kind: "guild", id: guildId },
+      guildId,
+      before: differing(before.channels, channels),
+      after: differing(channels, before.channels),
+      permission: channelsPolicy.manage,
+    });
+    tx.afterCommit(() => known.set(guildId, stored));
+    return stored;
+  }
+
+  return {
+    /** Fill the memory from the database; once, at boot. */
+    async load(): Promise<void> {
+      const rows = await database.read.setting.findMany({ where: { key: channelsKeys } });
+      for (const { key, value } of rows) known.set(guildOf(key), readChannels(value));
+    },
+
+    /** The channels of a guild that is served; none for any other. No I/O. */
+    of(guildId: string): ChosenChannels {
+      return served().includes(guildId) ? chosenOf(of(guildId)) : {};
+    },
+
+    /** The channels of every guild that is served. */
+    async list(call: Call, query: ChannelsQuery): Promise<Page<ChannelsView>> {
+      requirePermission(call, channelsPolicy.read);
+      const { limit, cursor, count } = ChannelsQuery.parse(query);
+      const after = cursor === undefined ? "" : cursors.decode(list, {}, cursor)[1];
+      const all = served();
+      const rows = all.filter((id) => id > after).slice(0, limit + 1);
+      const page = toPage(
+        rows,
+        limit,
+        (id) => presentChannels(id, of(id)),
+        (id) => cursors.encode(list, {}, [id, id]),
+      );
+      return await withTotal(page, { count }, () => all.length);
+    },
+
+    /**
+     * Choose all channels of a guild; the same again changes nothing.
+     * @throws ZodError, ProblemError record_not_found for a guild that is not served, precondition_failed
+     */
+    async put(call: Call, guildId: string, input: PutChannelsInput, ifMatch?: number): Promise<ChannelsView> {
+      requireWrite(call, channelsPolicy.manage);
+      const channels = wantedChannels(PutChannelsInput.parse(input));
+      if (!served().includes(guildId)) throw recordNotFound();
+      return await database.write(call, async (tx) => {
+        await tx.lock("channels");
+        const row = await tx.db.setting.findUnique({ where: { key: channelsKey(guildId) } });
+        const before = row === null ? noChannels : readChannels(row.value);
+        if (ifMatch !== undefined && ifMatch !== before.revision)
+          throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${before.revision.toString()}"` } });
+        if (purposes.every((purpose) => before.channels[purpose] === channels[purpose])) return presentChannels(guildId, before);
+        return presentChannels(guildId, await store(tx, guildId, before, channels));
+      });
+    },
+  };
+}
+
+/** The channels of one choice that another one has otherwise. */
+function differing(channels: KnownChannels["channels"], others: KnownChannels["channels"]): Partial<KnownChannels["channels"]> {
+  return Object.fromEntries(
+    purposes.filter((purpose) => channels[purpose] !== others[purpose]).map((purpose) => [purpose, channels[purpose]]),
+  );
+}

@@ -1,0 +1,140 @@
+import { ComponentType } from "discord-api-types/v10";
+import { findCommand } from "../command-options.ts";
+import type { OptionValue } from "../command-options.ts";
+import { isSelect, walkComponents } from "../components.ts";
+import type { Component } from "../components.ts";
+import type { Run } from "../interaction-run.ts";
+import type { FieldValues } from "../modal-fields.ts";
+import type { Guild, User } from "../model.ts";
+import { ban, removeMember, updateMember } from "../world-members.ts";
+import { fileOf, findUser, optionValue } from "./choices.ts";
+import type { RoomState } from "./state.ts";
+
+/** One thing done in the room: by whom, where, and what the form says. */
+export type Act = { state: RoomState; form: FormData; guild: Guild; user: User };
+
+const text = (form: FormData, name: string): string => {
+  const value = form.get(name);
+  return typeof value === "string" ? value : "";
+};
+
+const messageOf = (form: FormData) => ({ id: text(form, "message"), channelId: text(form, "channel") });
+const targetOf = ({ state, form }: Act): User => findUser(state.world, text(form, "user"));
+
+/** What the page can do, by name; each answers with what it says to the person. */
+export const acts: Record<string, (act: Act) => string | Promise<string>> = {
+  role: setRole,
+  kick: (act) => remove(act, "kicked"),
+  leave: (act) => remove(act, "gone"),
+  ban(act) {
+    ban(act.state.world, act.guild, targetOf(act), "by hand");
+    return `${targetOf(act).username} is banned`;
+  },
+  post({ state, form, guild, user }) {
+    state.keys(user, guild).post({ content: text(form, "content"), channel: { id: text(form, "channel") } });
+    return "sent";
+  },
+  delete({ state, form, guild, user }) {
+    state.keys(user, guild).deleteMessage(messageOf(form));
+    return "deleted";
+  },
+  dismiss({ state, form }) {
+    state.find(text(form, "run")).isModalClosed = true;
+    return "closed";
+  },
+  run: (act) => follow(act, runCommand(act)),
+  menu: (act) => follow(act, act.state.keys(act.user, act.guild).runMessageCommand(text(act.form, "command"), messageOf(act.form))),
+  press: (act) => follow(act, press(act)),
+  choose: (act) => follow(act, choose(act)),
+  submit,
+};
+
+async function follow({ state, user, guild }: Act, started: Promise<Run>): Promise<string> {
+  const run = await started;
+  state.keep(run, user, guild);
+  return `${run.interaction.name} sent`;
+}
+
+function setRole(act: Act): string {
+  const { state, form, guild } = act;
+  const user = targetOf(act);
+  const member = guild.members.get(user.id);
+  const role = guild.roles.get(text(form, "role"));
+  if (!member || !role) throw new Error("there is no such member or role");
+  const others = member.roles.filter((id) => id !== role.id);
+  const isGiven = text(form, "on") === "true";
+  updateMember(state.world, guild, member, { roles: isGiven ? [...others, role.id] : others });
+  return `${user.username} ${isGiven ? "has" : "has lost"} ${role.name}`;
+}
+
+function remove(act: Act, word: string): string {
+  const user = targetOf(act);
+  if (!removeMember(act.state.world, act.guild, user)) throw new Error(`${user.username} is not in ${act.guild.name}`);
+  return `${user.username} is ${word}`;
+}
+
+async function runCommand({ state, form, guild, user }: Act): Promise<Run> {
+  const [type, ...rest] = text(form, "command").split(":");
+  const words = rest.join(":");
+  const keys = state.keys(user, guild);
+  if (type === "2") return keys.runUserCommand(words, findUser(state.world, text(form, "v:target")));
+  return keys.runSlashCommand(words, await optionsOf({ state, form, guild, user }, words));
+}
+
+/** The options of a command as the form has them. */
+export async function optionsOf({ state, form, guild }: Act, words: string): Promise<Record<string, OptionValue>> {
+  const values: Record<string, OptionValue> = {};
+  for (const option of findCommand(state.world, guild, words).options) {
+    const value = await optionValue(state.world, guild, option, form.get(`v:${option.name}`));
+    if (value !== undefined) values[option.name] = value;
+  }
+  return values;
+}
+
+async function press({ state, form, guild, user }: Act): Promise<Run> {
+  const choice = { custom_id: text(form, "custom") };
+  const run = text(form, "run");
+  return run === "" ? state.keys(user, guild).press(messageOf(form), choice) : state.find(run).run.clickButton(choice, 100);
+}
+
+async function choose(act: Act): Promise<Run> {
+  const { state, form, guild, user } = act;
+  const values = await valuesOf(act, "v:values", form.get("people") === "true");
+  const run = text(form, "run");
+  const custom = text(form, "custom");
+  return run === "" ? state.keys(user, guild).choose(messageOf(form), custom, values) : state.find(run).run.select(custom, values, 100);
+}
+
+/** All values of one field: choices, people by name, files. */
+async function valuesOf({ state, form }: Act, name: string, arePeople: boolean): Promise<OptionValue[]> {
+  const values: OptionValue[] = [];
+  for (const given of form.getAll(name)) {
+    const value = typeof given === "string" ? given : await fileOf(given);
+    if (value === undefined || value === "") continue;
+    if (arePeople && typeof value === "string") values.push(...value.split(",").map((one) => findUser(state.world, one)));
+    else values.push(value);
+  }
+  return values;
+}
+
+async function submit(act: Act): Promise<string> {
+  const found = act.state.find(text(act.form, "run"));
+  const { modal } = found.run.interaction;
+  const values: FieldValues = {};
+  for (const field of walkComponents(modal?.components ?? []))
+    if (field.custom_id !== undefined) values[field.custom_id] = await fieldValue(act, field);
+  const said = await follow({ ...act, user: found.user, guild: found.guild }, found.run.submitModal(values, 100));
+  found.isModalClosed = true;
+  return said;
+}
+
+async function fieldValue(act: Act, field: Component): Promise<FieldValues[string]> {
+  const name = `v:${field.custom_id}`;
+  if (field.type === ComponentType.Checkbox) return text(act.form, name) === "true";
+  if (field.type === ComponentType.TextInput) return text(act.form, name);
+  return valuesOf(
+    act,
+    name,
+    isSelect(field) && (field.type === ComponentType.UserSelect || field.type === ComponentType.MentionableSelect),
+  );
+}

@@ -1,0 +1,131 @@
+import { ButtonStyle, ComponentType, MessageFlags } from "discord-api-types/v10";
+import { isSelect } from "../components.ts";
+import type { Component } from "../components.ts";
+import { filesOf } from "../files.ts";
+import { isEphemeral } from "../message-payload.ts";
+import type { Guild, Message, World } from "../model.ts";
+import { Embed } from "./embed.tsx";
+import { ComponentField } from "./field.tsx";
+import { Text } from "./text.tsx";
+
+/** Where a message is shown; without a guild nothing on it can be pressed. */
+export type MessagePlace = {
+  world: World;
+  guild?: Guild;
+  /** The answer it belongs to, when it is shown as one. */
+  run?: string;
+};
+
+const styleNames: Partial<Record<number, string>> = {
+  [ButtonStyle.Primary]: "primary",
+  [ButtonStyle.Success]: "success",
+  [ButtonStyle.Danger]: "danger",
+};
+
+/** A message as a person sees it: text, embeds, files, buttons and menus. */
+export function MessageView({ message, place }: { message: Message; place: MessagePlace }) {
+  const thinking = (message.flags & MessageFlags.Loading) !== 0;
+  return (
+    <article class="message" data-message={message.id}>
+      <p class="small">
+        <strong>{message.author.global_name ?? message.author.username}</strong>
+        {message.author.bot && <span class="tag">bot</span>}
+        {message.pinnedAt !== null && <span class="tag">pinned</span>}
+        {message.editedAt !== null && <span class="tag">edited</span>}
+        {isEphemeral(message) && <span class="tag">only you can see this</span>}
+      </p>
+      {thinking && <p>is thinking...</p>}
+      {message.content !== "" && (
+        <div class="text">
+          <Text text={message.content} />
+        </div>
+      )}
+      {message.embeds.map((embed) => (
+        <Embed embed={embed} />
+      ))}
+      <Files message={message} world={place.world} />
+      {(message.components as unknown as Component[]).map((component) => (
+        <Control component={component} message={message} place={place} />
+      ))}
+    </article>
+  );
+}
+
+function Files({ message, world }: { message: Message; world: World }) {
+  const files = filesOf(world, message);
+  if (files.length === 0) return null;
+  return (
+    <ul class="files">
+      {files.map(({ name, size, url }) => (
+        <li>
+          {/* The address changes each time it is signed; the page asks for it when it is followed. */}
+          <a href={url.split("?")[0]?.replace(/^https?:\/\/[^/]+/, "/sandbox/files")}>{name}</a> ({size} bytes)
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+type ControlProps = { component: Component; message: Message; place: MessagePlace };
+
+function Control({ component, message, place }: ControlProps) {
+  const inner = [component.components ?? [], component.accessory ?? []].flat();
+  if (component.type === ComponentType.Button) return <Button component={component} message={message} place={place} />;
+  if (isSelect(component)) return <Menu component={component} message={message} place={place} />;
+  return (
+    <div class={component.type === ComponentType.ActionRow ? "row" : "block"}>
+      {component.content !== undefined && (
+        <div class="text">
+          <Text text={component.content} />
+        </div>
+      )}
+      {inner.map((part) => (
+        <Control component={part} message={message} place={place} />
+      ))}
+    </div>
+  );
+}
+
+const aimOf = (component: Component, message: Message, run: string | undefined) => ({
+  "data-custom": component.custom_id,
+  "data-message": message.id,
+  "data-channel": message.channelId,
+  ...(run !== undefined && { "data-run": run }),
+});
+
+function Button({ component, message, place }: ControlProps) {
+  const words = component.label ?? component.emoji?.name ?? "button";
+  if (component.style === ButtonStyle.Link)
+    return /^https?:\/\//i.test(component.url ?? "") ? <a href={component.url}>{words}</a> : <span>{words}</span>;
+  return (
+    <button
+      type="button"
+      id={`press-${place.run ?? "in"}-${message.id}-${component.custom_id}`}
+      class={styleNames[component.style ?? 0] ?? "plain"}
+      disabled={component.disabled === true || place.guild === undefined}
+      data-act="press"
+      {...aimOf(component, message, place.run)}
+    >
+      {words}
+    </button>
+  );
+}
+
+function Menu({ component, message, place }: ControlProps) {
+  if (!place.guild) return null;
+  const id = `menu-${place.run ?? "in"}-${message.id}-${component.custom_id}`;
+  return (
+    <form data-form="choose" {...aimOf(component, message, place.run)}>
+      <ComponentField
+        component={component}
+        guild={place.guild}
+        id={id}
+        name="v:values"
+        label={component.placeholder ?? component.custom_id ?? "Menu"}
+      />
+      <button type="submit" id={`${id}-choose`} disabled={component.disabled === true}>
+        Choose
+      </button>
+    </form>
+  );
+}
