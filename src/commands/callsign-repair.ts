@@ -1,5 +1,5 @@
 import { escapeText } from "../discord/replies.ts";
-import type { RepairRecordView, RepairView } from "../features/callsigns/callsigns.repair.schema.ts";
+import { repairCodes, type RepairRecordView, type RepairView } from "../features/callsigns/callsigns.repair.schema.ts";
 import type { Entry, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { textIn } from "./given.ts";
 import { pressButton } from "./press.ts";
@@ -8,21 +8,8 @@ import { cut, momentOf, valueOf } from "./show.ts";
 const command = "callsign";
 const shownSteps = 15;
 const longest = 4000;
-const codes = [
-  "duplicate",
-  "orphan_assignment",
-  "roster_without_callsign",
-  "callsign_without_roster",
-  "nickname_mismatch",
-  "out_of_range",
-  "expired_reservation",
-  "hold_over",
-  "template_drift",
-  "case_collision",
-] as const satisfies readonly RepairView["findings"][number]["code"][];
-
 const pool: OptionSpec = { name: "pool", kind: "text", completes: "pool", max: 40 };
-const fix: OptionSpec = { name: "fix", kind: "text", choices: codes };
+const fix: OptionSpec = { name: "fix", kind: "text", choices: repairCodes };
 const plan: OptionSpec = { name: "plan", kind: "text", min: 64, max: 64 };
 const repair: OptionSpec = { name: "repair", kind: "text", required: true, completes: "repair", max: 64 };
 const applying: PressSpec = { name: "cr", carries: [plan, pool, fix] };

@@ -5,7 +5,8 @@ import { choiceKeys, keysOf, languages, textOf } from "./texts.ts";
 
 const subcommand = 1;
 const group = 2;
-const kinds: Readonly<Record<OptionKind, number>> = {
+/** Discord's numbers of the kinds of options. */
+export const optionTypes: Readonly<Record<OptionKind, number>> = {
   text: 3,
   whole: 4,
   yes: 5,
@@ -60,7 +61,7 @@ function payloadOf(command: string, path: string, option: OptionSpec): Named {
   const { name, kind, required = false, choices, completes, min, max } = option;
   const bounds = kind === "text" ? { min_length: min, max_length: max } : { min_value: min, max_value: max };
   const payload = {
-    type: kinds[kind],
+    type: optionTypes[kind],
     name,
     ...describe(keysOf(command, path, name)),
     required,

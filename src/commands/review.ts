@@ -1,4 +1,5 @@
 import type { CommentView } from "../features/workflows/comments.schema.ts";
+import { openStatuses, statuses } from "../features/workflows/transition.table.ts";
 import type { StepView } from "../features/workflows/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../features/workflows/workflows.schema.ts";
 import type { StatsView } from "../features/workflows/stats.schema.ts";
@@ -130,23 +131,11 @@ export function requestLine({ reference, type, status, title, timers, assignment
 }
 
 function isOpen(status: WorkflowView["status"]): boolean {
-  return status === "pending" || status === "in_review" || status === "needs_info" || status === "escalated";
+  return openStatuses.some((open) => open === status);
 }
 
 const kind: OptionSpec = { name: "kind", kind: "text", choices: [...workflowKinds] };
-const states = [
-  "open",
-  "pending",
-  "in_review",
-  "needs_info",
-  "escalated",
-  "approved",
-  "denied",
-  "withdrawn",
-  "expired",
-  "void",
-  "reversed",
-];
+const states = ["open", ...statuses];
 
 /** `/review`: what waits for a decision, and deciding it. */
 export const reviewEntries: readonly Entry[] = [

@@ -1,7 +1,7 @@
 import type { Row } from "../discord/command.ts";
 import { escapeText } from "../discord/replies.ts";
+import { auditCodes } from "../features/roster/roster.audit.schema.ts";
 import type {
-  AuditCode,
   FindingResults,
   RosterAuditAnswer,
   RosterAuditReport,
@@ -16,29 +16,9 @@ import { cut, momentOf } from "./show.ts";
 const command = "roster";
 const shown = 15;
 const longest = 4000;
-const codes = [
-  "left_guild",
-  "missing_role",
-  "extra_role",
-  "unmapped_staff_role",
-  "role_without_entry",
-  "callsign_missing",
-  "callsign_duplicate",
-  "nickname_mismatch",
-  "trial_overdue",
-  "loa_overdue",
-  "inactive_n_days",
-  "suspended_with_access",
-  "blacklisted_staff",
-  "open_match_on_staff",
-  "stale_authorization",
-  "rank_over_capacity",
-  "override_expiring",
-  "linked_alt_on_roster",
-] as const satisfies readonly AuditCode[];
 const marks = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
 
-const code: OptionSpec = { name: "check", kind: "text", choices: codes };
+const code: OptionSpec = { name: "check", kind: "text", choices: auditCodes };
 const audit: OptionSpec = { name: "audit", kind: "text", required: true, completes: "roster-audit", max: 40 };
 const finding: OptionSpec = { name: "finding", kind: "text", required: true, max: 40 };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };

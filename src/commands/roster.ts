@@ -1,6 +1,7 @@
 import { escapeText } from "../discord/replies.ts";
 import type { LineView, StandingView } from "../features/roster/roster.history.schema.ts";
 import type { EntryView } from "../features/roster/roster.schema.ts";
+import { rosterEvents, rosterStatuses } from "../features/roster/roster.states.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, VerbInput, Wording } from "./entry.ts";
 import { picked, textIn, timeIn } from "./given.ts";
 import { rosterAuditEntries } from "./roster-audit.ts";
@@ -8,46 +9,12 @@ import { rosterSyncEntries } from "./roster-sync.ts";
 import { cut, momentOf, valueOf } from "./show.ts";
 
 const command = "roster";
-const statuses = [
-  "applicant",
-  "trial",
-  "active",
-  "loa",
-  "probation",
-  "suspended",
-  "inactive",
-  "resigned",
-  "retired",
-  "terminated",
-] as const;
-const events = [
-  "hired",
-  "trial_started",
-  "promoted",
-  "demoted",
-  "transferred",
-  "role_added",
-  "role_removed",
-  "callsign_assigned",
-  "callsign_released",
-  "loa_started",
-  "loa_ended",
-  "suspended",
-  "reinstated",
-  "resigned",
-  "terminated",
-  "rehired",
-  "renamed",
-  "synced",
-  "corrected",
-] as const;
-
 const text = (name: string, max = 100): OptionSpec => ({ name, kind: "text", max });
 const time = (name: string): OptionSpec => text(name, 30);
 const person: OptionSpec = { name: "user", kind: "person" };
 const someone: OptionSpec = { ...person, required: true };
 const supervisor: OptionSpec = { name: "supervisor", kind: "person" };
-const status: OptionSpec = { name: "status", kind: "text", choices: [...statuses, "transferred"] };
+const status: OptionSpec = { name: "status", kind: "text", choices: rosterStatuses };
 const staffRole: OptionSpec = { name: "staff-role", kind: "text", completes: "roster-role", max: 40 };
 const department: OptionSpec = { name: "department", kind: "text", max: 60 };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
@@ -128,7 +95,7 @@ export const rosterEntries: readonly Entry[] = [
     options: [
       person,
       { name: "callsign", kind: "text", completes: "callsign", max: 100 },
-      { name: "event", kind: "text", choices: events },
+      { name: "event", kind: "text", choices: rosterEvents },
       time("from"),
       time("to"),
       time("on"),

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OptionSpec } from "../../src/commands/entry.ts";
+import { optionTypes } from "../../src/commands/payloads.ts";
 import { entries, menus } from "../../src/commands/table.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -11,7 +12,7 @@ import { walkComponents } from "../../src/sandbox/components.ts";
 import type { Run } from "../../src/sandbox/interaction-run.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { hostileTexts } from "../support/hostile.ts";
-import { commandData, optionTypes, rawDoor } from "../support/raw-door.ts";
+import { commandData, rawDoor } from "../support/raw-door.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** How many interactions are made; the long run is made by hand. */

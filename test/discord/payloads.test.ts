@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Entry, OptionSpec } from "../../src/commands/entry.ts";
-import { commandPayloads } from "../../src/commands/payloads.ts";
+import { commandPayloads, optionTypes } from "../../src/commands/payloads.ts";
 import { entries, menus } from "../../src/commands/table.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
 import type { RouteSpec } from "../../src/http/route.ts";
@@ -12,7 +12,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { createJudge, hasSpec, specPath } from "../sandbox/openapi-judge.ts";
 import { hostileTexts, hostileValue } from "../support/hostile.ts";
 import { exchangeProblems } from "../support/openapi-limits.ts";
-import { commandData, optionTypes, rawDoor } from "../support/raw-door.ts";
+import { commandData, rawDoor } from "../support/raw-door.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 const held = { isHostile: false, seed: 0, verbs: [] as Verbs[] };

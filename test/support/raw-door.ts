@@ -2,7 +2,7 @@ import { createRun } from "../../src/sandbox/interaction-run.ts";
 import type { Run } from "../../src/sandbox/interaction-run.ts";
 import type { Sandbox, User } from "../../src/sandbox/index.ts";
 import type { Interactions } from "../../src/sandbox/interactions.ts";
-import type { Entry, OptionSpec } from "../../src/commands/entry.ts";
+import type { Entry } from "../../src/commands/entry.ts";
 
 interface Opened {
   type: number;
@@ -22,17 +22,6 @@ export function rawDoor({ inside: { world, signal, interactions } }: Sandbox, gu
     return createRun({ world, signal, interactions }, opening);
   };
 }
-
-export const optionTypes: Readonly<Record<OptionSpec["kind"], number>> = {
-  text: 3,
-  whole: 4,
-  yes: 5,
-  person: 6,
-  channel: 7,
-  role: 8,
-  number: 10,
-  file: 11,
-};
 
 /** The data of a command. @param options as the wire carries them */
 export function commandData({ command, path }: Pick<Entry, "command" | "path">, options: readonly object[], extra: object = {}) {
