@@ -15,6 +15,7 @@ import { menuCommand, type MenuSteps } from "./menu-door.ts";
 import { commandPayloads } from "./payloads.ts";
 import { pressed } from "./press.ts";
 import { rawReply } from "./raw.ts";
+import { buttonOf, rowOf } from "./rows.ts";
 import { showView } from "./show.ts";
 import { createWizardControls } from "./setup-wizard.ts";
 import { sources } from "./sources.ts";
@@ -23,8 +24,6 @@ import { sayIn } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
 const choiceLimit = 25;
-const buttonRow = 1;
-const button = 2;
 
 export interface Doing {
   commands: Command[];
@@ -168,11 +167,5 @@ function pickedIn(interaction: ComponentInteraction | FormInteraction): string |
 }
 
 function askRow(key: string, go: string, cancel: string): Row {
-  return {
-    type: buttonRow,
-    components: [
-      { type: button, style: 4, label: go, custom_id: `go:${key}:yes` },
-      { type: button, style: 2, label: cancel, custom_id: `go:${key}:no` },
-    ],
-  };
+  return rowOf(buttonOf(go, `go:${key}:yes`, 4), buttonOf(cancel, `go:${key}:no`));
 }

@@ -1,10 +1,10 @@
+import { discordId } from "./show.ts";
 import type { Form } from "../discord/command.ts";
 import { fitForm } from "../discord/limits-forms.ts";
 import type { Entry, FieldSpec, Given } from "./entry.ts";
 import { choiceKeys, keysOf, languages, textOf, type Texts } from "./texts.ts";
 
 const longest = 4000;
-const person = /^\d{17,20}$/;
 const label = 18;
 const styles = { line: 1, paragraph: 2 } as const;
 
@@ -28,7 +28,7 @@ function componentOf(
 ): object {
   const common = { custom_id: name, required };
   if (kind === "person") {
-    const isKnown = typeof value === "string" && person.test(value);
+    const isKnown = typeof value === "string" && discordId.test(value);
     return { type: 5, ...common, ...(isKnown && { default_values: [{ id: value, type: "user" }] }) };
   }
   if (kind === "files") return { type: 19, ...common, min_values: required ? 1 : 0, max_values: max ?? 5 };

@@ -4,12 +4,11 @@ import { annotated } from "../http/route.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Given, VerbInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { cut } from "./show.ts";
+import { cut, discordId, mentionOf } from "./show.ts";
 import { choiceKeys, type Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
 const limits = { title: 256, name: 256, value: 1024, fields: 25, all: 5500, short: 40 } as const;
-const isId = /^\d{17,20}$/;
 export const colours = { low: 0x5c8a5c, medium: 0xc9a227, high: 0xd9742b, critical: 0xc0392b, plain: 0x5865f2, over: 0x80848e } as const;
 
 /** A fact of a card: the field it is labelled as, and what it says; left out where that is nothing. */
@@ -40,13 +39,13 @@ export function told(value: string | null | undefined, say: Say, command = ""): 
 /** Somebody as a mention that alerts nobody; the service itself where nobody is named. */
 export function personOf(id: string | null | undefined): string | undefined {
   if (id === null || id === undefined) return undefined;
-  return isId.test(id) ? `<@${id}>` : escapeText(id);
+  return mentionOf(id);
 }
 
 /** Who or what a record is about: servers cannot be mentioned. */
 export function subjectOf({ kind, id, name }: { kind: string; id: string; name?: string | null | undefined }): string {
   const named = name === null || name === undefined ? "" : ` ${escapeText(name)}`;
-  if (!isId.test(id)) return `${escapeText(id)}${named}`;
+  if (!discordId.test(id)) return `${escapeText(id)}${named}`;
   return kind === "user" ? `<@${id}>${named}` : `\`${id}\`${named}`;
 }
 

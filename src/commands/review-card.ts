@@ -4,7 +4,7 @@ import type { Row } from "../discord/command.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { ShownRequest } from "../features/workflows/cards.shown.ts";
 import type { WorkflowView } from "../features/workflows/workflows.schema.ts";
-import { cut, labelOf, momentOf, valueOf } from "./show.ts";
+import { cut, labelOf, mentionOf, momentOf, valueOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 
 type Status = WorkflowView["status"];
@@ -151,7 +151,7 @@ function workFields({ assignment, hold, escalation, questions, checks = [] }: Wo
 }
 
 function endFields({ decision, effects }: WorkflowView, say: Say): Fields {
-  const by = decision === null ? "" : /^\d{17,20}$/.test(decision.by) ? `<@${decision.by}>` : escapeText(decision.by);
+  const by = decision === null ? "" : mentionOf(decision.by);
   const why = escapeText(decision?.reason_public ?? "");
   return [
     ["decision", [by, why].filter((part) => part !== "").join(" · ")],

@@ -3,7 +3,7 @@ import type { SyncChange, SyncMemberView, SyncPlanView, SyncValue } from "../fea
 import type { Entry, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { pressButton } from "./press.ts";
-import { cut, valueOf } from "./show.ts";
+import { cut, discordId, valueOf } from "./show.ts";
 
 const command = "roster";
 const longest = 4000;
@@ -14,7 +14,7 @@ const plan: OptionSpec = { name: "plan", kind: "text", min: 64, max: 64 };
 const member: PressSpec = { name: "rs", carries: [person, direction] };
 const everybody: PressSpec = { name: "ra", carries: [plan] };
 
-const roleOf = (id: string): string => (/^\d{17,20}$/.test(id) ? `<@&${id}>` : escapeText(id));
+const roleOf = (id: string): string => (discordId.test(id) ? `<@&${id}>` : escapeText(id));
 const rolesOf = (value: SyncValue): string => (Array.isArray(value) ? value.map(roleOf).join(", ") || "–" : valueOf(value));
 
 function changeLine(change: SyncChange, say: Wording["say"]): string {

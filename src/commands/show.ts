@@ -8,7 +8,8 @@ const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line
 const nameless = new Set(["id", "revision", "etag", "created_at", "updated_at"]);
 const titles = ["reference", "number", "callsign", "name", "display_name", "key", "id"] as const;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
-const person = /^\d{17,20}$/;
+/** How Discord writes the id of anything. */
+export const discordId = /^\d{17,20}$/;
 
 type View = Readonly<Record<string, unknown>>;
 
@@ -48,7 +49,7 @@ export function valueOf(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "–" : value.map(valueOf).join(", ");
   const view = value as View;
   const whom = view["discord_user_id"] ?? (typeof view["in_community"] === "boolean" ? view["id"] : undefined);
-  if (typeof whom === "string") return person.test(whom) ? `<@${whom}>` : escapeText(whom);
+  if (typeof whom === "string") return mentionOf(whom);
   const named = titleValue(view);
   if (named !== undefined) return textOf(named);
   return Object.entries(view)
@@ -65,9 +66,14 @@ export function momentOf(at: string | Date, style: "f" | "R" = "f"): string {
 /** See `cutText`. */
 export const cut = cutText;
 
+/** Somebody as a mention that alerts nobody. What is no id is a text. */
+export function mentionOf(id: string): string {
+  return discordId.test(id) ? `<@${id}>` : escapeText(id);
+}
+
 function textOf(text: string): string {
   if (time.test(text) && !Number.isNaN(Date.parse(text))) return momentOf(text);
-  return person.test(text) ? `\`${text}\`` : escapeText(text);
+  return discordId.test(text) ? `\`${text}\`` : escapeText(text);
 }
 
 function fieldsOf(view: View, say: Say): { name: string; value: string }[] {
