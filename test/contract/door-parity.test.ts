@@ -9,8 +9,8 @@ import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";
 import { ZodError } from "zod";
 import { createWorld } from "../support/world.ts";
-import type { Case, Options, Scene, Way } from "./door-parity-cases.ts";
-import { cases, withoutCase } from "./door-parity-cases.ts";
+import { cases, withoutCase } from "./parity/cases.ts";
+import type { Case, Options, Scene, Way } from "./parity/scene.ts";
 import { staffAtConsole } from "./world.ts";
 
 /** What the verbs behind slash commands answered or refused, in order. */
@@ -91,12 +91,14 @@ function isTwin(a: string, b: string): boolean {
 async function setUp(onEnd: (end: () => Promise<void>) => void): Promise<Scene & { outsider: User; viewer: User }> {
   const world = await createWorld({ onEnd, aroundVerbs: noting });
   const owner = await staffAtConsole(world, "owner");
+  const admin = await staffAtConsole(world, "admin");
+  const senior = await staffAtConsole(world, "senior");
   const viewer = await staffAtConsole(world, "viewer");
   const [ann, bob, outsider] = [world.member("ann"), world.member("bob"), world.member("outsider")];
   world.guild.setRoles(outsider, [world.guild.createRole("door", { permissions: ["Administrator"] })]);
   const pool = { key: "north", name: "North", template: "N-{n:03}", ranges: [[1, 30]] };
   expect((await world.post("/callsigns/pools", pool, { actor: owner })).status).toBe(201);
-  return { world, owner, ann, bob, outsider, viewer, kept: {} };
+  return { world, owner, admin, senior, ann, bob, outsider, viewer, kept: {} };
 }
 
 async function overHttp({ world, ...scene }: Scene, way: Way, actor: User): Promise<Outcome> {
@@ -208,22 +210,25 @@ function withoutDoor(view: unknown): unknown {
   });
 }
 
-describe("the same through both doors", () => {
+const people = ["owner", "admin", "senior", "ann", "bob", "outsider", "viewer"] as const;
+
+describe.each(Object.entries(cases))("the same through both doors: %s", (_, list) => {
   const ends: (() => Promise<void>)[] = [];
   let [http, discord] = [] as unknown as [Awaited<ReturnType<typeof setUp>>, Awaited<ReturnType<typeof setUp>>];
   beforeAll(async () => {
+    twins.clear();
     http = await setUp((end) => ends.push(end));
     discord = await setUp((end) => ends.push(end));
-    for (const name of ["owner", "ann", "bob", "outsider", "viewer"] as const) twins.set(http[name].id, discord[name].id);
+    for (const name of people) twins.set(http[name].id, discord[name].id);
     return async () => void (await Promise.all(ends.map((end) => end())));
   });
 
   /** The same way through both, by the same person of either world. */
-  async function both(entry: string, way: Way, who: "owner" | "outsider" | "viewer"): Promise<[Outcome, Outcome]> {
+  async function both(entry: string, way: Way, who: (typeof people)[number]): Promise<[Outcome, Outcome]> {
     return [await overHttp(http, way, http[who]), await overDiscord(discord, entry, way, discord[who])];
   }
 
-  const refusals = async (entry: string, way: Way, who: "owner" | "outsider"): Promise<Outcome> => {
+  const refusals = async (entry: string, way: Way, who: (typeof people)[number]): Promise<Outcome> => {
     const before = [await last(http.world), await last(discord.world)];
     const [left, right] = await both(entry, way, who);
     expect(right).toEqual(left);
@@ -232,18 +237,18 @@ describe("the same through both doors", () => {
     return left;
   };
 
-  test.each(cases)("$entry", async ({ entry, before, wrong, ...way }: Case) => {
+  test.each(list)("$entry", async ({ entry, by = "owner", before, wrong, ...way }: Case) => {
     await before?.(http);
     await before?.(discord);
     expect((await refusals(entry, way, "outsider")).code).not.toBeNull();
     if (wrong !== undefined) {
-      expect((await refusals(entry, wrong, "owner")).code).not.toBeNull();
+      expect((await refusals(entry, wrong, by)).code).not.toBeNull();
       // Who may not is told so before anything is looked at.
       expect((await refusals(entry, wrong, "outsider")).pointers).toEqual([]);
     }
 
     const from = [await last(http.world), await last(discord.world)];
-    const [left, right] = await both(entry, way, "owner");
+    const [left, right] = await both(entry, way, by);
     expect(left.code).toBeNull();
     expect(differences(withoutDoor(left), withoutDoor(right))).toEqual([]);
     const [there, here] = await Promise.all([audited(http.world, from[0] ?? 0), audited(discord.world, from[1] ?? 0)]);
@@ -300,14 +305,14 @@ describe("whatever a command does, the HTTP door answers the same", () => {
     twins.clear();
     http = await setUp((end) => ends.push(end));
     discord = await setUp((end) => ends.push(end));
-    for (const name of ["owner", "ann", "bob", "outsider", "viewer"] as const) twins.set(http[name].id, discord[name].id);
+    for (const name of people) twins.set(http[name].id, discord[name].id);
     twins.set(http.world.guild.id, discord.world.guild.id);
     for (const level of ["owner", "admin", "senior", "moderator", "viewer"] as const)
       twins.set(http.world.roles[level].id, discord.world.roles[level].id);
     return async () => void (await Promise.all(ends.map((end) => end())));
   });
 
-  const cased = new Set(cases.map(({ entry }) => entry));
+  const cased = new Set(Object.values(cases).flatMap((list) => list.map(({ entry }) => entry)));
   const nameOf = ({ command, path }: Entry): string => `${command} ${path}`.trim();
   const rest = entries.filter((entry) => !cased.has(nameOf(entry)) && withoutCase[nameOf(entry)] === undefined);
 
@@ -339,7 +344,7 @@ describe("whatever a command does, the HTTP door answers the same", () => {
 
 test("no case is of a command that is not there, and none has a case and a reason to have none", () => {
   const names = new Set(entries.map(({ command, path }) => `${command} ${path}`.trim()));
-  const shown = new Set(cases.map(({ entry }) => entry));
+  const shown = new Set(Object.values(cases).flatMap((list) => list.map(({ entry }) => entry)));
   expect([...shown, ...Object.keys(withoutCase)].filter((name) => !names.has(name))).toEqual([]);
   expect(Object.keys(withoutCase).filter((name) => shown.has(name))).toEqual([]);
 });
