@@ -102,8 +102,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     let choices: readonly Choice[] = [];
     try {
       if (run !== undefined && isOurs(interaction.guildId)) {
-        const { name, value } = interaction.options.getFocused(true);
-        choices = fitChoices(await run({ name, value: value.toString() }, await callOf(interaction), interaction));
+        // Whatever stands where the typed text belongs, as it came over the wire.
+        const { name, value }: { name: string; value: unknown } = interaction.options.getFocused(true);
+        const typed = typeof value === "string" || typeof value === "number" ? value.toString() : "";
+        choices = fitChoices(await run({ name, value: typed }, await callOf(interaction), interaction));
       }
     } catch (error) {
       if (refusalReply(error) === undefined) logger.error({ err: error, command: interaction.commandName }, "an autocompletion failed");
