@@ -222,6 +222,7 @@ export async function createApp({ validateAnswers = false, aroundVerbs = (verbs)
     wordsIn: sayIn,
     actorOf: standing.actorOf,
     noteDenied: services.audit.noteDenied,
+    denialOf: verbs.denialOf,
     guildState,
   });
   services.evidence.capturing.current = discord;
@@ -235,7 +236,7 @@ export async function createApp({ validateAnswers = false, aroundVerbs = (verbs)
   const health = createHealthService({
     clock,
     service: { name: "provost", version, instanceId },
-    checks: createChecks({ database, audit: services.audit, discord, guildState, guildIds: config.discord.guildIds }),
+    checks: createChecks({ database, audit: services.audit, discord, cards, guildState, guildIds: config.discord.guildIds }),
     capabilities: () => ({
       callsigns: {
         next: isOn("callsigns.next"),

@@ -1,18 +1,23 @@
 import type { Database } from "./database/database.ts";
 import type { Discord } from "./discord/client.ts";
 import type { GuildState } from "./discord/guild-state.ts";
+import type { Cards } from "./features/workflows/cards.ts";
 import { ProblemError } from "./kernel/errors.ts";
 import { systemCall } from "./kernel/call.ts";
 import { randomToken } from "./kernel/secrets.ts";
 import { uuid7 } from "./kernel/ids.ts";
 
 const storageCheckMs = 1000;
+/** Cards may be so many seconds behind: a pause of Discord is no reason to call anybody. */
+const cardsBehindSeconds = 60;
 
 interface ChecksGround {
   database: Database;
   /** Says what is wrong with the signed positions of the audit. */
   audit: { state(): { reason?: string } };
   discord: Discord;
+  /** Says how the review cards do. */
+  cards: Pick<Cards, "state">;
   guildState: GuildState;
   /** The guilds the configuration names. */
   guildIds: readonly string[];
@@ -24,8 +29,8 @@ interface Check {
   age_seconds?: number;
 }
 
-/** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed. */
-export function createChecks({ database, audit, discord, guildState, guildIds }: ChecksGround) {
+/** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are posted. */
+export function createChecks({ database, audit, discord, cards, guildState, guildIds }: ChecksGround) {
   let latest: { check: Promise<Check>; at: number } | undefined;
 
   async function tryStorage(): Promise<Check> {
@@ -41,6 +46,14 @@ export function createChecks({ database, audit, discord, guildState, guildIds }:
     audit_checkpoints(): Check {
       const { reason } = audit.state();
       return reason === undefined ? { status: "pass" } : { status: "warn", reason: `The head of the audit cannot be signed: ${reason}` };
+    },
+    async review_cards(): Promise<Check> {
+      const { refusals, dueSeconds } = await cards.state();
+      const refused = refusals.map(({ channelId, detail }) => `Discord takes no review cards in channel ${channelId}: ${detail}`);
+      const isLate = dueSeconds >= cardsBehindSeconds;
+      const reasons = isLate ? [...refused, "Review cards could not be brought up to date."] : refused;
+      if (reasons.length === 0) return { status: "pass" };
+      return { status: "warn", reason: reasons.join(" "), ...(isLate && { age_seconds: dueSeconds }) };
     },
     /** Each check is a durable commit, so that whoever polls health shares one a second. */
     storage(): Promise<Check> {

@@ -1,7 +1,7 @@
 import { confidences, LinkBasis, type ChangedLinkView, type LinkGroupView, type LinkView } from "../features/links/links.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Call } from "../kernel/call.ts";
-import { fieldError } from "../kernel/errors.ts";
+import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
 import { altsShowPress } from "./intel-presses.ts";
 import type { Entry, Given, OptionSpec, Reply, Wording } from "./entry.ts";
@@ -28,11 +28,12 @@ const linkAt = (given: Given) => ({ ...at(given), link_id: textIn(given, "link")
 const groundsOf = (given: Given) => [{ type: textIn(given, "basis") ?? "other", note: textIn(given, "reason") }];
 const noLink = "00000000-0000-0000-0000-000000000000";
 
-/** The link between the two accounts. @throws ProblemError validation_failed when there is none in force */
+/** The link between the two accounts. @throws ProblemError record_not_found when there is none in force */
 async function linkOf(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
   const page = await seen<Page<LinkView>>(verbs, "listUserLinks", { call }, { params: at(given), query: { limit: 200 } });
   const found = page?.data.find(({ other_user_id: id }) => id === textIn(given, "other"));
-  if (page !== undefined && found === undefined) throw fieldError("/other", "not_found", "There is no link between these accounts.");
+  if (page !== undefined && found === undefined)
+    throw new ProblemError("record_not_found", { detail: "There is no link between these accounts." });
   return { link: found?.id ?? noLink };
 }
 

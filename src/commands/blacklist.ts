@@ -7,13 +7,14 @@ import {
   type BlacklistView,
 } from "../features/blacklist/blacklist.schema.ts";
 import { importModes, type BlacklistImport } from "../features/blacklist/blacklist.import.schema.ts";
+import type { Call } from "../kernel/call.ts";
 import { fieldError } from "../kernel/errors.ts";
 import { escapeText } from "../discord/replies.ts";
 import { aboutOf, checkReply, importText, recordCard, recordLine } from "./blacklist-words.ts";
 import { evidenceEntries } from "./case-evidence.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, Reply, VerbInput, Wording } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec, Question, Reply, VerbInput, Wording } from "./entry.ts";
 import { galleryOf } from "./gallery.ts";
-import { picked, textIn } from "./given.ts";
+import { picked, textIn, timeIn } from "./given.ts";
 import { idsIn, numberIn, personOf, pickedQuery, type Query, seen } from "./records.ts";
 import { momentOf } from "./show.ts";
 import type { Verbs } from "./verbs.ts";
@@ -42,10 +43,13 @@ const filters: readonly OptionSpec[] = [
 const filterNames = ["kind", "status", "category", "severity", "q"] as const;
 
 export const recordAt = (given: Given) => ({ id: textIn(given, "record") ?? "" });
-const filtersOf = (given: Given): Query => ({
-  ...pickedQuery(given, ...filterNames),
-  subject: idsIn(textIn(given, "subject"))[0],
-});
+/** The id in what was typed; what holds none, or several, is refused as it stands. */
+function subjectIn(given: Given): string | undefined {
+  const typed = textIn(given, "subject");
+  const ids = idsIn(typed);
+  return ids.length === 1 ? ids[0] : typed;
+}
+const filtersOf = (given: Given): Query => ({ ...pickedQuery(given, ...filterNames), subject: subjectIn(given) });
 const tagsOf = (given: Given) => {
   const tags = textIn(given, "tags")
     ?.split(",")
@@ -53,15 +57,22 @@ const tagsOf = (given: Given) => {
   return tags === undefined ? {} : { tags: tags.filter((tag) => tag !== "") };
 };
 
+/** Who may not ask is told so before the ids are counted. @throws ProblemError validation_failed when an answer has no room for all */
+async function requireRoom(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  verbs.check("checkBlacklist", call, checkInput(given));
+  if (idsIn(textIn(given, "ids")).length > mostIds)
+    throw fieldError("/ids", "too_many", `Ask about at most ${mostIds.toString()} ids at once.`);
+  return Promise.resolve({});
+}
+
 function checkInput(given: Given): VerbInput {
   const ids = idsIn(textIn(given, "ids"));
-  if (ids.length > mostIds) throw fieldError("/ids", "too_many", `Ask about at most ${mostIds.toString()} ids at once.`);
   return { body: { user_ids: ids, server_ids: ids, include_alts: given.values["alts"] } };
 }
 
 function newRecord(given: Given): VerbInput {
   const user = textIn(given, "user");
-  const serverIds = idsIn(textIn(given, "servers"));
+  const servers = textIn(given, "servers");
   const note = textIn(given, "evidence");
   const body = {
     ...picked(given, "category", "severity", "recommended-action", "member-policy", "include-alts", "duration"),
@@ -69,7 +80,7 @@ function newRecord(given: Given): VerbInput {
     ...tagsOf(given),
     kind: user === undefined ? "server" : "user",
     subject_id: user ?? textIn(given, "server"),
-    ...(serverIds.length > 0 && { scope: "servers", server_ids: serverIds }),
+    ...(servers !== undefined && { scope: "servers", server_ids: idsIn(servers) }),
     ...(note !== undefined && { evidence: [{ kind: "text", note }] }),
   };
   return { body };
@@ -81,7 +92,7 @@ async function showRecord(view: BlacklistView, wording: Wording, verbs: Verbs): 
 }
 
 /** What ends with a record: what it says, whom else it concerns, and the request it came from. */
-async function asksToRevoke(wording: Wording, verbs: Verbs): Promise<string | undefined> {
+async function asksToRevoke(wording: Wording, verbs: Verbs): Promise<Question | undefined> {
   const { say, given } = wording;
   const view = await seen<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
   if (view === undefined) return undefined;
@@ -95,7 +106,20 @@ async function asksToRevoke(wording: Wording, verbs: Verbs): Promise<string | un
     ...(view.member_policy === null ? [] : [say("blacklist revoke members")]),
     ...(view.origin_reference === null ? [] : [say("blacklist revoke request", { reference: escapeText(view.origin_reference) })]),
   ];
-  return lines.join("\n");
+  return { content: lines.join("\n"), about: revisionOf(view, given) };
+}
+
+/** What is erased with a record cannot be had again: it is asked about as it stands. */
+async function asksToPurge(wording: Wording, verbs: Verbs): Promise<Question> {
+  const { say, given } = wording;
+  const view = await seen<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
+  const head = say("blacklist purge ask", { number: escapeText(textIn(given, "record")?.toUpperCase() ?? "") });
+  return view === undefined ? head : { content: `${head}\n${recordLine(view, wording)}`, about: revisionOf(view, given) };
+}
+
+/** What is shown is what ends, and not what the record is made into until the answer comes. */
+function revisionOf({ revision: seenNow }: BlacklistView, given: Given): Given["values"] {
+  return { revision: numberIn(given, "revision") ?? seenNow };
 }
 
 async function asksToImport({ call, given, say }: Wording, verbs: Verbs): Promise<string> {
@@ -134,6 +158,7 @@ export const blacklistEntries: readonly Entry[] = [
       { name: "ids", kind: "text", required: true, max: 1000 },
       { name: "alts", kind: "yes" },
     ],
+    locate: requireRoom,
     input: checkInput,
     show: (view: BlacklistCheck, wording) => checkReply(view, wording),
     press: { name: "bc", carries: [{ name: "ids", kind: "text" }] },
@@ -204,7 +229,8 @@ export const blacklistEntries: readonly Entry[] = [
       revision: numberIn(given, "revision"),
       body: {
         ...picked(given, "category", "severity", "duration", "recommended-action", "member-policy", "include-alts"),
-        ...picked(given, "reason-public", "reason-internal", "review-at"),
+        ...picked(given, "reason-public", "reason-internal"),
+        review_at: timeIn(given, "review-at"),
         ...tagsOf(given),
         ...(given.values["reviewed"] === true && { reviewed: true }),
       },
@@ -228,7 +254,7 @@ export const blacklistEntries: readonly Entry[] = [
     options: [record, reason, revision],
     form: reasonForm,
     input: (given) => ({ params: recordAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
-    asks: ({ say, given }) => say("blacklist purge ask", { number: escapeText(textIn(given, "record")?.toUpperCase() ?? "") }),
+    asks: asksToPurge,
   },
   {
     command,

@@ -34,16 +34,18 @@ export function filesIn({ files }: Given): GivenFile[] {
 export function pieceInput(given: Given, params: VerbInput["params"], file = filesIn(given)[0]): VerbInput {
   const about = picked(given, "title", "note", "confidential");
   const [link, message, reference] = ["link", "message", "reference"].map((name) => textIn(given, name));
-  const body =
+  const kind =
     file !== undefined
-      ? { kind: "file", ...about }
+      ? "file"
       : message !== undefined
-        ? { kind: "message", ...about, message_url: message }
+        ? "message"
         : link !== undefined
-          ? { kind: "link", ...about, url: link }
+          ? "link"
           : reference !== undefined
-            ? { kind: "record", ...about, record_ref: reference }
-            : { kind: "text", ...about };
+            ? "record"
+            : "text";
+  // A piece is one thing: what else was given is refused instead of lost.
+  const body = { kind, ...about, url: link, message_url: message, record_ref: reference };
   return { ...(params !== undefined && { params }), body, ...(file !== undefined && { file }) };
 }
 

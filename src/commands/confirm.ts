@@ -1,9 +1,10 @@
 import { escapeText } from "../discord/replies.ts";
-import type { Control, Reply } from "../discord/command.ts";
+import type { Control, Reply, Row } from "../discord/command.ts";
 import type { ConfirmationView } from "../features/confirmations/confirmations.schema.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import type { Entry, Given, OptionSpec } from "./entry.ts";
+import type { Entry, Given, OptionSpec, PressSpec, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
+import { pressButton } from "./press.ts";
 import { readView } from "./readings.ts";
 import { buttonOf, rowOf } from "./rows.ts";
 import { momentOf, showView } from "./show.ts";
@@ -14,6 +15,11 @@ const command = "confirm";
 const held: OptionSpec = { name: "code", kind: "text", required: true, completes: "held-change", max: 36 };
 const confirmable: OptionSpec = { ...held, completes: "confirmable-change" };
 
+const carries = [held];
+const showPress: PressSpec = { name: "fs", carries };
+const acceptPress: PressSpec = { name: "fa", carries };
+const declinePress: PressSpec = { name: "fd", carries };
+
 const at = (given: Given) => ({ id: textIn(given, "code") ?? "" });
 
 /** `/confirm`: changes that wait for somebody's word. */
@@ -23,7 +29,9 @@ export const confirmEntries: readonly Entry[] = [
     path: "list",
     operation: "listConfirmations",
     input: () => ({}),
+    lines: 4,
     line: (view, { say }) => lineOf(view, say),
+    rows: answerRows,
   },
   {
     command,
@@ -32,6 +40,7 @@ export const confirmEntries: readonly Entry[] = [
     options: [held],
     input: (given) => ({ params: at(given) }),
     show: (view, { say }) => shown(view, say),
+    press: showPress,
   },
   {
     command,
@@ -40,6 +49,7 @@ export const confirmEntries: readonly Entry[] = [
     options: [confirmable],
     input: (given) => ({ params: at(given) }),
     show: (view, { say }) => ({ content: acceptedText(view, say) }),
+    press: acceptPress,
   },
   {
     command,
@@ -48,6 +58,7 @@ export const confirmEntries: readonly Entry[] = [
     options: [held, { name: "reason", kind: "text", min: 3, max: 1000 }],
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
     show: (view, { say }) => ({ content: declinedText(view, say) }),
+    press: declinePress,
   },
 ];
 
@@ -72,6 +83,17 @@ const answers = {
   accept: { operation: "confirmChange", text: acceptedText },
   decline: { operation: "declineChange", text: declinedText },
 } as const;
+
+/** A row for each change: what can be said about it now, as its card offers it too. */
+function answerRows(views: readonly ConfirmationView[], { say }: Wording): Row[] {
+  return views.map(({ id, code, summary }) => {
+    const of = { code: code ?? id };
+    const named = (word: string): string => `${word} · ${code ?? summary}`;
+    const accept = code === undefined ? [] : [pressButton(acceptPress, of, named(say("button confirm")), "good")];
+    const [decline, show] = [named(say("button decline")), named(say("button show"))];
+    return rowOf(...accept, pressButton(declinePress, of, decline), pressButton(showPress, of, show));
+  });
+}
 
 /** A change as it stands, with the buttons of whoever can say something about it now. */
 function shown(view: ConfirmationView, say: Say): Reply {

@@ -4,7 +4,8 @@ import { ProblemError } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../http/route.ts";
-import type { Entry, Given, Wording } from "./entry.ts";
+import type { Entry, Given, SourceSpec, Wording } from "./entry.ts";
+import { fillControl, fillReply } from "./fills.ts";
 import { formOf } from "./forms.ts";
 import { givenBy, givenIn, joined } from "./given.ts";
 import { createConfirmControls } from "./confirm.ts";
@@ -55,13 +56,22 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
 
   /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
   async function begin(asked: Asked, call: Call, language: string): Promise<Reply> {
-    const { locate, asks } = entryOf(asked.entry);
+    const entry = entryOf(asked.entry);
+    const { locate, asks, fills, form = [] } = entry;
     const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
     const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
     const say = sayIn(language);
-    const content = await asks?.({ say, publicUrl: publicUrl(), call, given: whole.given }, verbs);
-    if (content === undefined) return await perform(whole, call, language);
-    return { content, components: [askRow(kept.keep(whole), say("button go"), say("button cancel"))] };
+    if (fills !== undefined && form.some(({ name }) => whole.given.values[name] === undefined))
+      return fillReply(kept, whole, await fills(whole.given, call, verbs), say);
+    if (asks === undefined) return await perform(whole, call, language);
+    // Nobody is asked about what they may not do. What a file holds is not read for that.
+    if (Object.keys(whole.given.files).length === 0)
+      verbs.check(entry.operationFor?.(whole.given) ?? entry.operation, call, entry.input(whole.given, call));
+    const question = await asks({ say, publicUrl: publicUrl(), call, given: whole.given }, verbs);
+    if (question === undefined) return await perform(whole, call, language);
+    const { content, about } = typeof question === "string" ? { content: question, about: {} } : question;
+    const key = kept.keep({ ...whole, given: joined(whole.given, { values: about, files: {} }) });
+    return { content, components: [askRow(key, say("button go"), say("button cancel"))] };
   }
 
   function askedFor(entry: Entry, given: Given, userId: string): Asked {
@@ -69,7 +79,7 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
   }
 
   function opens(entry: Entry | undefined, given: Given, userId: string, language: string): Form | undefined {
-    if (entry?.form === undefined) return undefined;
+    if (entry?.form === undefined || entry.fills !== undefined) return undefined;
     const isComplete = entry.form.every(({ name, required }) => required !== true || given.values[name] !== undefined);
     const isAsked = entry.formWhen?.(given) ?? entry.form.some(({ name }) => given.values[name] === undefined);
     if (isComplete && !isAsked) return undefined;
@@ -95,11 +105,15 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
         const option = of.find((one) => one.path === path.join(" "))?.options?.find((one) => one.name === name);
         const source = sources[option?.completes ?? ""];
         if (source === undefined) return [];
-        const page = (await verbs.run(source.operation, call, source.input(value, given))) as Page<never>;
-        const offered = page.data.filter((view) => source.keeps?.(view, value) ?? true);
+        const found = source.read === undefined ? await listed(source, value, given, call) : await source.read(given, call, verbs);
+        const offered = (found as readonly never[]).filter((view) => source.keeps?.(view, value) ?? true);
         return offered.slice(0, choiceLimit).map(source.choice);
       },
     };
+  }
+
+  async function listed({ operation, input }: SourceSpec, typed: string, given: Given, call: Call): Promise<readonly object[]> {
+    return ((await verbs.run(operation, call, input(typed, given))) as Page<object>).data;
   }
 
   function runsOf(of: readonly Entry[]): Pick<Command, "run" | "subcommands"> {
@@ -146,6 +160,7 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
         return begin(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);
       },
     },
+    fillControl(kept),
     ...lists.controls,
     ...createConfirmControls(verbs),
     ...createWizardControls(verbs),

@@ -47,7 +47,12 @@ export interface OptionSpec {
   /** Least and most: characters of a text, value of a number. */
   min?: number;
   max?: number;
+  /** Of a channel: Discord's numbers of the kinds that are offered; every kind unless told. */
+  channelTypes?: readonly number[];
 }
+
+/** What is asked; with what it was asked about, such as the revision that was shown: joined to the values once the answer is yes. */
+export type Question = string | { content: string; about: Given["values"] };
 
 /** A field of a form. Its label stands under `<command> <path> <field>`, or `* <field>`, at most 45 characters. */
 export interface FieldSpec {
@@ -82,11 +87,16 @@ export interface Entry {
   form?: readonly FieldSpec[];
   /** Whether the form is shown; unless told, it is as long as one of its fields was not given. */
   formWhen?: (given: Given) => boolean;
+  /**
+   * What the form is filled in with that has to be looked up. As Discord takes a form only at once, the answer then is a button that
+   * opens it.
+   */
+  fills?: (given: Given, call: Call, verbs: Verbs) => Promise<Given["values"]>;
   input(given: Given, call: Call): VerbInput;
   /** What else the verb needs, looked up before anything happens: joined to the values that were given. */
   locate?: (given: Given, call: Call, verbs: Verbs) => Promise<Given["values"]>;
   /** Shown with a button before anything happens: what would happen, such as `say("callsign repair ask")`; undefined: nothing is asked. */
-  asks?: (wording: Wording, verbs: Verbs) => string | undefined | Promise<string | undefined>;
+  asks?: (wording: Wording, verbs: Verbs) => Question | undefined | Promise<Question | undefined>;
   /** Of one view, which is what the route of the operation answers; the general wording unless told. */
   show?: (view: never, wording: Wording, verbs: Verbs) => Reply | Promise<Reply>;
   /** Of one line of a list; the general wording unless told. */
@@ -145,6 +155,8 @@ export interface PickSpec {
 export interface SourceSpec {
   operation: string;
   input(typed: string, given: Given): VerbInput;
+  /** Instead of one page of the list: what is offered of several. */
+  read?(given: Given, call: Call, verbs: Verbs): Promise<readonly object[]>;
   choice(view: never): Choice;
   /** Which of them are offered, where the list does not search by itself. */
   keeps?(view: never, typed: string): boolean;

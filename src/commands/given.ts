@@ -50,8 +50,14 @@ export function picked({ values }: Given, ...names: readonly string[]): Record<s
 
 /** A time that was typed, as the HTTP door takes it: `2026-11-20` is the midnight its day begins with, `2026-11-20 14:30` a minute, both in UTC. */
 export function timeIn(given: Given, name: string): string | undefined {
-  const typed = textIn(given, name)?.trim();
-  const [, day, minute = "00:00"] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?$/.exec(typed ?? "") ?? [];
+  const typed = textIn(given, name);
+  return typed === undefined ? undefined : typedTime(typed);
+}
+
+/** As `timeIn`, of a text. What is no such time is left for the verb to refuse. */
+export function typedTime(text: string): string {
+  const typed = text.trim();
+  const [, day, minute = "00:00"] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?$/.exec(typed) ?? [];
   return day === undefined ? typed : `${day}T${minute}:00.000Z`;
 }
 

@@ -4,7 +4,8 @@ import type { StrikesNotes } from "../features/cases/actions.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import { actionLine } from "./case-parts.ts";
 import type { Entry, Given, OptionSpec, Wording } from "./entry.ts";
-import { picked, textIn } from "./given.ts";
+import { picked, textIn, timeIn } from "./given.ts";
+import { serverEntries } from "./intel-servers.ts";
 import { matchesPress, outcomeOption, resolvePress, serversPress, userOption as user } from "./intel-presses.ts";
 import {
   authorizationReply,
@@ -133,7 +134,7 @@ export const intelEntries: readonly Entry[] = [
     form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
     input: (given) => ({
       params: { ...at(given), match_id: textIn(given, "match") ?? "" },
-      body: picked(given, "outcome", "reason", "until"),
+      body: { ...picked(given, "outcome", "reason"), until: timeIn(given, "until") },
       revision: numberIn(given, "revision"),
     }),
     show: matchReply,
@@ -164,4 +165,5 @@ export const intelEntries: readonly Entry[] = [
         .filter(Boolean)
         .join(" · "),
   },
+  ...serverEntries,
 ];

@@ -2,6 +2,7 @@ import { SnowflakeUtil } from "discord.js";
 import type { CaseView } from "../features/cases/cases.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import { annotated } from "../http/route.ts";
+import type { Call } from "../kernel/call.ts";
 import { fieldError, ProblemError } from "../kernel/errors.ts";
 import { caseReply } from "./case-words.ts";
 import type { Entry, Given, MenuSpec, MenuTarget, Reply, VerbInput, Wording } from "./entry.ts";
@@ -38,12 +39,12 @@ function messageBody(given: Given) {
   return { kind: "message", ...picked(given, "note"), message };
 }
 
-async function locateRecord(given: Given, _call: unknown, verbs: Verbs): Promise<Given["values"]> {
+async function locateRecord(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
   if (isNew(given)) return {};
   if (recordOf(given) === "") throw fieldError("/record", "required", "Name the case, the blacklist record or the request.");
   if (placeOf(given) !== requestPlace) return {};
   // A request that is not there is told by the route, in the same words as one that is hidden.
-  return { type: (await verbs.requests.kindOf(recordOf(given))) ?? "poach" };
+  return { type: (await verbs.requests.kindOf(recordOf(given), call)) ?? "poach" };
 }
 
 function saveInput(given: Given): VerbInput {

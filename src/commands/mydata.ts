@@ -10,6 +10,8 @@ const kinds: readonly (readonly [key: string, count: (data: DataExportView) => n
   ["links", (data) => data.linked_accounts.entries.length],
   ["requests", (data) => data.requests.entries.length],
   ["blacklist", (data) => data.blacklist.entries.length],
+  ["cases", (data) => data.cases.entries.length],
+  ["staff", (data) => (data.staff === null ? 0 : 1)],
   ["messages", (data) => data.messages.entries.length],
   ["memberships", (data) => data.memberships.entries.length],
   ["reads", (data) => data.reads.entries.length],

@@ -23,7 +23,7 @@ export function explainText(view: ExplainView, say: Say): string {
     return decides ? `**${line}** ${say("permission decides")}` : line;
   });
   const end = view.expires_at === null ? [] : [say("permission ends", { at: momentOf(view.expires_at) })];
-  return cut([head, ...lines, ...end].join("\n"), most.text);
+  return [head, ...lines, ...end].join("\n");
 }
 
 /** What one person is allowed and denied besides their roles. */
@@ -38,7 +38,7 @@ export function personText(view: UserPermissionsView, say: Say): string {
   );
   const barred = view.suspension === null ? [] : [say("permission suspended")];
   const none = lines.length === 0 ? [say("permission nothing-personal")] : lines;
-  return cut([`<@${view.user_id}>`, ...barred, ...none].join("\n"), most.text);
+  return [`<@${view.user_id}>`, ...barred, ...none].join("\n");
 }
 
 /** What a staff role holds on top of its level. */

@@ -1,6 +1,6 @@
 import { annotated } from "../http/route.ts";
 import type { Call } from "../kernel/call.ts";
-import { ProblemError } from "../kernel/errors.ts";
+import { ProblemError, problems } from "../kernel/errors.ts";
 import type { VerbInput } from "./entry.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -9,12 +9,12 @@ export async function readView<View>(verbs: Verbs, operation: string, call: Call
   return annotated(await verbs.run(operation, call, input)).view as View;
 }
 
-/** As `readView`; undefined where whoever asks may not see it. */
+/** As `readView`; undefined where whoever asks may not see it. @throws ProblemError of what may be well a little later */
 export async function readIfSeen<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View | undefined> {
   try {
     return await readView<View>(verbs, operation, call, input);
   } catch (error) {
-    if (error instanceof ProblemError) return undefined;
+    if (error instanceof ProblemError && !("retryable" in problems[error.code])) return undefined;
     throw error;
   }
 }

@@ -6,6 +6,7 @@ const severities = ["low", "medium", "high", "critical"];
 const userCategories =
   "raid,harassment,hate,exploit,scam,doxxing,impersonation,ban_evasion,leaking,predatory,staff_abuse,poaching,compromised,other";
 const serverCategories = "poaching,raiding,exploits,stolen_assets,leaking,scam,predatory,ban_evasion_hub,terms,other";
+const memberPolicies = "inform,flag,verify,deny_staff,deny_entry";
 
 const text = (name: string, most = 100): OptionSpec => ({ name, kind: "text", max: most });
 const server = (name: string): OptionSpec => ({ name, kind: "text", min: 17, max: 20 });
@@ -15,6 +16,13 @@ const one = (name: string, of: string | readonly string[]): OptionSpec => ({
   kind: "text",
   choices: typeof of === "string" ? of.split(",") : of,
 });
+const oneField = (name: string, choices: readonly string[]): FieldSpec => ({ name, kind: "choice", choices });
+/** What a suggested request may still lack. In its form, for the command has no room for further options. */
+export const missingInDrafts: readonly FieldSpec[] = [
+  oneField("category", [...new Set(`${userCategories},${serverCategories}`.split(","))]),
+  oneField("severity", severities),
+  oneField("member-policy", memberPolicies.split(",")),
+];
 const needed = (option: OptionSpec): OptionSpec => ({ ...option, required: true });
 const long = (name: string, min: number, max: number): FieldSpec => ({ name, kind: "paragraph", required: true, min, max });
 const loose = (name: string, max: number): FieldSpec => ({ name, kind: "paragraph", max });
@@ -83,7 +91,7 @@ const ownFilings: readonly Filing[] = [
       needed(server("server")),
       needed(one("category", serverCategories)),
       needed(one("severity", severities)),
-      needed(one("member-policy", "inform,flag,verify,deny_staff,deny_entry")),
+      needed(one("member-policy", memberPolicies)),
       text("server-name"),
       person("owner"),
       text("invites", 500),

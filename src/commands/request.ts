@@ -3,7 +3,7 @@ import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../features/w
 import { escapeText } from "../discord/replies.ts";
 import type { Entry, Given, OptionSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { filingBody, filings } from "./request-fields.ts";
+import { filingBody, filings, missingInDrafts } from "./request-fields.ts";
 import { addressOf, cardFor, requestLine } from "./review.ts";
 import { decisionText, locateRequest, readRequest } from "./review-facts.ts";
 import { linesOf } from "./review-moves.ts";
@@ -23,7 +23,7 @@ const isSet = (text: string | undefined): text is string => text !== undefined;
 async function filed(answer: CreationAnswer, wording: Wording, verbs: Verbs): Promise<Reply> {
   const { say, call } = wording;
   const { reference, status, joined, warnings, effects_preview: effects } = answer;
-  const type = await verbs.requests.kindOf(reference);
+  const type = await verbs.requests.kindOf(reference, call);
   const view = type === undefined ? undefined : await readRequest(verbs, call, { type, id: reference });
   const card = await verbs.requests.cardOf(answer.id);
   const lines = [
@@ -150,8 +150,11 @@ const drafts: readonly Entry[] = [
     path: "draft file",
     operation: "fileRequestDraft",
     options: [draft],
-    form: [{ name: "reason", kind: "paragraph", max: 1000 }],
-    input: (given) => ({ params: draftOf(given), body: textIn(given, "reason") === undefined ? {} : { payload: picked(given, "reason") } }),
+    form: [{ name: "reason", kind: "paragraph", max: 1000 }, ...missingInDrafts],
+    input(given) {
+      const payload = picked(given, "reason", ...missingInDrafts.map(({ name }) => name));
+      return { params: draftOf(given), body: Object.keys(payload).length === 0 ? {} : { payload } };
+    },
     show: ({ request }: { draft: DraftView; request: CreationAnswer }, wording, verbs) => filed(request, wording, verbs),
   },
   {

@@ -1,6 +1,7 @@
 import type { APIEmbed, APIEmbedField } from "discord.js";
 import type { CardMessage } from "../discord/cards.ts";
 import type { Row } from "../discord/command.ts";
+import { isBlank } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { ShownRequest } from "../features/workflows/cards.shown.ts";
 import type { WorkflowView } from "../features/workflows/workflows.schema.ts";
@@ -72,14 +73,17 @@ export function personalCard(view: WorkflowView, card: CardFor): CardMessage {
   return { embeds: [embedOf(view, card)], components: rowsOf(view, view.hold !== null, card) };
 }
 
-function isHeld(shown: ShownRequest): boolean {
-  return !shown.isConfidential && shown.view.hold !== null;
+/** Undefined: of a confidential request nobody learns from its card whether it is held. */
+function isHeld(shown: ShownRequest): boolean | undefined {
+  return shown.isConfidential ? undefined : shown.view.hold !== null;
 }
 
 function embedOf(view: WorkflowView, { say, history }: CardFor): APIEmbed {
+  const head = isBlank(view.title) ? "" : `**${escapeText(view.title)}**`;
+  const summary = isBlank(view.summary) ? "" : escapeText(view.summary);
   const embed: APIEmbed = {
     title: cut(`${plain(view.reference)} · ${say(`= ${view.type}`)}`, limits.title),
-    description: cut([`**${escapeText(view.title)}**`, escapeText(view.summary)].filter((text) => text !== "").join("\n"), limits.text),
+    ...((head !== "" || summary !== "") && { description: cut([head, summary].filter((text) => text !== "").join("\n"), limits.text) }),
     color: colours[view.status],
     fields: [],
     footer: { text: say("card footer", { revision: view.revision }) },
@@ -105,10 +109,11 @@ function fieldsOf(view: WorkflowView, say: Say, history: string | undefined): AP
   const payload: Fields = Object.entries(view.payload)
     .filter(([, value]) => value !== null && value !== false && !isEmpty(value))
     .slice(0, limits.payload)
-    .map(([name, value]) => [labelOf(name, say), valueOf(value)]);
+    .map(([name, value]) => [labelOf(name, say), valueOf(value, say)]);
   const ends: Fields = endFields(view, say).map(([name, value]) => [say(`card ${name}`), value]);
   return [...own, ...payload, ...ends].flatMap(([name, value]) => {
-    if (value === undefined || value === "") return [];
+    // Discord takes no message with a field in which nothing can be seen.
+    if (value === undefined || isBlank(value) || isBlank(name)) return [];
     const shown = cut(value, limits.value);
     return [{ name: cut(name, 100), value: shown, inline: shown.length < 40 }];
   });
@@ -159,16 +164,20 @@ function endFields({ decision, effects }: WorkflowView, say: Say): Fields {
   ];
 }
 
+/** What is known of the subject is a field of the card by the name of history. */
+const labelKey = (verb: string): string => (verb === "history" ? "card look-history" : `card ${verb}`);
+
 function rowsOf(
   { reference, revision, status }: Pick<WorkflowView, "reference" | "revision" | "status">,
-  isHeld: boolean,
+  isHeld: boolean | undefined,
   { say, allowed }: CardFor,
 ): Row[] {
   const mode = allowed === undefined ? "" : ":me";
   const idOf = (verb: string): string => `wf:${verb}:${reference}:${revision.toString()}${mode}`;
   const isOffered = (action: string): boolean => {
     if (allowed !== undefined) return allowed.has(action);
-    return action === "release" ? isHeld : action !== "reverse" && action !== "reopen" && !(action === "hold" && isHeld);
+    if (action === "release") return isHeld !== false;
+    return action !== "reverse" && action !== "reopen" && !(action === "hold" && isHeld === true);
   };
   const acting: Row = {
     type: 1,
@@ -178,7 +187,7 @@ function rowsOf(
     }),
   };
   const verbs = [...further.filter(({ action }) => isOffered(action)).map(({ verb }) => verb), ...lookUps];
-  const options = verbs.map((verb) => ({ value: verb, label: cut(say(`card ${verb}`), 100) }));
+  const options = verbs.map((verb) => ({ value: verb, label: cut(say(labelKey(verb)), 100) }));
   const more: Row = { type: 1, components: [{ type: 3, custom_id: idOf("more"), placeholder: cut(say("card more"), 150), options }] };
   return openStates.has(status) ? [acting, more] : [more];
 }

@@ -4,13 +4,13 @@ import type { EvidenceView } from "../features/evidence/evidence.schema.ts";
 import type { StepView } from "../features/workflows/history.schema.ts";
 import type { DecisionAnswer } from "../features/workflows/workflows.schema.ts";
 import type { Call } from "../kernel/call.ts";
-import { ProblemError, recordNotFound } from "../kernel/errors.ts";
+import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Given } from "./entry.ts";
 import { formOf } from "./forms.ts";
 import { givenBy } from "./given.ts";
 import { approvalQuestion, cardFor, moveInput, reviewEntries } from "./review.ts";
-import { changesSince, decisionText, readRequest, stepLine } from "./review-facts.ts";
+import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./review-facts.ts";
 import type { ReviewMove } from "./review-moves.ts";
 import { isMove } from "./review-moves.ts";
 import { cut } from "./show.ts";
@@ -65,8 +65,9 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
     const old = await staleness(pressed);
     if (old !== undefined) return old;
     const { say } = pressed;
-    const content = await approvalQuestion(pressed, verbs);
-    if (content === undefined) return await decide("approve", pressed);
+    const asked = await approvalQuestion(pressed, verbs);
+    if (asked === undefined) return await decide("approve", pressed);
+    const { content } = asked;
     const buttons: Row = {
       type: 1,
       components: [
@@ -125,9 +126,8 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
       },
       async run(args, call, interaction): Promise<Reply> {
         const press = pressOf(args, pickedIn(interaction));
-        const type = await verbs.requests.kindOf(press.reference);
-        if (type === undefined) throw recordNotFound();
-        const params = { type, id: press.reference };
+        const { type, id } = await locateRequest({ values: { reference: press.reference }, files: {} }, call, verbs);
+        const params = { type: String(type), id: String(id) };
         const filled = interaction.isModalSubmit() ? givenBy(interaction) : { values: {}, files: {} };
         const given = { ...filled, values: { ...filled.values, ...params } };
         const pressed: Pressed = { ...press, params, given, call, say: sayIn(interaction.locale) };

@@ -3,7 +3,7 @@ import type { StepView } from "../features/workflows/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../features/workflows/workflows.schema.ts";
 import { annotated } from "../http/route.ts";
 import type { Call } from "../kernel/call.ts";
-import { ProblemError, recordNotFound } from "../kernel/errors.ts";
+import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Given, VerbInput } from "./entry.ts";
 import { textIn } from "./given.ts";
@@ -20,12 +20,11 @@ const counted = [
   { name: "strikes", operation: "listUserStrikes", kinds: ["user"], input: (id: string) => ({ params: { discord_user_id: id } }) },
 ] as const satisfies readonly { name: string; operation: string; kinds: readonly string[]; input(id: string): VerbInput }[];
 
-/** The parts of the address of a request that was named by reference. @throws ProblemError record_not_found */
-export async function locateRequest(given: Given, _call: Call, verbs: Verbs): Promise<Given["values"]> {
+/** The parts of the address of a request that was named by reference; one that is not there is told by the verb, as over HTTP. */
+export async function locateRequest(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
   const id = (textIn(given, "reference") ?? "").trim();
-  const type = await verbs.requests.kindOf(id);
-  if (type === undefined) throw recordNotFound();
-  return { type, id };
+  // Of any kind, so that whoever may not is told so, and not whether it is there.
+  return { type: (await verbs.requests.kindOf(id, call)) ?? "poach", id };
 }
 
 /** The request as its reader sees it; undefined for whoever may decide about it without reading it. */

@@ -8,9 +8,11 @@ import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
 import { workflowKinds } from "../kernel/workflow-kinds.ts";
-import type { Entry, Given, OptionSpec, VerbInput, Wording } from "./entry.ts";
+import type { Entry, Given, OptionSpec, Question, VerbInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
+import { numberIn } from "./records.ts";
 import { personalCard } from "./review-card.ts";
+import { commentEditEntry } from "./review-comments.ts";
 import { decisionText, locateRequest, readRequest, stepLine, subjectHistory } from "./review-facts.ts";
 import { decisionBody, moveOf, reviewMoves, type ReviewMove } from "./review-moves.ts";
 import { cut, momentOf, showView } from "./show.ts";
@@ -56,20 +58,25 @@ export function moveInput(verb: ReviewMove, given: Given, revision?: number): Ve
 export async function approvalQuestion(
   { say, call, given }: Pick<Wording, "say" | "call" | "given">,
   verbs: Verbs,
-): Promise<string | undefined> {
-  const tried = (await verbs.run("decideWorkflow", call, { ...moveInput("approve", given), query: { dry_run: "true" } })) as DecisionAnswer;
+): Promise<Exclude<Question, string> | undefined> {
+  const view = await readRequest(verbs, call, addressOf(given));
+  const input = moveInput("approve", given, view?.revision);
+  const tried = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
   // What is in its way is told by the refusal itself, and what was decided already is told again.
   if ((tried.blockers ?? []).length > 0 || tried.replayed === true) return undefined;
-  const view = await readRequest(verbs, call, addressOf(given));
   const history = view === undefined ? "" : await subjectHistory(verbs, call, view, say);
   const effects = tried.effects.map(({ detail }) => `- ${escapeText(detail)}`);
-  const head = say(tried.final ? "review approve ask" : "review approve vote", {
+  // Where votes are blind, whether one more is enough would tell of the others.
+  const isKnown = tried.approvals.required === 1 || view?.approvals.have !== undefined;
+  const head = say(tried.final && isKnown ? "review approve ask" : "review approve vote", {
     reference: escapeText(tried.reference),
     title: escapeText(view?.title ?? ""),
     required: tried.approvals.required,
   });
   const known = history === "" ? say("history nothing") : say("history known", { history });
-  return cut([head, known, ...effects].join("\n"), 1900);
+  const content = cut([head, known, ...effects].join("\n"), 1900);
+  // What is shown is what is approved, and not what it is made into until the answer comes.
+  return { content, about: view === undefined ? {} : { revision: view.revision } };
 }
 
 const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((verb): Entry => {
@@ -81,23 +88,34 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
     options: options[verb],
     ...(form !== undefined && { form }),
     locate: locateRequest,
-    input: (given) => moveInput(verb, given),
+    input: (given) => moveInput(verb, given, numberIn(given, "revision")),
     ...(verb === "approve" && { asks: approvalQuestion }),
     show: (answer: DecisionAnswer, { say }) => ({ content: decisionText(answer, say) }),
   };
 });
 
-/** The request that waited longest among those this person may take on. @throws ProblemError record_not_found when there is none */
+/** The request that waited longest among those this person may take on. @throws ProblemError record_not_found when there is none, and as the verb */
 async function locateNext(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
   const type = textIn(given, "kind");
-  const query = { status: "pending,in_review,escalated", assignee: "none", sort: "created_at", limit: 50, type };
+  const query = { status: "pending,in_review,escalated", sort: "created_at", limit: 50, type };
   let cursor: string | undefined;
   do {
     const page = (await verbs.run("listWorkflows", call, { query: { ...query, cursor } })) as Page<WorkflowView>;
-    const found = page.data.find(({ allowed_actions: actions }) => actions.includes("claim"));
+    // A claim that has run out is taken over.
+    const found = page.data.find(({ allowed_actions: actions, assignment }) => assignment?.live !== true && actions.includes("claim"));
     if (found !== undefined) return { type: found.type, id: found.reference };
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
+  return await refuseNext(verbs, call, type);
+}
+
+/** Whoever may take on nothing at all is refused as the verb refuses; the others are told that nothing waits. */
+async function refuseNext(verbs: Verbs, call: Call, type = "poach"): Promise<never> {
+  try {
+    await verbs.run("decideWorkflow", call, { params: { type, website_id: "NONE-0" }, body: { decision: "claim" } });
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.code !== "record_not_found") throw error;
+  }
   throw new ProblemError("record_not_found", { detail: "Nothing waits that you may take on." });
 }
 
@@ -207,6 +225,7 @@ export const reviewEntries: readonly Entry[] = [
     line: ({ author, body, created_at: at }: CommentView, { say }) =>
       cut(`${momentOf(at, "R")} ${author === null ? say("history service") : `<@${author.id}>`}: ${escapeText(body)}`, 350),
   },
+  commentEditEntry(command, any),
   {
     command,
     path: "retry",

@@ -12,7 +12,7 @@ const step = "channels";
 export const purposes = ["review", "alerts", "board"] as const;
 type Purpose = (typeof purposes)[number];
 /** Where messages can be posted: text and announcements. */
-const postable = [0, 5];
+export const postable = [0, 5];
 
 /** The channels as they are, in words. */
 export function channelsText(view: ChannelsView, say: Say): string {

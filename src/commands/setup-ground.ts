@@ -23,8 +23,11 @@ export interface SetupPage {
 export interface SetupStep {
   name: string;
   page(ground: SetupGround): Promise<SetupPage>;
-  /** @returns what takes the place of the step; undefined: the step as it stands now */
-  act(ground: SetupGround, what: string, values: readonly string[]): Promise<SetupPage | Reply | undefined>;
+  /**
+   * @param shown what the menu showed as chosen
+   * @returns what takes the place of the step; undefined: the step as it stands now
+   */
+  act(ground: SetupGround, what: string, values: readonly string[], shown: readonly string[]): Promise<SetupPage | Reply | undefined>;
 }
 
 /** The custom id of a menu or a button of a step. */

@@ -20,7 +20,7 @@ const purposes: Readonly<Record<string, { scopes: readonly string[]; delegation:
 
 /** A key right after it was made: its text is in this one answer, which only its maker sees. */
 export function newKeyText({ key, name, expires_at: ends }: CreatedKeyView, say: Say): string {
-  return `${say("setup key-made", { name: escapeText(name), until: momentOf(ends) })}\n\`\`\`\n${key}\n\`\`\`\n${say("setup key-once")}`;
+  return `${say("setup key-made", { name: escapeText(name), until: say("say until", { at: momentOf(ends) }) })}\n\`\`\`\n${key}\n\`\`\`\n${say("setup key-once")}`;
 }
 
 async function page(ground: SetupGround): Promise<SetupPage> {

@@ -19,13 +19,21 @@ const suggested = [
 ] as const;
 type Suggested = (typeof suggested)[number];
 
-/** Whichever role stands for a level already: that of the suggested key, else the highest one. */
+/** Whichever role stands for a level already: that of the suggested key, else the highest one. What a key sounds like says nothing. */
 function standing(roles: readonly StaffRoleView[], { key, level }: Suggested): StaffRoleView | undefined {
-  return roles.find((role) => role.key === key) ?? roles.find((role) => role.level === level);
+  const able = roles.filter((role) => role.level === level);
+  return able.find((role) => role.key === key) ?? able[0];
+}
+
+/** A key of its own, where a role of another level has the suggested one. */
+function freeKey(roles: readonly StaffRoleView[], key: string): string {
+  return roles.some((role) => role.key === key) ? `${key}-2` : key;
 }
 
 const here = (role: StaffRoleView | undefined, { call }: SetupGround) =>
   (role?.discord ?? []).filter((one) => one.guild_id === call.guildId);
+
+const present = (role: StaffRoleView | undefined, ground: SetupGround) => here(role, ground).filter(({ missing }) => !missing);
 
 async function page(ground: SetupGround): Promise<SetupPage> {
   const { say } = ground;
@@ -38,7 +46,7 @@ async function page(ground: SetupGround): Promise<SetupPage> {
     return `• **${name}** (${named(say, one.level)}): ${mapped.length === 0 ? say("setup nothing-yet") : mapped.join(" ")}`;
   });
   const rows = suggested.map((one) => {
-    const known = here(standing(roles, one), ground).filter(({ missing }) => !missing);
+    const known = present(standing(roles, one), ground);
     return rowOf({
       type: 6,
       custom_id: actId(step, one.level),
@@ -52,19 +60,22 @@ async function page(ground: SetupGround): Promise<SetupPage> {
 }
 
 /** The Discord roles of this server that stand for a level from now on; those of other servers stay. */
-async function act(ground: SetupGround, what: string, values: readonly string[]) {
+async function act(ground: SetupGround, what: string, values: readonly string[], shown: readonly string[]) {
   const one = suggested.find(({ level }) => level === what);
   if (one === undefined) return undefined;
   const { verbs, call, say } = ground;
   const roles = (await listSeen<StaffRoleView>(ground, "listStaffRoles")) ?? [];
   const role = standing(roles, one);
   if (role === undefined && values.length === 0) return undefined;
-  const elsewhere = (role?.discord ?? []).filter((mapped) => mapped.guild_id !== call.guildId);
-  const discord = [...elsewhere, ...values.map((id) => ({ guild_id: call.guildId, role_id: id }))].map(({ guild_id, role_id }) => ({
+  // What the menu did not show was not taken out of it: others mapped it since, or it had no room for it.
+  const isKept = ({ guild_id: guild, role_id: id }: { guild_id: string; role_id: string }): boolean =>
+    guild !== call.guildId || (!shown.includes(id) && !values.includes(id));
+  const kept = (role?.discord ?? []).filter(isKept);
+  const discord = [...kept, ...values.map((id) => ({ guild_id: call.guildId, role_id: id }))].map(({ guild_id, role_id }) => ({
     guild_id,
     role_id,
   }));
-  const { key, level, rank, name } = role ?? { ...one, name: say(`setup role ${one.key}`) };
+  const { key, level, rank, name } = role ?? { ...one, key: freeKey(roles, one.key), name: say(`setup role ${one.key}`) };
   const { capacity = null, callsign_pool = null } = role ?? {};
   const body = { name, rank, level, discord, capacity, callsign_pool };
   const answer = await verbs.run("putStaffRole", call, { params: { key }, body, revision: role?.revision ?? 0 });

@@ -1,4 +1,4 @@
-import type { Control, Reply, Row } from "../discord/command.ts";
+import type { ComponentInteraction, Control, FormInteraction, Reply, Row } from "../discord/command.ts";
 import { channelsStep } from "./setup-channels.ts";
 import type { SetupGround, SetupPage, SetupStep } from "./setup-ground.ts";
 import { buttonOf, rowOf } from "./rows.ts";
@@ -28,7 +28,7 @@ export function createWizardControls(verbs: Verbs): Control[] {
         if (verb === "end") return { content: say("setup ended"), components: [] };
         const step = steps.find((one) => one.name === name) ?? first;
         const values = interaction.isAnySelectMenu() ? interaction.values : [];
-        const answer = verb === "act" ? await step.act(ground, what, values) : undefined;
+        const answer = verb === "act" ? await step.act(ground, what, values, shownIn(interaction)) : undefined;
         if (answer !== undefined && "content" in answer) return withWayBack(answer, step, say);
         return replyOf(step, answer ?? (await step.page(ground)), say);
       },
@@ -40,6 +40,14 @@ function replyOf(step: SetupStep, { text, rows }: SetupPage, say: Say): Reply {
   const at = steps.indexOf(step);
   const head = say("setup head", { step: at + 1, steps: steps.length });
   return { content: `${head}\n${text}`, components: [...rows, wayOn(at, say)] };
+}
+
+/** What a menu of roles showed as chosen: the rest of what is stored was not in question. */
+function shownIn(interaction: ComponentInteraction | FormInteraction): readonly string[] {
+  if (!interaction.isRoleSelectMenu()) return [];
+  const { component } = interaction;
+  const menu = "toJSON" in component ? component.toJSON() : component;
+  return (menu.default_values ?? []).map(({ id }) => id);
 }
 
 /** To the step before, to the next one, and out. Every step can be passed over. */

@@ -8,10 +8,11 @@ import type { Entry, Given, OptionSpec, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { named } from "./named.ts";
 import { readView } from "./readings.ts";
-import { channelsHere, channelsInput, channelsText, purposes } from "./setup-channels.ts";
+import { channelsHere, channelsInput, channelsText, postable, purposes } from "./setup-channels.ts";
 import { newKeyText } from "./setup-keys.ts";
 import { wizardReply } from "./setup-wizard.ts";
-import { momentOf } from "./show.ts";
+import { lengthText } from "./lengths.ts";
+import { mentionOf, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 
 const command = "setup";
@@ -60,8 +61,12 @@ const channels: Entry = {
   command,
   path: "channels",
   operation: "putChannels",
-  options: [...purposes.map((name): OptionSpec => ({ name, kind: "channel" })), { name: "without", kind: "text", choices: [...purposes] }],
+  options: [
+    ...purposes.map((name): OptionSpec => ({ name, kind: "channel", channelTypes: postable })),
+    { name: "without", kind: "text", choices: [...purposes] },
+  ],
   async locate(_given, call, verbs) {
+    verbs.require("putChannels", call, channelsInput(call, undefined, {}).params);
     return { known: JSON.stringify((await channelsHere(verbs, call)) ?? null) };
   },
   input(given, call) {
@@ -103,6 +108,7 @@ const policies: readonly Entry[] = [
         ...secondsIn(given),
       },
     }),
+    show: (view, { say }) => ({ content: policyText(view, say) }),
   },
   {
     command,
@@ -110,6 +116,7 @@ const policies: readonly Entry[] = [
     operation: "resetWorkflowPolicy",
     options: [kind],
     input: (given) => ({ params: { type: textIn(given, "kind") ?? "" } }),
+    show: (view, { say }) => ({ content: policyText(view, say) }),
   },
 ];
 
@@ -125,7 +132,14 @@ const clients: readonly Entry[] = [
     input: (given) => ({ query: { ...picked(given, "state"), q: textIn(given, "name") } }),
     line: (view, { say }) => keyLine(view, say),
   },
-  { command, path: "clients show", operation: "getKey", options: [client], input: (given) => ({ params: at(given) }) },
+  {
+    command,
+    path: "clients show",
+    operation: "getKey",
+    options: [client],
+    input: (given) => ({ params: at(given) }),
+    show: (view, { say }) => ({ content: keyText(view, say) }),
+  },
   {
     command,
     path: "clients create",
@@ -145,6 +159,7 @@ const clients: readonly Entry[] = [
     operation: "updateKey",
     options: [client, { name: "name", kind: "text", max: 80 }, { name: "scopes", kind: "text", max: 2000 }, days],
     input: (given) => ({ params: at(given), body: { ...picked(given, "name"), ...scopesIn(given), expires_days: given.values["days"] } }),
+    show: (view, { say }) => ({ content: keyText(view, say) }),
   },
   {
     command,
@@ -201,4 +216,28 @@ function policyLine(view: PolicyView, say: Say): string {
   const filled = { approvals: view.approvals, grave: view.approvals_grave, reversals: view.reversals };
   const warning = view.warnings.length > 0 ? ` ⚠ ${say("setup too-few")}` : "";
   return `**${named(say, view.type)}** \`${view.reference_prefix}\` · ${say("setup approvals", filled)}${warning}`;
+}
+
+/** A key with all that it may, from where, and who made it. */
+function keyText(view: KeyView, say: Say): string {
+  const places = view.ip_allowlist.length === 0 ? say("setup key-anywhere") : view.ip_allowlist.map((place) => `\`${place}\``).join(" ");
+  return [
+    keyLine({ ...view, scopes: [] }, say).replace(" ·  · ", " · "),
+    say("setup key-scopes", { scopes: view.scopes.map((scope) => `\`${scope}\``).join(" ") }),
+    say(`setup acts ${view.delegation}`),
+    say("setup key-from", { places }),
+    say("setup key-by", { user: view.created_by === null ? "–" : mentionOf(view.created_by), at: momentOf(view.created_at) }),
+  ].join("\n");
+}
+
+/** A policy with its lengths, as people type them. */
+function policyText(view: PolicyView, say: Say): string {
+  const spans = lengths.map((name) => [name.replaceAll("-", "_"), lengthText(view[`${name.replaceAll("-", "_")}_seconds` as never])]);
+  return [
+    policyLine(view, say),
+    say("setup policy-lengths", Object.fromEntries(spans) as Record<string, string>),
+    say(view.deny_needs_majority ? "setup denial-many" : "setup denial-one"),
+    say(view.blind_votes ? "setup votes-blind" : "setup votes-open"),
+    say(`setup told ${view.notify}`),
+  ].join("\n");
 }

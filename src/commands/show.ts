@@ -5,8 +5,12 @@ import { escapeText } from "../discord/replies.ts";
 import type { Say } from "./texts.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
-const nameless = new Set(["id", "revision", "etag", "created_at", "updated_at"]);
-const titles = ["reference", "number", "callsign", "name", "display_name", "key", "id"] as const;
+/** What a line leaves out of a view. */
+export const namelessFields: ReadonlySet<string> = new Set(["id", "revision", "etag", "created_at", "updated_at"]);
+/** What a card leaves out of a view. */
+export const unshownFields: ReadonlySet<string> = new Set(["etag"]);
+/** What a view is called by: the first of these that it has. */
+export const titleFields = ["reference", "number", "callsign", "name", "display_name", "key", "id"] as const;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 /** How Discord writes the id of anything. */
 export const discordId = /^\d{17,20}$/;
@@ -15,7 +19,7 @@ type View = Readonly<Record<string, unknown>>;
 
 /** A view as a card of its fields; what does not fit comes as a file. */
 export function showView(view: unknown, say: Say, title?: string): Reply {
-  const fields = isView(view) ? fieldsOf(view, say) : [{ name: say("label value"), value: valueOf(view) }];
+  const fields = isView(view) ? fieldsOf(view, say) : [{ name: say("label value"), value: valueOf(view, say) }];
   const whole = title ?? titleOf(view);
   const shown: NonNullable<APIEmbed["fields"]> = [];
   let size = Math.min(whole.length, limits.title);
@@ -34,19 +38,22 @@ export function showView(view: unknown, say: Say, title?: string): Reply {
 
 /** A view as one line: what it is called, then its other facts. */
 export function showLine(view: unknown, say: Say): string {
-  if (!isView(view)) return cut(valueOf(view), limits.line);
-  const facts = Object.entries(view).filter(([name, value]) => !nameless.has(name) && isShort(value) && value !== titleValue(view));
-  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, say)}: ${valueOf(value)}`);
+  if (!isView(view)) return cut(valueOf(view, say), limits.line);
+  const facts = Object.entries(view).filter(([name, value]) => !namelessFields.has(name) && isShort(value) && value !== titleValue(view));
+  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, say)}: ${valueOf(value, say)}`);
   return cut([`**${cut(titleOf(view), limits.called)}**`, ...told].join(" · ").replaceAll(/\s*\n\s*/g, " "), limits.line);
 }
 
-/** A value as people read it: times in the reader's own, people as mentions that alert nobody, texts without formatting. */
-export function valueOf(value: unknown): string {
+/**
+ * A value as people read it: times in the reader's own, people as mentions that alert nobody, texts without formatting.
+ * @param say names the fields of what stands in it; they are called as over HTTP unless told
+ */
+export function valueOf(value: unknown, say?: Say): string {
   if (value === null || value === undefined || value === "") return "–";
   if (typeof value === "boolean") return value ? "✓" : "✗";
   if (typeof value === "number") return value.toString();
   if (typeof value === "string") return textOf(value);
-  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map(valueOf).join(", ");
+  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map((one) => valueOf(one, say)).join(", ");
   const view = value as View;
   const whom = view["discord_user_id"] ?? (typeof view["in_community"] === "boolean" ? view["id"] : undefined);
   if (typeof whom === "string") return mentionOf(whom);
@@ -54,7 +61,9 @@ export function valueOf(value: unknown): string {
   if (named !== undefined) return textOf(named);
   return Object.entries(view)
     .filter(([, inner]) => inner !== null && typeof inner !== "object")
-    .map(([name, inner]) => `${escapeText(name.replaceAll("_", " "))} ${valueOf(inner)}`)
+    .map(
+      ([name, inner]) => `${say === undefined ? escapeText(name.replaceAll("_", " ")) : `${labelOf(name, say)}:`} ${valueOf(inner, say)}`,
+    )
     .join(", ");
 }
 
@@ -78,8 +87,10 @@ function textOf(text: string): string {
 
 function fieldsOf(view: View, say: Say): { name: string; value: string }[] {
   return Object.entries(view)
-    .filter(([name, value]) => name !== "etag" && value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0))
-    .map(([name, value]) => ({ name: labelOf(name, say), value: valueOf(value) }));
+    .filter(
+      ([name, value]) => !unshownFields.has(name) && value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
+    )
+    .map(([name, value]) => ({ name: labelOf(name, say), value: valueOf(value, say) }));
 }
 
 export function labelOf(name: string, say: Say): string {
@@ -95,7 +106,7 @@ function titleOf(view: unknown): string {
 }
 
 function titleValue(view: View): string | undefined {
-  const name = titles.find((one) => typeof view[one] === "string" && view[one] !== "");
+  const name = titleFields.find((one) => typeof view[one] === "string" && view[one] !== "");
   return name === undefined ? undefined : (view[name] as string);
 }
 

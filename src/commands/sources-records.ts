@@ -4,6 +4,7 @@ import type { NoteView } from "../features/cases/cases.notes.schema.ts";
 import type { CaseView } from "../features/cases/cases.schema.ts";
 import type { TemplateView } from "../features/cases/cases.templates.ts";
 import type { MatchView } from "../features/intelligence/intelligence.schema.ts";
+import type { ServerView } from "../features/servers/servers.schema.ts";
 import type { Given, SourceSpec, VerbInput } from "./entry.ts";
 import type { Piece } from "./gallery.ts";
 import { textIn } from "./given.ts";
@@ -67,6 +68,11 @@ export const recordSources: Readonly<Record<string, SourceSpec>> = {
     ({ key, title }: TemplateView) => [key, title].filter(Boolean).join(" · "),
     "key",
   ),
+  "registered-server": {
+    operation: "listServers",
+    input: (typed) => ({ query: { limit: most, q: typed.trim() === "" ? undefined : typed.trim().slice(0, long) } }),
+    choice: ({ id, name, status }: ServerView) => ({ name: cut([name, id, status].filter(Boolean).join(" · "), long), value: id }),
+  },
   match: within("listUserMatches", ofPerson, ({ kind, server, record_ref: reference, status }: MatchView) =>
     [kind, server?.name_snapshot ?? reference, status].filter(Boolean).join(" · "),
   ),

@@ -1,6 +1,8 @@
+import type { CommentView } from "../features/workflows/comments.schema.ts";
 import type { DraftView } from "../features/workflows/drafts.schema.ts";
 import type { WorkflowView } from "../features/workflows/workflows.schema.ts";
 import type { SourceSpec } from "./entry.ts";
+import { ownComments } from "./review-comments.ts";
 import { cut } from "./show.ts";
 
 const most = 25;
@@ -23,6 +25,16 @@ export const workflowSources: Readonly<Record<string, SourceSpec>> = {
   request: requests({}),
   "open-request": requests({ status: "open" }),
   "own-request": requests({ requester: "@me", status: "open" }),
+  "own-comment": {
+    operation: "listWorkflowComments",
+    input: () => ({}),
+    read: ownComments,
+    choice: ({ id, body, created_at: at }: CommentView) => ({
+      name: cut(`${at.slice(0, 16).replace("T", " ")} · ${body.replaceAll(/\s+/g, " ")}`, 100),
+      value: id,
+    }),
+    keeps: ({ body }: CommentView, typed) => body.toLowerCase().includes(typed.trim().toLowerCase()),
+  },
   draft: {
     operation: "listRequestDrafts",
     input: () => ({ query: { limit: most } }),

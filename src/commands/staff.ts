@@ -1,6 +1,6 @@
 import type { AccessView } from "../features/staff/staff.schema.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
-import { picked, textIn } from "./given.ts";
+import { picked, textIn, timeIn } from "./given.ts";
 import { endOf } from "./lengths.ts";
 import { readIfSeen } from "./readings.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./staff-wording.ts";
@@ -95,7 +95,10 @@ const leaves: readonly Entry[] = [
     operation: "startStaffLeave",
     options: [reason, until, { name: "from", kind: "text", max: 40 }, personOrSelf],
     form: whyForm,
-    input: (given, call) => ({ params: about(given, call), body: { ...picked(given, "reason", "from"), ...endOf(given) } }),
+    input: (given, call) => ({
+      params: about(given, call),
+      body: { ...picked(given, "reason"), from: timeIn(given, "from"), ...endOf(given) },
+    }),
     show: (view, { say }) => ({ content: leaveStateText(view, say) }),
   },
   {
@@ -145,6 +148,14 @@ export const staffEntries: readonly Entry[] = [...readers, ...suspensions, ...le
 function quietHoursIn(given: Given): object[] | null {
   if (given.values["none"] === true) return null;
   const days = textIn(given, "days");
-  const on = days === undefined ? {} : { days: days.split(/[\s,]+/).map(Number) };
+  const on =
+    days === undefined
+      ? {}
+      : {
+          days: days
+            .split(/[\s,]+/)
+            .filter((day) => day !== "")
+            .map(Number),
+        };
   return [{ ...on, from: textIn(given, "from") ?? "", to: textIn(given, "to") ?? "" }];
 }

@@ -25,6 +25,7 @@ const refOf = (guildId: string, id: string): string => `${guildId}:${id}`;
 
 /** What the mappings are now, and of which revision: a change is refused when somebody else made one meanwhile. */
 async function mappedNow(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  verbs.require("updateStaffRole", call, at(given));
   const { discord, revision } = await readView<StaffRoleView>(verbs, "getStaffRole", call, { params: at(given) });
   return { revision, mapped: discord.map((one) => refOf(one.guild_id, one.role_id)) };
 }

@@ -1,8 +1,10 @@
 import { createPermissionCheck } from "../http/admission.ts";
+import { createDenials } from "../http/denials.ts";
 import { check } from "../http/check.ts";
 import { readQuery } from "../http/query.ts";
 import type { Route, RouteInput, RouteSpec } from "../http/route.ts";
 import type { Call } from "../kernel/call.ts";
+import type { Denial } from "../kernel/denied.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import type { GivenFile, VerbInput } from "./entry.ts";
 
@@ -20,8 +22,8 @@ export interface VerbsDeps {
 
 /** Where requests are found. It tells nothing of what somebody may not see: the verbs do not find that. */
 export interface RequestPlaces {
-  /** The kind in the address of a request; undefined when there is none. @param key id or reference, in any case */
-  kindOf(key: string): Promise<string | undefined>;
+  /** The kind in the address of a request, as the caller may know it; undefined when there is none. @param key id or reference, in any case */
+  kindOf(key: string, call: Call): Promise<string | undefined>;
   /** Where its card stands, or will: a link or a mention of the channel; undefined where there is none. */
   cardOf(requestId: string): Promise<string | undefined>;
 }
@@ -32,20 +34,36 @@ export interface Verbs {
   spec(operation: string): RouteSpec;
   /** Whether somebody may, and whether what is given is sound, without doing it. @throws ProblemError as the route refuses before its handler */
   check(operation: string, call: Call, input: VerbInput): void;
+  /** Whether somebody may at all, before anything is looked up for it. @throws ProblemError as the route refuses */
+  require(operation: string, call: Call, params: VerbInput["params"]): void;
   /** @returns what the route's handler answers @throws ProblemError as the route refuses */
   run(operation: string, call: Call, input: VerbInput): Promise<unknown>;
+  /** What a refusal for lack of rights was about, as the HTTP door notes it; undefined when it came from no verb. */
+  denialOf(error: unknown): Denial | undefined;
   requests: RequestPlaces;
 }
 
 export function createVerbs({ routes, knownPermissions, switchedOff, withFile, textOf, requests }: VerbsDeps): Verbs {
   const known = new Map(
-    routes.map((route) => [route.spec.operationId, { route, requireAllowed: createPermissionCheck(route.spec, knownPermissions) }]),
+    routes.map((route) => {
+      const { spec } = route;
+      const requireAllowed = createPermissionCheck(spec, knownPermissions);
+      return [spec.operationId, { route, requireAllowed, denialOf: createDenials(spec, knownPermissions) }];
+    }),
   );
+  // What is refused on the way, and left out of an answer, is nobody's attempt: it is noted only once it is told.
+  const denials = new WeakMap<object, Denial>();
 
   function find(operation: string) {
     const found = known.get(operation);
     if (found === undefined) throw new Error(`there is no operation ${operation}`);
     return found;
+  }
+
+  function remember(operation: string, given: VerbInput, error: unknown, isAboutRecord: boolean): unknown {
+    const denial = find(operation).denialOf(given.params ?? {}, error, isAboutRecord);
+    if (denial !== undefined) denials.set(error as ProblemError, denial);
+    return error;
   }
 
   function admit(operation: string, call: Call, given: VerbInput): RouteInput {
@@ -64,19 +82,41 @@ export function createVerbs({ routes, knownPermissions, switchedOff, withFile, t
     if (field === undefined || given.file === undefined) return given;
     requireAllowed(call, given.params ?? {}, false);
     const { file, ...rest } = given;
+    // An empty file says as little as a request without a body.
+    if (file.bytes === 0) return rest;
     return { ...rest, body: { [field]: await textOf(route.spec, file) } };
   }
 
   return {
     requests,
     spec: (operation) => find(operation).route.spec,
-    check: (operation, call, given) => void admit(operation, call, given),
+    denialOf: (error) => (typeof error === "object" && error !== null ? denials.get(error) : undefined),
+    require(operation, call, params = {}) {
+      try {
+        find(operation).requireAllowed(call, params, false);
+      } catch (error) {
+        throw remember(operation, { params }, error, false);
+      }
+    },
+    check(operation, call, given) {
+      try {
+        admit(operation, call, given);
+      } catch (error) {
+        throw remember(operation, given, error, false);
+      }
+    },
     async run(operation, call, asked) {
       const { route } = find(operation);
-      const given = await withText(operation, call, asked);
-      const input = admit(operation, call, given);
-      if (given.file === undefined) return await route.handle(input);
-      return await withFile(route.spec, given.file, (file) => route.handle({ ...input, file }));
+      let isAdmitted = false;
+      try {
+        const given = await withText(operation, call, asked);
+        const input = admit(operation, call, given);
+        isAdmitted = true;
+        if (given.file === undefined) return await route.handle(input);
+        return await withFile(route.spec, given.file, (file) => route.handle({ ...input, file }));
+      } catch (error) {
+        throw remember(operation, asked, error, isAdmitted);
+      }
     },
   };
 }

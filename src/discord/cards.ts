@@ -42,7 +42,9 @@ export function createCardMessages(rest: Pick<DiscordRest, "call">): CardMessage
       return messageId === undefined ? { outcome: "later", afterMs: pauseMs } : { outcome: "done", messageId };
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      if (refusalCode(error) === Codes.UnknownMessage) return { outcome: "gone" };
+      const code = refusalCode(error);
+      // A message goes with its channel.
+      if (code === Codes.UnknownMessage || (known !== undefined && code === Codes.UnknownChannel)) return { outcome: "gone" };
       const end = endOf(error, false);
       if (end.outcome === "failed") return { outcome: "refused", detail: end.detail };
       return { outcome: "later", afterMs: end.retryAfterMs ?? pauseMs };

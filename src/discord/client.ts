@@ -2,7 +2,7 @@ import type { GatewayDispatchEvents } from "discord.js";
 import type { Logger } from "pino";
 import type { Actor } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import type { NoteDenied } from "../kernel/denied.ts";
+import type { Denial, NoteDenied } from "../kernel/denied.ts";
 import type { DiscordActions } from "../kernel/discord-action.ts";
 import { createDiscordActions } from "./actions.ts";
 import type { Command, Control } from "./command.ts";
@@ -45,6 +45,8 @@ export interface DiscordOptions {
   actorOf(userId: string): Promise<Actor> | Actor;
   /** Told about every command that was refused for lack of rights. */
   noteDenied?: NoteDenied;
+  /** What a refusal was about, where the verbs behind the commands know it. */
+  denialOf?: (error: unknown) => Denial | undefined;
   guildState: { feed: GuildFeed };
 }
 

@@ -2,7 +2,7 @@ import type { AutocompleteInteraction, Interaction } from "discord.js";
 import type { Logger } from "pino";
 import type { Actor, Call } from "../kernel/call.ts";
 import { callerOf, isDenial, requiredBy } from "../kernel/denied.ts";
-import type { NoteDenied } from "../kernel/denied.ts";
+import type { Denial, NoteDenied } from "../kernel/denied.ts";
 import type {
   Choice,
   Command,
@@ -25,6 +25,8 @@ interface DispatcherOptions {
   guildIds: readonly string[];
   actorOf(userId: string): Promise<Actor> | Actor;
   noteDenied?: NoteDenied;
+  /** What a refusal was about, where what runs knows it; otherwise it is noted under the command. */
+  denialOf?: (error: unknown) => Denial | undefined;
   /** What the door says, by language as Discord names it; English unless told. */
   wordsIn?: (language: string) => Words;
   logger: Logger;
@@ -41,7 +43,16 @@ type Work = (call: Call) => Promise<Reply> | Reply;
 
 /** The slash door: acknowledges at once, finds the person and what is to run, runs it, and answers; each failure has one wording. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { commands, controls = [], guildIds, actorOf, noteDenied, wordsIn = () => englishWords, logger } = options;
+  const {
+    commands,
+    controls = [],
+    guildIds,
+    actorOf,
+    noteDenied,
+    denialOf = () => undefined,
+    wordsIn = () => englishWords,
+    logger,
+  } = options;
   const { failureOf, deliver, send, showForm } = createAnswers({ wordsIn, logger });
   const byName = new Map(commands.map((command) => [`${String(command.payload.type ?? 1)}:${command.payload.name}`, command]));
   const controlOf = new Map(controls.map((control) => [control.name, control]));
@@ -66,7 +77,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return { reply: await work(call), isRefusal: false };
     } catch (error) {
       if (call !== undefined && isDenial(error)) {
-        noteDenied?.({ caller: callerOf(call), action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false });
+        const denial = denialOf(error) ?? { action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false };
+        noteDenied?.({ caller: callerOf(call), ...denial });
       }
       return failureOf(error, interaction, name);
     }

@@ -24,7 +24,12 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
   const readContent = createContentReader(spec, ground.requireIfMatch);
   const checkAnswer = ground.validateAnswers ? createAnswerCheck(spec) : undefined;
   const present = createPresenter(spec);
-  const noteDenial = createDenials(spec, ground);
+  const denialOf = createDenials(spec, ground.knownPermissions);
+
+  function noteDenial({ caller }: Exchange, params: PathParams, error: unknown, isAboutRecord: boolean): void {
+    const denial = caller === undefined ? undefined : denialOf(params, error, isAboutRecord);
+    if (caller !== undefined && denial !== undefined) ground.noteDenied?.({ caller, ...denial });
+  }
 
   function serve(exchange: Exchange, params: PathParams): Reply | Promise<Reply> {
     try {

@@ -16,6 +16,9 @@ export interface DeniedAttempt {
   isAboutRecord: boolean;
 }
 
+/** A refused attempt without whose it was. */
+export type Denial = Omit<DeniedAttempt, "caller">;
+
 /** Who did or tried something; null for what is not known of them. */
 export interface AuditedCaller {
   clientId: string | null;

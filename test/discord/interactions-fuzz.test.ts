@@ -26,6 +26,9 @@ const rounds = Array.from({ length: Math.ceil(all / perWorld) }, (_, index) => (
 }));
 const ackMs = 3000;
 
+/** Names that controls of entries go by. */
+const presses = entries.flatMap(({ press }) => press?.name ?? []);
+
 /** The same numbers for the same seed. */
 function createDice(seed: number) {
   let state = seed;
@@ -164,7 +167,7 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
       "go:none:yes",
       "ls:none:1",
       "do:none",
-      "do:%E0%A4%A:%",
+      `do:${dice.pick(presses)}:${Array.from({ length: 1 + dice.below(4) }, () => dice.pick(["%E0%A4%A", "%", "~", "~!", "-1", "99", "x", ...ids])).join(":")}`,
       "cf:accept:none",
       "wf:approve:none:1",
       "wf",
@@ -172,7 +175,7 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
       "x".repeat(100),
     ]);
     const id = known?.control.custom_id ?? mangled;
-    const changed = dice.chance(0.3) ? dice.pick([mangled, `${id}:more`, id.slice(0, -2), id.replace(/\d+$/, "999")]) : id;
+    const changed = dice.chance(0.4) ? dice.pick([mangled, mangled, `${id}:more`, id.slice(0, -2), id.replace(/\d+$/, "999")]) : id;
     const type = known?.control.type ?? 2;
     const values = type === 2 ? {} : { values: (known?.control.options ?? []).slice(0, 1).map(({ value }) => value), resolved: {} };
     // Discord always says what a control sits on.

@@ -29,7 +29,7 @@ async function startHealth({ isShuttingDown = () => false, isAlive = () => true,
   const health = createHealthService({
     clock: { now: () => new Date("2026-11-20T10:00:00.000Z") },
     service: { name: "provost", version: "1.0.0", instanceId: "instance", commit: "abc123" },
-    checks: { storage: pass, discord_gateway: pass, guild_state: pass, audit_checkpoints: pass, ...checks },
+    checks: { storage: pass, discord_gateway: pass, guild_state: pass, audit_checkpoints: pass, review_cards: pass, ...checks },
     capabilities: () => capabilities,
     routes: () => registry(),
     isShuttingDown,
@@ -67,6 +67,7 @@ test("a stranger sees that all is well, what is offered and nothing more", async
       discord_gateway: { status: "pass" },
       guild_state: { status: "pass" },
       audit_checkpoints: { status: "pass" },
+      review_cards: { status: "pass" },
     },
     time: "2026-11-20T10:00:00.000Z",
   });
@@ -169,6 +170,7 @@ test("the whole service tells a holder of system.health.read why it is degraded,
   expect(said.checks.guild_state.reason ?? said.checks.discord_gateway.reason).toEqual(expect.any(String));
   const stranger = (await world.get("/health", { key: null })).body;
   expect(Object.values(stranger.checks).map((check) => Object.keys(check as object))).toEqual([
+    ["status"],
     ["status"],
     ["status"],
     ["status"],

@@ -36,6 +36,11 @@ describe("/blacklist", () => {
     const refused = await world.slash(person, "blacklist check", { ids: many });
     expect(refused).toContain("validation_failed");
     expect(refused).not.toContain("is not listed");
+    const stranger = world.member();
+    world.guild.setRoles(stranger, [world.guild.createRole("door", { permissions: ["Administrator"] })]);
+    const turnedAway = await world.slash(stranger, "blacklist check", { ids: many });
+    expect(turnedAway).toContain("acting_user_not_staff");
+    expect(turnedAway).not.toContain("at most");
   });
 
   test("a record is added with a form, as over HTTP, and shown without formatting of its reason", async () => {

@@ -70,3 +70,51 @@ test("the person who asked cannot be the second one, and somebody whom a change 
   for (const verb of ["show", "accept", "decline"]) expect(await world.slash(stranger, `confirm ${verb}`, { code })).toBe(unknown);
   expect(await permissionsOf(person.id)).toEqual([]);
 });
+
+const labelsOf = ({ components }: { components: readonly { components?: readonly { label?: string }[] }[] }) =>
+  components.map(({ components: row = [] }) => row.map(({ label }) => label));
+
+test("each line of the list has the answers that its reader can give, and a press of one leaves the others as they are", async () => {
+  const { world, owner, person, code } = await grant();
+  const other = await world.staff("viewer");
+  await world.slash(owner, "permission grant", { user: other, permission: "staff.suspend", reason: "For the exams" });
+  const second = await staffAtConsole(world, "owner");
+  const run = await world.sandbox.as(second).in(world.guild).runSlashCommand("confirm list");
+  const rows = labelsOf(await run.reply());
+  expect(rows).toContainEqual([`Confirm · ${code}`, `Decline · ${code}`, `Show · ${code}`]);
+  expect(rows.length).toBeGreaterThan(1);
+  expect(rows.length).toBeLessThanOrEqual(5);
+  const card = await (await run.clickButton(`Show · ${code}`)).reply();
+  expect(card.content).toContain(code);
+  expect(await permissionsOf(person.id)).toEqual([]);
+  const done = await (await run.clickButton(`Confirm · ${code}`)).reply();
+  expect(done.content).toContain("Done: ");
+  expect(await permissionsOf(person.id)).toMatchObject([{ key: "staff.suspend" }]);
+  expect(await permissionsOf(other.id)).toEqual([]);
+  const again = await (await run.clickButton(`Decline · ${code}`)).reply();
+  expect(again.content).toMatch(/invalid_transition|record_not_found/);
+  expect(await permissionsOf(person.id)).toMatchObject([{ key: "staff.suspend" }]);
+});
+
+test("whoever asked finds in the list how to take it back, and nothing to confirm it with", async () => {
+  const { world, owner, person, code } = await grant();
+  const run = await world.sandbox.as(owner).in(world.guild).runSlashCommand("confirm list");
+  const labels = labelsOf(await run.reply()).flat() as string[];
+  expect(labels.filter((label) => label.includes(code))).toEqual([]);
+  expect(labels.filter((label) => label.startsWith("Confirm · ") && !/ [0-9A-Z]{6}$/.test(label))).toEqual([]);
+  // Whatever has no code for this reader is what they asked for.
+  const [first = "", ...others] = labels.filter((label) => label.startsWith("Decline · ") && !/ [0-9A-Z]{6}$/.test(label));
+  expect(others).toEqual([]);
+  const declined = await (await run.clickButton(first)).reply();
+  expect(declined.content).toContain("Declined: ");
+  expect(await permissionsOf(person.id)).toEqual([]);
+  const second = await staffAtConsole(world, "owner");
+  expect(await world.slash(second, "confirm accept", { code })).toContain("record_not_found");
+});
+
+test("the list of somebody whom no change concerns is empty", async () => {
+  const { world } = await grant();
+  const stranger = await staffAtConsole(world, "viewer");
+  const reply = await (await world.sandbox.as(stranger).in(world.guild).runSlashCommand("confirm list")).reply();
+  expect([reply.content, reply.components]).toEqual(["Nothing waits for you.", []]);
+});

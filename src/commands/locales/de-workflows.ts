@@ -164,6 +164,7 @@ export const deWorkflows: Readonly<Record<string, string>> = {
   "card requester": "Antragsteller",
   "card subject": "Betrifft",
   "card history": "Bekannt",
+  "card look-history": "Verlauf",
   "card assignee": "Übernommen von",
   "card escalation": "Stufe",
   "card questions": "Fragen",
@@ -270,4 +271,7 @@ export const deWorkflows: Readonly<Record<string, string>> = {
   "= overturn": "aufheben",
   "= reduce": "mildern",
   "= clarify": "klären",
+  "request = report": "Meldung einer Abwerbung",
+  "request = network": "das Netzwerk",
+  "request = link": "verknüpfen",
 };

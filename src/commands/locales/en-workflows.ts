@@ -164,6 +164,7 @@ export const enWorkflows: Readonly<Record<string, string>> = {
   "card requester": "Requester",
   "card subject": "About",
   "card history": "Known",
+  "card look-history": "History",
   "card assignee": "Taken on by",
   "card escalation": "Tier",
   "card questions": "Questions",
@@ -270,4 +271,7 @@ export const enWorkflows: Readonly<Record<string, string>> = {
   "= overturn": "overturn",
   "= reduce": "reduce",
   "= clarify": "clarify",
+  "request = report": "report of poaching",
+  "request = network": "the network",
+  "request = link": "link them",
 };

@@ -1,4 +1,6 @@
 import { enRecords } from "./en-records.ts";
+import { enLabels } from "./en-labels.ts";
+import { enServers } from "./en-servers.ts";
 import { enSetup } from "./en-setup.ts";
 import { enStaff } from "./en-staff.ts";
 import { enWorkflows } from "./en-workflows.ts";
@@ -6,7 +8,9 @@ import { enRegistry } from "./en-registry.ts";
 import { doorTexts } from "../../discord/words.ts";
 /** English: every text of commands and replies. */
 export const en: Readonly<Record<string, string>> = {
+  ...enLabels,
   ...enRecords,
+  ...enServers,
   ...enStaff,
   ...enSetup,
   ...enRegistry,

@@ -37,7 +37,13 @@ export const HealthView = z
     api: z.object({ version: z.string(), contract: z.string(), compatible: z.boolean() }),
     capabilities: CapabilitiesView,
     routes: z.array(z.object({ method: z.string(), path: z.string(), supported: z.boolean() })),
-    checks: z.object({ storage: CheckView, discord_gateway: CheckView, guild_state: CheckView, audit_checkpoints: CheckView }),
+    checks: z.object({
+      storage: CheckView,
+      discord_gateway: CheckView,
+      guild_state: CheckView,
+      audit_checkpoints: CheckView,
+      review_cards: CheckView.meta({ description: "Warns where a review channel takes no cards, or cards have been due for a minute" }),
+    }),
     time: Timestamp,
   })
   .meta({ id: "Health" });

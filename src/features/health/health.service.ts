@@ -30,19 +30,21 @@ export function createHealthService(ground: HealthGround) {
     discord_gateway: shared(ground.checks.discord_gateway, patience),
     guild_state: shared(ground.checks.guild_state, patience),
     audit_checkpoints: shared(ground.checks.audit_checkpoints, patience),
+    review_cards: shared(ground.checks.review_cards, patience),
   };
 
   return {
     /** The health and compatibility answer; it fails only when storage cannot serve, everything else merely degrades it. */
     async get(call: Call): Promise<HealthView> {
-      const [storage, gateway, guilds, audit] = await Promise.all([
+      const [storage, gateway, guilds, audit, cards] = await Promise.all([
         check.storage(),
         check.discord_gateway(),
         check.guild_state(),
         check.audit_checkpoints(),
+        check.review_cards(),
       ]);
       const isDetailed = canSeeDetails(call);
-      const status = overall(storage, [gateway, guilds, audit]);
+      const status = overall(storage, [gateway, guilds, audit, cards]);
       return {
         success: status !== "error",
         status,
@@ -60,6 +62,7 @@ export function createHealthService(ground: HealthGround) {
           discord_gateway: presentCheck(gateway, isDetailed),
           guild_state: presentCheck(guilds, isDetailed),
           audit_checkpoints: presentCheck(audit, isDetailed),
+          review_cards: presentCheck(cards, isDetailed),
         },
         time: clock.now().toISOString(),
       };

@@ -24,15 +24,30 @@ export type Care = "changed" | "check" | "force";
 /** How long to wait before it is tried again; undefined: that was it. */
 export type KeptEnd = number | undefined;
 
+/** A channel in which cards are wanted and Discord takes none. */
+export interface CardRefusal {
+  channelId: string;
+  detail: string;
+}
+
 /** Keeps single messages as they should be: posted once, edited when what they show changes, posted again when they were deleted. */
 export function createKeeping({ database, logger }: { database: Database; logger: Logger }) {
   const warned = new Set<string>();
+  /** By what the message is kept under; only of what should stand there. */
+  const refusals = new Map<string, CardRefusal>();
+  /** What may stand there already, unheard: its answer was lost, or it could not be written down. */
+  const unsure = new Set<string>();
 
   /** A channel that does not take cards is no reason to stop; the operator reads of it once. */
-  function refused({ channelId }: Place, detail: string): undefined {
+  function warn({ channelId }: Place, detail: string): undefined {
     const key = `${channelId} ${detail}`;
     if (!warned.has(key)) logger.warn({ channel: channelId, detail }, "Discord takes no review cards in this channel; it is tried again");
     warned.add(key);
+  }
+
+  function refused(wanted: string, place: Place, detail: string): undefined {
+    refusals.set(wanted, { channelId: place.channelId, detail });
+    return warn(place, detail);
   }
 
   async function keep(key: string, place: Place, card: { messageId: string | null; shown: string | null }): Promise<undefined> {
@@ -49,23 +64,32 @@ export function createKeeping({ database, logger }: { database: Database; logger
     { place, last, shown }: { place: Place; last: string; shown: string },
   ): Promise<KeptEnd> {
     const nonce = hash("sha256", `${key} ${place.channelId} ${last}`).slice(0, 24);
-    const end = await messages.post(place.channelId, message, nonce);
+    const isUnsure = unsure.has(key);
+    unsure.add(key);
+    const posted = await messages.post(place.channelId, message, nonce);
+    // What was posted before is found again by its nonce, and shows what was so then.
+    const end = isUnsure && posted.outcome === "done" ? await messages.edit(place.channelId, posted.messageId, message) : posted;
     if (end.outcome === "later") return end.afterMs;
-    if (end.outcome !== "done") return refused(place, end.outcome === "refused" ? end.detail : "It is gone.");
+    if (end.outcome !== "done") return refused(key, place, end.outcome === "refused" ? end.detail : "It is gone.");
     await keep(key, place, { messageId: end.messageId, shown });
+    unsure.delete(key);
     for (const known of warned) if (known.startsWith(place.channelId)) warned.delete(known);
     const pinned = isPinned ? await messages.pin(place.channelId, end.messageId) : undefined;
-    return pinned?.outcome === "refused" ? refused(place, pinned.detail) : undefined;
+    return pinned?.outcome === "refused" ? warn(place, pinned.detail) : undefined;
   }
 
   return {
+    /** What was refused when it was last tried. */
+    refusals: (): readonly CardRefusal[] => [...refusals.values()],
+
     /** Bring one message into its place and its shape. */
     async bring(messages: CardMessages, wanted: Wanted, care: Care): Promise<KeptEnd> {
       const { key, message, place, isPosted } = wanted;
+      refusals.delete(key);
       const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });
       const shown = hash("sha256", JSON.stringify(message));
       if (card === null || card.messageId === null) {
-        if (!isPosted || place === undefined) return undefined;
+        if ((!isPosted && !unsure.has(key)) || place === undefined) return undefined;
         return await post(messages, wanted, { place, last: "", shown });
       }
       const at = { guildId: card.guildId, channelId: card.channelId };
@@ -78,10 +102,19 @@ export function createKeeping({ database, logger }: { database: Database; logger
             isChecked: isPosted && care !== "changed",
           });
       if (end.outcome === "later") return end.afterMs;
-      if (end.outcome === "refused") return refused(at, end.detail);
+      if (end.outcome === "refused") return isPosted ? refused(key, at, end.detail) : warn(at, end.detail);
       if (end.outcome === "done") return card.shown === shown ? undefined : await keep(key, at, { messageId: card.messageId, shown });
       if (!isPosted) return await keep(key, at, { messageId: null, shown });
       return await post(messages, wanted, { place: place ?? at, last: card.messageId, shown });
+    },
+
+    /** Take a message away that belongs nowhere any more. */
+    async takeAway(messages: CardMessages, key: string): Promise<KeptEnd> {
+      refusals.delete(key);
+      const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });
+      if (card === null || card.messageId === null) return undefined;
+      const end = await moveAway(messages, card, card.messageId);
+      return end.outcome === "later" ? end.afterMs : await keep(key, card, { messageId: null, shown: null });
     },
   };
 }

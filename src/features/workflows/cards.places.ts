@@ -26,12 +26,12 @@ export function createPlaces({ database, guildState, channels }: PlaceParts) {
       .map(({ id }) => id)
       .toSorted();
 
-  /** Of the guild a request was filed in; else of the first that has a channel for reviews. */
+  /** Of the guild a request was filed in; where that has none, of the guild the card stands in, or of the first that has one. */
   async function ofRequest(requestId: string, lastGuildId?: string): Promise<Place | undefined> {
     const row = await database.read.workflowRequest.findUnique({ where: { id: requestId }, select: { origin: true } });
     const origin = row?.origin as { guild_id?: string } | null | undefined;
     const known = new Set(guildIds());
-    const wanted = [lastGuildId, origin?.guild_id].filter((id): id is string => id !== undefined && known.has(id));
+    const wanted = [origin?.guild_id, lastGuildId].filter((id): id is string => id !== undefined && known.has(id));
     for (const guildId of [...wanted, ...known]) {
       const channelId = channels.of(guildId).review;
       if (channelId !== undefined) return { guildId, channelId };
@@ -41,6 +41,9 @@ export function createPlaces({ database, guildState, channels }: PlaceParts) {
 
   return {
     ofRequest,
+
+    /** What was chosen, as one text: when it is another one, cards may belong elsewhere. */
+    layout: (): string => JSON.stringify(guildIds().map((id) => [id, channels.of(id).review, channels.of(id).board])),
 
     /** Whether cards are wanted anywhere. */
     hasAny: (): boolean => guildIds().some((id) => channels.of(id).review !== undefined || channels.of(id).board !== undefined),

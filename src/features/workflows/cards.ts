@@ -6,6 +6,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { Care, KeptEnd } from "./cards.keep.ts";
 import { createKeeping } from "./cards.keep.ts";
+import { createLag } from "./cards.lag.ts";
 import type { PlaceParts } from "./cards.places.ts";
 import { createPlaces } from "./cards.places.ts";
 import type { ShownParts, ShownQueue, ShownRequest } from "./cards.shown.ts";
@@ -29,13 +30,16 @@ interface Posting {
   isReady(): boolean;
 }
 
-const pauses = { longest: 60_000, idle: 5000, notReady: 1000, failed: 5000 };
+const pauses = { idle: 5000, notReady: 1000, failed: 5000 };
 /** A deleted card is missed at the latest after so long. */
 const checkMs = 600_000;
 const boardMs = 15_000;
+const boardKey = "board:";
 const readAtOnce = 500;
 /** So many are looked after before what is new comes first again. */
 const checkedAtOnce = 20;
+/** So often one is tried at once after an error of our own; then it waits for the next check. */
+const triesAtOnce = 3;
 const stopMs = 5000;
 
 /** Keeps a card for each open request in the channel of the reviewers, and a board of the queue. It never keeps a request waiting. */
@@ -44,22 +48,40 @@ export function createCards(parts: CardsParts) {
   const shown = createShown(parts);
   const places = createPlaces(parts);
   const keeping = createKeeping(parts);
+  const lag = createLag({ ...parts, refusals: keeping.refusals, isWanted: places.hasAny, seen: () => seen });
   const posting: { current: Posting | undefined } = { current: undefined };
   const stopping = new AbortController();
   const waiting = new Map<string, Care>();
   const checking = new Set<string>();
+  const failures = new Map<string, number>();
   const times = { checked: -Infinity, boards: -Infinity };
   let isBoardOld = true;
   let seen = 0;
+  let layout = "";
   let alarm = new AbortController();
   let loop: Promise<void> | undefined;
 
-  async function bring(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
+  async function show(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
     const request = await shown.request(id);
     if (request === undefined) return undefined;
     const card = await database.read.reviewCard.findUnique({ where: { requestId: id }, select: { guildId: true } });
     const place = await places.ofRequest(id, card?.guildId);
-    return await keeping.bring(messages, { key: id, message: looks.request(request), place, isPosted: request.isOpen }, care);
+    return lag.note(await keeping.bring(messages, { key: id, message: looks.request(request), place, isPosted: request.isOpen }, care));
+  }
+
+  /** Tried again soon after an error: one that was posted and could not be written down is found again by its nonce for minutes only. */
+  async function bring(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
+    try {
+      const later = await show(messages, id, care);
+      failures.delete(id);
+      return later;
+    } catch (error) {
+      const count = (failures.get(id) ?? 0) + 1;
+      if (count < triesAtOnce) failures.set(id, count);
+      else failures.delete(id);
+      if (count < triesAtOnce && !waiting.has(id)) waiting.set(id, care);
+      throw error;
+    }
   }
 
   /** Everything that is open, and every card of something that was open when it was last seen to. */
@@ -68,7 +90,7 @@ export function createCards(parts: CardsParts) {
     if (seen === 0) seen = _max.seq ?? 0;
     const open = await database.read.workflowRequest.findMany({ where: { status: { in: [...openStatuses] } }, select: { id: true } });
     const cards = await database.read.reviewCard.findMany({ where: { messageId: { not: null } }, select: { requestId: true } });
-    const stale = await staleOf(cards.map(({ requestId }) => requestId).filter((key) => !key.startsWith("board:")));
+    const stale = await staleOf(cards.map(({ requestId }) => requestId).filter((key) => !key.startsWith(boardKey)));
     for (const id of [...open.map(({ id }) => id), ...stale]) checking.add(id);
     isBoardOld = true;
     times.checked = performance.now();
@@ -119,35 +141,48 @@ export function createCards(parts: CardsParts) {
   }
 
   async function bringBoards(messages: CardMessages): Promise<KeptEnd> {
-    isBoardOld = false;
     times.boards = performance.now();
     const message = looks.queue(await shown.queue());
-    for (const place of places.boards()) {
-      const wanted = { key: `board:${place.guildId}`, message, place, isPosted: true, isPinned: true };
-      const later = await keeping.bring(messages, wanted, "check");
-      if (later === undefined) continue;
-      isBoardOld = true;
-      return later;
+    const boards = places.boards();
+    for (const place of boards) {
+      const wanted = { key: `${boardKey}${place.guildId}`, message, place, isPosted: true, isPinned: true };
+      const later = lag.note(await keeping.bring(messages, wanted, "check"));
+      if (later !== undefined) return later;
     }
+    const standing = await database.read.reviewCard.findMany({ where: { requestId: { startsWith: boardKey }, messageId: { not: null } } });
+    for (const { requestId, guildId } of standing) {
+      if (boards.some((board) => board.guildId === guildId)) continue;
+      const later = await keeping.takeAway(messages, requestId);
+      if (later !== undefined) return later;
+    }
+    isBoardOld = false;
     return undefined;
+  }
+
+  /** Where no channel is chosen any more, the cards that stand there still follow their requests. */
+  async function isNeeded(): Promise<boolean> {
+    return places.hasAny() || (await database.read.reviewCard.findFirst({ where: { messageId: { not: null } } })) !== null;
   }
 
   /** Everything that is to be done now. @returns how long nothing is, in milliseconds */
   async function step(): Promise<number> {
     const { current } = posting;
-    if (!places.hasAny()) {
+    if (current === undefined || !current.isReady()) return pauses.notReady;
+    if (!(await isNeeded())) {
       [seen, times.checked] = [0, -Infinity];
       return pauses.idle;
     }
-    if (current === undefined || !current.isReady()) return pauses.notReady;
-    if (performance.now() - times.checked >= checkMs) await beginCheck();
+    const now = places.layout();
+    if (now !== layout || performance.now() - times.checked >= checkMs) await beginCheck();
+    layout = now;
     await readEvents();
     const later = await bringSome(current.messages);
     if (later !== undefined) return later;
+    const boardIn = (): number => times.boards + boardMs - performance.now();
+    const board = isBoardOld && boardIn() <= 0 ? await bringBoards(current.messages) : undefined;
+    if (board !== undefined) return board;
     if (checking.size > 0) return 0;
-    const boardIn = times.boards + boardMs - performance.now();
-    if (isBoardOld && boardIn <= 0) return (await bringBoards(current.messages)) ?? 0;
-    return Math.min(pauses.longest, isBoardOld ? boardIn : Infinity);
+    return Math.min(pauses.idle, isBoardOld ? Math.max(0, boardIn()) : Infinity);
   }
 
   async function run(): Promise<void> {
@@ -164,6 +199,7 @@ export function createCards(parts: CardsParts) {
 
   return {
     posting,
+    state: lag.state,
     linkOf: places.linkOf,
 
     /** Show a request as it is now, however its card looks. */

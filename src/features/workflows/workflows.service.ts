@@ -1,11 +1,12 @@
 import type { Database } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
+import { can } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import type { Cursors } from "../../kernel/page.ts";
-import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import { type WorkflowKind, workflowKinds } from "../../kernel/workflow-kinds.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { LinkReach } from "../links/links.reach.ts";
@@ -25,9 +26,11 @@ import { createOverturning } from "./workflows.overturn.ts";
 import type { ChecksParts } from "./checks.ts";
 import { createChecks } from "./checks.ts";
 import type { Staff } from "./policies.check.ts";
+import { policiesOf } from "./policies.ts";
 import { createPolicies } from "./policies.service.ts";
 import { createReminders } from "./reminders.ts";
 import { createStats } from "./stats.service.ts";
+import { actions, permissionOf } from "./transition.table.ts";
 import { createTypes } from "./types.service.ts";
 import type { ActOptions } from "./workflows.act.ts";
 import { createActing } from "./workflows.act.ts";
@@ -36,6 +39,7 @@ import { createExpiry } from "./workflows.expiry.ts";
 import type { FilingLimits } from "./workflows.filing.ts";
 import { defaultFilingLimits } from "./workflows.filing.ts";
 import { kindOf } from "./workflows.kinds.ts";
+import { canSee, mayKnow, readPermission, viewerOf } from "./workflows.policy.ts";
 import { createReading } from "./workflows.read.ts";
 
 export type WorkflowsService = ReturnType<typeof createWorkflowsService>;
@@ -93,6 +97,13 @@ export function createWorkflowsService(parts: WorkflowsParts) {
   const comments = createComments({ database, audit, events, effects, guildState, standing, reach, cursors, clock, findVisible });
   const history = createHistory({ database, guildState, reach, cursors, clock, findVisible });
 
+  /** The kind whose references begin like this one; undefined where all kinds share one prefix. */
+  async function kindByReference(reference: string): Promise<WorkflowKind | undefined> {
+    if (typeof referencePrefix === "string") return undefined;
+    const policies = await policiesOf(database.read, workflowKinds);
+    return workflowKinds.find((kind) => reference.toUpperCase().startsWith(`${policies.get(kind)?.prefix ?? ""}-REQ-`));
+  }
+
   return {
     create,
     fileWithin,
@@ -113,14 +124,22 @@ export function createWorkflowsService(parts: WorkflowsParts) {
       return await act(call, kind, key, body, options);
     },
 
-    /** The kind of a request, for doors that do not name it; it tells nothing of what the request is. @param key id or reference, in any case */
-    async kindOfKey(key: string): Promise<WorkflowKind | undefined> {
+    /**
+     * The kind of a request, for doors that do not name it. Of what the caller may neither read nor act on, its reference alone tells:
+     * one that is hidden and one that does not exist are the same kind, or both of none.
+     * @param key id or reference, in any case
+     */
+    async kindOfKey(key: string, call: Call): Promise<WorkflowKind | undefined> {
       const name = key.trim();
       const found = await database.read.workflowRequest.findFirst({
         where: { OR: [{ reference: name.toUpperCase() }, { id: name.toLowerCase() }] },
-        select: { type: true },
+        select: { type: true, requesterId: true, subjects: true },
       });
-      return found === null ? undefined : kindOf(found.type);
+      const kind = found === null ? undefined : kindOf(found.type);
+      if (found === null || kind === undefined) return await kindByReference(name);
+      const viewer = await viewerOf(database.read, reach, call);
+      const isActing = actions.some((action) => can(call, permissionOf(action, kind) ?? readPermission));
+      return canSee(viewer, found) || (isActing && mayKnow(viewer, found)) ? kind : await kindByReference(name);
     },
   };
 }

@@ -97,6 +97,7 @@ export function createSettling({ audit, events, effects, reach, matches, moveEvi
     };
     await tx.db.workflowStep.create({ data: { ...step, ...who } });
     await moveEvidence(tx, request.id, kept.id);
+    tellOf(events, tx, "workflow.updated", found, { status: kept.status, action: "absorb" });
   }
 
   return async (tx: Tx, move: Settled): Promise<WorkflowEffect[]> => {

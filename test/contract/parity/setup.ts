@@ -1,0 +1,143 @@
+import type { GuildHandle } from "../../../src/sandbox/index.ts";
+import type { World } from "../../support/world.ts";
+import type { Case, Scene } from "./scene.ts";
+import { nowhere } from "./scene.ts";
+
+type Channel = ReturnType<GuildHandle["createChannel"]>;
+
+/** The channels of each world. */
+const made = new WeakMap<World, readonly [review: Channel, board: Channel]>();
+
+function channelsOf({ world }: Scene): readonly [review: Channel, board: Channel] {
+  const known = made.get(world) ?? ([world.guild.createChannel("reviews"), world.guild.createChannel("board")] as const);
+  made.set(world, known);
+  return known;
+}
+
+const places: readonly Case[] = [
+  { entry: "setup wizard", by: "senior", http: () => ["GET", "/staffroles?limit=200"] },
+  {
+    entry: "setup channels",
+    given: (scene) => ({ review: channelsOf(scene)[0], board: channelsOf(scene)[1] }),
+    http: (scene) => [
+      "PUT",
+      `/channels/${scene.world.guild.id}`,
+      { review: channelsOf(scene)[0].id, board: channelsOf(scene)[1].id, alerts: null },
+    ],
+  },
+  {
+    entry: "setup channels",
+    given: (scene) => ({ alerts: channelsOf(scene)[1], without: "board" }),
+    http: (scene) => [
+      "PUT",
+      `/channels/${scene.world.guild.id}`,
+      { review: channelsOf(scene)[0].id, alerts: channelsOf(scene)[1].id, board: null },
+    ],
+  },
+];
+
+const policies: readonly Case[] = [
+  {
+    entry: "setup policy",
+    given: () => ({
+      kind: "alt-request",
+      approvals: 2,
+      "approvals-grave": 3,
+      reversals: 2,
+      "deny-needs-majority": true,
+      "blind-votes": true,
+      notify: "none",
+      prefix: "TWIN",
+      "first-touch": "2h",
+      decision: "3d",
+      expiry: "2w",
+      "cool-down": "5d",
+      claim: "30m",
+      info: "4d",
+    }),
+    http: () => [
+      "PATCH",
+      "/workflows/policies/alt-request",
+      {
+        approvals: 2,
+        approvals_grave: 3,
+        reversals: 2,
+        deny_needs_majority: true,
+        blind_votes: true,
+        notify: "none",
+        prefix: "TWIN",
+        first_touch_seconds: 7200,
+        decision_seconds: 259_200,
+        expiry_seconds: 1_209_600,
+        cool_down_seconds: 432_000,
+        claim_seconds: 1800,
+        info_seconds: 345_600,
+      },
+    ],
+    wrong: {
+      given: () => ({ kind: "alt-request", decision: "soon", prefix: "t-" }),
+      http: () => ["PATCH", "/workflows/policies/alt-request", { decision_seconds: "soon", prefix: "t-" }],
+    },
+  },
+  { entry: "setup policies", by: "admin", http: () => ["GET", "/workflows/policies?limit=10"] },
+  {
+    entry: "setup policy-reset",
+    given: () => ({ kind: "alt-request" }),
+    http: () => ["DELETE", "/workflows/policies/alt-request"],
+  },
+];
+
+const clients: readonly Case[] = [
+  {
+    entry: "setup clients create",
+    given: () => ({ name: "site", scopes: "staff.*, blacklist.check", delegation: "trusted", days: 30 }),
+    http: () => ["POST", "/keys", { name: "site", scopes: ["staff.*", "blacklist.check"], delegation: "trusted", expires_days: 30 }],
+    wrong: {
+      given: () => ({ name: "site", scopes: "staff.nothing" }),
+      http: () => ["POST", "/keys", { name: "site", scopes: ["staff.nothing"] }],
+    },
+  },
+  {
+    entry: "setup clients list",
+    before: async ({ world, owner, kept }) => {
+      const { body } = await world.get("/keys?q=site", { actor: owner });
+      kept["client"] = body.data[0].id as string;
+    },
+    given: () => ({ state: "active", name: "site" }),
+    http: () => ["GET", "/keys?limit=10&state=active&q=site"],
+    wrong: { given: () => ({ name: "   " }), http: () => ["GET", "/keys?limit=10&q=%20%20%20"] },
+  },
+  {
+    entry: "setup clients edit",
+    given: ({ kept }) => ({ client: kept["client"] ?? "", name: "shop", scopes: "staff.read", days: 90 }),
+    http: ({ kept }) => ["PATCH", `/keys/${kept["client"] ?? ""}`, { name: "shop", scopes: ["staff.read"], expires_days: 90 }],
+    wrong: {
+      given: ({ kept }) => ({ client: kept["client"] ?? "", scopes: "Not one" }),
+      http: ({ kept }) => ["PATCH", `/keys/${kept["client"] ?? ""}`, { scopes: ["Not", "one"] }],
+    },
+  },
+  {
+    entry: "setup clients show",
+    given: ({ kept }) => ({ client: kept["client"] ?? "" }),
+    http: ({ kept }) => ["GET", `/keys/${kept["client"] ?? ""}`],
+    wrong: { given: () => ({ client: nowhere }), http: () => ["GET", `/keys/${nowhere}`] },
+  },
+  {
+    entry: "setup clients rotate",
+    given: ({ kept }) => ({ client: kept["client"] ?? "", grace: "2d" }),
+    http: ({ kept }) => ["POST", `/keys/${kept["client"] ?? ""}/rotate`, { grace_seconds: 172_800 }],
+    wrong: {
+      given: ({ kept }) => ({ client: kept["client"] ?? "", grace: "soon" }),
+      http: ({ kept }) => ["POST", `/keys/${kept["client"] ?? ""}/rotate`, { grace_seconds: "soon" }],
+    },
+  },
+  {
+    entry: "setup clients revoke",
+    given: ({ kept }) => ({ client: kept["client"] ?? "" }),
+    http: ({ kept }) => ["DELETE", `/keys/${kept["client"] ?? ""}`],
+    wrong: { given: () => ({ client: nowhere }), http: () => ["DELETE", `/keys/${nowhere}`] },
+  },
+  { entry: "audit checkpoint", http: () => ["GET", "/audit/checkpoint"] },
+];
+
+export const setup: readonly Case[] = [...places, ...policies, ...clients];

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import type { z } from "zod";
+import { routeTable } from "../../src/app.ts";
+import { de } from "../../src/commands/locales/de.ts";
+import { en } from "../../src/commands/locales/en.ts";
+import { namelessFields, showLine, showView, titleFields, unshownFields } from "../../src/commands/show.ts";
+import { entries } from "../../src/commands/table.ts";
+import { sayIn } from "../../src/commands/texts.ts";
+
+/** Operations, or a field of what they answer, whose own wording makes use of the general card, by the file it stands in. */
+const ownWording: Readonly<Record<string, readonly string[]>> = {
+  "audit.ts": ["verifyAudit"],
+  "confirm.ts": ["getConfirmation"],
+  "review.ts": ["readWorkflowStats all"],
+  "review-comments.ts": ["editWorkflowComment"],
+};
+const specs = new Map(routeTable().map(({ spec }) => [spec.operationId, spec]));
+
+/** @param what an operation, or one and a field of what it answers */
+function schemaOf(what: string): z.ZodType | undefined {
+  const [operation = "", field] = what.split(" ");
+  const success = specs.get(operation)?.success;
+  const schema = success !== undefined && "schema" in success ? success.schema : undefined;
+  return field === undefined || schema === undefined ? schema : ((schema as z.ZodObject).shape[field] as z.ZodType | undefined);
+}
+
+type Def = { type: string } & Readonly<Record<string, any>>;
+type Place = "card" | "line" | "within";
+
+/** The objects a schema allows, without what wraps them. */
+function objectsIn(schema: z.ZodType): z.ZodObject[] {
+  const def = schema.def as unknown as Def;
+  if (def.type === "object") return [schema as z.ZodObject];
+  const inner: unknown[] = [
+    def["innerType"],
+    def["element"],
+    def["in"],
+    def["left"],
+    def["right"],
+    ...((def["options"] as unknown[]) ?? []),
+  ];
+  return inner.filter((one): one is z.ZodType => one !== undefined).flatMap(objectsIn);
+}
+
+/** Names of fields that are shown of a view: those of its own, and those of what stands in it and has no name of its own. */
+function fieldsOf(schema: z.ZodType, place: Place): string[] {
+  return objectsIn(schema).flatMap(({ shape }) => {
+    const names = Object.keys(shape);
+    const isNamed = place === "within" && [...titleFields, "discord_user_id", "in_community"].some((name) => names.includes(name));
+    if (isNamed) return [];
+    const left = { card: unshownFields, line: namelessFields, within: unshownFields }[place];
+    return names
+      .filter((name) => !left.has(name))
+      .flatMap((name) => {
+        const inner = shape[name] as unknown as z.ZodType;
+        const isObject = objectsIn(inner).length > 0;
+        if (place !== "card") return isObject ? [] : [name];
+        return [name, ...fieldsOf(inner, "within")];
+      });
+  });
+}
+
+/** Every field that some command shows by the general wording, with a command that does. */
+function shown(): Map<string, string> {
+  const found = new Map<string, string>();
+  const note = (operation: string, place: Place): void => {
+    const schema = schemaOf(operation);
+    if (schema === undefined) throw new Error(`${operation} answers no view`);
+    for (const field of fieldsOf(schema, place)) found.set(field, operation);
+  };
+  for (const { operation, show, line, answers, asFiles } of entries) {
+    const shape = specs.get(operation)?.success.shape;
+    if (answers !== undefined || asFiles === true) continue;
+    if (shape === "list" && line === undefined) note(operation, "line");
+    if (shape !== "list" && shape !== "raw" && show === undefined) note(operation, "card");
+  }
+  for (const operation of Object.values(ownWording).flat()) note(operation, "card");
+  return found;
+}
+
+describe.each([
+  ["English", en],
+  ["German", de],
+])("%s", (_name, texts) => {
+  test("has a word for every field that the general wording shows", () => {
+    const fields = shown();
+    expect(fields.size).toBeGreaterThan(50);
+    expect([...fields].filter(([field]) => texts[`label ${field}`] === undefined).map((one) => one.join(" of "))).toEqual([]);
+  });
+});
+
+test("no other file makes use of the general card", () => {
+  const folder = fileURLToPath(new URL("../../src/commands/", import.meta.url));
+  const users = readdirSync(folder).filter(
+    (name) =>
+      name.endsWith(".ts") && /\bshowView\(/.test(readFileSync(`${folder}${name}`, "utf8")) && !["show.ts", "doing.ts"].includes(name),
+  );
+  expect(users.toSorted()).toEqual(Object.keys(ownWording).toSorted());
+});
+
+test("a card and a line are worded in the reader's language, also within a field", () => {
+  const view = { number: "N-001", key_id: "k", loa: { until: "x", points: 3 } };
+  const fields = showView(view, sayIn("de")).embeds?.[0]?.fields ?? [];
+  expect(fields.map(({ name }) => name)).toEqual([de["label number"], de["label key_id"], de["label loa"]]);
+  expect(fields[2]?.value).toBe(`${de["label until"] ?? ""}: x, ${de["label points"] ?? ""}: 3`);
+  expect(showLine(view, sayIn("de"))).toContain(`${de["label key_id"] ?? ""}: k`);
+  expect(showView({ never_heard_of: 1 }, sayIn("de")).embeds?.[0]?.fields?.[0]?.name).toBe("Never heard of");
+});

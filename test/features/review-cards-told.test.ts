@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import type { User } from "../../src/sandbox/index.ts";
+import { staffAtConsole } from "../contract/world.ts";
+import type { World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
+import { filePunishment } from "./review-ground.ts";
+
+async function withCards(): Promise<{ world: World; admin: User; author: User; cardOf: (reference: string) => string }> {
+  const world = await createWorld();
+  const channel = world.guild.createChannel("reviews");
+  await world.put(`/channels/${world.guild.id}`, { review: channel.id }, { actor: await world.staff("owner") });
+  const cardOf = (reference: string) => {
+    const found = world.guild.messages().find(({ embeds }) => embeds[0]?.title?.includes(reference));
+    return found === undefined ? "" : JSON.stringify([found.embeds, found.components]);
+  };
+  return { world, cardOf, admin: await staffAtConsole(world, "admin"), author: await staffAtConsole(world, "moderator") };
+}
+
+test("the card of a request that takes in a duplicate follows it", async () => {
+  const { world, admin, author, cardOf } = await withCards();
+  const [kept, double] = [await filePunishment(world, author), await filePunishment(world, author)];
+  await world.sandbox.waitFor(() => cardOf(kept) !== "" && cardOf(double) !== "", 10_000);
+  const told = await world.post(
+    `/workflows/punishment/${double}/decision`,
+    { decision: "void", duplicate_of: kept, reason: "Filed twice." },
+    { actor: admin },
+  );
+  expect(told.status, JSON.stringify(told.body)).toBe(200);
+  const { revision } = (await world.get(`/workflows/punishment/${kept}`, { actor: admin })).body.data;
+  await world.sandbox.waitFor(() => cardOf(double).includes("void"), 10_000);
+  await world.sandbox.waitFor(() => cardOf(kept).includes(`Revision ${revision}`), 5000);
+});
+
+test("a confidential request that is held can be released from its card, which does not tell that it is held", async () => {
+  const { world, admin, cardOf } = await withCards();
+  const body = { subject: { kind: "user", id: world.member().id }, allegation: "Sold the keys of the house.", confidential: true };
+  const { reference } = (await world.post("/workflows/investigation", body, { actor: admin })).body;
+  await world.sandbox.waitFor(() => cardOf(reference).includes(`wf:claim:${reference}:1`), 10_000);
+  const before = cardOf(reference);
+  const hold = { decision: "hold", reason: "Waits for another case." };
+  const held = await world.post(`/workflows/investigation/${reference}/decision`, hold, { actor: await world.staff("admin") });
+  expect(held.status, JSON.stringify(held.body)).toBe(200);
+  await world.sandbox.waitFor(() => cardOf(reference).includes(`wf:claim:${reference}:2`), 10_000);
+  expect(cardOf(reference)).toContain('"release"');
+  expect(cardOf(reference).replaceAll(`${reference}:2`, `${reference}:1`)).toBe(before);
+});
+
+test("the menu of a card calls the history of a request by its name", async () => {
+  const world = await createWorld();
+  const [author, admin] = [await world.staff("moderator"), await staffAtConsole(world, "admin")];
+  const reference = await filePunishment(world, author);
+  const { components } = await (await world.sandbox.as(admin).in(world.guild).runSlashCommand("review show", { reference })).reply();
+  expect(JSON.stringify(components)).toContain('{"value":"history","label":"History"}');
+});
