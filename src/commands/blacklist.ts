@@ -58,7 +58,7 @@ const tagsOf = (given: Given) => {
 };
 
 /** Who may not ask is told so before the ids are counted. @throws ProblemError validation_failed when an answer has no room for all */
-async function requireRoom(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+function requireRoom(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
   verbs.check("checkBlacklist", call, checkInput(given));
   if (idsIn(textIn(given, "ids")).length > mostIds)
     throw fieldError("/ids", "too_many", `Ask about at most ${mostIds.toString()} ids at once.`);
@@ -84,6 +84,14 @@ function newRecord(given: Given): VerbInput {
     ...(note !== undefined && { evidence: [{ kind: "text", note }] }),
   };
   return { body };
+}
+
+/** A record is about one subject. @throws ProblemError as the verb refuses; validation_failed when both are named */
+function requireOneSubject(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  verbs.require("createBlacklistRecord", call, {});
+  if (given.values["user"] !== undefined && given.values["server"] !== undefined)
+    throw fieldError("/server", "conflict", "A record is about a user or about a server: name one of them.");
+  return Promise.resolve({});
 }
 
 async function showRecord(view: BlacklistView, wording: Wording, verbs: Verbs): Promise<Reply> {
@@ -202,6 +210,7 @@ export const blacklistEntries: readonly Entry[] = [
       { name: "reason-internal", kind: "paragraph", max: 2000 },
       { name: "evidence", kind: "paragraph", max: 2000 },
     ],
+    locate: requireOneSubject,
     input: newRecord,
     show,
   },

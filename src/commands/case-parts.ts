@@ -2,11 +2,14 @@ import { actionKinds } from "../features/cases/actions.schema.ts";
 import { caseTypes } from "../features/cases/cases.outcomes.ts";
 import { priorities } from "../features/cases/cases.schema.ts";
 import { escapeText } from "../discord/replies.ts";
+import type { TemplateView } from "../features/cases/cases.templates.ts";
+import type { Call } from "../kernel/call.ts";
 import { caseNotesPress, caseOption } from "./case-presses.ts";
 import type { Entry, Given, OptionSpec, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { numberIn, told } from "./records.ts";
+import { numberIn, seen, told } from "./records.ts";
 import { cut, momentOf } from "./show.ts";
+import type { Verbs } from "./verbs.ts";
 
 const command = "case";
 const note: OptionSpec = { name: "note", kind: "text", required: true, completes: "case-note", max: 40 };
@@ -138,6 +141,13 @@ const labelsOf = (given: Given) =>
     .map((label) => label.trim())
     .filter((label) => label !== "");
 
+/** What no option says stays as it is. */
+async function policiesNow(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  verbs.require("putCaseTemplate", call, templateAt(given));
+  const view = await seen<TemplateView>(verbs, "getCaseTemplate", { call }, { params: templateAt(given) });
+  return view?.policies === undefined ? {} : { policies: view.policies };
+}
+
 /** What cases can begin with. */
 export const templateEntries: readonly Entry[] = [
   { command, path: "template list", operation: "listCaseTemplates", input: () => ({}) },
@@ -156,10 +166,11 @@ export const templateEntries: readonly Entry[] = [
       { name: "points", kind: "whole", min: 0, max: 10 },
       { name: "revision", kind: "whole", min: 1 },
     ],
+    locate: policiesNow,
     input: (given) => ({
       params: templateAt(given),
       revision: numberIn(given, "revision"),
-      body: { ...picked(given, "title", "type", "priority", "due", "points"), labels: labelsOf(given) },
+      body: { ...picked(given, "title", "type", "priority", "due", "points", "policies"), labels: labelsOf(given) },
     }),
   },
   {

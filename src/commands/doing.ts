@@ -1,11 +1,13 @@
 import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
-import { ProblemError } from "../kernel/errors.ts";
+import { RefusedWithOffer } from "../discord/refused.ts";
+import { isDenial } from "../kernel/denied.ts";
+import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../http/route.ts";
 import type { Entry, Given, SourceSpec, Wording } from "./entry.ts";
-import { fillControl, fillReply } from "./fills.ts";
+import { againRow, fillControl, fillReply } from "./fills.ts";
 import { formOf } from "./forms.ts";
 import { givenBy, givenIn, joined } from "./given.ts";
 import { createConfirmControls } from "./confirm.ts";
@@ -74,6 +76,12 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
     return { content, components: [askRow(key, say("button go"), say("button cancel"))] };
   }
 
+  /** What was typed into a form is not lost with a refusal that another try can put right. */
+  function offerAgain(error: unknown, asked: Asked, language: string): never {
+    if (!(error instanceof ProblemError) || isDenial(error)) throw error;
+    throw new RefusedWithOffer(error, [againRow(kept, asked, sayIn(language))]);
+  }
+
   function askedFor(entry: Entry, given: Given, userId: string): Asked {
     return { userId, entry: `${entry.command} ${entry.path}`.trim(), given, cursors: [] };
   }
@@ -130,21 +138,25 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
     {
       name: "fm",
       run(args, call, interaction) {
-        const asked = kept.find(args[0] ?? "", interaction.user.id);
-        // A form that arrives twice counts once.
-        kept.drop(args[0] ?? "");
+        const asked = kept.take(args[0] ?? "", interaction.user.id);
         const filled = interaction.isModalSubmit() ? givenBy(interaction) : { values: {}, files: {} };
-        return begin({ ...asked, given: joined(asked.given, filled) }, call, interaction.locale);
+        const whole = { ...asked, given: joined(withoutForm(asked), filled) };
+        return begin(whole, call, interaction.locale).catch((error: unknown) => offerAgain(error, whole, interaction.locale));
       },
     },
     {
       name: "go",
       updates: () => true,
       async run([key = "", word = ""], call, interaction) {
-        const asked = kept.find(key, interaction.user.id);
-        kept.drop(key);
+        const asked = kept.take(key, interaction.user.id);
         if (word !== "yes") return { content: sayIn(interaction.locale)("say cancelled"), components: [] };
-        return await perform(asked, call, interaction.locale);
+        try {
+          return await perform(asked, call, interaction.locale);
+        } catch (error) {
+          // What may be well a little later can be pressed again.
+          if (error instanceof ProblemError && "retryable" in problems[error.code]) kept.giveBack(key);
+          throw error;
+        }
       },
     },
     {
@@ -174,6 +186,12 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
     payload.type === undefined || payload.type === 1 ? commandOf(payload) : menuCommand(payload, steps),
   );
   return { commands, controls };
+}
+
+/** A form that is sent says all of its fields anew: one that was cleared is not given. */
+function withoutForm({ entry, given }: Asked): Given {
+  const fields = new Set((entryOf(entry).form ?? []).map(({ name }) => name));
+  return { ...given, values: Object.fromEntries(Object.entries(given.values).filter(([name]) => !fields.has(name))) };
 }
 
 /** What was picked in a menu. */

@@ -1,4 +1,4 @@
-import type { Control, Reply } from "../discord/command.ts";
+import type { Control, Reply, Row } from "../discord/command.ts";
 import { escapeText } from "../discord/replies.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Given } from "./entry.ts";
@@ -19,6 +19,11 @@ export function fillReply(kept: Kept, asked: Asked, filled: Given["values"], say
   const [first = { name: "" }] = entryOf(asked.entry).form ?? [];
   const content = `${say("say fill")}\n>>> ${cut(escapeText(String(values[first.name] ?? "–")), shown)}`;
   return { content, components: [rowOf(buttonOf(say("button fill"), `${name}:${key}`, 1))] };
+}
+
+/** A button that opens the form again, with all that was typed into it. */
+export function againRow(kept: Kept, asked: Asked, say: Say): Row {
+  return rowOf(buttonOf(say("button again"), `${name}:${kept.keep(asked)}`, 1));
 }
 
 /** Opens a form that was offered. It can be opened again, as long as it was not sent. */

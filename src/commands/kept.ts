@@ -22,23 +22,38 @@ export interface Kept {
   keep(asked: Asked): string;
   /** @throws ProblemError invalid_transition when it is too old, from before a restart, or somebody else's */
   find(key: string, userId: string): Asked;
-  drop(key: string): void;
+  /** As `find`, once: whoever presses twice is told that it was taken. @throws ProblemError invalid_transition as `find`, and when it was */
+  take(key: string, userId: string): Asked;
+  /** What was taken came to nothing, and can be asked for again. */
+  giveBack(key: string): void;
 }
 
 export function createKept(): Kept {
-  const kept = new LRUCache<string, Asked>({ max: maxKept, ttl: lifeMs });
+  const kept = new LRUCache<string, { asked: Asked; isTaken: boolean }>({ max: maxKept, ttl: lifeMs });
+
+  function find(key: string, userId: string) {
+    const found = kept.get(key);
+    if (found === undefined || found.asked.userId !== userId)
+      throw new ProblemError("invalid_transition", { detail: "This is too old. Give the command again." });
+    return found;
+  }
+
   return {
     keep(asked) {
       const key = randomBytes(12).toString("base64url");
-      kept.set(key, asked);
+      kept.set(key, { asked, isTaken: false });
       return key;
     },
-    find(key, userId) {
-      const asked = kept.get(key);
-      if (asked === undefined || asked.userId !== userId)
-        throw new ProblemError("invalid_transition", { detail: "This is too old. Give the command again." });
-      return asked;
+    find: (key, userId) => find(key, userId).asked,
+    take(key, userId) {
+      const found = find(key, userId);
+      if (found.isTaken) throw new ProblemError("invalid_transition", { detail: "This was answered already, and counts once." });
+      found.isTaken = true;
+      return found.asked;
     },
-    drop: (key) => void kept.delete(key),
+    giveBack(key) {
+      const found = kept.peek(key);
+      if (found !== undefined) found.isTaken = false;
+    },
   };
 }

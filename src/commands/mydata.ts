@@ -2,21 +2,25 @@ import type { DataExportView } from "../features/privacy/privacy.schema.ts";
 import type { Entry } from "./entry.ts";
 
 /** Kinds of what is stored about people, each with its text's key. */
-const kinds: readonly (readonly [key: string, count: (data: DataExportView) => number])[] = [
+const kinds: readonly (readonly [key: string, count: (data: DataExportView) => number | string])[] = [
   ["access", (data) => (data.authorization === null ? 0 : 1)],
-  ["sessions", (data) => data.sessions.entries.length],
+  ["sessions", (data) => countOf(data.sessions)],
   ["servers", (data) => data.servers.entries.length + data.servers.listed],
-  ["matches", (data) => data.matches.entries.length],
-  ["links", (data) => data.linked_accounts.entries.length],
-  ["requests", (data) => data.requests.entries.length],
-  ["blacklist", (data) => data.blacklist.entries.length],
-  ["cases", (data) => data.cases.entries.length],
+  ["matches", (data) => countOf(data.matches)],
+  ["links", (data) => countOf(data.linked_accounts)],
+  ["requests", (data) => countOf(data.requests)],
+  ["blacklist", (data) => countOf(data.blacklist)],
+  ["cases", (data) => countOf(data.cases)],
   ["staff", (data) => (data.staff === null ? 0 : 1)],
-  ["messages", (data) => data.messages.entries.length],
-  ["memberships", (data) => data.memberships.entries.length],
-  ["reads", (data) => data.reads.entries.length],
-  ["audit", (data) => data.audit.entries.length],
+  ["messages", (data) => countOf(data.messages)],
+  ["memberships", (data) => countOf(data.memberships)],
+  ["reads", (data) => countOf(data.reads)],
+  ["audit", (data) => countOf(data.audit)],
 ];
+
+/** How many there are; of a list that holds only the newest, that there are more. */
+const countOf = ({ entries, truncated }: { entries: readonly unknown[]; truncated?: true | undefined }): number | string =>
+  truncated === true ? `> ${entries.length.toString()}` : entries.length;
 
 /** `/mydata`: what is stored about whoever asks. Everybody may ask about themself. */
 export const mydataEntries: readonly Entry[] = [

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Actor, Call } from "../kernel/call.ts";
 import { callerOf, isDenial, requiredBy } from "../kernel/denied.ts";
 import type { Denial, NoteDenied } from "../kernel/denied.ts";
+import { ProblemError } from "../kernel/errors.ts";
 import type {
   Choice,
   Command,
@@ -15,6 +16,7 @@ import type {
 } from "./command.ts";
 import { createAnswers, type Outcome, type Repliable } from "./answers.ts";
 import { fitChoices } from "./limits-components.ts";
+import { RefusedWithOffer } from "./refused.ts";
 import { onlyForAsker, refusalReply } from "./replies.ts";
 import { safeError } from "./rest-errors.ts";
 import { englishWords, type Words } from "./words.ts";
@@ -37,6 +39,11 @@ export interface Dispatcher {
   handle(interaction: Interaction): Promise<void>;
   /** Settles when no command is running. */
   idle(): Promise<void>;
+}
+
+/** Whoever runs a server and is no staff may be the first here. */
+function isNew(error: unknown, { memberPermissions: held }: Repliable): boolean {
+  return error instanceof ProblemError && error.code === "acting_user_not_staff" && held.has("Administrator");
 }
 
 type Work = (call: Call) => Promise<Reply> | Reply;
@@ -75,12 +82,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     try {
       call = await callOf(interaction);
       return { reply: await work(call), isRefusal: false };
-    } catch (error) {
+    } catch (thrown) {
+      const { refusal: error, components } = thrown instanceof RefusedWithOffer ? thrown : { refusal: thrown, components: undefined };
       if (call !== undefined && isDenial(error)) {
         const denial = denialOf(error) ?? { action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false };
         noteDenied?.({ caller: callerOf(call), ...denial });
       }
-      return failureOf(error, interaction, name);
+      const { reply, isRefusal } = failureOf(error, interaction, name);
+      const content = isNew(error, interaction) ? `${reply.content}\n${words("door new-here")}` : reply.content;
+      return { reply: { ...reply, content, ...(components !== undefined && { components }) }, isRefusal };
     }
   };
 

@@ -58,7 +58,8 @@ export function refusalReply(error: unknown, words: Words = englishWords): Reply
   const lines = [`${titleOf(error, words)}.`];
   if (error.detail !== undefined) lines.push(escapeText(error.detail));
   for (const { pointer, detail } of error.errors ?? []) lines.push(`• ${escapeText(pointer.slice(1))}: ${escapeText(detail)}`);
-  if (error.retryAfter !== undefined) lines.push(words("door wait", { seconds: error.retryAfter }));
+  if (error.retryAfter !== undefined)
+    lines.push(words("door wait", { at: `<t:${(Math.ceil(Date.now() / 1000) + error.retryAfter).toString()}:R>` }));
   lines.push(`-# ${error.code}`);
   return { content: lines.join("\n") };
 }

@@ -8,7 +8,9 @@ export const doorTexts: Readonly<Record<string, string>> = {
   "door not-here": "This is not served here.",
   "door below": "The answer is below, for everyone here.",
   "door failed": "Something went wrong here. If you report it, name this number: {number}",
-  "door wait": "Try again in {seconds} s.",
+  "door wait": "Try again {at}.",
+  "door new-here":
+    "Is this service new here? Whoever runs it names the first owner (`provost bootstrap --owner`); an owner then says with `/setup` who is staff.",
   "door cut": "… (cut: the full text is too long for a message)",
   "door cut-file": "… (cut: the file {file} has all of it)",
   "door controls-cut": "Not every button and choice has room here.",

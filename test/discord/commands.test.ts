@@ -107,7 +107,7 @@ test("an unexpected error tells a number and nothing else; the log has the rest"
 
 test("a failure to find the person is answered too", async () => {
   const { run } = await createHarbour({ actorOf: () => Promise.reject(new ProblemError("storage_busy", { retryAfter: 2 })) });
-  expect((await (await run("case public")).reply()).content).toMatch(/Try again in 2 s/);
+  expect((await (await run("case public")).reply()).content).toMatch(/Try again <t:\d+:R>\./);
 });
 
 test("a command nothing runs for is refused politely", async () => {

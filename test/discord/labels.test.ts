@@ -8,6 +8,7 @@ import { en } from "../../src/commands/locales/en.ts";
 import { namelessFields, showLine, showView, titleFields, unshownFields } from "../../src/commands/show.ts";
 import { entries } from "../../src/commands/table.ts";
 import { sayIn } from "../../src/commands/texts.ts";
+import { kinds } from "../../src/features/workflows/workflows.kinds.ts";
 
 /** Operations, or a field of what they answer, whose own wording makes use of the general card, by the file it stands in. */
 const ownWording: Readonly<Record<string, readonly string[]>> = {
@@ -77,6 +78,8 @@ function shown(): Map<string, string> {
     if (shape !== "list" && shape !== "raw" && show === undefined) note(operation, "card");
   }
   for (const operation of Object.values(ownWording).flat()) note(operation, "card");
+  // The card of a request shows what was filed.
+  for (const [kind, { payload }] of Object.entries(kinds)) for (const field of fieldsOf(payload, "card")) found.set(field, kind);
   return found;
 }
 

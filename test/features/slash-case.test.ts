@@ -12,7 +12,7 @@ describe("/case", () => {
     return () => end();
   });
 
-  const asking = async (level: "admin" | "viewer" | "senior" = "admin") => {
+  const asking = async (level: "owner" | "admin" | "viewer" | "senior" = "admin") => {
     const person = await staffAtConsole(world, level);
     return { person, ask: world.sandbox.as(person).in(world.guild) };
   };
@@ -103,7 +103,9 @@ describe("/case", () => {
     expect(action).toMatchObject({ kind: "strike", points: 2 });
     const [subject] = (await world.get(`/cases/${number}`, { actor: person })).body.data.subjects;
     expect(action.user_id).toBe(subject.id);
-    const remove = await ask.runSlashCommand("case delete", { case: number, reason: "Opened by mistake" });
+    const given = { case: number, reason: "Opened by mistake" };
+    expect((await (await ask.runSlashCommand("case delete", given)).reply()).content).toContain("cases.delete");
+    const remove = await (await asking("owner")).ask.runSlashCommand("case delete", given);
     expect((await remove.reply()).content).toContain(`Put ${number.replaceAll("-", "\\-")} into the bin?`);
     expect((await world.get(`/cases/${number}`, { actor: person })).body.data.deleted_at).toBeNull();
   });

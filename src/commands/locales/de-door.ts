@@ -5,7 +5,9 @@ export const deDoor: Readonly<Record<string, string>> = {
   "door not-here": "Hier ist das nicht möglich.",
   "door below": "Die Antwort steht darunter, für alle hier.",
   "door failed": "Hier ist etwas schiefgegangen. Nenne beim Melden bitte diese Nummer: {number}",
-  "door wait": "Versuche es in {seconds} s noch einmal.",
+  "door wait": "Versuche es {at} noch einmal.",
+  "door new-here":
+    "Ist dieser Dienst hier neu? Wer ihn betreibt, benennt den ersten Eigentümer (`provost bootstrap --owner`); der sagt dann mit `/setup`, wer zum Team gehört.",
   "door cut": "… (gekürzt: Der ganze Text ist zu lang für eine Nachricht.)",
   "door cut-file": "… (gekürzt: Die Datei {file} enthält alles.)",
   "door controls-cut": "Nicht alle Knöpfe und Auswahlen haben hier Platz.",

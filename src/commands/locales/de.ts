@@ -3,6 +3,7 @@ import { deLabels } from "./de-labels.ts";
 import { deServers } from "./de-servers.ts";
 import { deSetup } from "./de-setup.ts";
 import { deStaff } from "./de-staff.ts";
+import { dePayloads } from "./de-payloads.ts";
 import { deWorkflows } from "./de-workflows.ts";
 import { deRegistry } from "./de-registry.ts";
 import { deDoor } from "./de-door.ts";
@@ -15,6 +16,7 @@ export const de: Readonly<Record<string, string>> = {
   ...deStaff,
   ...deSetup,
   ...deRegistry,
+  ...dePayloads,
   ...deWorkflows,
   ...deDoor,
   ...deProblems,

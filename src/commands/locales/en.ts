@@ -3,6 +3,7 @@ import { enLabels } from "./en-labels.ts";
 import { enServers } from "./en-servers.ts";
 import { enSetup } from "./en-setup.ts";
 import { enStaff } from "./en-staff.ts";
+import { enPayloads } from "./en-payloads.ts";
 import { enWorkflows } from "./en-workflows.ts";
 import { enRegistry } from "./en-registry.ts";
 import { doorTexts } from "../../discord/words.ts";
@@ -14,6 +15,7 @@ export const en: Readonly<Record<string, string>> = {
   ...enStaff,
   ...enSetup,
   ...enRegistry,
+  ...enPayloads,
   ...enWorkflows,
   ...doorTexts,
   "* callsign": "Which callsign",
