@@ -45,9 +45,10 @@ function replyOf(step: SetupStep, { text, rows }: SetupPage, say: Say): Reply {
 /** What a menu of roles showed as chosen: the rest of what is stored was not in question. */
 function shownIn(interaction: ComponentInteraction | FormInteraction): readonly string[] {
   if (!interaction.isRoleSelectMenu()) return [];
-  const { component } = interaction;
-  const menu = "toJSON" in component ? component.toJSON() : component;
-  return (menu.default_values ?? []).map(({ id }) => id);
+  // A message that was changed since has the menu no more.
+  const component = interaction.component as typeof interaction.component | null;
+  const menu = component !== null && "toJSON" in component ? component.toJSON() : component;
+  return (menu?.default_values ?? []).map(({ id }) => id);
 }
 
 /** To the step before, to the next one, and out. Every step can be passed over. */

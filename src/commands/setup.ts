@@ -199,31 +199,29 @@ function scopesIn(given: Given): { scopes?: string[] } {
   return text === undefined ? {} : { scopes: text.split(/[\s,]+/).filter((scope) => scope !== "") };
 }
 
-function keyLine({ name, key_id: id, state, scopes, last_used_at: used, expires_at: ends }: KeyView, say: Say): string {
-  return [
-    `**${escapeText(name)}** \`${id}\``,
-    named(say, state),
-    scopes
-      .map((scope) => `\`${scope}\``)
-      .slice(0, 10)
-      .join(" "),
-    used === null ? say("setup never-used") : say("setup used", { at: momentOf(used, "R") }),
-    say("say until", { at: momentOf(ends) }),
-  ].join(" · ");
+function keyLine(view: KeyView, say: Say): string {
+  return [...headOf(view, say), view.scopes.slice(0, 10).map(escapeText).join(" "), ...timesOf(view, say)].join(" · ");
 }
+
+const headOf = ({ name, key_id: id, state }: KeyView, say: Say): string[] => [`**${escapeText(name)}** \`${id}\``, named(say, state)];
+
+const timesOf = ({ last_used_at: used, expires_at: ends }: KeyView, say: Say): string[] => [
+  used === null ? say("setup never-used") : say("setup used", { at: momentOf(used, "R") }),
+  say("say until", { at: momentOf(ends) }),
+];
 
 function policyLine(view: PolicyView, say: Say): string {
   const filled = { approvals: view.approvals, grave: view.approvals_grave, reversals: view.reversals };
   const warning = view.warnings.length > 0 ? ` ⚠ ${say("setup too-few")}` : "";
-  return `**${named(say, view.type)}** \`${view.reference_prefix}\` · ${say("setup approvals", filled)}${warning}`;
+  return `**${named(say, view.type)}** ${escapeText(view.reference_prefix)} · ${say("setup approvals", filled)}${warning}`;
 }
 
 /** A key with all that it may, from where, and who made it. */
 function keyText(view: KeyView, say: Say): string {
-  const places = view.ip_allowlist.length === 0 ? say("setup key-anywhere") : view.ip_allowlist.map((place) => `\`${place}\``).join(" ");
+  const places = view.ip_allowlist.length === 0 ? say("setup key-anywhere") : view.ip_allowlist.map(escapeText).join(" ");
   return [
-    keyLine({ ...view, scopes: [] }, say).replace(" ·  · ", " · "),
-    say("setup key-scopes", { scopes: view.scopes.map((scope) => `\`${scope}\``).join(" ") }),
+    [...headOf(view, say), ...timesOf(view, say)].join(" · "),
+    say("setup key-scopes", { scopes: view.scopes.map(escapeText).join(" ") }),
     say(`setup acts ${view.delegation}`),
     say("setup key-from", { places }),
     say("setup key-by", { user: view.created_by === null ? "–" : mentionOf(view.created_by), at: momentOf(view.created_at) }),

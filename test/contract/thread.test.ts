@@ -111,7 +111,7 @@ describe("slash commands and REST", () => {
       const said = await world.slash(viewer, "staff access", { user: person });
       expect(said).toContain(access.allowed ? "**has access**" : "**has no access**");
       expect(said).toContain(
-        `Level: ${access.level} · status: ${access.status ?? "never was staff"} · ${access.permissions.length} permissions`,
+        `Level: ${access.level} · status: ${access.status ?? "never was staff"} · permissions: ${access.permissions.length}`,
       );
     }
   });
