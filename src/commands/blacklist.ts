@@ -9,13 +9,13 @@ import {
 import { importModes, type BlacklistImport } from "../features/blacklist/blacklist.import.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import { fieldError } from "../kernel/errors.ts";
-import { escapeText } from "../discord/replies.ts";
-import { aboutOf, checkReply, importText, recordCard, recordLine } from "./blacklist-words.ts";
+import { asksToImport, asksToPurge, asksToRevoke, imported, importInput, recordAt } from "./blacklist-asks.ts";
+import { checkReply, recordCard, recordLine } from "./blacklist-words.ts";
 import { evidenceEntries } from "./case-evidence.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, Question, Reply, VerbInput, Wording } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec, Reply, VerbInput, Wording } from "./entry.ts";
 import { galleryOf } from "./gallery.ts";
 import { picked, textIn, timeIn } from "./given.ts";
-import { idsIn, numberIn, personOf, pickedQuery, type Query, seen } from "./records.ts";
+import { idsIn, numberIn, personOf, pickedQuery, type Query } from "./records.ts";
 import { momentOf } from "./show.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -42,7 +42,6 @@ const filters: readonly OptionSpec[] = [
 ];
 const filterNames = ["kind", "status", "category", "severity", "q"] as const;
 
-export const recordAt = (given: Given) => ({ id: textIn(given, "record") ?? "" });
 /** The id in what was typed; what holds none, or several, is refused as it stands. */
 function subjectIn(given: Given): string | undefined {
   const typed = textIn(given, "subject");
@@ -97,52 +96,6 @@ function requireOneSubject(given: Given, call: Call, verbs: Verbs): Promise<Give
 async function showRecord(view: BlacklistView, wording: Wording, verbs: Verbs): Promise<Reply> {
   const { embeds, files } = await galleryOf(verbs, "listBlacklistEvidence", wording, { params: { id: view.id } });
   return { content: "", embeds: [recordCard(view, wording.say), ...embeds], files };
-}
-
-/** What ends with a record: what it says, whom else it concerns, and the request it came from. */
-async function asksToRevoke(wording: Wording, verbs: Verbs): Promise<Question | undefined> {
-  const { say, given } = wording;
-  const view = await seen<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
-  if (view === undefined) return undefined;
-  const params = { discord_user_id: view.subject_id };
-  const group = view.kind === "user" ? await seen<{ members: unknown[] }>(verbs, "getLinkGroup", wording, { params }) : undefined;
-  const others = view.include_alts === "none" ? 0 : (group?.members.length ?? 0);
-  const lines = [
-    say("blacklist revoke ask", { number: view.number, subject: aboutOf(view) }),
-    recordLine(view, wording),
-    ...(others > 0 ? [say("blacklist revoke alts", { count: others })] : []),
-    ...(view.member_policy === null ? [] : [say("blacklist revoke members")]),
-    ...(view.origin_reference === null ? [] : [say("blacklist revoke request", { reference: escapeText(view.origin_reference) })]),
-  ];
-  return { content: lines.join("\n"), about: revisionOf(view, given) };
-}
-
-/** What is erased with a record cannot be had again: it is asked about as it stands. */
-async function asksToPurge(wording: Wording, verbs: Verbs): Promise<Question> {
-  const { say, given } = wording;
-  const view = await seen<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
-  const head = say("blacklist purge ask", { number: escapeText(textIn(given, "record")?.toUpperCase() ?? "") });
-  return view === undefined ? head : { content: `${head}\n${recordLine(view, wording)}`, about: revisionOf(view, given) };
-}
-
-/** What is shown is what ends, and not what the record is made into until the answer comes. */
-function revisionOf({ revision: seenNow }: BlacklistView, given: Given): Given["values"] {
-  return { revision: numberIn(given, "revision") ?? seenNow };
-}
-
-async function asksToImport({ call, given, say }: Wording, verbs: Verbs): Promise<string> {
-  const input = importInput(given);
-  const found = (await verbs.run("importBlacklist", call, { ...input, query: { ...input.query, dry_run: "true" } })) as BlacklistImport;
-  return `${say("blacklist import ask")}\n${importText(found, say)}`;
-}
-
-function importInput(given: Given): VerbInput {
-  return { query: pickedQuery(given, "mode"), file: given.files["file"]?.[0] };
-}
-
-function imported(view: BlacklistImport, { say }: Wording): Reply {
-  const files = [{ name: "import.json", content: JSON.stringify(view.results, null, 2) }];
-  return { content: `${say("blacklist import done")}\n${importText(view, say)}`, files };
 }
 
 const show = showRecord;

@@ -45,7 +45,4 @@ export const deServers: Readonly<Record<string, string>> = {
   "review * comment": "Welcher deiner Kommentare",
   "review * body": "Was stattdessen dort steht",
   "button show": "Ansehen",
-  "button again": "Ändern und erneut senden",
-  "button fill": "Ändern",
-  "say fill": "So lautet es jetzt:",
 };

@@ -45,7 +45,4 @@ export const enServers: Readonly<Record<string, string>> = {
   "review * comment": "Which of your comments",
   "review * body": "What it says instead",
   "button show": "Show",
-  "button again": "Change and send again",
-  "button fill": "Change it",
-  "say fill": "This is how it reads now:",
 };
