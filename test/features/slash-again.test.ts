@@ -8,13 +8,18 @@ import { filePunishment } from "./review-ground.ts";
 const at = (world: World, user: User) => world.sandbox.as(user).in(world.guild);
 const words = "Posted links that lead to stolen accounts.";
 
+/** A form whose command has a length that is none. */
+async function sendWrong() {
+  const world = await createWorld();
+  const admin = await staffAtConsole(world, "admin");
+  const given = { user: world.member(), category: "scam", severity: "low", duration: "soon" };
+  const run = await at(world, admin).runSlashCommand("blacklist add", given);
+  return { world, sent: await run.submitModal({ "reason-public": words, "reason-internal": "Seen by two." }) };
+}
+
 describe("a form that is refused", () => {
   test("can be put right and sent again without typing it anew", async () => {
-    const world = await createWorld();
-    const admin = await staffAtConsole(world, "admin");
-    const given = { user: world.member(), category: "scam", severity: "low", duration: "soon" };
-    const run = await at(world, admin).runSlashCommand("blacklist add", given);
-    const sent = await run.submitModal({ "reason-public": words, "reason-internal": "Seen by two." });
+    const { world, sent } = await sendWrong();
     const refused = await sent.reply();
     expect(refused.content).toContain("validation_failed");
     const opened = await sent.clickButton("Change and send again");
@@ -24,11 +29,7 @@ describe("a form that is refused", () => {
   });
 
   test("takes what was cleared as not given", async () => {
-    const world = await createWorld();
-    const admin = await staffAtConsole(world, "admin");
-    const given = { user: world.member(), category: "scam", severity: "low", duration: "soon" };
-    const run = await at(world, admin).runSlashCommand("blacklist add", given);
-    const sent = await run.submitModal({ "reason-public": words, "reason-internal": "Seen by two." });
+    const { sent } = await sendWrong();
     await sent.reply();
     const opened = await sent.clickButton("Change and send again");
     const again = await opened.submitModal({ "reason-public": "Other words.", "reason-internal": "" });

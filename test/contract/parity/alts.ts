@@ -5,6 +5,17 @@ const links = ({ id }: Scene["ann"]): string => `/users/${id}/links`;
 const link = ({ ann, kept }: Scene): string => `${links(ann)}/${kept["link"] ?? ""}`;
 const address = { reason: "Both came from 192.0.2.7" };
 
+/** A link that is said of two people, with all that is known of it. */
+const linked = ({ ann, bob }: Scene) => ({
+  user: ann,
+  other: bob,
+  confidence: "probable",
+  kind: "declared_alt",
+  basis: "admission",
+  main: bob,
+  "review-after": "30d",
+});
+
 export const alts: readonly Case[] = [
   {
     entry: "alts add",
@@ -13,16 +24,7 @@ export const alts: readonly Case[] = [
       const { status } = await world.post("/blacklist", { kind: "user", subject_id: ann.id }, { actor: owner });
       if (status !== 201) throw new Error(`not listed: ${status.toString()}`);
     },
-    given: ({ ann, bob }) => ({
-      user: ann,
-      other: bob,
-      confidence: "probable",
-      kind: "declared_alt",
-      basis: "admission",
-      main: bob,
-      propagates: true,
-      "review-after": "30d",
-    }),
+    given: (scene) => ({ ...linked(scene), propagates: true }),
     form: why,
     http: ({ ann, bob }) => [
       "POST",
@@ -147,15 +149,7 @@ export const alts: readonly Case[] = [
   {
     entry: "alts link",
     by: "senior",
-    given: ({ ann, bob }) => ({
-      user: ann,
-      other: bob,
-      confidence: "probable",
-      kind: "declared_alt",
-      basis: "admission",
-      main: bob,
-      "review-after": "30d",
-    }),
+    given: linked,
     form: why,
     http: ({ ann, bob }) => [
       "POST",
