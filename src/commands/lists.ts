@@ -16,6 +16,8 @@ const pageSize = 10;
 /** A file of a list holds at most so many lines, read in pages of so many. */
 const mostLines = 5000;
 const readAtOnce = 200;
+/** Of the button to the first page. */
+const start = "start";
 /** Longest text of a page; a message takes 4,096 in a card. */
 const longest = 4000;
 
@@ -85,7 +87,7 @@ export function createLists(verbs: Verbs, kept: Kept, publicUrl: () => string) {
       const asked = kept.find(key, interaction.user.id);
       const say = sayIn(interaction.locale);
       if (word === "csv" || word === "json") return await files(asked, { call, say }, [word]);
-      const at = Number(word);
+      const at = word === start ? 0 : Number(word);
       if (!Number.isInteger(at) || at < 0 || at >= asked.cursors.length) throw new ProblemError("invalid_transition");
       return await page(asked, at, { say, publicUrl: publicUrl(), call, given: asked.given });
     },
@@ -107,6 +109,7 @@ function row(key: string, at: number, hasMore: boolean, say: Say): Row {
     type: 1,
     components: [
       // Two buttons of one message never share a custom id.
+      button(start, "⏮", at < 2),
       button(at === 0 ? "first" : (at - 1).toString(), "◀", at === 0),
       button((at + 1).toString(), "▶", !hasMore),
       button("csv", say("button csv")),

@@ -80,6 +80,8 @@ describe("the commands of staff", () => {
     }
     expect(ids.map(({ length }) => length)).toEqual([10, 10, 4]);
     expect(new Set(ids.flat())).toEqual(new Set([...many, viewer].map(({ id }) => id)));
+    await run.clickButton("⏮");
+    await world.sandbox.waitFor(() => JSON.stringify(run.current()?.embeds).includes("Page 1"));
   });
 
   test("ask before somebody is suspended, with what they hold, and do it after a yes", async () => {
