@@ -61,6 +61,7 @@ describe("a question that was answered with yes", () => {
     await world.sandbox.waitFor(() => presses.some((press) => press.followups().length > 0));
     const said = presses.flatMap((press) => press.followups().map(({ content }) => content));
     expect(said).toEqual([expect.stringContaining("answered already")]);
+    await world.sandbox.waitFor(() => run.current()?.components.length === 0);
     const { approvals } = (await world.get(`/workflows/punishment/${reference}`, { actor: admin })).body.data;
     expect(approvals.have).toBe(1);
   });

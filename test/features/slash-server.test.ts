@@ -162,7 +162,7 @@ describe("reading", () => {
       } as never),
     );
     const incidents = await slash(cast.viewer, "incidents", { server: one });
-    for (const text of [`\`${one}\` → \`${other}\``, "2 people", "offer", "PCH\\-REQ\\-000001"]) expect(incidents).toContain(text);
+    for (const text of [`\`${one}\` → \`${other}\``, "people: 2", "offer", "PCH\\-REQ\\-000001"]) expect(incidents).toContain(text);
     expect(await slash(cast.viewer, "incidents", { server: other })).toContain("Nothing is known of this server.");
     const agreements = await slash(cast.viewer, "agreements", { server: other });
     for (const text of ["active", "staff", "30 days after leaving", "No \\*offers\\*"]) expect(agreements).toContain(text);
