@@ -8,6 +8,7 @@ import type { Entry, Given, OptionSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { card, pickedQuery, seen, told } from "./records.ts";
 import { cut, momentOf } from "./show.ts";
+import { askAboutSubjects, peopleIn } from "./subject-question.ts";
 import type { Verbs } from "./verbs.ts";
 
 const command = "alts";
@@ -130,6 +131,7 @@ export const altsEntries: readonly Entry[] = [
         basis: groundsOf(given),
       },
     }),
+    asks: (wording, verbs) => askAboutSubjects("alts add ask", peopleIn(wording.given, "user", "other"), wording, verbs),
     show: linkReply,
   },
   {

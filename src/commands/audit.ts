@@ -2,7 +2,7 @@ import { escapeText } from "../discord/replies.ts";
 import type { AuditVerification, AuditView } from "../features/audit/audit.schema.ts";
 import type { Entry, Given, OptionSpec, Reply, Wording } from "./entry.ts";
 import { textIn, timeIn } from "./given.ts";
-import { cut, momentOf, showView } from "./show.ts";
+import { cut, lineText, momentOf, showView } from "./show.ts";
 
 const command = "audit";
 const longestChange = 700;
@@ -48,7 +48,7 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
     say(`= ${via}`),
     ...(target === null ? [] : [escapeText(target.reference ?? `${target.kind} ${target.id}`)]),
     ...(subject === null ? [] : [`→ <@${subject}>`]),
-    ...(reason === null || reason === undefined ? [] : [cut(escapeText(reason), 100)]),
+    ...(reason === null || reason === undefined ? [] : [cut(lineText(reason), 100)]),
   ];
   return told.join(" · ");
 }

@@ -5,10 +5,18 @@ import { aboutOf, importText, recordLine } from "./blacklist-words.ts";
 import type { Given, Question, Reply, VerbInput, Wording } from "./entry.ts";
 import { textIn } from "./given.ts";
 import { numberIn, pickedQuery, seen } from "./records.ts";
+import { askAboutSubjects, peopleIn } from "./subject-question.ts";
 import type { Verbs } from "./verbs.ts";
 
 /** The address of the record that was named. */
 export const recordAt = (given: Given) => ({ id: textIn(given, "record") ?? "" });
+
+/** Who would be kept out, and what is known of them. */
+export async function asksToAdd(wording: Wording, verbs: Verbs): Promise<string> {
+  const server = textIn(wording.given, "server");
+  const subjects = server === undefined ? peopleIn(wording.given, "user") : [{ kind: "server" as const, id: server }];
+  return await askAboutSubjects("blacklist add ask", subjects, wording, verbs);
+}
 
 /** What ends with a record: what it says, whom else it concerns, and the request it came from. */
 export async function asksToRevoke(wording: Wording, verbs: Verbs): Promise<Question | undefined> {

@@ -2,7 +2,7 @@ import type { BlacklistImport } from "../features/blacklist/blacklist.import.sch
 import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../features/blacklist/blacklist.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Reply, Wording } from "./entry.ts";
-import { card, colours, personOf, subjectOf, told } from "./records.ts";
+import { card, colours, idText, personOf, subjectOf, told } from "./records.ts";
 import { cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 
@@ -21,7 +21,7 @@ export function recordCard(view: BlacklistView, say: Say) {
       ["category", told(view.category, say)],
       ["severity", told(severity, say)],
       ["scope", told(view.scope, say)],
-      ["server_ids", view.server_ids.map((id) => `\`${id}\``).join(", ")],
+      ["server_ids", view.server_ids.map(idText).join(", ")],
       ["reason_public", text(view.reason_public)],
       ["reason_internal", text(view.reason_internal)],
       ["recommended_action", told(view.recommended_action, say)],
@@ -33,7 +33,7 @@ export function recordCard(view: BlacklistView, say: Say) {
       ["created_by", personOf(view.created_by)],
       ["created_at", momentOf(view.created_at)],
       ["origin_reference", text(view.origin_reference)],
-      ["supersedes", view.supersedes],
+      ["supersedes", text(view.supersedes)],
       ["revoked", revoked === null ? undefined : revokedText(revoked)],
       ["history_count", view.history_count],
       ["revision", view.revision],
@@ -81,7 +81,7 @@ export function checkReply({ users, servers }: BlacklistCheck, { say }: Wording)
     return [own, ...near.map(({ other, how, of }) => `↳ \`${other}\` (${told(how, say) ?? how}): ${factsOf(of, say)}`)];
   });
   const text = lines.join("\n");
-  return text.length <= mostWords ? { content: text } : { content: "", embeds: [{ description: cut(text, 4000) }] };
+  return text.length <= mostWords ? { content: text } : { content: "", embeds: [{ description: text }] };
 }
 
 /** What an import does or did, with the lines that are wrong. */

@@ -9,19 +9,23 @@ import {
 import { importModes, type BlacklistImport } from "../features/blacklist/blacklist.import.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import { fieldError } from "../kernel/errors.ts";
-import { asksToImport, asksToPurge, asksToRevoke, imported, importInput, recordAt } from "./blacklist-asks.ts";
+import { asksToAdd, asksToImport, asksToPurge, asksToRevoke, imported, importInput, recordAt } from "./blacklist-asks.ts";
 import { checkReply, recordCard, recordLine } from "./blacklist-words.ts";
 import { evidenceEntries } from "./case-evidence.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, Reply, VerbInput, Wording } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec, PressSpec, Reply, VerbInput, Wording } from "./entry.ts";
 import { galleryOf } from "./gallery.ts";
 import { picked, textIn, timeIn } from "./given.ts";
-import { idsIn, numberIn, personOf, pickedQuery, type Query } from "./records.ts";
+import { durationIn } from "./lengths.ts";
+import { pressButton } from "./press.ts";
+import { idsIn, numberIn, personOf, pickedQuery, type Query, subjectIn } from "./records.ts";
+import { rowOf } from "./rows.ts";
 import { momentOf } from "./show.ts";
 import type { Verbs } from "./verbs.ts";
 
 const command = "blacklist";
 const mostIds = 25;
 export const record: OptionSpec = { name: "record", kind: "text", required: true, completes: "blacklist", max: 40 };
+const filesPress: PressSpec = { name: "bf", carries: [record] };
 const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }];
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
 const revision: OptionSpec = { name: "revision", kind: "whole", min: 1 };
@@ -42,12 +46,6 @@ const filters: readonly OptionSpec[] = [
 ];
 const filterNames = ["kind", "status", "category", "severity", "q"] as const;
 
-/** The id in what was typed; what holds none, or several, is refused as it stands. */
-function subjectIn(given: Given): string | undefined {
-  const typed = textIn(given, "subject");
-  const ids = idsIn(typed);
-  return ids.length === 1 ? ids[0] : typed;
-}
 const filtersOf = (given: Given): Query => ({ ...pickedQuery(given, ...filterNames), subject: subjectIn(given) });
 const tagsOf = (given: Given) => {
   const tags = textIn(given, "tags")
@@ -74,7 +72,8 @@ function newRecord(given: Given): VerbInput {
   const servers = textIn(given, "servers");
   const note = textIn(given, "evidence");
   const body = {
-    ...picked(given, "category", "severity", "recommended-action", "member-policy", "include-alts", "duration"),
+    ...picked(given, "category", "severity", "recommended-action", "member-policy", "include-alts"),
+    ...durationIn(given),
     ...picked(given, "reason-public", "reason-internal"),
     ...tagsOf(given),
     kind: user === undefined ? "server" : "user",
@@ -94,8 +93,9 @@ function requireOneSubject(given: Given, call: Call, verbs: Verbs): Promise<Give
 }
 
 async function showRecord(view: BlacklistView, wording: Wording, verbs: Verbs): Promise<Reply> {
-  const { embeds, files } = await galleryOf(verbs, "listBlacklistEvidence", wording, { params: { id: view.id } });
-  return { content: "", embeds: [recordCard(view, wording.say), ...embeds], files };
+  const { embeds, files, hasMore } = await galleryOf(verbs, "listBlacklistEvidence", wording, { params: { id: view.id } });
+  const all = hasMore ? [rowOf(pressButton(filesPress, { record: view.number }, wording.say("label evidence")))] : [];
+  return { content: "", embeds: [recordCard(view, wording.say), ...embeds], files, components: all };
 }
 
 const show = showRecord;
@@ -106,7 +106,7 @@ const evidence = evidenceEntries({
   record,
   name: "Blacklist",
   pieces: "blacklist-evidence",
-  press: { name: "bf", carries: [record] },
+  press: filesPress,
 });
 
 /** `/blacklist`: people and servers that are kept out. */
@@ -165,6 +165,7 @@ export const blacklistEntries: readonly Entry[] = [
     ],
     locate: requireOneSubject,
     input: newRecord,
+    asks: asksToAdd,
     show,
   },
   {
@@ -190,7 +191,8 @@ export const blacklistEntries: readonly Entry[] = [
       params: recordAt(given),
       revision: numberIn(given, "revision"),
       body: {
-        ...picked(given, "category", "severity", "duration", "recommended-action", "member-policy", "include-alts"),
+        ...picked(given, "category", "severity", "recommended-action", "member-policy", "include-alts"),
+        ...durationIn(given),
         ...picked(given, "reason-public", "reason-internal"),
         review_at: timeIn(given, "review-at"),
         ...tagsOf(given),

@@ -4,7 +4,7 @@ import { annotated } from "../http/route.ts";
 import type { Entry, Given, GivenFile, OptionSpec, PressSpec, Reply, VerbInput, Wording } from "./entry.ts";
 import { type Piece, pieceLine } from "./gallery.ts";
 import { picked, textIn } from "./given.ts";
-import { numberIn } from "./records.ts";
+import { numberIn, seen } from "./records.ts";
 import { cut } from "./show.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -122,8 +122,12 @@ export function evidenceEntries({ command, record, name, pieces, press }: Eviden
       operation: "redactEvidence",
       options: [record, piece, { name: "reason", kind: "text", min: 3, max: 1000 }],
       form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
-      input: (given) => ({ params: pieceAt(given), body: picked(given, "reason") }),
-      asks: ({ say }) => say("evidence redact ask"),
+      input: (given) => ({ params: pieceAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
+      async asks(wording, verbs) {
+        const ask = wording.say("evidence redact ask");
+        const view = await seen<Piece & { revision: number }>(verbs, "getEvidence", wording, { params: pieceAt(wording.given) });
+        return view === undefined ? ask : { content: `${ask}\n${pieceLine(view, wording.say)}`, about: { revision: view.revision } };
+      },
     },
   ];
 }

@@ -1,14 +1,19 @@
 import { actionKinds } from "../features/cases/actions.schema.ts";
 import { caseTypes } from "../features/cases/cases.outcomes.ts";
-import { priorities } from "../features/cases/cases.schema.ts";
+import { type CaseView, priorities } from "../features/cases/cases.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { TemplateView } from "../features/cases/cases.templates.ts";
+import type { NoteView } from "../features/cases/cases.notes.schema.ts";
 import type { Call } from "../kernel/call.ts";
+import { recordNotFound } from "../kernel/errors.ts";
+import type { Page } from "../kernel/page.ts";
 import { caseNotesPress, caseOption } from "./case-presses.ts";
 import type { Entry, Given, OptionSpec, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
+import { durationIn } from "./lengths.ts";
 import { numberIn, seen, told } from "./records.ts";
-import { cut, momentOf } from "./show.ts";
+import { cut, lineText, momentOf } from "./show.ts";
+import { askAboutSubjects, peopleIn } from "./subject-question.ts";
 import type { Verbs } from "./verbs.ts";
 
 const command = "case";
@@ -32,6 +37,15 @@ interface Note {
 function noteLine({ body: text, author, changed_by: by, created_at: made, changed_at: changed }: Note): string {
   const who = author ?? by;
   return `${momentOf(made ?? changed ?? "")} ${who === null || who === undefined ? "" : `<@${who}>`}\n${escapeText(cut(text, 300))}`;
+}
+
+/** The note as it reads now. @throws ProblemError record_not_found */
+async function noteNow(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  verbs.require("updateCaseNote", call, noteAt(given));
+  const page = (await verbs.run("listCaseNotes", call, { params: at(given), query: { limit: 200 } })) as Page<NoteView>;
+  const note = page.data.find(({ id }) => id === textIn(given, "note")?.trim().toLowerCase());
+  if (note === undefined) throw recordNotFound();
+  return { text: note.body };
 }
 
 /** Notes of a case. */
@@ -59,6 +73,7 @@ export const noteEntries: readonly Entry[] = [
     operation: "updateCaseNote",
     options: [caseOption, note, { ...body, kind: "text" }],
     form: [{ ...body, kind: "paragraph", required: true }],
+    fills: noteNow,
     input: (given) => ({ params: noteAt(given), body: textOf(given) }),
   },
   {
@@ -83,12 +98,20 @@ interface Action {
 }
 
 /** What was done about somebody, as one line. */
+/** Whom it would stand against, and what is known of them. */
+async function asksToAct(wording: Wording, verbs: Verbs): Promise<string> {
+  const named = peopleIn(wording.given, "user");
+  const view = named.length > 0 ? undefined : await seen<CaseView>(verbs, "getCase", wording, { params: at(wording.given) });
+  const subjects = (view?.subjects ?? []).filter(({ kind }) => kind === "user");
+  return await askAboutSubjects("case action ask", named.length > 0 ? named : subjects, wording, verbs);
+}
+
 export function actionLine(view: Action, { say }: Pick<Wording, "say">): string {
   const facts = [
     momentOf(view.at),
     `<@${view.user_id}>`,
     say("case points", { points: view.points }),
-    escapeText(cut(view.reason, 150)),
+    lineText(cut(view.reason, 150)),
     view.case_number,
     view.in_force ? undefined : say("case not in force"),
     view.by === null ? undefined : `– <@${view.by}>`,
@@ -113,8 +136,9 @@ export const actionEntries: readonly Entry[] = [
     form: [{ name: "reason", kind: "paragraph", required: true, min: 10, max: 2000 }],
     input: (given) => ({
       params: at(given),
-      body: { ...picked(given, "kind", "points", "duration", "reason"), user_id: textIn(given, "user") },
+      body: { ...picked(given, "kind", "points", "reason"), ...durationIn(given), user_id: textIn(given, "user") },
     }),
+    asks: asksToAct,
   },
   {
     command,

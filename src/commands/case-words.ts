@@ -4,7 +4,7 @@ import type { Reply, Wording } from "./entry.ts";
 import { caseFilesPress, caseHistoryPress, caseNotesPress } from "./case-presses.ts";
 import { pressButton } from "./press.ts";
 import { card, colours, personOf, subjectOf, told } from "./records.ts";
-import { momentOf } from "./show.ts";
+import { lineText, momentOf } from "./show.ts";
 
 const priorityColours = { low: colours.low, normal: colours.plain, high: colours.high, critical: colours.critical } as const;
 const text = (value: string | null) => (value === null ? undefined : escapeText(value));
@@ -59,7 +59,7 @@ export function caseReply(view: CaseView, { say }: Wording): Reply {
 export function caseLine(view: CaseView, { say }: Wording): string {
   const subjects = view.subjects.slice(0, 3).map(({ kind, id }) => subjectOf({ kind, id }));
   const facts = [
-    escapeText(view.title),
+    lineText(view.title),
     told(view.status, say),
     told(view.priority, say),
     subjects.join(", ") + (view.subjects.length > 3 ? ", …" : ""),

@@ -9,8 +9,8 @@ import { evidenceEntries } from "./case-evidence.ts";
 import { caseLine, caseReply } from "./case-words.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, PickSpec, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { idsIn, numberIn, pickedQuery, type Query, seen } from "./records.ts";
-import { momentOf } from "./show.ts";
+import { idsIn, numberIn, pickedQuery, type Query, seen, subjectIn } from "./records.ts";
+import { lineText, momentOf } from "./show.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -78,6 +78,18 @@ async function linkWith(given: Given, call: Wording["call"], verbs: Verbs): Prom
   return { link: found?.id ?? "00000000-0000-0000-0000-000000000000" };
 }
 
+/** Who is named anew takes the place of whom the case was about, and leaves its servers; so the other way round. */
+async function subjectsNow(given: Given, call: Wording["call"], verbs: Verbs): Promise<Given["values"]> {
+  const [people, servers] = [textIn(given, "users"), textIn(given, "servers")];
+  if ((people === undefined) === (servers === undefined)) return {};
+  verbs.require("updateCase", call, at(given));
+  const view = await seen<CaseView>(verbs, "getCase", { call }, { params: at(given) });
+  const [name, kind] = people === undefined ? (["users", "user"] as const) : (["servers", "server"] as const);
+  const stay = view?.subjects.filter((subject) => subject.kind === kind).map(({ id }) => id) ?? [];
+  if (view === undefined || stay.length === 0) return {};
+  return { [name]: stay.join(" "), revision: numberIn(given, "revision") ?? view.revision };
+}
+
 const lifeEntries: readonly Entry[] = [
   {
     command,
@@ -109,7 +121,13 @@ const lifeEntries: readonly Entry[] = [
     options: [caseOption, reason, revision],
     form: reasonForm,
     input: (given) => ({ params: at(given), revision: numberIn(given, "revision"), body: picked(given, "reason") }),
-    asks: ({ say, given }) => say("case delete ask", { number: escapeText(at(given).id.toUpperCase()) }),
+    async asks(wording, verbs) {
+      const { say, given } = wording;
+      const ask = say("case delete ask", { number: escapeText(at(given).id.toUpperCase()) });
+      const view = await seen<CaseView>(verbs, "getCase", wording, { params: at(given) });
+      if (view === undefined) return ask;
+      return { content: `${ask}\n${caseLine(view, wording)}`, about: { revision: numberIn(given, "revision") ?? view.revision } };
+    },
     show,
   },
   { command, path: "restore", operation: "restoreCase", options: [caseOption], input: (given) => ({ params: at(given) }), show },
@@ -139,7 +157,7 @@ const lifeEntries: readonly Entry[] = [
     options: [caseOption],
     input: (given) => ({ params: at(given) }),
     line: ({ at: then, summary, actor_id: by, reason: why }: CaseTimelineEntryView) =>
-      [momentOf(then), escapeText(summary), by === null ? "" : `<@${by}>`, escapeText(why ?? "")].filter((part) => part !== "").join(" · "),
+      [momentOf(then), lineText(summary), by === null ? "" : `<@${by}>`, lineText(why ?? "")].filter((part) => part !== "").join(" · "),
     press: caseHistoryPress,
   },
 ];
@@ -194,7 +212,7 @@ export const caseEntries: readonly Entry[] = [
       { name: "sort", kind: "text", choices: ["-created_at", "due_at"] },
       yes("deleted"),
     ],
-    input: (given) => ({ query: { ...filtersOf(given), subject: idsIn(textIn(given, "subject"))[0] } }),
+    input: (given) => ({ query: { ...filtersOf(given), subject: subjectIn(given) } }),
     line: caseLine,
     picks: [opensCase],
   },
@@ -216,6 +234,7 @@ export const caseEntries: readonly Entry[] = [
       listed("users"),
       listed("servers"),
     ],
+    locate: subjectsNow,
     input: (given) => ({
       params: at(given),
       revision: numberIn(given, "revision"),

@@ -72,7 +72,7 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
     const question = await asks({ say, publicUrl: publicUrl(), call, given: whole.given }, verbs);
     if (question === undefined) return await perform(whole, call, language);
     const { content, about } = typeof question === "string" ? { content: question, about: {} } : question;
-    const key = kept.keep({ ...whole, given: joined(whole.given, { values: about, files: {} }) });
+    const key = kept.keep({ ...whole, typed: asked.given, given: joined(whole.given, { values: about, files: {} }) });
     return { content, components: [askRow(key, say("button go"), say("button cancel"))] };
   }
 
@@ -113,9 +113,9 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
         const option = of.find((one) => one.path === path.join(" "))?.options?.find((one) => one.name === name);
         const source = sources[option?.completes ?? ""];
         if (source === undefined) return [];
-        const found = source.read === undefined ? await listed(source, value, given, call) : await source.read(given, call, verbs);
+        const found = source.read === undefined ? await listed(source, value, given, call) : await source.read(given, call, verbs, value);
         const offered = (found as readonly never[]).filter((view) => source.keeps?.(view, value) ?? true);
-        return offered.slice(0, choiceLimit).map(source.choice);
+        return offered.slice(0, choiceLimit).map((view) => source.choice(view, value));
       },
     };
   }
@@ -155,6 +155,8 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
         } catch (error) {
           // What may be well a little later can be pressed again.
           if (error instanceof ProblemError && "retryable" in problems[error.code]) kept.giveBack(key);
+          else if (asked.typed !== undefined && entryOf(asked.entry).form !== undefined)
+            offerAgain(error, { ...asked, given: asked.typed }, interaction.locale);
           throw error;
         }
       },

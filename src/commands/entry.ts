@@ -128,9 +128,9 @@ export interface MenuSpec {
   values(target: MenuTarget): Given["values"];
 }
 
-/** What a command of a menu was used on: a person, or a message with its author. */
+/** What a command of a menu was used on: a person, or a message with its author. A web-hook is nobody's account. */
 export interface MenuTarget {
-  user: string;
+  user: string | undefined;
   message?: { id: string; channel: string; guild: string };
 }
 
@@ -156,8 +156,8 @@ export interface SourceSpec {
   operation: string;
   input(typed: string, given: Given): VerbInput;
   /** Instead of one page of the list: what is offered of several. */
-  read?(given: Given, call: Call, verbs: Verbs): Promise<readonly object[]>;
-  choice(view: never): Choice;
+  read?(given: Given, call: Call, verbs: Verbs, typed: string): Promise<readonly object[]>;
+  choice(view: never, typed: string): Choice;
   /** Which of them are offered, where the list does not search by itself. */
   keeps?(view: never, typed: string): boolean;
 }

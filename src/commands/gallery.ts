@@ -44,16 +44,18 @@ export interface Piece {
 export interface Gallery {
   embeds: APIEmbed[];
   files: ReplyFile[];
+  /** There are more pieces than it holds. */
+  hasMore: boolean;
 }
 
 /** The evidence of a record: pictures as pictures, the rest as lines. Empty for those who may not see it. */
 export async function galleryOf(verbs: Verbs, operation: string, wording: Wording, input: VerbInput): Promise<Gallery> {
   const page = await seen<Page<Piece>>(verbs, operation, wording, { ...input, query: { limit: mostPieces } });
-  if (page === undefined || page.data.length === 0) return { embeds: [], files: [] };
+  if (page === undefined || page.data.length === 0) return { embeds: [], files: [], hasMore: false };
   const description = cut(page.data.map((piece) => pieceLine(piece, wording.say)).join("\n"), 4000);
   const files = await picturesOf(verbs, wording, page.data);
   const shown = files.map(({ name }) => ({ image: { url: `attachment://${name}` } }));
-  return { embeds: [{ title: wording.say("label evidence"), description }, ...shown], files };
+  return { embeds: [{ title: wording.say("label evidence"), description }, ...shown], files, hasMore: page.next_cursor !== null };
 }
 
 /** A piece as one line: what it is, what it holds, who kept it when. */
@@ -99,8 +101,11 @@ async function picturesOf(verbs: Verbs, wording: Wording, pieces: readonly Piece
     if (ending === undefined || part.status !== "stored" || part.bytes > left || files.length === mostPictures) continue;
     const answer = await seen<RawAnswer>(verbs, "downloadEvidence", wording, { params: { id, position: part.position.toString() } });
     if (answer === undefined) continue;
+    // One that is not what was kept any more stands in the log; the record is shown without it.
+    const content = await bytesOf(answer.body).catch(() => undefined);
+    if (content === undefined) continue;
     left -= part.bytes;
-    files.push({ name: `evidence-${(files.length + 1).toString()}.${ending}`, content: await bytesOf(answer.body) });
+    files.push({ name: `evidence-${(files.length + 1).toString()}.${ending}`, content });
   }
   return files;
 }

@@ -4,7 +4,7 @@ import { escapeText } from "../discord/replies.ts";
 import type { Reply, Wording } from "./entry.ts";
 import { agreementsPress, incidentsPress } from "./intel-servers-presses.ts";
 import { pressButton } from "./press.ts";
-import { card, colours, personOf, told } from "./records.ts";
+import { card, idText, colours, personOf, told } from "./records.ts";
 import { rowOf } from "./rows.ts";
 import { cut, momentOf } from "./show.ts";
 
@@ -16,7 +16,6 @@ const statusColours: Partial<Record<ServerView["status"], number>> = {
   defunct: colours.over,
 };
 
-const code = (id: string): string => `\`${id}\``;
 const text = (value: string | null | undefined) => (value === null || value === undefined ? undefined : escapeText(value));
 const joined = (facts: readonly (string | undefined)[]): string => facts.filter((fact) => fact !== undefined && fact !== "").join(" · ");
 const why = (ended: { at: string; reason: string | null } | null) =>
@@ -37,16 +36,16 @@ export function registeredReply(view: ServerView, { say }: Wording): Reply {
   const embed = card(
     `${escapeText(view.name ?? view.id)} · ${told(view.status, say, "intel") ?? view.status}`,
     [
-      ["id", code(view.id)],
-      ["merged_into", view.merged_into && code(view.merged_into)],
-      ["aliases", view.aliases.map(code).join(", ")],
+      ["id", idText(view.id)],
+      ["merged_into", view.merged_into && idText(view.merged_into)],
+      ["aliases", view.aliases.map(idText).join(", ")],
       ["owner_user_id", personOf(view.owner_user_id)],
       ["contacts", view.contacts?.map(({ user_id: id, role }) => `<@${id}> ${escapeText(role)}`).join("\n")],
       ["tags", view.tags.map(escapeText).join(", ")],
       ["note", text(view.note)],
       ["invite", inviteOf(view, say)],
       ["icon", text(view.icon)],
-      ["blacklist_id", view.blacklist_id && code(view.blacklist_id)],
+      ["blacklist_id", view.blacklist_id && idText(view.blacklist_id)],
       ["agreements", view.agreements.length === 0 ? undefined : view.agreements.length],
       ["created_at", momentOf(view.created_at)],
       ["updated_at", momentOf(view.updated_at)],
@@ -63,8 +62,8 @@ export function registeredReply(view: ServerView, { say }: Wording): Reply {
 /** A registered server as one line. */
 export function registeredLine(view: ServerView, { say }: Wording): string {
   const name = view.name === null ? "–" : escapeText(cut(view.name, 100));
-  const facts = [code(view.id), told(view.status, say, "intel"), view.tags.map(escapeText).join(", ")];
-  return cut(joined([`**${name}**`, ...facts, view.merged_into && `→ ${code(view.merged_into)}`]), 300);
+  const facts = [idText(view.id), told(view.status, say, "intel"), view.tags.map(escapeText).join(", ")];
+  return cut(joined([`**${name}**`, ...facts, view.merged_into && `→ ${idText(view.merged_into)}`]), 300);
 }
 
 /** An agreement not to recruit from one another, as two lines. */
@@ -79,14 +78,14 @@ export function agreementLine(view: AgreementView, { say }: Wording): string {
     why(view.ended),
   ];
   const terms = view.terms === null ? "" : `\n-# ${escapeText(cut(view.terms.replaceAll(/\s+/g, " "), 200))}`;
-  return `**${view.server_ids.map(code).join(" – ")}** · ${joined(facts)}${terms}`;
+  return `**${view.server_ids.map(idText).join(" – ")}** · ${joined(facts)}${terms}`;
 }
 
 /** A case of recruiting from another server, as one line. */
 export function incidentLine(view: IncidentView, { say }: Wording): string {
   const facts = [
     told(view.status, say),
-    `${code(view.server_id)} → ${code(view.victim_server_id)}`,
+    `${idText(view.server_id)} → ${idText(view.victim_server_id)}`,
     say("intel offenders", { count: view.offenders }),
     told(view.method, say),
     text(view.origin_reference),

@@ -11,6 +11,8 @@ export interface Asked {
   given: Given;
   /** Where each page of a list begins that was seen so far. */
   cursors: (string | undefined)[];
+  /** What was typed into its form, where a question followed it. */
+  typed?: Given;
 }
 
 /** An answer that only its asker sees can be changed for fifteen minutes; later there is nothing to press. */
@@ -38,16 +40,21 @@ export function createKept(): Kept {
     return found;
   }
 
+  function open(key: string, userId: string) {
+    const found = find(key, userId);
+    if (found.isTaken) throw new ProblemError("invalid_transition", { detail: "This was answered already, and counts once." });
+    return found;
+  }
+
   return {
     keep(asked) {
       const key = randomBytes(12).toString("base64url");
       kept.set(key, { asked, isTaken: false });
       return key;
     },
-    find: (key, userId) => find(key, userId).asked,
+    find: (key, userId) => open(key, userId).asked,
     take(key, userId) {
-      const found = find(key, userId);
-      if (found.isTaken) throw new ProblemError("invalid_transition", { detail: "This was answered already, and counts once." });
+      const found = open(key, userId);
       found.isTaken = true;
       return found.asked;
     },

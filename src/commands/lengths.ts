@@ -17,6 +17,14 @@ export function timeOf(text: string | undefined, now: number): string | undefine
   return Number.isNaN(at.getTime()) ? text : at.toISOString();
 }
 
+/** A length as people type it, in any case; `permanent` is no end. What is none is left for the verb to refuse. */
+export function durationIn(given: Given): { duration?: string | null } {
+  const typed = textIn(given, "duration")?.trim();
+  if (typed === undefined) return {};
+  if (/^permanent$/i.test(typed)) return { duration: null };
+  return { duration: [typed.toLowerCase(), typed.toUpperCase()].find((text) => parseDuration(text) !== undefined) ?? typed };
+}
+
 /** Seconds as people type a length: `3d`, `90m`. */
 export function lengthText(seconds: number): string {
   const units = [

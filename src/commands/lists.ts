@@ -42,13 +42,14 @@ export function createLists(verbs: Verbs, kept: Kept, publicUrl: () => string) {
     const entry = entryOf(asked.entry);
     const { data, next_cursor: next, notes = {} } = await ask(asked, wording.call, entry.lines ?? pageSize, asked.cursors[at]);
     const note = entry.note?.(notes as Record<string, never>, wording) ?? "";
-    if (data.length === 0 && at === 0) return { content: [note, nothingIn(asked.entry, say)].join("\n").trim() };
+    // A search may have found nothing yet, and go on.
+    if (data.length === 0 && at === 0 && next === null) return { content: [note, nothingIn(asked.entry, say)].join("\n").trim() };
     const seen = at === 0 ? [undefined] : asked.cursors.slice(0, at + 1);
     const cursors = [...seen, ...(next === null ? [] : [next])];
     const lines = data.map((view) => (entry.line === undefined ? showLine(view, say) : entry.line(view as never, wording)));
     const key = kept.keep({ ...asked, cursors });
     const description = cutLines(lines);
-    const isShort = data.length <= 3 && !description.endsWith("…");
+    const isShort = data.length <= 3 && !description.includes("…");
     const embed = { description, footer: { text: say("say page", { page: at + 1 }) } };
     const isWhole = at === 0 && next === null;
     const paging = isWhole && isShort ? [] : [row(key, at, next !== null, say)];
@@ -135,7 +136,7 @@ function table(views: readonly unknown[]): string {
   const columns = [...new Set(rows.flatMap((view) => Object.keys(view)))];
   const cell = (value: unknown): string => {
     const text = typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
-    return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /^[=+\-@\t\r＝＋－＠]/.test(text) ? `'${text}` : text;
   };
   return stringify([columns, ...rows.map((view) => columns.map((column) => cell(view[column])))]);
 }

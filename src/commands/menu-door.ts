@@ -32,5 +32,8 @@ function targetOf(interaction: MenuInteraction): MenuTarget {
   if (!interaction.isMessageContextMenuCommand()) return { user: interaction.targetId };
   const { targetMessage, targetId, channelId, guildId } = interaction;
   const message = { id: targetId, channel: channelId, guild: guildId };
-  return { user: targetMessage.author.id, message };
+  const { author, webhookId, applicationId } = targetMessage;
+  // An answer of an application names it as its web-hook, too, and is by its account.
+  const isWebhook = webhookId === author.id && webhookId !== applicationId;
+  return { user: isWebhook ? undefined : author.id, message };
 }

@@ -40,7 +40,11 @@ function messageBody(given: Given) {
 }
 
 async function locateRecord(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
-  if (isNew(given)) return {};
+  if (isNew(given)) {
+    if (textIn(given, "author") === undefined)
+      throw fieldError("/where", "invalid_value", "A web-hook wrote this, which is nobody's account. Name a record to keep it with.");
+    return {};
+  }
   if (recordOf(given) === "") throw fieldError("/record", "required", "Name the case, the blacklist record or the request.");
   if (placeOf(given) !== requestPlace) return {};
   // A request that is not there is told by the route, in the same words as one that is hidden.
@@ -146,12 +150,23 @@ const personMenu = (name: string, entry: string, option = "user"): MenuSpec => (
   name,
   kind: "person",
   entry,
-  values: ({ user }) => ({ [option]: user }),
+  values: ({ user = "" }) => ({ [option]: user }),
 });
 
 function messageValues({ user, message }: MenuTarget): Given["values"] {
   if (message === undefined) return {};
-  return { author: user, "message-id": message.id, "channel-id": message.channel };
+  return { ...(user !== undefined && { author: user }), "message-id": message.id, "channel-id": message.channel };
+}
+
+/** @throws ProblemError validation_failed for a web-hook */
+function offenderOf({ user }: MenuTarget): string {
+  if (user === undefined)
+    throw fieldError(
+      "/offender",
+      "invalid_value",
+      "A web-hook wrote this, which is nobody's account. Use /request poach for the offender.",
+    );
+  return user;
 }
 
 /** When a message was sent: its id begins with that. */
@@ -172,7 +187,7 @@ export const recordMenus: readonly MenuSpec[] = [
     values: (target) => ({
       ...messageValues(target),
       kind: "report",
-      offender: target.user,
+      offender: offenderOf(target),
       ...(target.message !== undefined && {
         "victim-server": target.message.guild,
         occurred: sentAt(target.message.id),

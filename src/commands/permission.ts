@@ -13,7 +13,7 @@ const role: OptionSpec = { name: "role", kind: "text", required: true, completes
 const here: OptionSpec = { name: "here", kind: "yes" };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
 const until: OptionSpec = { name: "until", kind: "text", max: 40 };
-const keys = (name: string): OptionSpec => ({ name, kind: "text", completes: "permission", max: 2000 });
+const keys = (name: string): OptionSpec => ({ name, kind: "text", completes: "permissions", max: 2000 });
 const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
 
 const about = (given: Given) => ({ discord_user_id: textIn(given, "user") ?? "" });

@@ -15,7 +15,9 @@ export async function rawReply(answer: unknown, { operationId, success }: RouteS
   const { body, type = mediaTypesOf(success)[0], headers = {} } = answer as RawAnswer;
   const content = await bytesOf(body);
   const media = type.split(";")[0] ?? "";
-  const named = /filename="?([^";]+)"?/.exec(headers["Content-Disposition"] ?? "")?.[1];
+  const disposition = headers["Content-Disposition"] ?? "";
+  const real = /filename\*=UTF-8''([^;]+)/.exec(disposition)?.[1];
+  const named = real === undefined ? /filename="([^"]+)"/.exec(disposition)?.[1] : decodeURIComponent(real);
   return { content: say("say file"), files: [{ name: named ?? `${operationId}.${endings[media] ?? "bin"}`, content }] };
 }
 

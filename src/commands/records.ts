@@ -4,29 +4,24 @@ import { annotated } from "../http/route.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Given, VerbInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { cut, discordId, mentionOf } from "./show.ts";
+import { discordId, mentionOf } from "./show.ts";
 import { choiceKeys, type Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
-const limits = { title: 256, name: 256, value: 1024, fields: 25, all: 5500, short: 40 } as const;
+const short = 40;
 export const colours = { low: 0x5c8a5c, medium: 0xc9a227, high: 0xd9742b, critical: 0xc0392b, plain: 0x5865f2, over: 0x80848e } as const;
 
 /** A fact of a card: the field it is labelled as, and what it says; left out where that is nothing. */
 export type Fact = readonly [field: string, text: string | number | null | undefined];
 
-/** A card of named facts. Texts of people are escaped already. */
+/** A card of named facts. Texts of people are escaped already. What has no room comes as a file, as of every answer. */
 export function card(title: string, facts: readonly Fact[], say: Say, colour: number = colours.plain): APIEmbed {
-  const fields: NonNullable<APIEmbed["fields"]> = [];
-  let size = title.length;
-  for (const [field, told] of facts) {
-    if (told === null || told === undefined || told === "") continue;
-    const value = cut(told.toString(), limits.value);
-    const name = cut(labelOf(field, say), limits.name);
-    size += name.length + value.length;
-    if (size > limits.all || fields.length === limits.fields) break;
-    fields.push({ name, value, inline: value.length < limits.short });
-  }
-  return { title: cut(title, limits.title), color: colour, fields };
+  const fields = facts.flatMap(([field, told]) => {
+    if (told === null || told === undefined || told === "") return [];
+    const value = told.toString();
+    return [{ name: labelOf(field, say), value, inline: value.length < short }];
+  });
+  return { title, color: colour, fields };
 }
 
 /** A value of a closed list in the reader's language, or as it is. @param command whose own word for it comes first */
@@ -42,6 +37,11 @@ export function personOf(id: string | null | undefined): string | undefined {
   return mentionOf(id);
 }
 
+/** An id to be copied. What is none is a text. */
+export function idText(id: string): string {
+  return discordId.test(id) ? `\`${id}\`` : escapeText(id);
+}
+
 /** Who or what a record is about: servers cannot be mentioned. */
 export function subjectOf({ kind, id, name }: { kind: string; id: string; name?: string | null | undefined }): string {
   const named = name === null || name === undefined ? "" : ` ${escapeText(name)}`;
@@ -52,6 +52,13 @@ export function subjectOf({ kind, id, name }: { kind: string; id: string; name?:
 /** Ids in a text, mentions included, each once. */
 export function idsIn(text: string | undefined): string[] {
   return [...new Set((text ?? "").split(/[\s,;<@!>]+/).filter((word) => word !== ""))];
+}
+
+/** The id in what was typed; what holds none, or several, is refused as it stands. */
+export function subjectIn(given: Given): string | undefined {
+  const typed = textIn(given, "subject");
+  const ids = idsIn(typed);
+  return ids.length === 1 ? ids[0] : typed;
 }
 
 /** What a verb answers; undefined where it refuses, for what is told only to those who may see it. */

@@ -1,4 +1,5 @@
 import type { FieldSpec, Given, OptionSpec } from "./entry.ts";
+import { durationIn } from "./lengths.ts";
 import { picked, textIn } from "./given.ts";
 import { linesOf } from "./review-moves.ts";
 
@@ -56,11 +57,6 @@ function several(given: Given, ...names: readonly string[]): string[] | undefine
 }
 
 const userOf = (given: Given, name = "user") => ({ user_id: textIn(given, name) });
-/** `permanent` is no end. */
-const durationOf = (given: Given) => {
-  const typed = textIn(given, "duration");
-  return { duration: typed === undefined ? undefined : /^permanent$/i.test(typed) ? null : typed.toUpperCase() };
-};
 const durations = text("duration", 40);
 
 const ownFilings: readonly Filing[] = [
@@ -80,7 +76,7 @@ const ownFilings: readonly Filing[] = [
     fields: (given) => ({
       ...picked(given, "category", "severity", "scope", "recommended-action"),
       ...userOf(given),
-      ...durationOf(given),
+      ...durationIn(given),
       server_ids: several(given, "servers"),
     }),
   },
@@ -100,7 +96,7 @@ const ownFilings: readonly Filing[] = [
     form: [reason, summary, evidence],
     fields: (given) => ({
       ...picked(given, "category", "severity", "member-policy", "server-name"),
-      ...durationOf(given),
+      ...durationIn(given),
       server_id: textIn(given, "server"),
       owner_user_id: textIn(given, "owner"),
       invite_codes: several(given, "invites"),
@@ -201,7 +197,7 @@ const ownFilings: readonly Filing[] = [
     fields: (given) => ({
       ...picked(given, "action", "points", "case-reference", "demote-to", "notify-subject"),
       ...userOf(given),
-      ...durationOf(given),
+      ...durationIn(given),
       rules: several(given, "rules"),
       discord: textIn(given, "discord") === undefined ? undefined : { action: textIn(given, "discord") },
     }),

@@ -6,7 +6,7 @@ import type { Entry, FieldSpec, Given, OptionSpec, VerbInput, Wording } from "./
 import { picked, textIn, timeIn } from "./given.ts";
 import { rosterAuditEntries } from "./roster-audit.ts";
 import { rosterSyncEntries } from "./roster-sync.ts";
-import { cut, momentOf, valueOf } from "./show.ts";
+import { cut, lineText, momentOf, valueOf } from "./show.ts";
 
 const command = "roster";
 const text = (name: string, max = 100): OptionSpec => ({ name, kind: "text", max });
@@ -60,7 +60,7 @@ function historyLine(view: LineView, { say }: Wording): string {
     ...(callsign === null ? [] : [escapeText(callsign)]),
     ...(cause === null ? [] : [escapeText(cause)]),
     ...(actor === null ? [] : [say("roster history by", { by: `<@${actor.id}>` })]),
-    ...(because === null || because === undefined ? [] : [cut(escapeText(because), 100)]),
+    ...(because === null || because === undefined ? [] : [cut(lineText(because), 100)]),
   ];
   return told.join(" · ");
 }

@@ -72,6 +72,11 @@ export function momentOf(at: string | Date, style: "f" | "R" = "f"): string {
   return `<t:${Math.floor(new Date(at).getTime() / 1000).toString()}:${style}>`;
 }
 
+/** A text of a person as a part of one line: without formatting, and without line ends that would make a line of its own. */
+export function lineText(text: string): string {
+  return escapeText(text.replaceAll(/\s+/g, " "));
+}
+
 /** See `cutText`. */
 export const cut = cutText;
 

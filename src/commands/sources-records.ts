@@ -8,21 +8,33 @@ import type { ServerView } from "../features/servers/servers.schema.ts";
 import type { Given, SourceSpec, VerbInput } from "./entry.ts";
 import type { Piece } from "./gallery.ts";
 import { textIn } from "./given.ts";
-import { idsIn } from "./records.ts";
+import type { Page } from "../kernel/page.ts";
+import { idsIn, seen } from "./records.ts";
 import { cut } from "./show.ts";
 
 const most = 25;
 const long = 100;
 const wordLength = 2;
+const wholeNumber = /^[a-z]+-\d{6,}$/i;
 
-/** Records whose numbers begin with a prefix: a number that is half typed is looked for among the newest. */
-function numbered<View extends { number: string }>(operation: string, prefix: RegExp, told: (view: View) => string): SourceSpec {
+/** Records whose numbers begin with a prefix: a number that is half typed is looked for among the newest, a whole one among all. */
+function numbered<View extends { number: string }>(
+  operation: string,
+  single: string,
+  prefix: RegExp,
+  told: (view: View) => string,
+): SourceSpec {
   const isNumber = (typed: string) => prefix.test(typed) || /^\d+$/.test(typed);
+  const input = (typed: string): VerbInput => ({
+    query: { limit: isNumber(typed) ? 200 : most, q: typed.length < wordLength || isNumber(typed) ? undefined : typed },
+  });
   return {
     operation,
-    input: (typed) => ({
-      query: { limit: isNumber(typed) ? 200 : most, q: typed.length < wordLength || isNumber(typed) ? undefined : typed },
-    }),
+    input,
+    async read(_given, call, verbs, typed) {
+      const whole = wholeNumber.test(typed) ? await seen<View>(verbs, single, { call }, { params: { id: typed } }) : undefined;
+      return whole === undefined ? ((await verbs.run(operation, call, input(typed))) as Page<View>).data : [whole];
+    },
     choice: (view: View) => ({ name: cut(told(view), long), value: view.number }),
     keeps: ({ number }: View, typed) => !isNumber(typed) || number.toLowerCase().includes(typed.toLowerCase()),
   };
@@ -37,7 +49,7 @@ function within<View extends object>(
 ): SourceSpec {
   return {
     operation,
-    input: (_typed, given) => ({ params: params(given), query: { limit: most } }),
+    input: (_typed, given) => ({ params: params(given), query: { limit: 200 } }),
     choice: (view: View) => ({ name: cut(told(view), long), value: (view as Readonly<Record<string, string>>)[value] ?? "" }),
     keeps: (view: View, typed) => told(view).toLowerCase().includes(typed.toLowerCase()),
   };
@@ -53,11 +65,12 @@ const piece = ({ kind, title, file, captured_at: at }: Piece): string =>
 export const recordSources: Readonly<Record<string, SourceSpec>> = {
   blacklist: numbered(
     "listBlacklist",
+    "getBlacklistRecord",
     /^bl(-|$)/i,
     ({ number, subject_snapshot: named, subject_id: id, severity, status }: BlacklistView) =>
       [number, named?.name ?? id, severity, status].join(" · "),
   ),
-  case: numbered("listCases", /^case-?/i, ({ number, title, status }: CaseView) => `${number} · ${title} · ${status}`),
+  case: numbered("listCases", "getCase", /^case-?/i, ({ number, title, status }: CaseView) => `${number} · ${title} · ${status}`),
   "case-evidence": within("listCaseEvidence", inCase, piece),
   "blacklist-evidence": within("listBlacklistEvidence", inRecord, piece),
   "case-note": within("listCaseNotes", inCase, ({ body, created_at: at }: NoteView) => `${at.slice(0, 10)} · ${body}`),

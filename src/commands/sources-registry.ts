@@ -1,5 +1,6 @@
 import type { SourceSpec } from "./entry.ts";
 import { cut } from "./show.ts";
+import { holds } from "./sources-staff.ts";
 
 const most = 25;
 const minuteOf = (at: string): string => `${at.slice(0, 16).replace("T", " ")} UTC`;
@@ -16,8 +17,9 @@ export const registrySources: Readonly<Record<string, SourceSpec>> = {
   },
   "roster-role": {
     operation: "listStaffRoles",
-    input: () => ({ query: { limit: most } }),
+    input: () => ({ query: { limit: 200 } }),
     choice: ({ key, name }: { key: string; name: string }) => ({ name: cut(`${name} (${key})`, 100), value: key }),
+    keeps: ({ key, name }: { key: string; name: string }, typed) => holds(typed, key, name),
   },
   "roster-audit": {
     operation: "listRosterAudits",

@@ -1,4 +1,3 @@
-import { escapeText } from "../discord/replies.ts";
 import type { SourceSpec } from "./entry.ts";
 import { cut } from "./show.ts";
 
@@ -7,8 +6,11 @@ const shown = 25;
 const nameLength = 100;
 const idLength = 36;
 
-const holds = (typed: string, ...texts: readonly (string | undefined)[]): boolean =>
+/** Whether one of the texts holds what was typed. */
+export const holds = (typed: string, ...texts: readonly (string | undefined)[]): boolean =>
   texts.some((text) => text?.toLowerCase().includes(typed.toLowerCase()) === true);
+
+const lastIn = (typed: string): string => /[^\s,]*$/.exec(typed)?.[0] ?? "";
 
 interface HeldChange {
   id: string;
@@ -16,8 +18,7 @@ interface HeldChange {
   summary: string;
 }
 
-const heldName = ({ code, summary }: HeldChange): string =>
-  cut([...(code === undefined ? [] : [code]), escapeText(summary)].join(" · "), nameLength);
+const heldName = ({ code, summary }: HeldChange): string => cut([...(code === undefined ? [] : [code]), summary].join(" · "), nameLength);
 const held: SourceSpec = {
   operation: "listConfirmations",
   input: () => ({ query: { limit: most } }),
@@ -38,6 +39,16 @@ export const staffSources: Readonly<Record<string, SourceSpec>> = {
     input: () => ({ query: { limit: most } }),
     choice: ({ key, label }: { key: string; label: string }) => ({ name: cut(`${key} · ${label}`, nameLength), value: key }),
     keeps: ({ key, label }: { key: string; label: string }, typed) => holds(typed, key, label),
+  },
+  /** Several, with commas: the last one is completed, and the others stay. */
+  permissions: {
+    operation: "listPermissions",
+    input: () => ({ query: { limit: most } }),
+    choice: ({ key }: { key: string }, typed: string) => {
+      const whole = typed.slice(0, typed.length - lastIn(typed).length) + key;
+      return { name: cut(whole, nameLength), value: whole };
+    },
+    keeps: ({ key, label }: { key: string; label: string }, typed) => holds(lastIn(typed), key, label),
   },
   client: {
     operation: "listKeys",

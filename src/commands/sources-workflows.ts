@@ -4,6 +4,7 @@ import type { WorkflowView } from "../features/workflows/workflows.schema.ts";
 import type { SourceSpec } from "./entry.ts";
 import { ownComments } from "./review-comments.ts";
 import { cut } from "./show.ts";
+import { holds } from "./sources-staff.ts";
 
 const most = 25;
 const least = 2;
@@ -42,7 +43,8 @@ export const workflowSources: Readonly<Record<string, SourceSpec>> = {
   },
   position: {
     operation: "listStaffRoles",
-    input: () => ({ query: { limit: most } }),
+    input: () => ({ query: { limit: 200 } }),
     choice: ({ key, name }: { key: string; name: string }) => ({ name: cut(`${name} (${key})`, 100), value: key }),
+    keeps: ({ key, name }: { key: string; name: string }, typed) => holds(typed, key, name),
   },
 };

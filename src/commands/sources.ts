@@ -1,6 +1,6 @@
 import type { SourceSpec } from "./entry.ts";
 import { cut } from "./show.ts";
-import { staffSources } from "./sources-staff.ts";
+import { holds, staffSources } from "./sources-staff.ts";
 import { recordSources } from "./sources-records.ts";
 import { registrySources } from "./sources-registry.ts";
 import { workflowSources } from "./sources-workflows.ts";
@@ -20,7 +20,8 @@ export const sources: Readonly<Record<string, SourceSpec>> = {
   },
   pool: {
     operation: "listCallsignPools",
-    input: () => ({}),
+    input: () => ({ query: { limit: 200 } }),
+    keeps: ({ key, name }: { key: string; name: string }, typed) => holds(typed, key, name),
     choice: ({ key, name }: { key: string; name: string }) => ({ name: cut(`${name} (${key})`, 100), value: key }),
   },
 };

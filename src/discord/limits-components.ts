@@ -80,8 +80,9 @@ function fitButton(button: APIButtonComponent): { component: APIButtonComponent;
   if (!("label" in button) && !("emoji" in button)) return { component: button, isCut: false };
   const isTextless = isBlank(button.label);
   if (isTextless && button.emoji !== undefined) return { component: withoutLabel(button), isCut: false };
-  const label = isTextless ? nothing : cutText(button.label ?? "", limits.label);
-  return { component: { ...button, label }, isCut: !isTextless && label !== button.label };
+  const plain = (button.label ?? "").replaceAll(directionMarks, "");
+  const label = isTextless ? nothing : cutText(plain, limits.label);
+  return { component: { ...button, label }, isCut: !isTextless && label !== plain };
 }
 
 function withoutLabel({ label: _, ...rest }: Extract<APIButtonComponent, { label?: string }>): APIButtonComponent {

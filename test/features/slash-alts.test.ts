@@ -16,8 +16,11 @@ describe("/alts", () => {
     const ask = world.sandbox.as(admin).in(world.guild);
     const [ann, bea, cleo] = [world.member(), world.member(), world.member()];
     const given = { user: ann, other: bea, confidence: "confirmed", kind: "declared_alt", main: ann, reason: "Said so in a ticket" };
-    await (await ask.runSlashCommand("alts add", given)).reply();
-    await (await ask.runSlashCommand("alts add", { ...given, other: cleo, confidence: "probable" })).reply();
+    for (const more of [{}, { other: cleo, confidence: "probable" }]) {
+      const added = await ask.runSlashCommand("alts add", { ...given, ...more });
+      expect((await added.reply()).content).toContain("What is known:");
+      await (await added.clickButton("Yes, do it")).reply();
+    }
     const tree = JSON.stringify((await (await ask.runSlashCommand("alts show", { user: ann })).reply()).embeds);
     expect(tree).toContain("★ main account");
     expect(tree).toMatch(new RegExp(`├─ <@${bea.id}>.*confirmed.*└─ <@${cleo.id}>.*probable`));

@@ -48,7 +48,9 @@ describe("/blacklist", () => {
     const subject = world.member();
     const run = await ask.runSlashCommand("blacklist add", { user: subject, category: "raid", severity: "high" });
     const sent = await run.submitModal({ "reason-public": "**Bold** raid", "reason-internal": "", evidence: "Seen by three" });
-    const shown = JSON.stringify((await sent.reply()).embeds);
+    const before = (await world.get(`/blacklist?subject=${subject.id}`, { actor: person })).body.data;
+    expect([(await sent.reply()).content, before]).toEqual([expect.stringMatching(`^List <@${subject.id}>.*\nWhat is known:`), []]);
+    const shown = JSON.stringify((await (await sent.clickButton("Yes, do it")).reply()).embeds);
     expect(shown).toContain("\\\\*\\\\*Bold");
     const { body } = await world.get(`/blacklist?subject=${subject.id}`, { actor: person });
     expect(body.data).toHaveLength(1);

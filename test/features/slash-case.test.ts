@@ -98,7 +98,10 @@ describe("/case", () => {
     const { person, ask } = await asking();
     const { number } = await opened(person);
     const run = await ask.runSlashCommand("case action", { case: number, kind: "strike", points: 2 });
-    await (await run.submitModal({ reason: "Insulted two newcomers" })).reply();
+    const asked = await run.submitModal({ reason: "Insulted two newcomers" });
+    expect((await asked.reply()).content).toMatch(/^Record this action against <@\d+>\?\nWhat is known:/);
+    expect((await world.get(`/cases/${number}/actions`, { actor: person })).body.data).toEqual([]);
+    await (await asked.clickButton("Yes, do it")).reply();
     const [action] = (await world.get(`/cases/${number}/actions`, { actor: person })).body.data;
     expect(action).toMatchObject({ kind: "strike", points: 2 });
     const [subject] = (await world.get(`/cases/${number}`, { actor: person })).body.data.subjects;

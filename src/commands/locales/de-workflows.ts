@@ -30,7 +30,7 @@ export const deWorkflows: Readonly<Record<string, string>> = {
   "request * scope": "Wo es gilt",
   "request * servers": "Ids der Server, auf denen es gilt, mit Leerzeichen",
   "request * recommended-action": "Was bei einer Begegnung geschehen soll",
-  "request * duration": "Wie lange, etwa P30D oder PT12H; oder permanent",
+  "request * duration": "Wie lange, etwa 30d oder PT12H; oder permanent",
   "request * server": "Id des Servers",
   "request * member-policy": "Womit seine Mitglieder rechnen müssen",
   "request * server-name": "Name des Servers",

@@ -30,7 +30,7 @@ export const enWorkflows: Readonly<Record<string, string>> = {
   "request * scope": "Where it counts",
   "request * servers": "Ids of the servers where it counts, with spaces",
   "request * recommended-action": "What should be done when they are met",
-  "request * duration": "How long, such as P30D or PT12H; or permanent",
+  "request * duration": "How long, such as 30d or PT12H; or permanent",
   "request * server": "Id of the server",
   "request * member-policy": "What its members have to expect",
   "request * server-name": "Name of the server",

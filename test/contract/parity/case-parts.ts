@@ -44,8 +44,7 @@ const notes: readonly Case[] = [
   {
     entry: "case note-edit",
     by: "senior",
-    given: ({ kept }) => ({ case: first, note: kept["note"] ?? "" }),
-    form: () => ({ text: changed }),
+    given: ({ kept }) => ({ case: first, note: kept["note"] ?? "", text: changed }),
     http: ({ kept }) => ["PATCH", `${at}/notes/${kept["note"] ?? ""}`, { body: changed }],
   },
   {
