@@ -1,5 +1,5 @@
 import { escapeText } from "../discord/replies.ts";
-import type { AuditVerification, AuditView } from "../features/audit/audit.schema.ts";
+import type { AuditVerification, AuditView, CheckpointView } from "../features/audit/audit.schema.ts";
 import type { Entry, Given, OptionSpec, Reply, Wording } from "./entry.ts";
 import { textIn, timeIn } from "./given.ts";
 import { cut, lineText, momentOf, showView } from "./show.ts";
@@ -70,6 +70,14 @@ function showVerification(view: AuditVerification, { say }: Wording): Reply {
   return { ...showView(view, say, say("audit verify title")), content: say("audit verify broken", { seq, kind: say(`= ${kind}`) }) };
 }
 
+/** The line as it stands in the file of signed positions, as a file to be kept, and the key that proves it. */
+function showCheckpoint({ checkpoint, key }: CheckpointView, { say }: Wording): Reply {
+  if (checkpoint === null) return { content: say("audit checkpoint none") };
+  const head = say("audit checkpoint at", { seq: checkpoint.seq, at: momentOf(checkpoint.at) });
+  const files = [{ name: "checkpoint.jsonl", content: `${JSON.stringify(checkpoint)}\n` }];
+  return { content: `${head}\n${say("audit checkpoint key", { key: escapeText(key.public_key) })}`, files };
+}
+
 /** `/audit`: who did what, and the proof that nobody has changed it. */
 export const auditEntries: readonly Entry[] = [
   { command, path: "search", operation: "listAudit", options: filters, input: searched, line, note: examinedNote },
@@ -91,5 +99,5 @@ export const auditEntries: readonly Entry[] = [
     input: ({ values }) => ({ query: { from: values["first"] as number | undefined, to: values["last"] as number | undefined } }),
     show: showVerification,
   },
-  { command, path: "checkpoint", operation: "getAuditCheckpoint", input: () => ({}) },
+  { command, path: "checkpoint", operation: "getAuditCheckpoint", input: () => ({}), show: showCheckpoint },
 ];

@@ -86,8 +86,19 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
     return { userId, entry: `${entry.command} ${entry.path}`.trim(), given, cursors: [] };
   }
 
-  function opens(entry: Entry | undefined, given: Given, userId: string, language: string): Form | undefined {
-    if (entry?.form === undefined || entry.fills !== undefined) return undefined;
+  /** Whether it can be told by now that somebody may not do this, whatever they fill in. */
+  function isRefused({ operation, operationFor, locate, input }: Entry, given: Given, call: Call | undefined): boolean {
+    if (call === undefined || operationFor !== undefined || locate !== undefined) return false;
+    try {
+      verbs.require(operation, call, input(given, call).params);
+      return false;
+    } catch (error) {
+      return isDenial(error);
+    }
+  }
+
+  function opens(entry: Entry | undefined, given: Given, userId: string, language: string, call?: Call): Form | undefined {
+    if (entry?.form === undefined || entry.fills !== undefined || isRefused(entry, given, call)) return undefined;
     const isComplete = entry.form.every(({ name, required }) => required !== true || given.values[name] !== undefined);
     const isAsked = entry.formWhen?.(given) ?? entry.form.some(({ name }) => given.values[name] === undefined);
     if (isComplete && !isAsked) return undefined;
@@ -99,11 +110,11 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
     return {
       payload,
       ...runsOf(of),
-      opens(path, interaction) {
+      opens(path, interaction, call) {
         if (!interaction.isChatInputCommand()) return undefined;
         const entry = of.find((one) => one.path === path);
         const given = { ...givenIn(interaction.options), channel: interaction.channelId };
-        return opens(entry, given, interaction.user.id, interaction.locale);
+        return opens(entry, given, interaction.user.id, interaction.locale, call);
       },
       async autocomplete({ name, value }, call, interaction): Promise<Choice[]> {
         const given = givenIn(interaction.options as never);
@@ -181,7 +192,7 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
   ];
 
   const steps: MenuSteps = {
-    opens: (asked, language) => opens(entryOf(asked.entry), asked.given, asked.userId, language),
+    opens: (asked, language, call) => opens(entryOf(asked.entry), asked.given, asked.userId, language, call),
     begin,
   };
   const commands = commandPayloads().map((payload) =>

@@ -7,7 +7,7 @@ import { menus } from "./table.ts";
 
 /** How an entry goes on once it is known what it is given. */
 export interface MenuSteps {
-  opens(asked: Asked, language: string): Form | undefined;
+  opens(asked: Asked, language: string, call: Call | undefined): Form | undefined;
   begin(asked: Asked, call: Call, language: string): Promise<Reply>;
 }
 
@@ -15,8 +15,8 @@ export interface MenuSteps {
 export function menuCommand(payload: Command["payload"], { opens, begin }: MenuSteps): Command {
   return {
     payload,
-    opens: (_path, interaction) =>
-      interaction.isChatInputCommand() ? undefined : opens(askedBy(payload.name, interaction), interaction.locale),
+    opens: (_path, interaction, call) =>
+      interaction.isChatInputCommand() ? undefined : opens(askedBy(payload.name, interaction), interaction.locale, call),
     menu: (call, interaction) => begin(askedBy(payload.name, interaction), call, interaction.locale),
   };
 }

@@ -68,7 +68,7 @@ async function keepBeside(operation: string, params: VerbInput["params"], { say,
     return pieceLine(annotated(await verbs.run(operation, call, input)).view as Piece, say);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    const why = error.detail ?? error.errors?.map(({ detail }) => detail).join(" ") ?? "";
+    const why = error.errors?.map(({ detail }) => detail).join(" ") ?? error.detail ?? "";
     return say("menu message-lost", { code: error.code, detail: escapeText(why) });
   }
 }

@@ -5,6 +5,8 @@ import { isBlank } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { ShownRequest } from "../features/workflows/cards.shown.ts";
 import type { WorkflowView } from "../features/workflows/workflows.schema.ts";
+import { parseDuration } from "../kernel/fields.ts";
+import { lengthText } from "./lengths.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 
@@ -25,6 +27,8 @@ const colours: Readonly<Record<Status, number>> = {
   reversed: 0x9b59b6,
 };
 const limits = { title: 256, text: 1500, value: 700, payload: 10, all: 5500, fields: 25 } as const;
+/** Fields of a payload that may hold a length. */
+const lengthFields: ReadonlySet<string> = new Set(["appeal_until", "duration", "review_after"]);
 const openStates: ReadonlySet<Status> = new Set(["pending", "in_review", "needs_info", "escalated"]);
 
 /** The buttons of a card: the sub-command of `/review` each stands for, what it needs, and its colour. */
@@ -109,7 +113,7 @@ function fieldsOf(view: WorkflowView, say: Say, history: string | undefined): AP
   const payload: Fields = Object.entries(view.payload)
     .filter(([, value]) => value !== null && value !== false && !isEmpty(value))
     .slice(0, limits.payload)
-    .map(([name, value]) => [labelOf(name, say), valueOf(value, say)]);
+    .map(([name, value]) => [labelOf(name, say), lengthOf(name, value, say) ?? valueOf(value, say)]);
   const ends: Fields = endFields(view, say).map(([name, value]) => [say(`card ${name}`), value]);
   return [...own, ...payload, ...ends].flatMap(([name, value]) => {
     // Discord takes no message with a field in which nothing can be seen.
@@ -117,6 +121,14 @@ function fieldsOf(view: WorkflowView, say: Say, history: string | undefined): AP
     const shown = cut(value, limits.value);
     return [{ name: cut(name, 100), value: shown, inline: shown.length < 40 }];
   });
+}
+
+/** A length of time as people type it; an end that is given as one counts from the decision. */
+function lengthOf(name: string, value: unknown, say: Say): string | undefined {
+  const seconds = lengthFields.has(name) && typeof value === "string" ? parseDuration(value) : undefined;
+  if (seconds === undefined) return undefined;
+  const length = lengthText(seconds);
+  return name === "appeal_until" ? say("card from-decision", { length }) : length;
 }
 
 function isEmpty(value: unknown): boolean {

@@ -74,7 +74,8 @@ export async function approvalQuestion(
     required: tried.approvals.required,
   });
   const known = history === "" ? say("history nothing") : say("history known", { history });
-  const content = cut([head, known, ...effects].join("\n"), 1900);
+  const outcome = effects.length === 0 ? [] : [say("review approve tried"), ...effects];
+  const content = cut([head, known, ...outcome].join("\n"), 1900);
   // What is shown is what is approved, and not what it is made into until the answer comes.
   return { content, about: view === undefined ? {} : { revision: view.revision } };
 }

@@ -46,11 +46,12 @@ async function page(ground: SetupGround): Promise<SetupPage> {
     return `• **${name}** (${named(say, one.level)}): ${mapped.length === 0 ? say("setup nothing-yet") : mapped.join(" ")}`;
   });
   const rows = suggested.map((one) => {
-    const known = present(standing(roles, one), ground);
+    const role = standing(roles, one);
+    const known = present(role, ground);
     return rowOf({
       type: 6,
       custom_id: actId(step, one.level),
-      placeholder: say("setup pick-role", { name: say(`setup role ${one.key}`) }),
+      placeholder: say("setup pick-role", { name: role?.name ?? say(`setup role ${one.key}`) }),
       min_values: 0,
       max_values: most,
       default_values: known.slice(0, most).map(({ role_id: id }) => ({ id, type: "role" as const })),

@@ -29,7 +29,7 @@ export function showView(view: unknown, say: Say, title?: string): Reply {
     if (size > limits.all) break;
     shown.push({ ...field, inline: field.value.length < 40 });
   }
-  const embed: APIEmbed = { title: cut(whole, limits.title), fields: shown };
+  const embed: APIEmbed = { ...(whole !== "–" && { title: cut(whole, limits.title) }), fields: shown };
   const isShort = whole.length <= limits.title && shown.length === fields.length;
   const isCut = !isShort || fields.some(({ name, value }) => name.length > limits.name || value.length > limits.value);
   const files = isCut ? [{ name: "answer.json", content: JSON.stringify(view, null, 2) }] : [];

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
+import { GatewayIntentBits } from "discord.js";
 import { createApp } from "../app.ts";
 import { readConfig } from "../config/config.ts";
 import { systemCall } from "../kernel/call.ts";
@@ -59,7 +60,10 @@ export interface Stage {
 export async function createStage(say: (line: string) => void, members: number): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "provost-demo-"));
   const sandbox = await createSandbox({ seed: "small" });
-  if (members > 0) sandbox.seeded.guilds.harbour.addMembers(members);
+  const { harbour } = sandbox.seeded.guilds;
+  harbour.allowCommands(Object.values(sandbox.seeded.roles));
+  sandbox.setPrivilegedIntents(GatewayIntentBits.GuildMembers | GatewayIntentBits.MessageContent);
+  if (members > 0) harbour.addMembers(members);
   const app = await createApp({ ...demoConfig(sandbox, folder), logTo: { write: () => undefined } });
   await app.start();
   const url = app.address();

@@ -70,8 +70,11 @@ export interface Command {
   run?: Run;
   subcommands?: Readonly<Record<string, Run>>;
   menu?: (call: Call, interaction: MenuInteraction) => Promise<Reply> | Reply;
-  /** A form that is shown instead of running anything. Discord takes one only at once, so it is made without any look-up. */
-  opens?: (path: string, interaction: SlashInteraction | MenuInteraction) => Form | undefined;
+  /**
+   * A form that is shown instead of running anything. Discord takes one only at once, so it is made without any look-up.
+   * `call` is there where the person is known already: who may not at all is refused before they type anything.
+   */
+  opens?: (path: string, interaction: SlashInteraction | MenuInteraction, call: Call | undefined) => Form | undefined;
   autocomplete?: Complete;
 }
 

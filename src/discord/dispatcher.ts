@@ -68,10 +68,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const isOurs = (guildId: string): boolean => configured.size === 0 || configured.has(guildId);
 
-  const callOf = async (interaction: { id: string; guildId: string; user: { id: string } }): Promise<Call> => {
-    const actor = await actorOf(interaction.user.id);
-    const { id, guildId } = interaction;
+  type Asking = { id: string; guildId: string; user: { id: string } };
+
+  const callBy = (actor: Actor, { id, guildId }: Asking): Call => {
     return { client: null, actor, via: "slash", requestId: id, idempotency: null, replayed: false, guildId };
+  };
+
+  const callOf = async (interaction: Asking): Promise<Call> => callBy(await actorOf(interaction.user.id), interaction);
+
+  /** Undefined for people who have to be looked up first. */
+  const callAtOnce = (interaction: Asking): Call | undefined => {
+    const actor = actorOf(interaction.user.id);
+    if (!(actor instanceof Promise)) return callBy(actor, interaction);
+    actor.catch(() => undefined);
+    return undefined;
   };
 
   const outcomeOf = async (interaction: Repliable, name: string, work: Work | undefined): Promise<Outcome> => {
@@ -98,7 +108,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const command = byName.get(`${String(interaction.commandType)}:${interaction.commandName}`);
     const path = interaction.isChatInputCommand() ? pathOf(interaction) : "";
     const name = `/${interaction.commandName} ${path}`.trim();
-    if (await showForm(interaction, name, () => (isOurs(interaction.guildId) ? command?.opens?.(path, interaction) : undefined))) return;
+    if (
+      await showForm(interaction, name, () =>
+        isOurs(interaction.guildId) ? command?.opens?.(path, interaction, callAtOnce(interaction)) : undefined,
+      )
+    )
+      return;
     await interaction.deferReply({ flags: onlyForAsker });
     await send(interaction, await outcomeOf(interaction, name, workOf(command, path, interaction)));
   };

@@ -40,6 +40,7 @@ export function requireUsable(world: World, guild: Guild, member: Member, comman
   const permissions = permissionsOf(guild, member, world.now());
   const refuse = (why: string) => new Error(`${member.user.username} may not use /${command.name}: ${why}`);
   if (!(permissions & PermissionFlagsBits.UseApplicationCommands)) throw refuse("no Use Application Commands");
+  if (member.roles.some((id) => guild.commandRoles.has(id))) return;
   const needed = command.default_member_permissions;
   if (needed === null || permissions & PermissionFlagsBits.Administrator) return;
   if (needed === "0") throw refuse("administrators only");

@@ -51,6 +51,10 @@ export function createGuildHandle(world: World, guild: Guild) {
       return code;
     },
     revokeInvite: (code: string) => world.invites.delete(code),
+    /** What an owner does under Server Settings, Integrations: these roles see every command of the application. */
+    allowCommands(roles: readonly Pick<Role, "id">[]): void {
+      for (const { id } of roles) guild.commandRoles.add(id);
+    },
     /** Permission names as in discord.js (`BanMembers`); without a position the role goes below all older ones of position 1. */
     createRole: (name: string, { permissions = [], position }: RoleOptions = {}): Role =>
       createRole(world, guild, {

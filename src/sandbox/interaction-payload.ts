@@ -24,7 +24,7 @@ export function interactionPayload(world: World, interaction: Interaction) {
     member: { ...memberPayload(member), permissions },
     ...(source && { message: messagePayload(world, source) }),
     app_permissions: self ? permissionString(world, guild, self) : "0",
-    locale: "en-US",
+    locale: member.user.locale ?? "en-US",
     guild_locale: "en-US",
     entitlements: [],
     authorizing_integration_owners: { "0": guild.id },

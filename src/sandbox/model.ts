@@ -10,6 +10,8 @@ export type User = {
   readonly bot: boolean;
   /** The user accepts no direct messages. */
   dmsClosed: boolean;
+  /** The language of their Discord, as Discord names it; English unless told. */
+  locale?: string;
 };
 
 export type Role = {
@@ -92,6 +94,8 @@ export type Guild = {
   readonly bans: Map<string, Ban>;
   readonly channels: Map<string, Channel>;
   readonly commands: Map<string, APIApplicationCommand>;
+  /** Roles that the guild lets use every command of the application, whatever the command asks for by default. */
+  readonly commandRoles: Set<string>;
 };
 
 export type Application = {

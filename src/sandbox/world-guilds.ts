@@ -23,6 +23,7 @@ export function createGuild(world: World, options: GuildOptions & { owner: User 
     bans: new Map(),
     channels: new Map(),
     commands: new Map(),
+    commandRoles: new Set(),
   };
   world.guilds.set(guild.id, guild);
   guild.roles.set(guild.id, {

@@ -188,10 +188,13 @@ function refusedBy(error: unknown): Outcome | undefined {
 /** What an entry of the audit says of its place, its door and its request. */
 const bound = new Set(["seq", "id", "at", "payloadCommitment", "erased", "prevHash", "hash", "via", "clientId", "requestId", "guildId"]);
 
-/** What was written into the audit since, but for the refusals, which are noted together and later. */
+/** What was written into the audit since, but for the refusals, which are noted together and later, and what the service did by itself. */
 async function audited({ app }: World, from: number) {
   const { read } = app.database;
-  const rows = await read.auditEntry.findMany({ where: { seq: { gt: from }, outcome: { not: "denied" } }, orderBy: { seq: "asc" } });
+  const rows = await read.auditEntry.findMany({
+    where: { seq: { gt: from }, outcome: { not: "denied" }, via: { not: "job" } },
+    orderBy: { seq: "asc" },
+  });
   const payloads = await read.auditPayload.findMany({ where: { seq: { gt: from } } });
   return rows.map((row) => {
     const same = Object.fromEntries(Object.entries(row).filter(([name]) => !bound.has(name)));

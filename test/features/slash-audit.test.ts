@@ -32,7 +32,7 @@ describe("/audit", () => {
   test("proves the chain, and names the entry that was changed", async () => {
     expect(await say("audit verify")).toMatch(/^Nothing was changed: \d+ entries agree/);
     expect(await say("audit verify", { first: 9, last: 3 })).toContain("validation_failed");
-    expect(await say("audit checkpoint")).toContain("Key");
+    expect(await say("audit checkpoint")).toMatch(/Public key|No position is signed yet/);
   });
 
   test("tells everybody what they did themselves, and only those who may what others did", async () => {

@@ -113,7 +113,7 @@ describe("what staff do every day", () => {
     const menu = (name: string) =>
       menuCommand({ name, type: 3 }, { opens: (asked) => asked as never, begin: () => Promise.resolve({ content: "" }) });
     const authorOf = (target: never) => {
-      const asked = menu("Save as evidence").opens?.("", target) as unknown as Asked | undefined;
+      const asked = menu("Save as evidence").opens?.("", target, undefined) as unknown as Asked | undefined;
       return asked?.given.values["author"];
     };
 
@@ -124,7 +124,7 @@ describe("what staff do every day", () => {
       expect(authorOf(targetOf({ author: { id: "80351110224678918" }, webhookId: null, applicationId: null }))).toBe("80351110224678918");
     });
     test("is no offender", () => {
-      expect(() => menu("Report poaching").opens?.("", byWebhook)).toThrow(ProblemError);
+      expect(() => menu("Report poaching").opens?.("", byWebhook, undefined)).toThrow(ProblemError);
     });
   });
 

@@ -78,13 +78,9 @@ describe("/request", () => {
     expect(reply.content).toContain("demote\\_to");
     expect(reply.content).toContain("validation_failed");
     const viewer = await staffAtConsole(world, "viewer");
-    const refused = await file(
-      viewer,
-      "blacklist-server",
-      { server: right, category: "scam", severity: "low", "member-policy": "flag" },
-      { reason },
-    );
-    expect(refused.content).toContain("permission_denied");
+    const options = { server: right, category: "scam", severity: "low", "member-policy": "flag" };
+    const refused = await world.sandbox.as(viewer).in(world.guild).runSlashCommand("request blacklist-server", options);
+    expect((await refused.reply()).content).toContain("permission_denied");
     expect(await count()).toBe(before);
   });
 

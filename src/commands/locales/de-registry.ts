@@ -211,6 +211,10 @@ export const deRegistry: Readonly<Record<string, string>> = {
   "audit * first": "Die erste Stelle",
   "audit * last": "Die letzte Stelle",
   "audit search examined": "Die Suche ist bis Stelle {to} gekommen; die nächste Seite sucht weiter.",
+  "audit checkpoint none": "Noch ist kein Stand unterschrieben.",
+  "audit checkpoint at":
+    "Unterschrieben bis Eintrag {seq}, {at}. Bewahre die Datei dort auf, wo niemand schreiben kann, der in die Datenbank schreibt.",
+  "audit checkpoint key": "Öffentlicher Schlüssel: {key}",
   "audit verify sound": "Nichts wurde verändert: {entries} Einträge stimmen, und {checkpoints} unterschriebene Stände.",
   "audit verify broken": "**Das Protokoll wurde verändert.** Stelle {seq}: {kind}",
   "audit verify title": "Der Stand des Protokolls",

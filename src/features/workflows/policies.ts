@@ -6,7 +6,7 @@ import { kinds } from "./workflows.kinds.ts";
 const year = 31_536_000;
 const seconds = (min: number, description: string) =>
   z
-    .int()
+    .int({ error: "Write a whole number of seconds; in Discord a length such as 2h." })
     .min(min)
     .max(10 * year)
     .meta({ description: `${description}, in seconds` });

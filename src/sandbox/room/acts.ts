@@ -24,6 +24,7 @@ const targetOf = ({ state, form }: Act): User => findUser(state.world, text(form
 /** What the page can do, by name; each answers with what it says to the person. */
 export const acts: Record<string, (act: Act) => string | Promise<string>> = {
   role: setRole,
+  commands: setCommands,
   kick: (act) => remove(act, "kicked"),
   leave: (act) => remove(act, "gone"),
   ban(act) {
@@ -65,6 +66,16 @@ function setRole(act: Act): string {
   const isGiven = text(form, "on") === "true";
   updateMember(state.world, guild, member, { roles: isGiven ? [...others, role.id] : others });
   return `${user.username} ${isGiven ? "has" : "has lost"} ${role.name}`;
+}
+
+/** What an owner sets under Integrations: whether a role sees the commands of the application. */
+function setCommands({ form, guild }: Act): string {
+  const role = guild.roles.get(text(form, "role"));
+  if (!role) throw new Error("there is no such role");
+  const isGiven = text(form, "on") === "true";
+  if (isGiven) guild.commandRoles.add(role.id);
+  else guild.commandRoles.delete(role.id);
+  return `${role.name} ${isGiven ? "sees" : "no longer sees"} commands`;
 }
 
 function remove(act: Act, word: string): string {

@@ -1,10 +1,11 @@
 import type { APIEmbed } from "discord-api-types/v10";
+import type { World } from "../model.ts";
 import { Text } from "./text.tsx";
 
 const isWeb = (url: string | undefined): url is string => url !== undefined && /^https?:\/\//i.test(url);
 
 /** An embed; its colour is a bar of its own, since a page without inline styles has no other place for it. */
-export function Embed({ embed }: { embed: APIEmbed }) {
+export function Embed({ embed, world }: { embed: APIEmbed; world: World }) {
   const { title, url, description, fields = [], footer, author, color } = embed;
   return (
     <div class="embed">
@@ -13,10 +14,10 @@ export function Embed({ embed }: { embed: APIEmbed }) {
       </svg>
       <div>
         {author && <p class="small">{author.name}</p>}
-        {title !== undefined && <p class="title">{isWeb(url) ? <a href={url}>{title}</a> : <Text text={title} />}</p>}
+        {title !== undefined && <p class="title">{isWeb(url) ? <a href={url}>{title}</a> : <Text text={title} world={world} />}</p>}
         {description !== undefined && (
           <p class="text">
-            <Text text={description} />
+            <Text text={description} world={world} />
           </p>
         )}
         {fields.length > 0 && (
@@ -24,10 +25,10 @@ export function Embed({ embed }: { embed: APIEmbed }) {
             {fields.map(({ name, value }) => (
               <div>
                 <dt>
-                  <Text text={name} />
+                  <Text text={name} world={world} />
                 </dt>
                 <dd class="text">
-                  <Text text={value} />
+                  <Text text={value} world={world} />
                 </dd>
               </div>
             ))}

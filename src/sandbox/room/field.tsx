@@ -31,16 +31,29 @@ export function Choices({
   );
 }
 
-export const rolesOf = (guild: Guild): Option[] => [...guild.roles.values()].map(({ id, name }) => ({ value: id, label: name }));
-export const channelsOf = (guild: Guild): Option[] =>
-  [...guild.channels.values()].map(({ id, name }) => ({ value: id, label: `#${name}` }));
+/** What an application has chosen already is chosen when the menu is shown, as in Discord's client. */
+type Chosen = Component["default_values"];
+
+const isIn = (chosen: Chosen, id: string): boolean => chosen?.some((one) => one.id === id) === true;
+
+export const rolesOf = (guild: Guild, chosen?: Chosen): Option[] =>
+  [...guild.roles.values()].map(({ id, name }) => ({ value: id, label: name, default: isIn(chosen, id) }));
+export const channelsOf = (guild: Guild, chosen?: Chosen): Option[] =>
+  [...guild.channels.values()].map(({ id, name }) => ({ value: id, label: `#${name}`, default: isIn(chosen, id) }));
 
 /** One person by user name or id, with suggestions. */
-export function Person({ id, name, label, many = false }: Place & { many?: boolean }) {
+export function Person({ id, name, label, many = false, chosen = [] }: Place & { many?: boolean; chosen?: Chosen }) {
   return (
     <p>
       <label for={id}>{label}</label>
-      <input id={id} name={name} list="people" autocomplete="off" placeholder={many ? "names or ids, with commas" : "name or id"} />
+      <input
+        id={id}
+        name={name}
+        list="people"
+        autocomplete="off"
+        value={chosen.map((one) => one.id).join(",")}
+        placeholder={many ? "names or ids, with commas" : "name or id"}
+      />
     </p>
   );
 }
@@ -58,11 +71,13 @@ export function File({ id, name, label, many = false }: Place & { many?: boolean
 export function ComponentField({ component, guild, ...place }: Place & { component: Component; guild: Guild }) {
   const many = (component.max_values ?? 1) > 1;
   const optional = component.required === false || component.min_values === 0;
-  const { type, options } = component;
+  const { type, options, default_values: chosen } = component;
   if (options) return <Choices {...place} options={options} many={many} optional={optional || type === ComponentType.RadioGroup} />;
-  if (type === ComponentType.RoleSelect) return <Choices {...place} options={rolesOf(guild)} many={many} optional={optional} />;
-  if (type === ComponentType.ChannelSelect) return <Choices {...place} options={channelsOf(guild)} many={many} optional={optional} />;
-  if (type === ComponentType.UserSelect || type === ComponentType.MentionableSelect) return <Person {...place} many={many} />;
+  if (type === ComponentType.RoleSelect) return <Choices {...place} options={rolesOf(guild, chosen)} many={many} optional={optional} />;
+  if (type === ComponentType.ChannelSelect)
+    return <Choices {...place} options={channelsOf(guild, chosen)} many={many} optional={optional} />;
+  if (type === ComponentType.UserSelect || type === ComponentType.MentionableSelect)
+    return <Person {...place} many={many} {...(chosen && { chosen })} />;
   if (type === ComponentType.FileUpload) return <File {...place} many={many} />;
   if (type === ComponentType.Checkbox) return <Choices {...place} options={yesAndNo} />;
   return <TextField {...place} component={component} />;

@@ -37,11 +37,11 @@ export function MessageView({ message, place }: { message: Message; place: Messa
       {thinking && <p>is thinking...</p>}
       {message.content !== "" && (
         <div class="text">
-          <Text text={message.content} />
+          <Text text={message.content} world={place.world} />
         </div>
       )}
       {message.embeds.map((embed) => (
-        <Embed embed={embed} />
+        <Embed embed={embed} world={place.world} />
       ))}
       <Files message={message} world={place.world} />
       {(message.components as unknown as Component[]).map((component) => (
@@ -76,7 +76,7 @@ function Control({ component, message, place }: ControlProps) {
     <div class={component.type === ComponentType.ActionRow ? "row" : "block"}>
       {component.content !== undefined && (
         <div class="text">
-          <Text text={component.content} />
+          <Text text={component.content} world={place.world} />
         </div>
       )}
       {inner.map((part) => (

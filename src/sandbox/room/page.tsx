@@ -6,6 +6,12 @@ import type { RoomState } from "./state.ts";
 
 /** How many people can be chosen from the list; anybody else is a page of members away. */
 const mostListed = 500;
+/** Languages a person may read Discord in; one that a bot has no texts in shows what it falls back to. */
+const languages = [
+  { value: "en-US", label: "English" },
+  { value: "de", label: "Deutsch" },
+  { value: "fr", label: "Français" },
+];
 
 /** The control room. What moves is filled in by its script. */
 export function Page({ state, guilds, view }: { state: RoomState; guilds: readonly Guild[]; view: View }) {
@@ -40,6 +46,7 @@ export function Page({ state, guilds, view }: { state: RoomState; guilds: readon
               label="Acting as"
               options={people.map((member) => ({ value: member.user.id, label: member.user.username, default: member.user === user }))}
             />
+            <Choices id="language" name="language" label="Language" options={languages} />
             <input type="hidden" name="page" value={String(view.page)} />
             <button type="submit" id="show">
               Show

@@ -25,6 +25,24 @@ export function Members({ guild, page }: { guild: Guild; page: number }) {
           </tr>
         </thead>
         <tbody>
+          <tr>
+            <th scope="rowgroup">Sees commands</th>
+            {roles.map(({ id, name }) => (
+              <td>
+                <label class="box">
+                  <input
+                    type="checkbox"
+                    id={`commands-${id}`}
+                    aria-label={`Commands for ${name}`}
+                    data-act="commands"
+                    data-role={id}
+                    checked={guild.commandRoles.has(id)}
+                  />
+                </label>
+              </td>
+            ))}
+            <td />
+          </tr>
           {all.slice(page * pageSize, (page + 1) * pageSize).map((member) => (
             <Row member={member} roles={roles} />
           ))}
@@ -69,13 +87,15 @@ function Row({ member, roles }: { member: Member; roles: readonly { id: string; 
           </label>
         </td>
       ))}
-      <td class="row">
-        {!user.bot &&
-          acts.map((act) => (
-            <button type="button" id={`${act}-${user.id}`} data-act={act} data-user={user.id} aria-label={`${act} ${user.username}`}>
-              {act}
-            </button>
-          ))}
+      <td>
+        <div class="row">
+          {!user.bot &&
+            acts.map((act) => (
+              <button type="button" id={`${act}-${user.id}`} data-act={act} data-user={user.id} aria-label={`${act} ${user.username}`}>
+                {act}
+              </button>
+            ))}
+        </div>
       </td>
     </tr>
   );

@@ -78,6 +78,8 @@ async function answer(c: Context, work: () => object | Promise<object>): Promise
 async function readAct(state: RoomState, c: Context): Promise<Act> {
   const form = await c.req.raw.formData();
   const { guild, user } = viewOf(state, form);
+  const language = form.get("language");
+  if (typeof language === "string") user.locale = language;
   return { state, form, guild, user };
 }
 

@@ -44,12 +44,16 @@ async function refresh() {
   } catch { say("The sandbox does not answer."); } finally { busy = false; }
 }
 
+/** What is answered at another place of the page than where it was pressed. */
+const answered = new Set(["menu", "press", "choose"]);
+
 async function act(name, form) {
   for (const [key, value] of view()) form.set(key, value);
   const response = await fetch("/sandbox/api/acts/" + name, { method: "POST", body: form, headers: { "x-sandbox-room": "1" } });
   const { said } = await response.json();
   say(said);
   await refresh();
+  if (response.ok && answered.has(name) && !form.has("run")) byId("answers").scrollIntoView();
 }
 
 const formOf = (data) => {

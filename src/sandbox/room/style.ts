@@ -18,6 +18,7 @@ summary { min-height: 44px; min-width: 44px; padding: .5rem 0; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 p { margin: .5rem 0; }
 p label + input, p label + select, p label + textarea { margin-left: .5rem; }
+#said { position: sticky; top: 0; z-index: 1; background: var(--page); color: var(--ink); }
 .row { display: flex; flex-wrap: wrap; gap: .5rem; }
 .message, .answer { background: var(--panel); color: var(--ink); border-radius: 6px; padding: .5rem .75rem; margin: .5rem 0; }
 .text { white-space: pre-wrap; }
@@ -28,9 +29,10 @@ p label + input, p label + select, p label + textarea { margin-left: .5rem; }
 .title { font-weight: bold; }
 dt { font-weight: bold; } dd { margin: 0; }
 table { border-collapse: collapse; } caption { text-align: left; }
-th, td { border-bottom: 1px solid var(--edge); padding: .25rem .5rem; text-align: left; font-weight: normal; }
+th, td { overflow-wrap: break-word; border-bottom: 1px solid var(--edge); padding: .25rem .5rem; text-align: left; font-weight: normal; }
 pre { background: var(--panel); color: var(--ink); overflow: auto; max-height: 20rem; padding: .5rem; white-space: pre-wrap; }
 dialog { border: 2px solid var(--edge); border-radius: 8px; max-width: 40rem; color: var(--ink); background: var(--page); }
 dialog::backdrop { background: #000000aa; }
-.log { padding-left: 1.5rem; }
+td .row { flex-wrap: nowrap; }
+.log { padding-left: 2.5rem; }
 `;

@@ -1,3 +1,4 @@
+import { systemCall } from "../../../src/kernel/call.ts";
 import type { Case, Scene } from "./scene.ts";
 
 /** Ids of servers that count on from here in either world. */
@@ -19,7 +20,14 @@ const comment = async ({ world, owner, admin, ann, kept }: Scene): Promise<void>
 const commentAt = ({ kept }: Scene): string => `/workflows/punishment/${kept["request"] ?? ""}/comments/${kept["comment"] ?? ""}`;
 const commentIn = ({ kept }: Scene) => ({ reference: kept["request"] ?? "", comment: kept["comment"] ?? "" });
 
-/** The register of servers, and words on requests that are changed. */
+/** The service looks an invite up in its own time, and notes what came of it: now. */
+async function invited({ world, owner, kept }: Scene): Promise<void> {
+  await world.app.registry.sweep(systemCall("job", "parity"));
+  const { invite, revision } = (await world.get(`/servers/${quarry}`, { actor: owner })).body.data;
+  if (invite.status === null) throw new Error("the invite was not looked up");
+  kept["revision"] = String(revision);
+}
+
 export const registered: readonly Case[] = [
   {
     entry: "intel server register",
@@ -57,13 +65,21 @@ export const registered: readonly Case[] = [
   },
   {
     entry: "intel server show",
+    before: invited,
     given: () => ({ server: alias }),
     http: () => ["GET", `/servers/${alias}`],
     wrong: { given: () => ({ server: unknown }), http: () => ["GET", `/servers/${unknown}`] },
   },
   {
     entry: "intel server edit",
-    given: () => ({ server: quarry, status: "merged", "merged-into": delta, clear: "note", tags: "raids", revision: 1 }),
+    given: ({ kept }) => ({
+      server: quarry,
+      status: "merged",
+      "merged-into": delta,
+      clear: "note",
+      tags: "raids",
+      revision: Number(kept["revision"]),
+    }),
     http: () => ["PATCH", `/servers/${quarry}`, { status: "merged", merged_into: delta, note: null, tags: ["raids"] }],
     wrong: {
       given: () => ({ server: unknown, name: "Nobody" }),
