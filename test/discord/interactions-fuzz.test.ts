@@ -159,21 +159,23 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
 
   function wildPress(): { by: User; opening: Parameters<typeof open>[1] } {
     const known = offered.length === 0 ? undefined : dice.pick(offered.slice(-40));
-    const mangled = dice.pick([
-      "",
-      ":",
-      "x:y:z",
-      "fm:none",
-      "go:none:yes",
-      "ls:none:1",
-      "do:none",
-      `do:${dice.pick(presses)}:${Array.from({ length: 1 + dice.below(4) }, () => dice.pick(["%E0%A4%A", "%", "~", "~!", "-1", "99", "x", ...ids])).join(":")}`,
-      "cf:accept:none",
-      "wf:approve:none:1",
-      "wf",
-      "do::::::",
-      "x".repeat(100),
-    ]);
+    const broken = `do:${dice.pick(presses)}:${Array.from({ length: 1 + dice.below(4) }, () => dice.pick(["%E0%A4%A", "%", "~", "~!", "-1", "99", "x", ...ids])).join(":")}`;
+    const mangled = dice.chance(0.5)
+      ? broken
+      : dice.pick([
+          "",
+          ":",
+          "x:y:z",
+          "fm:none",
+          "go:none:yes",
+          "ls:none:1",
+          "do:none",
+          "cf:accept:none",
+          "wf:approve:none:1",
+          "wf",
+          "do::::::",
+          "x".repeat(100),
+        ]);
     const id = known?.control.custom_id ?? mangled;
     const changed = dice.chance(0.4) ? dice.pick([mangled, mangled, `${id}:more`, id.slice(0, -2), id.replace(/\d+$/, "999")]) : id;
     const type = known?.control.type ?? 2;
