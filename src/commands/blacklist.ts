@@ -92,14 +92,11 @@ function requireOneSubject(given: Given, call: Call, verbs: Verbs): Promise<Give
   return Promise.resolve({});
 }
 
-async function showRecord(view: BlacklistView, wording: Wording, verbs: Verbs): Promise<Reply> {
+async function show(view: BlacklistView, wording: Wording, verbs: Verbs): Promise<Reply> {
   const { embeds, files, hasMore } = await galleryOf(verbs, "listBlacklistEvidence", wording, { params: { id: view.id } });
   const all = hasMore ? [rowOf(pressButton(filesPress, { record: view.number }, wording.say("label evidence")))] : [];
   return { content: "", embeds: [recordCard(view, wording.say), ...embeds], files, components: all };
 }
-
-const show = showRecord;
-const line = recordLine;
 
 const evidence = evidenceEntries({
   command,
@@ -133,14 +130,21 @@ export const blacklistEntries: readonly Entry[] = [
     show,
     press: { name: "bs", carries: [record] },
   },
-  { command, path: "search", operation: "listBlacklist", options: filters, input: (given) => ({ query: filtersOf(given) }), line },
+  {
+    command,
+    path: "search",
+    operation: "listBlacklist",
+    options: filters,
+    input: (given) => ({ query: filtersOf(given) }),
+    line: recordLine,
+  },
   {
     command,
     path: "review-due",
     operation: "listBlacklist",
     options: [kind],
     input: (given) => ({ query: { ...filtersOf(given), review_due: "true" } }),
-    line,
+    line: recordLine,
   },
   {
     command,

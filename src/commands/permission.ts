@@ -59,7 +59,6 @@ const all: readonly Entry[] = [
     form: whyForm,
     input: (given) => ({ params: about(given), body: picked(given, "reason") }),
     async asks({ say, call, given }, verbs) {
-      verbs.check("clearUserPermissions", call, { params: about(given), body: picked(given, "reason") });
       const view = await readIfSeen<UserPermissionsView>(verbs, "getUserPermissions", call, { params: about(given) });
       return [say("permission clear-all ask"), ...(view === undefined ? [] : [personText(view, say)])].join("\n");
     },

@@ -1,9 +1,8 @@
 import type { APIEmbed } from "discord.js";
 import { escapeText } from "../discord/replies.ts";
-import { annotated } from "../http/route.ts";
-import { ProblemError } from "../kernel/errors.ts";
 import type { Given, VerbInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
+import { readView, unlessRefused } from "./readings.ts";
 import { discordId, mentionOf } from "./show.ts";
 import { choiceKeys, type Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
@@ -63,12 +62,7 @@ export function subjectIn(given: Given): string | undefined {
 
 /** What a verb answers; undefined where it refuses, for what is told only to those who may see it. */
 export async function seen<View>(verbs: Verbs, operation: string, { call }: Pick<Wording, "call">, input: VerbInput) {
-  try {
-    return annotated(await verbs.run(operation, call, input)).view as View;
-  } catch (error) {
-    if (error instanceof ProblemError) return undefined;
-    throw error;
-  }
+  return await unlessRefused(() => readView<View>(verbs, operation, call, input));
 }
 
 export type Query = NonNullable<VerbInput["query"]>;

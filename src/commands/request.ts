@@ -4,8 +4,8 @@ import { escapeText } from "../discord/replies.ts";
 import type { Entry, Given, OptionSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { filingBody, filings, missingInDrafts } from "./request-fields.ts";
-import { addressOf, cardFor, requestLine } from "./review.ts";
-import { decisionText, locateRequest, readRequest } from "./review-facts.ts";
+import { cardFor, requestLine } from "./review.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest } from "./review-facts.ts";
 import { linesOf } from "./review-moves.ts";
 import { cut } from "./show.ts";
 import type { Verbs } from "./verbs.ts";
@@ -15,7 +15,6 @@ const own: OptionSpec = { name: "reference", kind: "text", required: true, compl
 const draft: OptionSpec = { name: "draft", kind: "text", required: true, completes: "draft", max: 64 };
 /** What the words of a request are called, by its kind; `reason` for the others. */
 const wordsOf: Readonly<Record<string, string>> = { investigation: "allegation", appeal: "grounds" };
-const decisionAddress = (given: Given) => ({ type: textIn(given, "type") ?? "", website_id: textIn(given, "id") ?? "" });
 const decided = (answer: DecisionAnswer, { say }: Wording): Reply => ({ content: decisionText(answer, say) });
 const isSet = (text: string | undefined): text is string => text !== undefined;
 

@@ -5,14 +5,12 @@ import type { Page } from "../kernel/page.ts";
 import type { Entry, Given, OptionSpec } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { numberIn } from "./records.ts";
-import { locateRequest } from "./review-facts.ts";
+import { addressOf, locateRequest } from "./review-facts.ts";
 import { showView } from "./show.ts";
 import type { Verbs } from "./verbs.ts";
 
 const atOnce = 200;
 const most = 2000;
-
-const addressOf = ({ type, id }: Given["values"]) => ({ type: String(type), id: String(id) });
 
 /** All that somebody may read of what was said on a request that was located, newest first. @throws ProblemError record_not_found */
 async function commentsOf(located: Given["values"], call: Call, verbs: Verbs): Promise<CommentView[]> {
@@ -20,7 +18,10 @@ async function commentsOf(located: Given["values"], call: Call, verbs: Verbs): P
   let cursor: string | undefined;
   do {
     const query = { limit: atOnce, cursor };
-    const page = (await verbs.run("listWorkflowComments", call, { params: addressOf(located), query })) as Page<CommentView>;
+    const page = (await verbs.run("listWorkflowComments", call, {
+      params: addressOf({ values: located, files: {} }),
+      query,
+    })) as Page<CommentView>;
     found.push(...page.data);
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
@@ -56,7 +57,7 @@ export function commentEditEntry(command: string, reference: OptionSpec): Entry 
     locate: locateRequest,
     fills: asItReads,
     input: (given) => ({
-      params: { ...addressOf(given.values), comment_id: (textIn(given, "comment") ?? "").trim() },
+      params: { ...addressOf(given), comment_id: (textIn(given, "comment") ?? "").trim() },
       body: picked(given, "body"),
       revision: numberIn(given, "revision"),
     }),

@@ -3,10 +3,10 @@ import type { StepView } from "../features/workflows/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../features/workflows/workflows.schema.ts";
 import { annotated } from "../http/route.ts";
 import type { Call } from "../kernel/call.ts";
-import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Given, VerbInput } from "./entry.ts";
 import { textIn } from "./given.ts";
+import { unlessRefused } from "./readings.ts";
 import { cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
@@ -19,6 +19,11 @@ const counted = [
   { name: "cases", operation: "listCases", kinds: ["user", "server"], input: (id: string) => ({ query: { subject: id } }) },
   { name: "strikes", operation: "listUserStrikes", kinds: ["user"], input: (id: string) => ({ params: { discord_user_id: id } }) },
 ] as const satisfies readonly { name: string; operation: string; kinds: readonly string[]; input(id: string): VerbInput }[];
+
+/** The address of a request that was located, as reading routes name it. */
+export const addressOf = (given: Given) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
+/** The same, as routes that decide name it. */
+export const decisionAddress = (given: Given) => ({ type: textIn(given, "type") ?? "", website_id: textIn(given, "id") ?? "" });
 
 /** The parts of the address of a request that was named by reference; one that is not there is told by the verb, as over HTTP. */
 export async function locateRequest(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
@@ -86,14 +91,4 @@ export async function changesSince(
   const page = await unlessRefused(async () => (await verbs.run("listWorkflowHistory", call, { params, query })) as Page<StepView>);
   const lines = (page?.data ?? []).filter((step) => step.revision > revision).map((step) => stepLine(step, say));
   return cut(lines.join("\n"), most);
-}
-
-/** What this reader may not see is left out. */
-async function unlessRefused<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof ProblemError) return undefined;
-    throw error;
-  }
 }

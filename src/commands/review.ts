@@ -13,7 +13,7 @@ import { picked, textIn } from "./given.ts";
 import { numberIn } from "./records.ts";
 import { personalCard } from "./review-card.ts";
 import { commentEditEntry } from "./review-comments.ts";
-import { decisionText, locateRequest, readRequest, stepLine, subjectHistory } from "./review-facts.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, stepLine, subjectHistory } from "./review-facts.ts";
 import { decisionBody, moveOf, reviewMoves, type ReviewMove } from "./review-moves.ts";
 import { cut, momentOf, showView } from "./show.ts";
 import type { Say } from "./texts.ts";
@@ -44,10 +44,6 @@ const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
   abstain: [open, reason],
   object: [open, reason],
 };
-
-/** The address of a request that was located. */
-export const addressOf = (given: Given) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
-const decisionAddress = (given: Given) => ({ type: textIn(given, "type") ?? "", website_id: textIn(given, "id") ?? "" });
 
 /** The verb of a move. @param revision that was seen; any unless told */
 export function moveInput(verb: ReviewMove, given: Given, revision?: number): VerbInput {

@@ -66,7 +66,6 @@ const suspensions: readonly Entry[] = [
     form: whyForm,
     input: suspension,
     async asks({ say, call, given }, verbs) {
-      verbs.check("suspendStaff", call, suspension(given, call));
       const question = say("staff suspend ask", { user: `<@${textIn(given, "user") ?? ""}>` });
       const access = await readIfSeen<AccessView>(verbs, "getStaffAccess", call, { params: about(given, call) });
       if (access === undefined) return question;

@@ -119,7 +119,6 @@ const changes: readonly Entry[] = [
     form: whyForm,
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
     async asks({ say, call, given }, verbs) {
-      verbs.check("deleteStaffRole", call, { params: at(given), body: picked(given, "reason") });
       const view = await readView<StaffRoleView>(verbs, "getStaffRole", call, { params: at(given) });
       return `${say("staffrole delete ask")}\n${lineOf(view, say)}`;
     },
