@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path/posix";
 import { fileURLToPath } from "node:url";

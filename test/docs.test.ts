@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

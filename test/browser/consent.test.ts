@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import { flawsOf, heading, lacksChromium, press, useChromium } from "./chromium.ts";
 import type { Visitor } from "./chromium.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld } from "../support/world.ts";

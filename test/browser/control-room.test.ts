@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { ActionRowBuilder, ButtonBuilder, ButtonStyle, ModalBuilder, TextInputBuilder, TextInputStyle } from "discord.js";
 import type { Interaction } from "discord.js";
 import { describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createDiscordOAuth } from "../../src/discord/oauth.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { style } from "../../src/http/page-layout.ts";
 

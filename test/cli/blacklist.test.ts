@@ -3,16 +3,17 @@ import { readFileSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { createWorkplace, dotEnv, runHere } from "./run.ts";
+import { sizeOf } from "../support/size.ts";
 
 /** The long run has IMPORT_ROWS=100000: `npm run test:import`. */
-const rows = Number(process.env["IMPORT_ROWS"] ?? (inject("dialect") === "sqlite" ? 2000 : 600));
+const rows = sizeOf({ quick: 600, all: 3000, long: 100_000 });
 const isLong = rows > 20_000;
 /** Far above what is in use at once, far below what a long file would add up to: whatever is kept by the line would end the process. */
 const heapLimit = isLong ? ["--max-old-space-size=160"] : [];

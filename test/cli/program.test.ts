@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { createWorkplace, runHere as run } from "./run.ts";
 

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { readConfig } from "../../src/config/config.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { beforeAll, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import type { AskOptions } from "../support/world.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { beforeAll, expect, test } from "vitest";
 import { document } from "./document.ts";
 import type { Caller } from "./policy.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import type { AskOptions } from "../support/world.ts";
 import { documentedCodes, documentedRoutes, filing } from "./document.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import type { World } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";

@@ -1,3 +1,4 @@
+// @module-tag both
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import type { Answer, World } from "../support/world.ts";

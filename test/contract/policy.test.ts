@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import type { DocumentedRoute, Operation } from "./document.ts";
 import { documentedCodes, documentedRoutes } from "./document.ts";

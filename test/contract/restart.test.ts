@@ -1,3 +1,4 @@
+// @module-tag both
 import { expect, test } from "vitest";
 import { answerAtDiscord, press, visit } from "../features/authorization.setup.ts";
 import type { Answer, World } from "../support/world.ts";

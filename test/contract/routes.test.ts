@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";

@@ -1,3 +1,4 @@
+// @module-tag both
 import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";

@@ -1,3 +1,4 @@
+// @module-tag both
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";

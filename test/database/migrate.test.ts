@@ -1,3 +1,4 @@
+// @module-tag both
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";

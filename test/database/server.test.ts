@@ -1,3 +1,4 @@
+// @module-tag both
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { nextNumber } from "../../src/database/counter.ts";
 import type { Database } from "../../src/database/database.ts";

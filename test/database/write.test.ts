@@ -1,3 +1,4 @@
+// @module-tag both
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Database } from "../../src/database/database.ts";

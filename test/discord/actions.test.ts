@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { auditReason, messageBody } from "../../src/discord/actions.text.ts";

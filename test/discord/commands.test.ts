@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { ApplicationCommandOptionType as Option } from "discord.js";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -14,10 +14,11 @@ import type { User } from "../../src/sandbox/index.ts";
 import { hostileTexts } from "../support/hostile.ts";
 import { commandData, rawDoor } from "../support/raw-door.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { seedOf, sizeOf } from "../support/size.ts";
 
-/** How many interactions are made; the long run is made by hand. */
-const all = Number(process.env["INTERACTIONS"] ?? 300);
-const seed = Number(process.env["SEED"] ?? 1);
+/** How many interactions are made. */
+const all = sizeOf({ quick: 150, all: 1000, long: 5000 });
+const seed = seedOf(1);
 /** Commands take rights away as well: after so many a world is made anew, so that not everything ends in a refusal. */
 const perWorld = 500;
 const rounds = Array.from({ length: Math.ceil(all / perWorld) }, (_, index) => ({

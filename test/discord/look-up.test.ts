@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { createStand, goLive, startSandbox, tracking, until, linkTo, openTestDatabase } from "./support.ts";
 

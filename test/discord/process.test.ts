@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { ApplicationCommandOptionType as Option, ApplicationCommandType as Kind, Routes } from "discord.js";
 import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
 import fc from "fast-check";

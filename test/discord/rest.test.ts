@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { createDiscordRest } from "../../src/discord/rest.ts";
 import { createLog, startSandbox } from "./support.ts";

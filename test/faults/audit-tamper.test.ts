@@ -1,3 +1,4 @@
+// @module-tag both
 import { randomInt } from "node:crypto";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,10 +10,11 @@ import { verifyOutside } from "../../src/features/audit/audit.outside.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import type { AuditEntry } from "../../src/generated/sqlite/client.ts";
 import { createChainGround, entriesOf } from "../features/audit-chain-ground.ts";
+import { sizeOf } from "../support/size.ts";
 
 const isSqlite = inject("dialect") === "sqlite";
 /** How many random tamperings are tried; every one is to be found. */
-const tamperings = Number(process.env["TAMPERINGS"] ?? (isSqlite ? 200 : 40));
+const tamperings = sizeOf({ quick: isSqlite ? 60 : 20, all: isSqlite ? 600 : 120, long: 5000 });
 
 /** What an intruder with the database in hand can do; the triggers are out of their way. */
 interface Intruder {

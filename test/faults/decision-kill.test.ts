@@ -1,3 +1,4 @@
+// @module-tag both
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -13,13 +14,14 @@ import { createEmptyCopy } from "../support/database.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import type { Decision, Job, Opened } from "./decision-kill.ts";
 import { callOf, decide, deliver, differences, everyRow, inShape, openOn } from "./decision-kill.ts";
+import { sizeOf, tier } from "../support/size.ts";
 
 type Tables = Record<string, string[]>;
 
 const isPostgres = inject("dialect") === "postgres";
-/** How many places of each decision are tried; the long run sets KILLS=all. */
-const isAll = process.env["KILLS"] === "all";
-const places = isPostgres ? 3 : 8;
+/** How many places of each decision are tried; the long run tries all. */
+const isAll = tier === "long";
+const places = sizeOf({ quick: isPostgres ? 2 : 3, all: 16, long: Infinity });
 const limit = { timeout: isAll ? 1_800_000 : 180_000 };
 /** Copies that one process decides on before it is killed. */
 const atOnce = 12;

@@ -1,3 +1,4 @@
+// @module-tag both
 import { expect, test } from "vitest";
 import { commitment, storable } from "../../src/features/audit/audit.chain.ts";
 import type { Ground } from "./workflows-ground.ts";

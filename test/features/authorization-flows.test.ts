@@ -8,10 +8,11 @@ import { createWorld } from "../support/world.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import type { Ground, Person } from "./authorization.flows.ts";
 import { createFlow, createRandom } from "./authorization.flows.ts";
+import { seedOf, sizeOf } from "../support/size.ts";
 
 const enough = 250;
-const flows = Number(process.env["FLOWS"] ?? (inject("dialect") === "sqlite" ? enough : 100));
-const seed = Number(process.env["SEED"] ?? "1");
+const flows = sizeOf({ quick: 80, all: 400, long: 2000 });
+const seed = seedOf(1);
 
 /** A port for a service that comes back at the same address. */
 async function freePort(): Promise<number> {

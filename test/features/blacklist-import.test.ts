@@ -1,3 +1,4 @@
+// @module-tag both
 import { inject, describe, expect, test } from "vitest";
 import type { Answer, World } from "../support/world.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";

@@ -1,3 +1,4 @@
+// @module-tag both
 import Sqlite from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, inject, onTestFinished, test } from "vitest";

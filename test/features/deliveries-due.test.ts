@@ -1,3 +1,4 @@
+// @module-tag both
 import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";

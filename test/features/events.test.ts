@@ -1,3 +1,4 @@
+// @module-tag both
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { readFileSync } from "node:fs";

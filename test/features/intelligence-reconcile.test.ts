@@ -1,3 +1,4 @@
+// @module-tag both
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { severities } from "../../src/features/intelligence/match-record.ts";

@@ -1,3 +1,4 @@
+// @module-tag both
 import Sqlite from "better-sqlite3";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";

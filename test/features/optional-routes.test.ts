@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import { capabilities, switchedOffBy, switches } from "../../src/config/values.ts";
 import type { Capability } from "../../src/config/values.ts";

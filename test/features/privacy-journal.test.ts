@@ -1,3 +1,4 @@
+// @module-tag both
 import { randomBytes } from "node:crypto";
 import { appendFile, copyFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -9,6 +9,7 @@ import type { RosterEntry } from "../../src/generated/sqlite/client.ts";
 import type { Level, World } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 import { alone, createMovedClock, enlist, entryOf, eventsOf, followIn, job, linesOf, until, written } from "./roster-sync-ground.ts";
+import { sizeOf } from "../support/size.ts";
 
 interface Step {
   who: number;
@@ -19,7 +20,7 @@ interface Step {
 
 const ranks: Readonly<Record<string, number>> = { owner: 100, admin: 80, senior: 60, moderator: 40, viewer: 10 };
 const rankOf = (key: string): number | undefined => ranks[key];
-const followRuns = Number(process.env["FOLLOW_RUNS"] ?? 4);
+const followRuns = sizeOf({ quick: 2, all: 10, long: 25 });
 /** The link waits longer from one outage to the next, half a minute and a quarter at most, and one outage may cost it two attempts. */
 const outageMs = 100_000;
 const at = new Date("2026-11-22T10:00:00.000Z");

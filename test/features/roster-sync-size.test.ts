@@ -1,11 +1,13 @@
+// @module-tag sqlite
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 import { alone, createMovedClock, entryOf, followIn, job, until, written } from "./roster-sync-ground.ts";
+import { sizeOf } from "../support/size.ts";
 
-const members = Number(process.env["SYNC_MEMBERS"] ?? 5000);
+const members = sizeOf({ quick: 5000, all: 5000, long: 100_000 });
 const holders = Math.min(2000, members / 20);
 
 describe("too much at once", () => {

@@ -1,3 +1,4 @@
+// @module-tag both
 import { randomBytes } from "node:crypto";
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

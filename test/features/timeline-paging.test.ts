@@ -1,3 +1,4 @@
+// @module-tag both
 import fc from "fast-check";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { createLinkReach } from "../../src/features/links/links.reach.ts";

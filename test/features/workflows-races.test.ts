@@ -1,9 +1,11 @@
+// @module-tag both
 import { describe, expect, inject, test } from "vitest";
 import type { Answer, Ground } from "./workflows-ground.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
+import { sizeOf } from "../support/size.ts";
 
 /** Rounds of each duel; the long run sets RACES. */
-const rounds = Number(process.env["RACES"] ?? "5");
+const rounds = sizeOf({ quick: 3, all: 30, long: 500 });
 const limit = { timeout: 30_000 + rounds * 1500 };
 /** Requests that are fought for at the same time. */
 const atOnce = 5;

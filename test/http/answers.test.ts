@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { route, withEtag } from "../../src/http/route.ts";

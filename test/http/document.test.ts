@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { createHttpApp } from "../../src/http/app.ts";

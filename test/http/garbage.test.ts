@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { connect } from "node:net";
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { route } from "../../src/http/route.ts";

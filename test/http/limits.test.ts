@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRateLimiter } from "../../src/http/rate-limit.ts";

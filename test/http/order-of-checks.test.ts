@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { type Ask, startApp, strangerId } from "./support.ts";
 

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { createAddressReader } from "../../src/http/remote-address.ts";

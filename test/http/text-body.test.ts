@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";

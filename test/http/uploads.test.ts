@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { hash, randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { connect } from "node:net";

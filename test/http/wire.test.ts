@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { connect } from "node:net";
 import { pino } from "pino";
 import { expect, test } from "vitest";

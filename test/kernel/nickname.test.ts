@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { nicknameFor, ownName } from "../../src/kernel/nickname.ts";

@@ -1,17 +1,18 @@
+// @module-tag both
 import fc from "fast-check";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createWorld } from "../support/world.ts";
 import { createGround, createMovedClock } from "./ground.ts";
 import { play } from "./play.ts";
 import { sequences } from "./steps.ts";
+import { seedOf, sizeOf } from "../support/size.ts";
 
 /** From so many sequences on, everything usual comes up. */
 const enough = 150;
-const told = process.env["MODEL_SEQUENCES"];
-const runs = Number(told ?? (inject("dialect") === "sqlite" ? enough : 60));
-const seed = Number(process.env["SEED"] ?? (told === undefined ? "5" : Date.now().toString()));
+const runs = sizeOf({ quick: 60, all: 600, long: 20_000 });
+const seed = seedOf(5);
 
 /** Every sequence would go as the model says if nothing could be done in any: so these have to come up. */
 const usual = {

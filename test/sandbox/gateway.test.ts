@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { Events, GatewayIntentBits, GatewayRateLimitError, Options } from "discord.js";
 import type { Client, ClientOptions } from "discord.js";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { ActionRowBuilder, ButtonBuilder, ButtonStyle, ModalBuilder, TextInputBuilder, TextInputStyle } from "discord.js";
 import type { ChatInputCommandInteraction, Interaction } from "discord.js";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import type { Interaction } from "discord.js";
 import { callApi, startBot, startSandbox } from "./support.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { GatewayIntentBits } from "discord.js";
 import type { Interaction } from "discord.js";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { GatewayIntentBits } from "discord-api-types/v10";
 import { createJudge, hasSpec } from "./openapi-judge.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { DiscordAPIError } from "discord.js";
 import { expect, test } from "vitest";
 import { callApi, startBot, startSandbox } from "./support.ts";

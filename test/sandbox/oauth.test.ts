@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { getAsUser, postForm, startBackend } from "./oauth-backend.ts";

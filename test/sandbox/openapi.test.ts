@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { ActionRowBuilder, ButtonBuilder, ButtonStyle, EmbedBuilder, StringSelectMenuBuilder } from "discord.js";
 import type { Interaction } from "discord.js";
 import { describe, expect, test } from "vitest";

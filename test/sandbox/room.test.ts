@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { expect, test } from "vitest";
 import { createElement } from "hono/jsx";
 import { MessageView } from "../../src/sandbox/room/message.tsx";

@@ -17,10 +17,9 @@ declare module "vitest" {
   }
 }
 
-/** Makes one migrated database for the run; TEST_DATABASE chooses between `sqlite` and `postgres`. */
+/** Makes one migrated database for the tests of a project, which is named after the database it runs on. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dialect = process.env["TEST_DATABASE"] ?? "sqlite";
-  if (dialect !== "sqlite" && dialect !== "postgres") throw new Error(`TEST_DATABASE is sqlite or postgres, not ${dialect}`);
+  const dialect = project.name === "postgres" ? "postgres" : "sqlite";
   const directory = await mkdtemp(join(tmpdir(), "provost-test-"));
   const server = dialect === "postgres" ? await startPostgresServer() : undefined;
   const template = server?.url("template1") ?? `file:${join(directory, "template.db")}`;

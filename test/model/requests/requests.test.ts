@@ -1,5 +1,6 @@
+// @module-tag both
 import fc from "fast-check";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { systemCall } from "../../../src/kernel/call.ts";
 import { uuid7 } from "../../../src/kernel/ids.ts";
 import type { RequestsGround } from "./ground.ts";
@@ -7,12 +8,12 @@ import { createRequestsGround } from "./ground.ts";
 import { rare } from "./rare.ts";
 import { play } from "./play.ts";
 import { sequences } from "./steps.ts";
+import { seedOf, sizeOf, tier } from "../../support/size.ts";
 
-const told = process.env["REQUEST_SEQUENCES"];
 /** From so many sequences on, everything usual comes up. */
 const enough = 40;
-const runs = Number(told ?? (inject("dialect") === "sqlite" ? enough : 25));
-const seed = Number(process.env["SEED"] ?? (told === undefined ? "6" : Date.now().toString()));
+const runs = sizeOf({ quick: 20, all: 300, long: 20_000 });
+const seed = seedOf(6);
 /** A database is left behind before it grows slow. */
 const perGround = 100;
 
@@ -30,7 +31,7 @@ test(
     const property = fc.asyncProperty(sequences, async (steps) => {
       if (ground === undefined || played % perGround === 0) ground = await createRequestsGround();
       played += 1;
-      if (told !== undefined && played % 500 === 0)
+      if (tier === "long" && played % 500 === 0)
         process.stdout.write(
           `${played.toString()} sequences of seed ${seed.toString()} in ${Math.round((Date.now() - began) / 1000).toString()} s\n`,
         );
@@ -42,7 +43,7 @@ test(
       throw new Error(
         `seed ${seed.toString()}, path ${outcome.counterexamplePath ?? ""}, after ${outcome.numRuns.toString()} sequences:\n${String(outcome.errorInstance)}`,
       );
-    if (told !== undefined)
+    if (tier === "long")
       process.stdout.write(`${JSON.stringify(Object.fromEntries([...seen].toSorted(([one], [other]) => one.localeCompare(other))))}\n`);
     expect(runs < enough ? [] : usual.filter((answer) => !seen.has(answer))).toEqual([]);
     expect(await ground?.audit.verify(systemCall("cli", uuid7()))).toMatchObject({ ok: true });

@@ -1,15 +1,15 @@
 import fc from "fast-check";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import type { InForce } from "../../features/in-force.ts";
 import { gained } from "../../features/in-force.ts";
 import type { ReversalGround } from "./reversal.ground.ts";
 import { createReversalGround } from "./reversal.ground.ts";
 import type { History, Wish } from "./reversal.steps.ts";
 import { histories, kinds, several, wishes } from "./reversal.steps.ts";
+import { seedOf, sizeOf } from "../../support/size.ts";
 
-const told = process.env["REQUEST_REVERSALS"];
-const runs = Number(told ?? (inject("dialect") === "sqlite" ? 3 : 2));
-const seed = Number(process.env["SEED"] ?? (told === undefined ? "3" : Date.now().toString()));
+const runs = sizeOf({ quick: 1, all: 10, long: 300 });
+const seed = seedOf(3);
 const timeout = 36_000_000;
 
 /** A ground that is left behind before what piles up in it slows it down. */

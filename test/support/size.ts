@@ -1,0 +1,26 @@
+/**
+ * How much the generated tests do: `quick` in `npm test`, `all` in `npm run test:all`, `long` in `npm run test:long`.
+ * Fixed tests are the same in every tier.
+ */
+export type Tier = "quick" | "all" | "long";
+
+const tiers: readonly Tier[] = ["quick", "all", "long"];
+
+function readTier(): Tier {
+  const named = process.env["TEST_TIER"] ?? "quick";
+  const tier = tiers.find((one) => one === named);
+  if (tier === undefined) throw new Error(`TEST_TIER is one of ${tiers.join(", ")}, not ${named}`);
+  return tier;
+}
+
+export const tier = readTier();
+
+/** @returns how many runs a generated test makes in this tier; `RUNS=500` in the environment says another number for a single file */
+export function sizeOf(sizes: Readonly<Record<Tier, number>>): number {
+  return Number(process.env["RUNS"] ?? sizes[tier]);
+}
+
+/** @returns the seed of a generated test: the given one, so that `npm test` is the same each time; in the long tier another one each time. `SEED=` repeats one */
+export function seedOf(usual: number): number {
+  return Number(process.env["SEED"] ?? (tier === "long" ? Date.now() : usual));
+}
