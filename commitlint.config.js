@@ -1,1 +1,0 @@
-export default { extends: ["@commitlint/config-conventional"] };
