@@ -224,7 +224,7 @@ test("the list of the program needs no service, no database and no connection, a
   expect(shown.code).toBe(2);
   expect((JSON.parse(shown.stdout) as { commands: { name: string }[] }).commands.map(({ name }) => name)).toEqual(names);
   expect(await work.provost(["commands", "deploy"])).toMatchObject({ code: 0 });
-  expect(await work.provost(["commands", "diff"])).toMatchObject({ code: 0, stdout: "" });
+  expect(await work.here(["commands", "diff"])).toMatchObject({ code: 0, stdout: "" });
   expect(sandbox.gatewayLog).toEqual([]);
 });
 

@@ -20,8 +20,8 @@ test("a refused configuration exits with 78 and plain lines, without stack and w
 test("every verb that needs the configuration refuses a missing one in the same way", async () => {
   await using work = await createWorkplace();
   const verbs = [["config", "check"], ["keys", "list"], ["bootstrap"], ["audit", "verify"]];
-  const outcomes = await Promise.all(verbs.map((verb) => work.provost(verb)));
-  for (const { code, stdout, stderr } of outcomes) {
+  for (const verb of verbs) {
+    const { code, stdout, stderr } = await work.here(verb);
     expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
     expect(stderr.split("\n")[0]).toBe("DISCORD_TOKEN: is missing; copy it from the Bot page of the Discord developer portal");
     expect(stderr.trimEnd().split("\n")).toHaveLength(5);
@@ -31,7 +31,7 @@ test("every verb that needs the configuration refuses a missing one in the same 
 test("a valid configuration is printed with every default and without secrets", async () => {
   await using work = await createWorkplace();
   const env = validEnvironment();
-  const { code, stdout, stderr } = await work.provost(["config", "check"], { ...env, DATABASE_URL: "postgres://me:hunter2@db/provost" });
+  const { code, stdout, stderr } = await work.here(["config", "check"], { ...env, DATABASE_URL: "postgres://me:hunter2@db/provost" });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ http: { port: 8080 }, database: { url: "postgres://me:***@db/provost" } });
   for (const text of [...secretTexts(env), "hunter2"]) expect(stdout + stderr).not.toContain(text);
@@ -39,7 +39,7 @@ test("a valid configuration is printed with every default and without secrets", 
 
 test("the .env of the working directory is read, and the real environment wins", async () => {
   await using work = await createWorkplace(`\uFEFF${dotEnv({ ...validEnvironment(), PORT: "9001", LOG_LEVEL: '"debug" # loud' })}`);
-  const plain = await work.provost(["config", "check"]);
+  const plain = await work.here(["config", "check"]);
   expect(plain.stderr).toBe("The configuration is valid.\n");
   expect(JSON.parse(plain.stdout)).toMatchObject({ http: { port: 9001 }, logLevel: "debug" });
   const overridden = await work.provost(["config", "check"], { PORT: "9002" });
@@ -50,9 +50,9 @@ test("a file named by the real environment wins over the value in .env", async (
   const env = validEnvironment();
   await using work = await createWorkplace(dotEnv({ ...env, SECRET_KEY: "changeme" }));
   await writeFile(join(work.directory, "secret-key"), `${env.SECRET_KEY}\n`);
-  expect((await work.provost(["config", "check"])).stderr).toMatch(/^SECRET_KEY: still holds a placeholder/);
-  expect((await work.provost(["config", "check"], { SECRET_KEY_FILE: "secret-key" })).code).toBe(0);
-  const missing = await work.provost(["config", "check"], { SECRET_KEY_FILE: "/no/such/file" });
+  expect((await work.here(["config", "check"])).stderr).toMatch(/^SECRET_KEY: still holds a placeholder/);
+  expect((await work.here(["config", "check"], { SECRET_KEY_FILE: "secret-key" })).code).toBe(0);
+  const missing = await work.here(["config", "check"], { SECRET_KEY_FILE: "/no/such/file" });
   expect(missing).toEqual({ code: 78, stdout: "", stderr: "SECRET_KEY_FILE: names a file that cannot be read\n" });
 });
 
@@ -64,11 +64,11 @@ test("the example file with the Discord values filled in and fresh secrets appen
     example,
   );
   await using work = await createWorkplace(filled);
-  expect((await work.provost(["config", "check"])).stderr.trimEnd().split("\n")).toEqual([
+  expect((await work.here(["config", "check"])).stderr.trimEnd().split("\n")).toEqual([
     expect.stringMatching(/^SECRET_KEY: still holds a placeholder/),
     expect.stringMatching(/^ENCRYPTION_KEYS: still holds a placeholder/),
   ]);
-  const secrets = await work.provost(["secrets"]);
+  const secrets = await work.here(["secrets"]);
   await writeFile(join(work.directory, ".env"), filled + secrets.stdout);
-  expect((await work.provost(["config", "check"])).stderr).toBe("The configuration is valid.\n");
+  expect((await work.here(["config", "check"])).stderr).toBe("The configuration is valid.\n");
 });

@@ -1,5 +1,6 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
+import { createCheckout, installation } from "./installation.ts";
 import { createWorkplace, runHere as run } from "./run.ts";
 
 const verbs = [
@@ -54,16 +55,19 @@ test.each([
   expect(await run(line.split(" "))).toMatchObject({ code: 2, stdout: "" });
 });
 
-test("the program without a verb shows its help and fails, from any working directory", async () => {
+test("the program without a verb shows its help and fails, from any working directory, built or with sources newer than the build", async () => {
   await using work = await createWorkplace();
-  const { code, stdout, stderr } = await work.provost([]);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toMatch(/^Usage: provost/);
+  await using checkout = await createCheckout();
+  for (const program of [(await installation()).program, checkout.program]) {
+    const { code, stdout, stderr } = await work.provost([], {}, program);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^Usage: provost/);
+  }
 });
 
 test("two runs of secrets share no key", async () => {
   await using work = await createWorkplace();
-  const [first, second] = await Promise.all([work.provost(["secrets"]), work.provost(["secrets"])]);
+  const [first, second] = await Promise.all([work.provost(["secrets"]), work.here(["secrets"])]);
   for (const { stdout } of [first, second])
     expect(stdout).toMatch(/^SECRET_KEY=[A-Za-z\d+/]{43}=\nENCRYPTION_KEYS=k\d{8}:[A-Za-z\d+/]{43}=\n$/);
   expect(new Set(`${first.stdout}${second.stdout}`.match(/[A-Za-z\d+/]{43}=/g)).size).toBe(4);

@@ -2,17 +2,20 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
-
-const program = fileURLToPath(new URL("../../bin/provost.js", import.meta.url));
+import { installation } from "./installation.ts";
 
 export interface Outcome {
   code: number;
   stdout: string;
   stderr: string;
 }
+
+type Variables = Record<string, string>;
+
+/** What a process of an operator sees of the environment. */
+export const operatorEnv = (env: Variables = {}): Variables => ({ PATH: process.env["PATH"] ?? "", ...env });
 
 /** A working directory of its own, optionally with a `.env`; removed at the end of `await using`. */
 export async function createWorkplace(dotEnv?: string) {
@@ -21,38 +24,56 @@ export async function createWorkplace(dotEnv?: string) {
   return {
     directory,
     /** Run the command line as an operator does: a real process that sees nothing but the given environment. */
-    provost: (argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> =>
-      new Promise((resolve) => {
-        const options = { cwd: directory, env: { PATH: process.env["PATH"] ?? "", ...env }, timeout: 25_000, maxBuffer: 1 << 26 };
-        execFile(process.execPath, [program, ...argv], options, (error, stdout, stderr) => {
+    async provost(argv: readonly string[], env: Variables = {}, program?: string): Promise<Outcome> {
+      const script = program ?? (await installation()).program;
+      const options = { cwd: directory, env: operatorEnv(env), timeout: 25_000, maxBuffer: 1 << 26 };
+      return await new Promise((resolve) => {
+        execFile(process.execPath, [script, ...argv], options, (error, stdout, stderr) => {
           resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });
         });
-      }),
-    /** The same in this process, which spares loading the program again; not for what is written to the standard output in a stream. */
-    async here(argv: readonly string[]): Promise<Outcome> {
-      const before = process.cwd();
+      });
+    },
+    /**
+     * The same in this process, which spares loading the program again: for what does not depend on how a process starts and ends,
+     * and not for what is written to the standard output in a stream.
+     */
+    async here(argv: readonly string[], env: Variables = {}): Promise<Outcome> {
+      const before = { directory: process.cwd(), env: process.env };
       process.chdir(directory);
+      process.env = operatorEnv(env);
       try {
         return await runHere(argv);
       } finally {
-        process.chdir(before);
+        process.env = before.env;
+        process.chdir(before.directory);
       }
     },
     [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
   };
 }
 
-/** Run the verbs in this process, where only the writes are caught. */
+/** Stands for the end of the process: nothing after it is done or written. */
+class Exit extends Error {}
+
+/** Run the verbs in this process, where only the writes and the end of the process are caught. */
 export async function runHere(argv: readonly string[]): Promise<Outcome> {
   const written = { stdout: "", stderr: "" };
-  const spies = (["stdout", "stderr"] as const).map((stream) =>
-    vi.spyOn(process[stream], "write").mockImplementation((text) => {
-      written[stream] += text.toString();
-      return true;
+  let exitCode: number | undefined;
+  const spies = [
+    ...(["stdout", "stderr"] as const).map((stream) =>
+      vi.spyOn(process[stream], "write").mockImplementation((text) => {
+        if (exitCode === undefined) written[stream] += text.toString();
+        return true;
+      }),
+    ),
+    vi.spyOn(process, "exit").mockImplementation((code) => {
+      exitCode ??= Number(code ?? 0);
+      throw new Exit(`the process ends with ${exitCode.toString()}`);
     }),
-  );
+  ];
   try {
-    return { code: await runCli(argv), ...written };
+    const code = await runCli(argv);
+    return { code: exitCode ?? code, ...written };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }

@@ -1,14 +1,13 @@
 // @module-tag sqlite
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { installation } from "../cli/installation.ts";
 import { startSandbox, until } from "./support.ts";
-
-const script = fileURLToPath(new URL("process.ts", import.meta.url));
 
 /** Run a process that has only the link to Discord, until its status is as given. */
 async function runLink(apiBase: string, token: string, state: string) {
-  const child = spawn(process.execPath, ["--import", "tsx", script, apiBase, token, state], { stdio: ["pipe", "pipe", "pipe"] });
+  const script = (await installation()).children.discordLink;
+  const child = spawn(process.execPath, [script, apiBase, token, state], { stdio: ["pipe", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   child.stdout.on("data", (part: Buffer) => (output += part.toString()));

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { PrismaBetterSqlite3 } from "@prisma/adapter-better-sqlite3";
 import BetterSqlite3 from "better-sqlite3";
 import pg from "pg";
 import { decide, deliver, openOn } from "./decision-kill.ts";
-import type { Job, Orders } from "./decision-kill.ts";
+import type { Decision, Job, Orders } from "./decision-kill.ts";
 
 /**
  * Decides on many databases at once, each up to a statement of its own, and is killed there. The drivers are stopped from here: the
@@ -64,10 +64,8 @@ scripts.exec = function (this: unknown, ...given) {
   return result;
 };
 
-const orders = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Orders;
-
 /** Resolves once the decision stands still, or has been made and not been told. */
-async function run(job: Job): Promise<string[]> {
+async function run(decision: Decision, job: Job): Promise<string[]> {
   const opened = await openOn(job.url);
   return await new Promise<string[]>((resolve, reject) => {
     const progress: Progress = { job, done: 0, said: [], stand: () => resolve(progress.said) };
@@ -77,13 +75,15 @@ async function run(job: Job): Promise<string[]> {
         () => "the bot acts",
       );
       const work: Promise<unknown> =
-        job.sent === undefined ? decide(opened, orders.decision) : deliver(opened, job.sent, act as <T>(work: () => T) => T);
+        job.sent === undefined ? decide(opened, decision) : deliver(opened, job.sent, act as <T>(work: () => T) => T);
       work.then(() => resolve(progress.said), reject);
     });
   });
 }
 
-const said = await Promise.all(orders.jobs.map(run));
-process.stdout.write(`${JSON.stringify(said)}\n`);
 // Nothing is closed: whoever started this process kills it.
-setInterval(() => undefined, 1000);
+for await (const line of createInterface(process.stdin)) {
+  const { decision, jobs } = JSON.parse(line) as Orders;
+  const said = await Promise.all(jobs.map((job) => run(decision, job)));
+  process.stdout.write(`${JSON.stringify(said)}\n`);
+}

@@ -2,17 +2,17 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { createInterface } from "node:readline";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { installation } from "../cli/installation.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
-import type { Decision, Job, Opened } from "./decision-kill.ts";
+import type { Decision, Job, Opened, Orders } from "./decision-kill.ts";
 import { callOf, decide, deliver, differences, everyRow, inShape, openOn } from "./decision-kill.ts";
 import { sizeOf, tier } from "../support/size.ts";
 
@@ -25,7 +25,6 @@ const places = sizeOf({ quick: isPostgres ? 2 : 3, all: 16, long: Infinity });
 const limit = { timeout: isAll ? 1_800_000 : 180_000 };
 /** Copies that one process decides on before it is killed. */
 const atOnce = 12;
-const script = fileURLToPath(new URL("decision-kill.child.ts", import.meta.url));
 const reason = "A reason that is long enough for everything.";
 const [requester, ada, ben, cyn] = ["9001", "9002", "9003", "9004"].map((id) => `${id}1110224678912`) as [string, string, string, string];
 const subject = "80351110224670001";
@@ -103,27 +102,44 @@ async function copyPostgres(url: string): Promise<string> {
   return to.href;
 }
 
-/** Let one process decide on all of these, and kill it where it stands. Answers what was said to each database, if it lived to tell. */
-async function kill(decision: Decision, jobs: readonly Job[]): Promise<string[][]> {
-  const folder = await mkdtemp(join(tmpdir(), "provost-kill-"));
-  const orders = join(folder, "orders.json");
-  await writeFile(orders, JSON.stringify({ decision, jobs }));
-  const child = spawn(process.execPath, ["--import", "tsx", script, orders], { stdio: ["ignore", "pipe", "pipe"] });
-  const ended = once(child, "exit");
-  let [told, failed] = ["", ""];
-  const standing = new Promise<void>((resolve) => {
-    child.stdout.on("data", (part: Buffer) => {
-      told += part.toString();
-      if (told.endsWith("\n")) resolve();
-    });
-  });
+/** A process that decides what it is told to, until it is killed. */
+async function startVictim() {
+  const child = spawn(process.execPath, [(await installation()).children.decisionKill], { stdio: "pipe" });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const ended = once(child, "close");
+  let failed = "";
   child.stderr.on("data", (part: Buffer) => (failed += part.toString()));
-  await Promise.race([standing, ended]);
-  child.kill("SIGKILL");
-  const [, signal] = (await ended) as [number | null, string | null];
-  await rm(folder, { recursive: true, force: true });
-  expect([signal, failed]).toEqual(["SIGKILL", ""]);
-  return told === "" ? [] : (JSON.parse(told) as string[][]);
+  const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const expectKilled = async (): Promise<void> => {
+    const [, signal] = (await ended) as [number | null, string | null];
+    expect([signal, failed]).toEqual(["SIGKILL", ""]);
+  };
+  return {
+    /** Let it decide on all of these. Answers what was said to each database once it stands, or nothing if it was killed by a job. */
+    async decide(orders: Orders): Promise<string[][]> {
+      child.stdin.write(`${JSON.stringify(orders)}\n`);
+      const { value } = (await answers.next()) as { value?: string };
+      if (value !== undefined) return JSON.parse(value) as string[][];
+      await expectKilled();
+      return [];
+    },
+    async kill(): Promise<void> {
+      child.kill("SIGKILL");
+      await expectKilled();
+    },
+  };
+}
+type Victim = Awaited<ReturnType<typeof startVictim>>;
+
+/** Kill processes that stand in the middle of these, the given one first. Each is told no more than it can hold at once. */
+async function killAt<T extends Job>(first: Victim, decision: Decision, jobs: readonly T[], look: (job: T) => Promise<void>) {
+  for (let start = 0; start < jobs.length; start += atOnce) {
+    const victim = start === 0 ? first : await startVictim();
+    const some = jobs.slice(start, start + atOnce);
+    await victim.decide({ decision, jobs: some });
+    await victim.kill();
+    for (const job of some) await look(job);
+  }
 }
 
 interface Wanted {
@@ -167,7 +183,8 @@ const placeOf = (said: readonly string[], count: number): string =>
 test.each(tried)("a process killed after any step of the decision to %s leaves nothing of it, or everything once", limit, async (name) => {
   const { url, decision, before } = await prepare(name);
   const whole = await copyOf(url);
-  const [said = []] = await kill(decision, [{ url: whole, statements: null }]);
+  const victim = await startVictim();
+  const [said = []] = await victim.decide({ decision, jobs: [{ url: whole, statements: null }] });
   const opened = await openOn(whole);
   const after = inShape(await everyRow(opened));
   await opened.close();
@@ -177,11 +194,9 @@ test.each(tried)("a process killed after any step of the decision to %s leaves n
   for (const place of spread(statements.length)) jobs.push({ url: await copyOf(url), statements: place });
   const wanted = { decision, before, after };
   const found: Record<"nothing" | "everything", number> = { nothing: 0, everything: 0 };
-  for (let start = 0; start < jobs.length; start += atOnce) {
-    const some = jobs.slice(start, start + atOnce);
-    await kill(decision, some);
-    for (const job of some) found[await expectAllOrNothing(placeOf(statements, job.statements ?? 0), job.url, wanted)] += 1;
-  }
+  await killAt(victim, decision, jobs, async (job) => {
+    found[await expectAllOrNothing(placeOf(statements, job.statements ?? 0), job.url, wanted)] += 1;
+  });
   expect(found.nothing).toBeGreaterThan(0);
   expect(await expectAllOrNothing("after COMMIT, before the answer", whole, wanted)).toBe("everything");
   if (isAll)
@@ -201,7 +216,8 @@ test.runIf(!isPostgres).each([
   const after = inShape(await everyRow(opened));
   await opened.close();
   const copy = await copyOf(url);
-  await kill(decision, [{ url: copy, statements: null, dieAt }]);
+  const victim = await startVictim();
+  expect(await victim.decide({ decision, jobs: [{ url: copy, statements: null, dieAt }] })).toEqual([]);
   expect(await expectAllOrNothing(`right ${dieAt}`, copy, { decision, before, after })).toBe(left);
 });
 
@@ -241,14 +257,11 @@ test("a process killed after any step of a delivery leaves a message that goes o
     sent: join(notes, String(statements)),
   });
   const whole = await jobAt(null);
-  const [said = []] = await kill(decision, [whole]);
-  await expectSentOnce("after it all", whole.url, whole.sent);
+  const victim = await startVictim();
+  const [said = []] = await victim.decide({ decision, jobs: [whole] });
   const steps = said.filter((text) => !["BEGIN", "COMMIT"].includes(text) || isPostgres);
   expect(steps).toContain("the bot acts");
   const jobs = await Promise.all(spread(steps.length).map(jobAt));
-  for (let start = 0; start < jobs.length; start += atOnce) {
-    const some = jobs.slice(start, start + atOnce);
-    await kill(decision, some);
-    for (const job of some) await expectSentOnce(placeOf(steps, job.statements ?? 0), job.url, job.sent);
-  }
+  await killAt(victim, decision, jobs, (job) => expectSentOnce(placeOf(steps, job.statements ?? 0), job.url, job.sent));
+  await expectSentOnce("after it all", whole.url, whole.sent);
 });

@@ -167,7 +167,7 @@ describe("moving on to another key", () => {
     await world.database.write(cli(), ({ db }) =>
       db.authorization.updateMany({ where: { accessToken: { not: null } }, data: { accessToken: "v1.gone.a.b.c" } }),
     );
-    const second = await work.provost(["secrets", "reencrypt"]);
+    const second = await work.here(["secrets", "reencrypt"]);
     expect(second.code).toBe(1);
     expect(second.stdout).toBe("0 texts encrypted again with the first key.\n");
     expect(second.stderr).toContain("Some texts cannot be opened with any of the keys: authorizations.access_token (3).");

@@ -220,9 +220,9 @@ test("the command line lists, names and removes owners, beside a running server 
   const database = await createEmptyCopy();
   const settings = { ...validEnvironment(), DATABASE_URL: database.url, SQLITE_SYNCHRONOUS: "normal" };
   await using work = await createWorkplace(dotEnv({ ...settings, OWNER_IDS: "" }));
-  const owners = (argv: string[], env = {}) => work.provost(["owners", ...argv], env);
+  const owners = (argv: string[], env = {}) => work.here(["owners", ...argv], env);
   const [id, done] = ["80351110224678912", { code: 0, stdout: "" }];
-  expect(await owners(["add", id])).toEqual({ ...done, stderr: `${id} is an owner.\n` });
+  expect(await work.provost(["owners", "add", id])).toEqual({ ...done, stderr: `${id} is an owner.\n` });
   expect(await owners(["remove", id])).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Nobody would be an owner") });
   expect(await owners(["add", "bob"])).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("It must be a Discord id") });
   const env = { OWNER_IDS: configured };

@@ -44,11 +44,11 @@ test("export prints the person's data as JSON, or writes a file for the operator
   });
 
   const file = join(work.directory, "person.json");
-  const written = await work.provost(["users", "export", person, "--out", file]);
+  const written = await work.here(["users", "export", person, "--out", file]);
   expect(written).toMatchObject({ code: 0, stdout: "", stderr: `Written to ${file}.\n` });
   expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ staff: { department: "Quay" } });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect(await work.provost(["users", "export", person, "--out", file])).toMatchObject({
+  expect(await work.here(["users", "export", person, "--out", file])).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/EEXIST/),
   });
@@ -57,12 +57,12 @@ test("export prints the person's data as JSON, or writes a file for the operator
 test("erase does nothing without --yes, then everything at once, and unsuppress lifts the tombstone", async () => {
   await using work = await createInstallation();
   const { read } = work.database;
-  const dry = await work.provost(["users", "erase", person, "--reason", reason]);
+  const dry = await work.here(["users", "erase", person, "--reason", reason]);
   expect(dry).toMatchObject({ code: 1, stdout: "" });
   expect(dry.stderr).toMatch(/^Nothing was erased\./);
   expect([await read.authorization.count(), await read.staffProfile.count(), await read.erasure.count()]).toEqual([1, 1, 0]);
 
-  const done = await work.provost(["users", "erase", person, "--reason", reason, "--yes"]);
+  const done = await work.here(["users", "erase", person, "--reason", reason, "--yes"]);
   expect(done).toMatchObject({ code: 0, stdout: "authorization: 1\nstaff: 1\n" });
   expect(done.stderr).toMatch(/is erased\. What stays:\n- Blacklist records/);
   expect([await read.authorization.count(), await read.staffProfile.count()]).toEqual([0, 0]);
@@ -76,7 +76,7 @@ test("erase does nothing without --yes, then everything at once, and unsuppress 
       .map((line) => JSON.parse(line).kind);
   expect(await kinds()).toEqual(["redaction", "suppression"]);
 
-  const lifted = await work.provost(["users", "unsuppress", person]);
+  const lifted = await work.here(["users", "unsuppress", person]);
   expect(lifted).toMatchObject({ code: 0, stderr: `${person} can be asked again.\n` });
   expect(await kinds()).toEqual(["redaction", "suppression", "release"]);
 });

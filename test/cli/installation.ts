@@ -1,0 +1,119 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const builds = join(root, "node_modules", ".cache", "provost-tests");
+/** Processes of the tests themselves, which are compiled together with the program. */
+const children = {
+  decisionKill: fileURLToPath(new URL("../faults/decision-kill.child.ts", import.meta.url)),
+  discordLink: fileURLToPath(new URL("../discord/process.ts", import.meta.url)),
+};
+
+/** The program as a user installs it: compiled, without its sources. */
+interface Installation {
+  /** The script that an operator runs. */
+  program: string;
+  /** The processes of the tests, compiled. */
+  children: Readonly<Record<keyof typeof children, string>>;
+}
+
+let installed: Promise<Installation> | undefined;
+
+/**
+ * A process that runs the compiled program costs half of one that compiles the sources. It is the same code: a build is named after
+ * the content of all that goes into it. It is kept for the next run of the tests.
+ */
+export function installation(): Promise<Installation> {
+  installed ??= install();
+  return installed;
+}
+
+async function install(): Promise<Installation> {
+  const place = join(builds, await contentHash());
+  await mkdir(builds, { recursive: true });
+  if (!(await isThere(place))) await buildOnce(place);
+  await utimes(place, new Date(), new Date());
+  const compiled = (path: string): string => join(place, relative(root, path).replace(/\.ts$/, ".js"));
+  return {
+    program: join(place, "bin", "provost.js"),
+    children: { decisionKill: compiled(children.decisionKill), discordLink: compiled(children.discordLink) },
+  };
+}
+
+async function contentHash(): Promise<string> {
+  const folders = ["bin", "prisma", "src", "test/faults", "test/discord"];
+  const listed = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true, withFileTypes: true })));
+  const files = listed.flat().flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []));
+  const single = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", "test/cli/installation.ts"];
+  const hash = createHash("sha256");
+  for (const file of [...files.toSorted(), ...single.map((name) => join(root, name))])
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(await readFile(file))
+      .update("\0");
+  return hash.digest("hex").slice(0, 32);
+}
+
+/** Of the workers of a run the first one builds, and the others wait for it. */
+async function buildOnce(place: string): Promise<void> {
+  const lock = `${place}.lock`;
+  const isOurs = await mkdir(lock).then(
+    () => true,
+    () => false,
+  );
+  try {
+    // Whoever holds the lock may have been ended; a build of one's own does no harm then.
+    if (!isOurs) for (let waited = 0; waited < 20_000 && !(await isThere(place)); waited += 100) await sleep(100);
+    if (!(await isThere(place))) await build(place);
+  } finally {
+    await rm(lock, { recursive: true, force: true });
+  }
+}
+
+async function build(place: string): Promise<void> {
+  await removeOld();
+  const made = await mkdtemp(`${place}-`);
+  const compilerOptions = { rootDir: root, outDir: made, noCheck: true, sourceMap: false, types: [] };
+  const include = [join(root, "src"), ...Object.values(children)];
+  await writeFile(join(made, "tsconfig.json"), JSON.stringify({ extends: join(root, "tsconfig.build.json"), compilerOptions, include }));
+  await promisify(execFile)(join(root, "node_modules", ".bin", "tsc"), ["-p", made, "--singleThreaded"]);
+  for (const name of ["bin", "prisma", "package.json"]) await cp(join(root, name), join(made, name), { recursive: true });
+  // The program expects what is compiled under this name; the processes of the tests find it beside them.
+  await symlink("src", join(made, "dist"));
+  // Somebody else may have been faster.
+  await rename(made, place).catch(() => rm(made, { recursive: true, force: true }));
+}
+
+/** What was not run for a day is a build of sources that have changed. */
+async function removeOld(): Promise<void> {
+  for (const name of await readdir(builds)) {
+    const { mtimeMs } = await stat(join(builds, name)).catch(() => ({ mtimeMs: Infinity }));
+    if (Date.now() - mtimeMs > 86_400_000) await rm(join(builds, name), { recursive: true, force: true });
+  }
+}
+
+/** The program in a checkout whose build is older than its sources; removed at the end of `await using`. */
+export async function createCheckout() {
+  const directory = await mkdtemp(join(tmpdir(), "provost-checkout-"));
+  for (const name of ["bin", "package.json", "tsconfig.json"]) await cp(join(root, name), join(directory, name), { recursive: true });
+  for (const name of ["src", "node_modules"]) await symlink(join(root, name), join(directory, name));
+  await mkdir(join(directory, "dist"));
+  await writeFile(join(directory, "dist", "cli.js"), 'process.stderr.write("This build is older than the sources.");\n');
+  await utimes(join(directory, "dist", "cli.js"), 0, 0);
+  return {
+    program: join(directory, "bin", "provost.js"),
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+  };
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
