@@ -3,6 +3,7 @@ import { staffAtConsole } from "../contract/world.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
+import { shortPauses } from "./review-cards-ground.ts";
 import { auditOf, filePunishment } from "./review-ground.ts";
 
 describe("review cards", () => {
@@ -11,7 +12,7 @@ describe("review cards", () => {
   let admin: User;
   let channel: { id: string };
   beforeEach(async () => {
-    world = await createWorld();
+    world = await createWorld({ pauses: shortPauses });
     [author, admin] = [await staffAtConsole(world, "moderator"), await staffAtConsole(world, "admin")];
     channel = world.guild.createChannel("reviews");
     const chosen = await world.put(`/channels/${world.guild.id}`, { review: channel.id }, { actor: await world.staff("owner") });
