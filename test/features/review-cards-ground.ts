@@ -9,13 +9,12 @@ import type { WorldOptions } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 
 export const timeout = 40_000;
-/** Long enough that many changes of a test fall between two edits of a board, and short enough to be waited for. */
-const boardMs = 3000;
-export const shortPauses: Pauses = {
+/** What a test waits for comes soon, but not so often that nothing else has its turn. */
+export const shortPauses = {
   discord: soonBack,
-  cards: { idle: 500, notReady: 50, failed: 100, board: boardMs },
+  cards: { idle: 500, notReady: 50, failed: 100, board: 1000 },
   cardRetryMs: 100,
-};
+} satisfies Pauses;
 export const posting = "POST /channels/:channel/messages";
 export const deleting = "DELETE /channels/:channel/messages/:message";
 export const lacking = { message: "Missing Permissions", code: 50013 };

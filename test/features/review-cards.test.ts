@@ -165,20 +165,6 @@ describe("review cards", () => {
       expect(refused.content).toMatch(/record_not_found|permission_denied/);
     });
 
-    test("a channel that takes no messages keeps no request waiting", async () => {
-      const lines: string[] = [];
-      const silent = await createWorld({ log: (line) => lines.push(line) });
-      const moderator = await silent.staff("moderator");
-      const channels = { review: "80351110224678912" };
-      const chosen = await silent.put(`/channels/${silent.guild.id}`, channels, { actor: await silent.staff("owner") });
-      expect(chosen.status).toBe(200);
-      await filePunishment(silent, moderator);
-      await filePunishment(silent, moderator);
-      await silent.sandbox.waitFor(() => lines.some((line) => line.includes("takes no review cards")), 10_000);
-      expect(await silent.app.database.read.workflowRequest.count()).toBe(2);
-      expect(lines.filter((line) => line.includes("takes no review cards"))).toHaveLength(1);
-    });
-
     test("the board counts what is open, by kind and state, and is pinned", async () => {
       await filePunishment(world, author);
       await filePunishment(world, author);
@@ -189,4 +175,18 @@ describe("review cards", () => {
       await until(() => typeof board()?.pinnedAt === "number");
     });
   });
+});
+
+test("a channel that takes no messages keeps no request waiting", async () => {
+  const lines: string[] = [];
+  const silent = await createWorld({ log: (line) => lines.push(line) });
+  const moderator = await silent.staff("moderator");
+  const channels = { review: "80351110224678912" };
+  const chosen = await silent.put(`/channels/${silent.guild.id}`, channels, { actor: await silent.staff("owner") });
+  expect(chosen.status).toBe(200);
+  await filePunishment(silent, moderator);
+  await filePunishment(silent, moderator);
+  await silent.sandbox.waitFor(() => lines.some((line) => line.includes("takes no review cards")), 10_000);
+  expect(await silent.app.database.read.workflowRequest.count()).toBe(2);
+  expect(lines.filter((line) => line.includes("takes no review cards"))).toHaveLength(1);
 });
