@@ -4,7 +4,7 @@ import type { DestinationStream } from "pino";
 import { defaultRateLimits } from "./config/values.ts";
 import type { Capability } from "./config/values.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
-import { createDiscord } from "./discord/client.ts";
+import { createDiscord, type DiscordOptions } from "./discord/client.ts";
 import { auditRoutes } from "./features/audit/audit.routes.ts";
 import { authorizationPages } from "./features/authorization/authorization.pages.ts";
 import { webCall } from "./features/authorization/authorization.policy.ts";
@@ -40,7 +40,7 @@ import { rosterSyncRoutes } from "./features/roster/roster.sync.routes.ts";
 import { serversRoutes } from "./features/servers/servers.routes.ts";
 import { staffRoutes } from "./features/staff/staff.routes.ts";
 import { timelineRoutes } from "./features/timeline/timeline.routes.ts";
-import { createCards } from "./features/workflows/cards.ts";
+import { createCards, type CardPauses } from "./features/workflows/cards.ts";
 import type { ShownQueue, ShownRequest } from "./features/workflows/cards.shown.ts";
 import { amendRoutes } from "./features/workflows/amend.routes.ts";
 import { bulkRoutes } from "./features/workflows/bulk.routes.ts";
@@ -161,8 +161,18 @@ interface AppOptions extends Omit<Ground, "logger"> {
   validateAnswers?: boolean;
   /** For tests: sees what slash commands do, or stands in for it. */
   aroundVerbs?: (verbs: Verbs) => Verbs;
+  /** For tests: shorter waits than are right for Discord. */
+  pauses?: Pauses;
   /** Where log lines go. */
   logTo: DestinationStream;
+}
+
+/** What may be waited for otherwise than usual; what is not told is as usual. */
+export interface Pauses {
+  discord?: Pick<DiscordOptions, "retryMs" | "reconnectMs" | "buildThrottler" | "lookUpRestMs" | "repeatMs">;
+  cards?: Partial<CardPauses>;
+  /** How long a card waits after a failure of Discord that names no time. */
+  cardRetryMs?: number;
 }
 
 const documentInfo = {
@@ -173,7 +183,7 @@ const documentInfo = {
 };
 
 /** The whole service. Nothing listens and nothing connects before `start`. */
-export async function createApp({ validateAnswers = false, aroundVerbs = (verbs) => verbs, logTo, ...ground }: AppOptions) {
+export async function createApp({ validateAnswers = false, aroundVerbs = (verbs) => verbs, pauses = {}, logTo, ...ground }: AppOptions) {
   const { config, secrets } = ground;
   const logger = createLogger(config.logLevel, logTo);
   const lock = await acquireDataLock(config.dataDir);
@@ -202,7 +212,7 @@ export async function createApp({ validateAnswers = false, aroundVerbs = (verbs)
     request: (shown: ShownRequest) => sharedCard(shown, say),
     queue: (shown: ShownQueue) => queueBoard(shown, say),
   };
-  const cards = createCards({ ...services, looks, logger });
+  const cards = createCards({ ...services, pauses: pauses.cards, looks, logger });
   const verbs = aroundVerbs(
     createVerbs({
       requests: { kindOf: services.workflows.kindOfKey, cardOf: cards.linkOf },
@@ -214,6 +224,7 @@ export async function createApp({ validateAnswers = false, aroundVerbs = (verbs)
   const doing = createDoing(verbs, createKept(), () => services.publicUrl.current);
   const discord = createDiscord({
     ...config.discord,
+    ...pauses.discord,
     token: secrets.discordToken,
     logger,
     clock,
@@ -227,7 +238,10 @@ export async function createApp({ validateAnswers = false, aroundVerbs = (verbs)
   });
   services.evidence.capturing.current = discord;
   services.deliveries.delivering.current = discord;
-  cards.posting.current = { messages: createCardMessages(discord.rest), isReady: () => discord.status().state === "ready" };
+  cards.posting.current = {
+    messages: createCardMessages(discord.rest, pauses.cardRetryMs),
+    isReady: () => discord.status().state === "ready",
+  };
   services.rosterSync.performing.current = discord;
   const keyStore = createKeyStore({ ...services, logger });
   const instanceId = await readInstanceId(database);

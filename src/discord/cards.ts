@@ -32,9 +32,10 @@ export interface CardMessages {
 
 const Sent = z.object({ id: z.string() });
 const deadlineMs = 10_000;
-const pauseMs = 5000;
+/** How long a card waits after a failure of Discord that names no time. */
+export const usualPauseMs = 5000;
 
-export function createCardMessages(rest: Pick<DiscordRest, "call">): CardMessages {
+export function createCardMessages(rest: Pick<DiscordRest, "call">, pauseMs = usualPauseMs): CardMessages {
   async function attempt(request: Pick<DiscordRequest, "method" | "route" | "body">, known?: string): Promise<CardEnd> {
     try {
       const answer = Sent.safeParse(await rest.call({ ...request, purpose: "action", deadlineMs }));

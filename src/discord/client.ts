@@ -13,7 +13,7 @@ import { createDispatcher } from "./dispatcher.ts";
 import { tokenInstruction } from "./gateway-fatal.ts";
 import { createGatewaySession, type GatewaySession, type SessionListener } from "./gateway-session.ts";
 import { guildDispatches, type GuildDispatch } from "./guild-events.ts";
-import { createIdentifyBudget } from "./identify-budget.ts";
+import { createIdentifyBudget, type BuildThrottler } from "./identify-budget.ts";
 import { createMemberSource } from "./member-source.ts";
 import { createMessages, type MessageSource } from "./messages.ts";
 import { pause } from "./pause.ts";
@@ -34,6 +34,16 @@ export interface DiscordOptions {
   loginDeadlineMs?: number;
   /** First pause after a failed login; doubles up to 60 s; default 1,000. */
   retryMs?: number;
+  /** First pause before another attempt when a link breaks again and again; doubles up to 30 s; default 500. */
+  reconnectMs?: number;
+  /** What keeps session starts apart; the library's own, with five seconds, unless told. */
+  buildThrottler?: BuildThrottler;
+  /** As {@link createDiscordRest} takes it; default 3,000. */
+  lookUpRestMs?: number;
+  /** Time for one look-up of a person; default 2,500. */
+  lookUpMs?: number;
+  /** As {@link createDiscordRest} takes it; default 250. */
+  repeatMs?: number;
   commands: readonly Command[];
   /** Whether Discord's list of commands is brought in line with ours at the start; default true. */
   registersCommands?: boolean;
@@ -70,18 +80,18 @@ const answerMs = 3000;
 
 /** The link to Discord: gateway, calls, slash commands. Whatever happens to it, the process goes on. */
 export function createDiscord(options: DiscordOptions): Discord {
-  const { apiBase, token, clientId, logger, clock = systemClock, loginDeadlineMs = 60_000, retryMs = 1000 } = options;
+  const { apiBase, token, clientId, logger, clock = systemClock, loginDeadlineMs = 60_000, retryMs = 1000, reconnectMs } = options;
   const { feed } = options.guildState;
-  const rest = createDiscordRest({ apiBase, token, logger });
+  const rest = createDiscordRest({ apiBase, token, logger, lookUpRestMs: options.lookUpRestMs, repeatMs: options.repeatMs });
   const registration = createRegistration({ rest, clientId, payloads: options.commands.map(({ payload }) => payload), logger });
   const dispatcher = createDispatcher(options);
   const stopping = new AbortController();
   const status = createStatus(clock);
-  const budget = createIdentifyBudget();
+  const budget = createIdentifyBudget(options.buildThrottler);
   let session: GatewaySession | undefined;
   let loop: Promise<void> | undefined;
 
-  feed.attach(createMemberSource(rest, (guildId, nonce) => session?.requestMembers(guildId, nonce)));
+  feed.attach(createMemberSource(rest, (guildId, nonce) => session?.requestMembers(guildId, nonce), options.lookUpMs));
 
   const listener: SessionListener = {
     onReady() {
@@ -100,7 +110,16 @@ export function createDiscord(options: DiscordOptions): Discord {
   const connect = async (): Promise<void> => {
     for (let failures = 0; !stopping.signal.aborted;) {
       const readyBefore = status.readyCount();
-      session = createGatewaySession({ apiBase, token, logger, loginDeadlineMs, budget, dispatches: guildDispatches, listener });
+      session = createGatewaySession({
+        apiBase,
+        token,
+        logger,
+        loginDeadlineMs,
+        budget,
+        reconnectMs,
+        dispatches: guildDispatches,
+        listener,
+      });
       const end = await Promise.race([session.run(), aborted(stopping.signal)]);
       feed.lost();
       await session.stop();

@@ -22,6 +22,12 @@ const closedState = 3;
 const destroyMs = 2000;
 /** A link that held this long was a good one; sooner, its end counts as one more failure. */
 const steadyMs = 10_000;
+const longestMs = 30_000;
+
+/** How long the next attempt waits after so many in vain, before chance moves it by a quarter: two are made at once. */
+export function pauseAfterFailures(failures: number, firstMs = 500): number {
+  return failures > 2 ? Math.min(longestMs, firstMs * 2 ** (failures - 3)) : 0;
+}
 
 export interface GatewayPace {
   /** For the client's options. */
@@ -36,6 +42,8 @@ export interface GatewayPace {
 interface PaceOptions {
   logger: Logger;
   budget: IdentifyBudget;
+  /** First pause of the back-off. */
+  reconnectMs?: number | undefined;
   onHeartbeat(at: Date): void;
   /** No session may be started for now. */
   onExhausted(): void;
@@ -45,7 +53,7 @@ interface PaceOptions {
  * Puts a back-off and an off switch on the library's reconnect loop, which tries twice a second for ever. The loop asks for the
  * stored session before each attempt; holding that answer back holds the attempt back. While a socket is open nothing is delayed.
  */
-export function createGatewayPace({ logger, budget, onHeartbeat, onExhausted }: PaceOptions): GatewayPace {
+export function createGatewayPace({ logger, budget, reconnectMs, onHeartbeat, onExhausted }: PaceOptions): GatewayPace {
   const open = new Set<number>();
   const stopping = new AbortController();
   let failures = 0;
@@ -55,7 +63,8 @@ export function createGatewayPace({ logger, budget, onHeartbeat, onExhausted }: 
 
   /** The promise of a stopped loop stays open, which is what stops the loop. */
   const turn = async (): Promise<void> => {
-    if (failures > 2) await pause(Math.min(30_000, 500 * 2 ** (failures - 3)) * (0.75 + Math.random() / 2), stopping.signal);
+    const ms = pauseAfterFailures(failures, reconnectMs);
+    if (ms > 0) await pause(ms * (0.75 + Math.random() / 2), stopping.signal);
     if (stopping.signal.aborted) await new Promise<never>(() => undefined);
   };
 

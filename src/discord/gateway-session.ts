@@ -28,6 +28,7 @@ interface SessionOptions {
   logger: Logger;
   loginDeadlineMs: number;
   budget: IdentifyBudget;
+  reconnectMs?: number | undefined;
   /** The dispatches to hand on. */
   dispatches: readonly GatewayDispatchEvents[];
   listener: SessionListener;
@@ -52,12 +53,14 @@ export function createGatewaySession({
   logger,
   loginDeadlineMs,
   budget,
+  reconnectMs,
   dispatches,
   listener,
 }: SessionOptions): GatewaySession {
   const pace = createGatewayPace({
     logger,
     budget,
+    reconnectMs,
     onHeartbeat: (at) => listener.onHeartbeat(at),
     onExhausted: () => end({ isFatal: false, reason: budgetReason }),
   });

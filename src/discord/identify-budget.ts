@@ -14,8 +14,14 @@ export interface IdentifyBudget {
   throttler(manager: GatewayInformation, onExhausted: () => void): Promise<IIdentifyThrottler>;
 }
 
-export function createIdentifyBudget(): IdentifyBudget {
-  const throttlers = new Map<number, SimpleIdentifyThrottler>();
+/** Lets so many session starts at a time go ahead, and keeps the next ones apart from them. */
+export type BuildThrottler = (buckets: number) => IIdentifyThrottler;
+
+/** Discord lets a bucket start one session in five seconds. */
+const libraryThrottler: BuildThrottler = (buckets) => new SimpleIdentifyThrottler(buckets);
+
+export function createIdentifyBudget(buildThrottler: BuildThrottler = libraryThrottler): IdentifyBudget {
+  const throttlers = new Map<number, IIdentifyThrottler>();
   let starts: number[] = [];
   let limit: APIGatewaySessionStartLimit | undefined;
   let learnedAt = 0;
@@ -42,7 +48,7 @@ export function createIdentifyBudget(): IdentifyBudget {
     async throttler(manager, onExhausted) {
       await learn(manager);
       const buckets = Math.max(1, limit?.max_concurrency ?? 1);
-      const throttler = throttlers.get(buckets) ?? new SimpleIdentifyThrottler(buckets);
+      const throttler = throttlers.get(buckets) ?? buildThrottler(buckets);
       throttlers.set(buckets, throttler);
       return {
         async waitForIdentify(shardId, signal) {

@@ -15,12 +15,13 @@ export interface MemberSource {
 /** The longest page Discord gives. */
 export const memberPageSize = 1000;
 
-export function createMemberSource(rest: DiscordRest, requestAll: MemberSource["requestAll"]): MemberSource {
+/** @param lookUpMs time for one look-up */
+export function createMemberSource(rest: Pick<DiscordRest, "call">, requestAll: MemberSource["requestAll"], lookUpMs = 2500): MemberSource {
   return {
     async member(guildId, userId, purpose) {
       const request = { method: "GET", route: Routes.guildMember(guildId, userId), purpose } as const;
       try {
-        return await rest.call<APIGuildMember>({ ...request, deadlineMs: purpose === "lookup" ? 2500 : 30_000 });
+        return await rest.call<APIGuildMember>({ ...request, deadlineMs: purpose === "lookup" ? lookUpMs : 30_000 });
       } catch (error) {
         if (refusalStatus(error) === 404) return null;
         throw error;

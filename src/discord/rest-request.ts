@@ -27,15 +27,22 @@ export interface CallCounts {
 const attempts = 4;
 /** A look-up is part of somebody's request: one repetition, then the answer is that Discord is down. */
 const lookUpAttempts = 2;
+
+/** Pause before the first repetition of a failed call; doubles with each. */
 const firstPauseMs = 250;
 
 /** Milliseconds until the failed call may be made again. Undefined: do not repeat. A POST whose outcome is unknown is never repeated; one that was rate limited was not carried out. */
-export function pauseBefore(error: unknown, { method, purpose }: DiscordRequest, tried: number): number | undefined {
+export function pauseBefore(
+  error: unknown,
+  { method, purpose }: Pick<DiscordRequest, "method" | "purpose">,
+  tried: number,
+  firstMs = firstPauseMs,
+): number | undefined {
   const wait = rateLimitWait(error);
   if (wait !== undefined) return wait + 50;
   if (error instanceof DiscordAPIError || method === "POST" || method === "PATCH") return undefined;
   if (tried >= (purpose === "lookup" ? lookUpAttempts : attempts)) return undefined;
-  return firstPauseMs * 2 ** (tried - 1) * (0.75 + Math.random() / 2);
+  return firstMs * 2 ** (tried - 1) * (0.75 + Math.random() / 2);
 }
 
 export function zeroCounts(): CallCounts {

@@ -22,16 +22,24 @@ interface RestOptions {
   logger: Logger;
   /** How long no call is made after Discord refused the token: such calls count as invalid requests, of which it tolerates few. Default 60,000. */
   tokenRestMs?: number;
+  /** How long look-ups are not tried after a failure: an answer now is worth more than a late one. Default 3,000. */
+  lookUpRestMs?: number | undefined;
+  /** Pause before the first repetition of a failed call; doubles with each. Default 250. */
+  repeatMs?: number | undefined;
 }
-
-/** After a failure, look-ups are not tried for this long: an answer now is worth more than a late one. */
-const restMs = 3000;
 
 /**
  * Own handling instead of the library's: it repeats 5xx without a pause, sleeps through rate limits without a deadline,
  * and forgets its token after a 401.
  */
-export function createDiscordRest({ apiBase, token, logger, tokenRestMs = 60_000 }: RestOptions): DiscordRest {
+export function createDiscordRest({
+  apiBase,
+  token,
+  logger,
+  tokenRestMs = 60_000,
+  lookUpRestMs = 3000,
+  repeatMs,
+}: RestOptions): DiscordRest {
   const rest = new REST({ version: "10", api: apiBase, retries: 0, timeout: 10_000, rejectOnRateLimit: () => true }).setToken(token);
   const counts = { action: zeroCounts(), lookup: zeroCounts(), sync: zeroCounts(), registration: zeroCounts() };
   let failingUntil = 0;
@@ -62,7 +70,7 @@ export function createDiscordRest({ apiBase, token, logger, tokenRestMs = 60_000
       count.rateLimited += 1;
     } else if (!(error instanceof DiscordAPIError)) {
       count.failed += 1;
-      failingUntil = performance.now() + restMs;
+      failingUntil = performance.now() + lookUpRestMs;
     } else {
       count.refused += 1;
       if (error.status !== 401) return;
@@ -83,7 +91,7 @@ export function createDiscordRest({ apiBase, token, logger, tokenRestMs = 60_000
         return answer;
       } catch (error) {
         failed(request, error);
-        const pauseMs = pauseBefore(error, request, tried);
+        const pauseMs = pauseBefore(error, request, tried, repeatMs);
         if (pauseMs === undefined || signal.aborted || performance.now() + pauseMs > until) throw toProblem(error);
         await pause(pauseMs, signal);
       }

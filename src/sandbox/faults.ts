@@ -40,7 +40,9 @@ export function createFaults(rules: FaultRules, gateway: Gateway, listener: List
     silence(): void {
       for (const connection of gateway.connections) connection.silence();
     },
-    /** Refuses all connections, REST and gateway, for so many milliseconds; settles when the same port listens again. */
+    /** Refuses all connections, REST and gateway, for so many milliseconds, or with Infinity until `up`; settles when the same port listens again. */
     down: (ms: number) => listener.down(ms),
+    /** Ends what `down` began; that one settles. */
+    up: () => listener.up(),
   };
 }

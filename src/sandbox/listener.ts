@@ -11,7 +11,7 @@ export type Listener = Awaited<ReturnType<typeof listen>>;
  */
 export async function listen(server: Server, wanted: number) {
   const sockets = new Set<Socket>();
-  let outage: NodeJS.Timeout | undefined;
+  let outage: { timer: NodeJS.Timeout | undefined; end: () => void } | undefined;
   let isStopped = false;
   server.on("connection", (socket) => {
     sockets.add(socket);
@@ -41,13 +41,17 @@ export async function listen(server: Server, wanted: number) {
     async down(ms: number): Promise<void> {
       await close();
       await new Promise<void>((resolve) => {
-        outage = setTimeout(resolve, ms);
+        outage = { timer: ms === Infinity ? undefined : setTimeout(resolve, ms), end: resolve };
       });
       if (!isStopped) await open(port);
     },
+    up(): void {
+      clearTimeout(outage?.timer);
+      outage?.end();
+    },
     async stop(): Promise<void> {
       isStopped = true;
-      clearTimeout(outage);
+      clearTimeout(outage?.timer);
       if (server.listening) await close();
     },
   };

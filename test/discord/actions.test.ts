@@ -20,7 +20,7 @@ interface Given {
 async function start({ apiBase, deadlineMs, isServed = true }: Given = {}) {
   const sandbox = await startSandbox();
   const { logger, log } = createLog();
-  const rest = createDiscordRest({ apiBase: apiBase ?? sandbox.apiBase, token: sandbox.env().DISCORD_TOKEN, logger });
+  const rest = createDiscordRest({ apiBase: apiBase ?? sandbox.apiBase, token: sandbox.env().DISCORD_TOKEN, logger, repeatMs: 20 });
   const guild = sandbox.createGuild({ name: "Harbour" });
   const foreign = sandbox.createGuild({ name: "Foreign", withBot: false });
   const [low, high] = [guild.createRole("Low", { position: 10 }), guild.createRole("High", { position: 300 })];
@@ -318,7 +318,7 @@ test.each<[string, DiscordAction["kind"], Parameters<World["sandbox"]["faults"][
   ["a failing message", "message_channel", { route: routes.send, status: 500 }, true],
   ["a full channel", "message_channel", { route: routes.send, status: 403, body: { code: 20_028, message: "" } }, false],
 ])("%s is for later: %s", async (_, kind, fault, mayBeDone) => {
-  const world = await start(fault.hang === true ? { deadlineMs: 2500 } : {});
+  const world = await start(fault.hang === true ? { deadlineMs: 1000 } : {});
   const handle = world.sandbox.faults.rest(fault);
   expect(await world.perform(kinds[kind].action(world))).toMatchObject({ outcome: "retry", mayBeDone });
   expect(handle.hits).toBeGreaterThan(0);

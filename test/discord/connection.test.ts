@@ -1,5 +1,7 @@
 // @module-tag sqlite
-import { expect, test } from "vitest";
+import { SimpleIdentifyThrottler } from "discord.js";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createIdentifyBudget } from "../../src/discord/identify-budget.ts";
 import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until, type StandOptions } from "./support.ts";
 
 /** A live link with one stored holder of a tracked role. */
@@ -47,7 +49,7 @@ test("an incomplete read marks nobody as gone; a complete one does", async () =>
   const { sandbox, guild, ann, discord, database } = await createHarbour();
   await discord.stop();
   guild.kick(ann);
-  const again = linkTo(sandbox, database, { state: { sync: { chunkTimeoutMs: 0, retryMs: 50 } } });
+  const again = linkTo(sandbox, database, { state: { sync: { chunkTimeoutMs: 0, retryMs: 50 } }, discord: { repeatMs: 20 } });
   await again.state.load();
   const fault = sandbox.faults.rest({ route: "GET /guilds/:id/members", status: 500, times: 1000 });
   again.discord.start();
@@ -86,6 +88,15 @@ test("after an invalidated session everything is read again", async () => {
   await until(() => isLive({ state }), 15_000);
   expect(state.members(ann.id)[0]?.roleIds).toEqual([]);
   expect(identifies({ sandbox })).toBe(2);
+});
+
+test("unless told otherwise the library keeps session starts five seconds apart", async () => {
+  const asked = vi.spyOn(SimpleIdentifyThrottler.prototype, "waitForIdentify").mockResolvedValue();
+  onTestFinished(() => asked.mockRestore());
+  const unknown = { fetchGatewayInformation: () => Promise.reject(new Error("there is no gateway")) };
+  const throttler = await createIdentifyBudget().throttler(unknown, () => undefined);
+  await throttler.waitForIdentify(0, new AbortController().signal);
+  expect(asked).toHaveBeenCalledOnce();
 });
 
 test("a link that has gone silent is noticed", async () => {

@@ -3,9 +3,10 @@ import { createServer } from "node:http";
 import { createServer as createNetServer, type AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
+import { pauseAfterFailures } from "../../src/discord/gateway-pace.ts";
 import type { GuildDispatch } from "../../src/discord/guild-events.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
-import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until } from "./support.ts";
+import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until, type StandOptions } from "./support.ts";
 
 /** A real database whose next writes can be made to fail. */
 async function openFailing() {
@@ -18,10 +19,10 @@ async function openFailing() {
   return { database: failing, failWith: (next: Error | undefined) => void (error = next) };
 }
 
-async function createHarbour() {
+async function createHarbour(discord: StandOptions["discord"] = {}) {
   const sandbox = await startSandbox();
   const { database, failWith } = await openFailing();
-  const link = linkTo(sandbox, database, { state: { sync: { retryMs: 50 } } });
+  const link = linkTo(sandbox, database, { state: { sync: { retryMs: 50 } }, discord });
   const guild = sandbox.createGuild({ name: "Harbour" });
   const staff = guild.createRole("Moderator");
   const [ann] = guild.addMembers(1, { roles: [staff] });
@@ -111,8 +112,14 @@ test("a gateway that answers a web page instead of a link, or nothing at all, en
   }
 });
 
+test("after two attempts in vain the next ones wait half a second, and twice as long each time, up to half a minute", () => {
+  expect([0, 1, 2, 3, 4, 5, 8, 9, 40].map((failures) => pauseAfterFailures(failures))).toEqual([
+    0, 0, 0, 500, 1000, 2000, 16_000, 30_000, 30_000,
+  ]);
+});
+
 test("links that break again and again are tried with growing pauses", async () => {
-  const stand = await createHarbour();
+  const stand = await createHarbour({ reconnectMs: 100 });
   const { sandbox, discord } = stand;
   const opened = () => sandbox.gatewayLog.filter((entry) => entry.direction === "open").length;
   const before = opened();
@@ -124,7 +131,8 @@ test("links that break again and again are tried with growing pauses", async () 
   }, 5);
   await until(() => opened() - before >= 5, 20_000);
   clearInterval(closing);
-  expect(performance.now() - start).toBeGreaterThan(4000);
+  // The library waits half a second each time; ours add a tenth, two and four, or a quarter less.
+  expect(performance.now() - start).toBeGreaterThan(2900);
   expect(seen).toContain("down");
   await until(() => isLive(stand), 20_000);
   expect(discord.status().state).toBe("ready");

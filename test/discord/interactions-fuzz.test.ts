@@ -14,7 +14,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { hostileTexts } from "../support/hostile.ts";
 import { commandData, rawDoor } from "../support/raw-door.ts";
 import { createWorld, type World } from "../support/world.ts";
-import { seedOf, sizeOf } from "../support/size.ts";
+import { seedOf, sizeOf, tier } from "../support/size.ts";
 
 /** How many interactions are made. */
 const all = sizeOf({ quick: 150, all: 1000, long: 5000 });
@@ -26,6 +26,8 @@ const rounds = Array.from({ length: Math.ceil(all / perWorld) }, (_, index) => (
   count: Math.min(perWorld, all - index * perWorld),
 }));
 const ackMs = 3000;
+/** How long the database stays busy once all is acknowledged: in the quick tier that they are is enough, else also that more time than Discord gives is no harm. */
+const busyMs = tier === "quick" ? 0 : 4000;
 
 /** Names that controls of entries go by. */
 const presses = entries.flatMap(({ press }) => press?.name ?? []);
@@ -317,7 +319,7 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
     for (const kind of ["refused", "done", "forms", "choices"] as const) expect([kind, answered[kind] > 0]).toEqual([kind, true]);
   });
 
-  test("a database that is busy for four seconds delays the answer, never the acknowledgement", { timeout: 30_000 }, async () => {
+  test("a database that is busy delays the answer, never the acknowledgement", { timeout: 30_000 }, async () => {
     const owner = people[0] as User;
     let release = (): void => undefined;
     const isHeld = new Promise<void>((taken) => {
@@ -336,7 +338,9 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
     const runs = Array.from({ length: 3 }, () =>
       open(owner, { type: 2, data: commandData(next, [{ name: "pool", type: 3, value: "north" }]) }),
     );
-    await delay(4000);
+    await Promise.all(runs.map(({ acked }) => acked));
+    await delay(busyMs);
+    expect(runs.map(({ interaction }) => interaction.answered)).toEqual([false, false, false]);
     release();
     await Promise.all(runs.map((run) => world.sandbox.waitFor(() => run.interaction.answered, 15_000)));
     for (const { interaction } of runs) {

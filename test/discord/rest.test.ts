@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createDiscordRest } from "../../src/discord/rest.ts";
 import { createLog, startSandbox } from "./support.ts";
 
-async function createCalls(options: { tokenRestMs?: number } = {}) {
+async function createCalls(options: { tokenRestMs?: number; repeatMs?: number } = {}) {
   const sandbox = await startSandbox();
   const { logger, log } = createLog();
   const rest = createDiscordRest({ apiBase: sandbox.apiBase, token: sandbox.env().DISCORD_TOKEN, logger, ...options });
@@ -44,9 +44,20 @@ test("5xx answers are tried again with pauses, and end as unavailable", async ()
   const start = performance.now();
   expect(await get()).toMatchObject({ id: guild.id });
   expect(performance.now() - start).toBeGreaterThan(400);
-  const fault = sandbox.faults.rest({ route, status: 502, times: 100 });
-  await expect(get()).rejects.toMatchObject({ code: "discord_unavailable" });
+  const hasty = await createCalls({ repeatMs: 20 });
+  const fault = hasty.sandbox.faults.rest({ route, status: 502, times: 100 });
+  await expect(hasty.get()).rejects.toMatchObject({ code: "discord_unavailable" });
   expect(fault.hits).toBe(4);
+});
+
+test("after a failure no look-up is tried for three seconds, while other calls are", async () => {
+  const { sandbox, rest, guild, get } = await createCalls({ repeatMs: 20 });
+  const lookUp = () => rest.call({ method: "GET", route: `/guilds/${guild.id}`, purpose: "lookup" });
+  const fault = sandbox.faults.rest({ route, status: 502, times: 2 });
+  await expect(lookUp()).rejects.toMatchObject({ code: "discord_unavailable" });
+  await expect(lookUp()).rejects.toMatchObject({ code: "discord_unavailable", retryAfter: 3 });
+  expect(fault.hits).toBe(2);
+  expect(await get()).toMatchObject({ id: guild.id });
 });
 
 test("a call whose effect is unknown is not repeated", async () => {

@@ -7,6 +7,7 @@ import type { GuildState } from "../../src/discord/guild-state.ts";
 import type { Actor } from "../../src/kernel/call.ts";
 import { createSandbox, type GuildHandle, type Role, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { soonBack } from "../support/pauses.ts";
 
 export interface Stand {
   sandbox: Sandbox;
@@ -81,7 +82,7 @@ export function linkTo(
     commands: [],
     actorOf: stranger,
     guildState: state,
-    retryMs: 50,
+    ...soonBack,
     ...options.discord,
   });
   onTestFinished(() => discord.stop());

@@ -8,9 +8,14 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld, until } from "../contract/world.ts";
+import { soonBack } from "../support/pauses.ts";
 
 const time = { offset: 0 };
-const shared = shareWorld({ clock: { now: () => new Date(Date.now() + time.offset) }, env: { ROSTER_STALE_SECONDS: "86400" } });
+const shared = shareWorld({
+  clock: { now: () => new Date(Date.now() + time.offset) },
+  env: { ROSTER_STALE_SECONDS: "86400" },
+  pauses: { discord: soonBack },
+});
 const limit = 15_000;
 const system = () => systemCall("job", uuid7());
 const deliver = () => shared.world.app.deliveries.deliverDue(system());

@@ -1,5 +1,6 @@
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
+import { onTestFinished } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { EventInput } from "../../src/features/events/events.service.ts";
@@ -56,6 +57,8 @@ export async function listen(world: World, options: ListenOptions = {}): Promise
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(`${world.url}/events${query}`, { headers, agent: false }, resolve).on("error", reject).end();
   });
+  // A world may go on after the test; who listens to it does not.
+  onTestFinished(() => void response.destroy());
   const frames: Frame[] = [];
   let text = "";
   let position = "";

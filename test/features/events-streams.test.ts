@@ -79,12 +79,22 @@ async function createRoom({ onRead, ...options }: Partial<StreamsDeps> & { onRea
 /** Read a stream to its end. */
 function reading(body: Readable) {
   let text = "";
+  let counted = 0;
+  const numbers: number[] = [];
+  /** What has been read is not searched again: there may be megabytes of it, and somebody asks time and again. */
+  const seqs = (): number[] => {
+    const whole = text.lastIndexOf("\n") + 1;
+    for (const [, seq] of text.slice(counted, whole).matchAll(/"seq":(\d+)/g)) numbers.push(Number(seq));
+    counted = whole;
+    return numbers;
+  };
   const ended = new Promise<"end" | "cut">((resolve) => {
     body.on("end", () => resolve("end")).on("error", () => resolve("cut"));
     body.on("close", () => resolve("cut")).on("data", (chunk: Buffer) => (text += chunk.toString()));
   });
-  const until = (isSo: (text: string) => boolean): Promise<void> => vi.waitFor(() => expect(isSo(text)).toBe(true), 10_000);
-  return { ended, until, text: () => text, seqs: () => [...text.matchAll(/"seq":(\d+)/g)].map(([, seq]) => Number(seq)) };
+  const until = (isSo: (text: string) => boolean): Promise<void> =>
+    vi.waitFor(() => expect(isSo(text)).toBe(true), { timeout: 10_000, interval: 10 });
+  return { ended, until, text: () => text, seqs };
 }
 
 describe("a listener", () => {

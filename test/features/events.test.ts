@@ -8,7 +8,7 @@ import { eventTypes } from "../../src/features/events/events.types.ts";
 import type { Tx } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { everyRow } from "../contract/world.ts";
+import { everyRow, shareWorld } from "../contract/world.ts";
 import { createWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
 import type { User } from "../../src/sandbox/index.ts";
@@ -17,6 +17,13 @@ import type { Listener } from "./events-listener.ts";
 
 const job = () => systemCall("job", uuid7());
 const numbersOf = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);
+
+const shared = shareWorld();
+
+/** The shared world with a key that nobody else listens with: only so many may listen with one. */
+async function guest(): Promise<World> {
+  return { ...shared.world, key: await shared.world.makeKey(["*"]) };
+}
 
 /** The number of the newest event, written or not followed. */
 async function newest(world: World): Promise<number> {
@@ -32,7 +39,7 @@ async function ownRows(world: World): Promise<object> {
 
 describe("a stream", () => {
   test("shows events in the order of their numbers, and following writes nothing", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const before = await ownRows(world);
     const listener = await listen(world);
     expect(listener.headers).toMatchObject({ "content-type": "text/event-stream", "cache-control": "no-store", connection: "close" });
@@ -56,7 +63,7 @@ describe("a stream", () => {
   });
 
   test("goes on where the client stood, without loss or repetition, while eight writers commit at once", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const [writers, each] = [8, 25];
     const start = await newest(world);
     const steady = await listen(world);
@@ -90,7 +97,7 @@ describe("a stream", () => {
   });
 
   test("knows nothing of a write that came to nothing, which leaves no hole in the numbers either", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const start = await newest(world);
     const listener = await listen(world);
     const { database, events } = world.app;
@@ -130,7 +137,7 @@ describe("a stream", () => {
   });
 
   test("tells of what the doors did, once each: a refused or repeated request tells of nothing", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const [owner, viewer] = [await world.staff("owner"), await world.staff("viewer")];
     const listener = await listen(world);
     const role = { name: "Helper", rank: 5, level: "viewer", discord: [] };
@@ -147,7 +154,7 @@ describe("a stream", () => {
   });
 
   test("shows the types asked for, by name and by prefix", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const listener = await listen(world, { query: "?types=permission.changed,%20api_key.*" });
     await emit(world, openEvent(), { type: "api_key.rotated", data: {} }, openEvent(), { type: "permission.changed", data: {} });
     await emit(world, { type: "api_key.created", data: {} });
@@ -160,7 +167,7 @@ describe("who may not see an event", () => {
   const secrets = Object.keys(eventTypes).filter((type) => type.startsWith("api_key.")) as (keyof typeof eventTypes)[];
 
   test("is not told of it: neither a viewer, nor a key without the scope, live or afterwards", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const [viewer, owner] = [await world.staff("viewer"), await world.staff("owner")];
     const narrow = await world.makeKey(["staff.read", "staff.access.read"]);
     const start = await newest(world);
@@ -186,7 +193,7 @@ describe("who may not see an event", () => {
   });
 
   test("sees no more from the moment the person loses the permission, and more from the moment they get it", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const [falling, rising] = [await world.staff("owner"), await world.staff("viewer")];
     const [down, up] = [await listen(world, { actor: falling }), await listen(world, { actor: rising })];
     await emit(world, { type: "api_key.created", data: { turn: 1 } });
@@ -208,7 +215,7 @@ describe("who may not see an event", () => {
   });
 
   test("is refused at the door like everywhere, and for a filter that would stay silent", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const viewer = await world.staff("viewer");
     const refusals: [Parameters<World["get"]>, object][] = [
       [["/events", { key: null }], { status: 401, code: "invalid_credentials" }],
@@ -265,7 +272,7 @@ describe("a position", () => {
   });
 
   test("in the header goes before the one in the address, which a browser repeats when it comes back", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const start = await newest(world);
     await emit(world, openEvent(), openEvent());
     const listener = await listen(world, { query: `?after=${start.toString()}`, lastEventId: (start + 1).toString() });
@@ -326,7 +333,7 @@ describe("open streams", () => {
   });
 
   test("are not opened by HEAD", async () => {
-    const world = await createWorld();
+    const world = await guest();
     for (let count = 0; count < 12; count += 1) {
       const { status, headers, body } = await world.request("HEAD", "/events");
       expect([status, headers.get("content-type"), body]).toEqual([200, "text/event-stream", ""]);
@@ -341,7 +348,7 @@ describe("open streams", () => {
   });
 
   test("of a revoked key end; those of others go on", async () => {
-    const world = await createWorld();
+    const world = await guest();
     const [key, other] = [await world.makeKey(["*"]), await world.makeKey(["*"])];
     const { id } = await world.app.database.read.apiKey.findFirstOrThrow({ orderBy: { id: "desc" }, skip: 1 });
     const [doomed, spared] = [await listen(world, { key }), await listen(world, { key: other })];

@@ -157,7 +157,7 @@ test("after a restart nothing from before it is accepted, used or not, and a fre
 
 test("a clock a little ahead is no way around a restart", async () => {
   const { world } = shared;
-  const now = Date.now() / 1000 + 2;
+  const now = Date.now() / 1000 + 0.5;
   const send = prepare("GET", "/staff", undefined, { claims: { iat: now, exp: now + 30 } });
   expect((await send()).status).toBe(200);
   expect(Date.now() / 1000).toBeGreaterThanOrEqual(now - 0.01);

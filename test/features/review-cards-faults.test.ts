@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createGround, posting, timeout, told } from "./review-cards-ground.ts";
+import { createGround, posting, shortPauses, timeout, told } from "./review-cards-ground.ts";
 import { filePunishment } from "./review-ground.ts";
 
 describe.concurrent("cards while Discord fails", { timeout }, () => {
@@ -88,16 +88,16 @@ describe.concurrent("cards while Discord fails", { timeout }, () => {
 
 describe.concurrent("what is told of the queue and of late cards", { timeout }, () => {
   test("many changes are few edits of the board, and the last state is shown", async (context) => {
-    const { world, author, reviews, boardIn, decide, until } = await createGround(context);
+    // Long enough that all the changes fall between two edits, on a busy machine too.
+    const pauses = { ...shortPauses, cards: { ...shortPauses.cards, board: 5000 } };
+    const { world, author, reviews, boardIn, decide, until } = await createGround(context, { pauses });
     await until(() => boardIn(reviews)?.embeds[0]?.title === "Open requests: 0");
     const edits = () => {
       const id = boardIn(reviews)?.id ?? "";
       return world.sandbox.exchanges.filter(({ method, path }) => method === "PATCH" && path.endsWith(id)).length;
     };
-    for (let n = 0; n < 8; n += 1) {
-      const reference = await filePunishment(world, author);
-      await decide(reference, { decision: n % 2 === 0 ? "claim" : "approve" });
-    }
+    const change = async (decision: string) => decide(await filePunishment(world, author), { decision });
+    await Promise.all(Array.from({ length: 8 }, (_, n) => change(n % 2 === 0 ? "claim" : "approve")));
     await until(() => boardIn(reviews)?.embeds[0]?.title === "Open requests: 4");
     expect(boardIn(reviews)?.embeds[0]?.description).toContain("in review: 4");
     expect(edits()).toBe(1);

@@ -1,18 +1,27 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import type { TestContext } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import type { GuildHandle, Message, User } from "../../src/sandbox/index.ts";
+import type { Pauses } from "../../src/app.ts";
+import { soonBack } from "../support/pauses.ts";
 import type { WorldOptions } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 
 export const timeout = 40_000;
+/** What a test waits for comes soon, but not so often that nothing else has its turn. */
+export const shortPauses = {
+  discord: soonBack,
+  cards: { idle: 500, notReady: 50, failed: 100, board: 1000 },
+  cardRetryMs: 100,
+} satisfies Pauses;
 export const posting = "POST /channels/:channel/messages";
 export const deleting = "DELETE /channels/:channel/messages/:message";
 export const lacking = { message: "Missing Permissions", code: 50013 };
 
 /** A world with people, a channel for reviews, and words for what stands where. */
 export async function createGround({ onTestFinished }: TestContext, options: WorldOptions = {}) {
-  const world = await createWorld({ ...options, onEnd: onTestFinished });
+  const world = await createWorld({ pauses: shortPauses, ...options, onEnd: onTestFinished });
   const [author, admin] = [await staffAtConsole(world, "moderator"), await staffAtConsole(world, "admin")];
   const owner = await world.staff("owner");
   const { sandbox } = world;
@@ -55,5 +64,7 @@ export async function told(health: () => Promise<{ checks: { review_cards: { sta
       expect(said.status).toBe(status);
       return said;
     }
+    // Each look asks the service for its health: without a pause nothing else would come to its turn.
+    await delay(20);
   }
 }

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { usualPauseMs } from "../../src/discord/cards.ts";
+import { usualPauses } from "../../src/features/workflows/cards.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import type { World } from "../support/world.ts";
@@ -15,6 +17,11 @@ async function withCards(): Promise<{ world: World; admin: User; author: User; c
   };
   return { world, cardOf, admin: await staffAtConsole(world, "admin"), author: await staffAtConsole(world, "moderator") };
 }
+
+test("unless told otherwise a board is edited every quarter of a minute, and what failed is tried again after five seconds", () => {
+  expect(usualPauses).toEqual({ idle: 5000, notReady: 1000, failed: 5000, board: 15_000 });
+  expect(usualPauseMs).toBe(5000);
+});
 
 test("the card of a request that takes in a duplicate follows it", async () => {
   const { world, admin, author, cardOf } = await withCards();

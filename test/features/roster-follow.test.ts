@@ -6,6 +6,7 @@ import { followsDiscord, highestOf, stepsFor, storedOf } from "../../src/feature
 import { columnsOf } from "../../src/features/roster/roster.facts.ts";
 import { rosterStatuses } from "../../src/features/roster/roster.states.ts";
 import type { RosterEntry } from "../../src/generated/sqlite/client.ts";
+import { soonBack } from "../support/pauses.ts";
 import type { Level, World } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 import { alone, createMovedClock, enlist, entryOf, eventsOf, followIn, job, linesOf, until, written } from "./roster-sync-ground.ts";
@@ -158,7 +159,7 @@ describe("following the gateway", () => {
   let world: World;
   beforeAll(async () => {
     let end = (): Promise<void> => Promise.resolve();
-    world = await createWorld({ env: alone, onEnd: (way) => (end = way) });
+    world = await createWorld({ env: alone, pauses: { discord: soonBack }, onEnd: (way) => (end = way) });
     return () => end();
   });
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Role, User } from "../../src/sandbox/index.ts";
+import { soonBack } from "../support/pauses.ts";
 import type { World } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 import { alone, createMovedClock, enlist, entryOf, eventsOf, followIn, job, linesOf, until, written } from "./roster-sync-ground.ts";
@@ -10,7 +11,7 @@ let senior: User;
 let sailor: Role;
 beforeAll(async () => {
   let end = (): Promise<void> => Promise.resolve();
-  world = await createWorld({ env: alone, onEnd: (way) => (end = way) });
+  world = await createWorld({ env: alone, pauses: { discord: { ...soonBack, repeatMs: 20 } }, onEnd: (way) => (end = way) });
   owner = await world.staff("owner");
   senior = await world.staff("senior");
   sailor = world.guild.createRole("Sailor");
@@ -237,7 +238,7 @@ describe("to Discord", () => {
 test("with a stale state a report says so, and writes are refused in either direction", async () => {
   const ann = await world.staff("viewer");
   await enlist(world, ann, "moderator");
-  const down = world.sandbox.faults.down(1500);
+  const down = world.sandbox.faults.down(Infinity);
   await world.sandbox.waitFor(() => world.app.guildState.freshness().stale, 10_000);
   const report = await sync(ann);
   expect([report.status, report.body.data.stale]).toEqual([200, true]);
@@ -246,6 +247,7 @@ test("with a stale state a report says so, and writes are refused in either dire
     expect([answer.status, answer.body.code]).toEqual([503, "roster_stale"]);
   }
   expect(await eventsOf(world, ann)).toEqual(["hired"]);
+  world.sandbox.faults.up();
   await down;
   await world.sandbox.waitFor(() => !world.app.guildState.freshness().stale, 30_000);
 });

@@ -219,14 +219,15 @@ test("an upload that breaks off leaves nothing behind and reaches no handler", a
 });
 
 test("an upload that stalls is given up in time, one that moves may take longer than a body otherwise may", async () => {
-  const { seen, raw, port, isEmpty } = await start({ timeouts: { request: 1500, check: 50 } });
+  const { seen, raw, port, isEmpty } = await start({ timeouts: { request: 1000, check: 50 } });
   const stalled = await raw(`${head(500_000)}${beginning}${"x".repeat(1000)}`);
   expect(stalled).toMatch(/^HTTP\/1\.1 408 /);
   expect(stalled).toContain('"request_timeout"');
   expect(stalled).toContain("Connection: close");
   await isEmpty();
 
-  const chunks = 40;
+  // A chunk every 50 ms: half as long again as the time a body otherwise has.
+  const chunks = 30;
   const size = 10_000;
   const tail = "\r\n--XX--\r\n";
   const answer = await new Promise<string>((resolve, reject) => {

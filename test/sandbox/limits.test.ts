@@ -1,5 +1,5 @@
 // @module-tag sqlite
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, type TestContext } from "vitest";
 import type { Interaction } from "discord.js";
 import { callApi, startBot, startSandbox } from "./support.ts";
 
@@ -112,12 +112,12 @@ const modalLimits: [string, object, object][] = [
 ];
 
 /** A bot that answers a command, or what is typed, with this data. */
-async function answering(data: () => object, type: number) {
-  const sandbox = await startSandbox();
+async function answering(data: () => object, type: number, { onTestFinished }: Pick<TestContext, "onTestFinished">, ackDeadlineMs = 3000) {
+  const sandbox = await startSandbox({ ackDeadlineMs }, onTestFinished);
   const guild = sandbox.createGuild({ name: "Harbour" });
   const ann = sandbox.createUser("ann");
   guild.addMember(ann);
-  const client = await startBot(sandbox);
+  const client = await startBot(sandbox, {}, onTestFinished);
   const statuses: { status: number; body: unknown }[] = [];
   const answer = async ({ id, token }: Interaction): Promise<void> => {
     statuses.push(await callApi(sandbox, "POST", `/interactions/${id}/${token}/callback`, { type, data: data() }));
@@ -131,7 +131,7 @@ async function answering(data: () => object, type: number) {
 
 test.each(modalLimits)("a modal may have %s and not more", async (_name, good, bad) => {
   let data: object = modal(bad);
-  const { keys, statuses } = await answering(() => data, 9);
+  const { keys, statuses } = await answering(() => data, 9, { onTestFinished });
   const refused = await keys.runSlashCommand("go");
   await expect.poll(() => statuses).toMatchObject([{ status: 400, body: { code: 50035 } }]);
   expect(refused.interaction.modal).toBeNull();
@@ -141,14 +141,14 @@ test.each(modalLimits)("a modal may have %s and not more", async (_name, good, b
 
 const choices = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `n${index}`, value: `${index}` }));
 
-test.each([
+test.concurrent.for([
   ["25 choices", choices(25), choices(26)],
   ["names of 100", [{ name: x(100), value: "v" }], [{ name: x(101), value: "v" }]],
   ["names that are not empty", [{ name: "n", value: "v" }], [{ name: "", value: "v" }]],
   ["values of 100", [{ name: "n", value: x(100) }], [{ name: "n", value: x(101) }]],
-])("autocomplete may have %s and not more", async (_name, good, bad) => {
-  let data = { choices: bad };
-  const { keys, statuses } = await answering(() => data, 8);
+] as const)("autocomplete may have %s and not more", async ([_name, good, bad], { expect, onTestFinished }) => {
+  let data: object = { choices: bad };
+  const { keys, statuses } = await answering(() => data, 8, { onTestFinished }, 1500);
   // The refused answer leaves the person waiting; nothing of it arrives.
   const waiting = keys.autocomplete("go", "x").catch(() => "nothing");
   await expect.poll(() => statuses).toMatchObject([{ status: 400, body: { code: 50035 } }]);

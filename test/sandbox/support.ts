@@ -3,32 +3,35 @@ import type { ClientOptions } from "discord.js";
 import { onTestFinished } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import type { Sandbox, SandboxOptions } from "../../src/sandbox/index.ts";
+import { startsAtOnce } from "../support/pauses.ts";
 
-/** A sandbox that stops with the test. */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+/** A sandbox that stops with the test; one that runs beside others brings its own `onEnd`. */
+export async function startSandbox(options: SandboxOptions = {}, onEnd = onTestFinished): Promise<Sandbox> {
   const sandbox = await createSandbox(options);
-  onTestFinished(() => sandbox.stop());
+  onEnd(() => sandbox.stop());
   return sandbox;
 }
 
 const usualIntents = [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers, GatewayIntentBits.GuildModeration];
 
 /** A discord.js client set up for the sandbox, not yet logged in; it is destroyed with the test. */
-export function createBot(sandbox: Sandbox, options: Partial<ClientOptions> = {}): Client {
+export function createBot(sandbox: Sandbox, options: Partial<ClientOptions> = {}, onEnd = onTestFinished): Client {
   const client = new Client({
     intents: usualIntents,
     partials: [Partials.GuildMember, Partials.User],
     ...options,
     rest: { api: sandbox.apiBase, timeout: 5000, ...options.rest },
+    // The library's own keeps two session starts five seconds apart.
+    ws: { buildIdentifyThrottler: () => Promise.resolve(startsAtOnce(1)) },
   });
   client.on("error", () => undefined);
-  onTestFinished(() => client.destroy());
+  onEnd(() => client.destroy());
   return client;
 }
 
 /** A client that is logged in and ready. */
-export async function startBot(sandbox: Sandbox, options: Partial<ClientOptions> = {}): Promise<Client<true>> {
-  const client = createBot(sandbox, options);
+export async function startBot(sandbox: Sandbox, options: Partial<ClientOptions> = {}, onEnd = onTestFinished): Promise<Client<true>> {
+  const client = createBot(sandbox, options, onEnd);
   const ready = new Promise<Client<true>>((resolve) => client.once("clientReady", resolve));
   await client.login(sandbox.env().DISCORD_TOKEN);
   return ready;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createApp } from "../../src/app.ts";
-import type { App } from "../../src/app.ts";
+import type { App, Pauses } from "../../src/app.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -43,6 +43,8 @@ export interface WorldOptions {
   log?: (line: string) => void;
   /** The time of the service; the machine's own unless told. */
   clock?: Clock;
+  /** Waits other than the usual ones. */
+  pauses?: Pauses;
   /** Sees what slash commands do, or stands in for it. */
   aroundVerbs?: (verbs: Verbs) => Verbs;
   /** Takes the way to end the world; it ends with the test unless told. */
@@ -107,6 +109,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     const app = await createApp({
       ...reading,
       ...(options.clock !== undefined && { clock: options.clock }),
+      ...(options.pauses !== undefined && { pauses: options.pauses }),
       ...(options.aroundVerbs !== undefined && { aroundVerbs: options.aroundVerbs }),
       validateAnswers: true,
       logTo: { write: options.log ?? (() => undefined) },

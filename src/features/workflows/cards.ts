@@ -20,6 +20,8 @@ interface CardsParts extends PlaceParts, ShownParts {
   events: Pick<EventsService, "onCommit">;
   clock: Clock;
   logger: Logger;
+  /** Others than usual. */
+  pauses?: Partial<CardPauses> | undefined;
   /** How a request and the queue look in a channel. */
   looks: { request(shown: ShownRequest): CardMessage; queue(shown: ShownQueue): CardMessage };
 }
@@ -30,10 +32,21 @@ interface Posting {
   isReady(): boolean;
 }
 
-const pauses = { idle: 5000, notReady: 1000, failed: 5000 };
+/** How long nothing is done, in milliseconds. */
+export interface CardPauses {
+  /** When nothing is due. */
+  idle: number;
+  /** While there is no connection. */
+  notReady: number;
+  /** After an error of our own. */
+  failed: number;
+  /** From one edit of the board to the next. */
+  board: number;
+}
+
+export const usualPauses: CardPauses = { idle: 5000, notReady: 1000, failed: 5000, board: 15_000 };
 /** A deleted card is missed at the latest after so long. */
 const checkMs = 600_000;
-const boardMs = 15_000;
 const boardKey = "board:";
 const readAtOnce = 500;
 /** So many are looked after before what is new comes first again. */
@@ -45,6 +58,7 @@ const stopMs = 5000;
 /** Keeps a card for each open request in the channel of the reviewers, and a board of the queue. It never keeps a request waiting. */
 export function createCards(parts: CardsParts) {
   const { database, events, looks, logger } = parts;
+  const pauses = { ...usualPauses, ...parts.pauses };
   const shown = createShown(parts);
   const places = createPlaces(parts);
   const keeping = createKeeping(parts);
@@ -178,7 +192,7 @@ export function createCards(parts: CardsParts) {
     await readEvents();
     const later = await bringSome(current.messages);
     if (later !== undefined) return later;
-    const boardIn = (): number => times.boards + boardMs - performance.now();
+    const boardIn = (): number => times.boards + pauses.board - performance.now();
     const board = isBoardOld && boardIn() <= 0 ? await bringBoards(current.messages) : undefined;
     if (board !== undefined) return board;
     if (checking.size > 0) return 0;
