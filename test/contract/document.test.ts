@@ -6,7 +6,7 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
 import type { Schema } from "./document.ts";
 import { document, documentedRoutes, filing, freshExample, freshId } from "./document.ts";
-import { createJudge } from "./judge.ts";
+import { judgeOf } from "./judge.ts";
 import { createPersonnel } from "./personnel.ts";
 import { authorize, shareWorld, until } from "./world.ts";
 
@@ -233,7 +233,7 @@ test("every route, asked as it should be and by all who should not, answers only
 }, 120_000);
 
 describe("the judge of all these tests", () => {
-  const judge = createJudge(document);
+  const judge = judgeOf(document);
   const answer = (status: number, body: unknown, type = "application/json; charset=utf-8"): Answer => ({
     status,
     headers: new Headers({ "content-type": type }),

@@ -8,9 +8,18 @@ const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 export type Judge = ReturnType<typeof createJudge>;
 
+/** The judges of this process by the text of their document: what they compile is kept for every world that publishes the same. */
+const judges = new Map<string, Judge>();
+
 /** Compares answers with the OpenAPI document: the status, the media type, every field, and that there are no others. */
-export function createJudge(published: object) {
-  const document = JSON.parse(JSON.stringify(published)) as Document;
+export function judgeOf(published: object): Judge {
+  const text = JSON.stringify(published);
+  const known = judges.get(text) ?? createJudge(JSON.parse(text) as Document);
+  judges.set(text, known);
+  return known;
+}
+
+function createJudge(document: Document) {
   const routes = routesOf(document);
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   ajv.addFormat("date-time", timestamp);

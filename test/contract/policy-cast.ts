@@ -20,7 +20,8 @@ export interface Person {
 /** A key as it is sent, and what is known about it. */
 export interface Key {
   name: string;
-  text: string | null;
+  /** Makes the key when it is first asked for: most of a ring are never sent in the quick tier. */
+  text: () => Promise<string> | null;
   key: Caller["key"];
   /** Makes the assertion that goes with a request. */
   prove?: (request: { method: string; path: string; body?: string; userId: string }) => string;
@@ -87,20 +88,24 @@ function scopesAround(permission: string | null): Record<string, readonly string
   };
 }
 
-/** Makes the keys of a permission, each of them once. */
-export async function createKeyRing(world: World): Promise<(permission: string | null) => Promise<Key[]>> {
+/** @returns the keys of a permission; each is made once */
+export async function createKeyRing(world: World): Promise<(permission: string | null) => Key[]> {
   const made = new Map<string, Promise<string>>();
-  const keyOf = async (kind: string, scopes: readonly string[], delegation: "none" | "trusted"): Promise<Key> => {
-    const text = made.get(`${delegation} ${scopes.join(" ")}`) ?? world.makeKey([...scopes], delegation);
-    made.set(`${delegation} ${scopes.join(" ")}`, text);
-    return { name: `${kind}, ${delegation}`, text: await text, key: { scopes, delegation, isProved: false, refusal: null } };
+  const keyOf = (kind: string, scopes: readonly string[], delegation: "none" | "trusted"): Key => {
+    const id = `${delegation} ${scopes.join(" ")}`;
+    const text = (): Promise<string> => {
+      const known = made.get(id) ?? world.makeKey([...scopes], delegation);
+      made.set(id, known);
+      return known;
+    };
+    return { name: `${kind}, ${delegation}`, text, key: { scopes, delegation, isProved: false, refusal: null } };
   };
   const always = [...outsideKeys(await revokedKey(world)), ...(await signedKeys(world))];
 
-  return async (permission) => {
+  return (permission) => {
     const keys: Key[] = [...always];
     for (const [kind, scopes] of Object.entries(scopesAround(permission)))
-      for (const delegation of ["none", "trusted"] as const) keys.push(await keyOf(kind, scopes, delegation));
+      for (const delegation of ["none", "trusted"] as const) keys.push(keyOf(kind, scopes, delegation));
     return keys;
   };
 }
@@ -109,9 +114,13 @@ export async function createKeyRing(world: World): Promise<(permission: string |
 function outsideKeys(revoked: string): Key[] {
   const ended = { scopes: ["*"], delegation: "trusted", isProved: false };
   return [
-    { name: "no key", text: null, key: null },
-    { name: "a revoked key", text: revoked, key: { ...ended, refusal: "401 credential_revoked" } },
-    { name: "a text that is no key", text: "prv_live_aaaaaaaaaaaa_b", key: { ...ended, refusal: "401 invalid_credentials" } },
+    { name: "no key", text: () => null, key: null },
+    { name: "a revoked key", text: () => Promise.resolve(revoked), key: { ...ended, refusal: "401 credential_revoked" } },
+    {
+      name: "a text that is no key",
+      text: () => Promise.resolve("prv_live_aaaaaaaaaaaa_b"),
+      key: { ...ended, refusal: "401 invalid_credentials" },
+    },
   ];
 }
 
@@ -125,8 +134,8 @@ async function signedKeys(world: World): Promise<Key[]> {
   const key = { scopes: ["*"], delegation: "signed", isProved: false, refusal: null };
   const prove: Key["prove"] = (request) => jws(claimsFor({ ...request, issuer: made.key_id, audience }), privateKey);
   return [
-    { name: "everything, signed but not here", text: made.key, key },
-    { name: "everything, signed", text: made.key, key: { ...key, isProved: true }, prove },
+    { name: "everything, signed but not here", text: () => Promise.resolve(made.key), key },
+    { name: "everything, signed", text: () => Promise.resolve(made.key), key: { ...key, isProved: true }, prove },
   ];
 }
 

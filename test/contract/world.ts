@@ -5,7 +5,10 @@ import type { User } from "../../src/sandbox/index.ts";
 import type { Answer, Level, World, WorldOptions } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 import type { Judge } from "./judge.ts";
-import { createJudge } from "./judge.ts";
+import { judgeOf } from "./judge.ts";
+
+/** Judges by the settings of a world, which are all that its document depends on: it is made for the first of them only. */
+const judges = new Map<string, Judge>();
 
 /** A world in which an answer that its own document does not allow fails its request. */
 export async function createJudgedWorld(options: WorldOptions = {}): Promise<World> {
@@ -18,7 +21,9 @@ export async function createJudgedWorld(options: WorldOptions = {}): Promise<Wor
       options.onAnswer?.(asked, answer);
     },
   });
-  judge = createJudge(world.app.http.document());
+  const settings = JSON.stringify(options.env ?? {});
+  judge = judges.get(settings) ?? judgeOf(world.app.http.document());
+  judges.set(settings, judge);
   return world;
 }
 
