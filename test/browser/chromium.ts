@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage, Page } from "playwright-core";
 import { chromium } from "playwright-core";
-import { afterAll, beforeAll, expect } from "vitest";
+import { beforeAll, expect, onTestFinished } from "vitest";
 import { chromiumArguments, chromiumPath } from "./executable.ts";
 
 if (chromiumPath === undefined)
@@ -19,18 +19,26 @@ export interface Visitor {
   problems: string[];
 }
 
-/** One Chromium for the tests of a file. */
+/** One Chromium for all files of a worker, which share their modules; Playwright ends it with the worker. */
+let launched: Promise<Browser> | undefined;
+
+/** What a page may do does not depend on how many processes show the sites, nor on who draws them. */
+const fewProcesses = ["--disable-site-isolation-trials", "--renderer-process-limit=1", "--disable-gpu", "--in-process-gpu"];
+
+function launch(): Promise<Browser> {
+  launched ??= chromium.launch({ executablePath: chromiumPath ?? "", args: [...chromiumArguments, ...fewProcesses] });
+  return launched;
+}
+
+/** A browser for the tests of a file. Each visitor of it starts without cookies, and goes with their test. */
 export function useChromium(): { visitor(options?: BrowserContextOptions): Promise<Visitor> } {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    if (chromiumPath === undefined) return;
-    browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumArguments });
-  });
-  afterAll(() => browser?.close());
+  // Outside the time that a test has.
+  beforeAll(async () => void (chromiumPath !== undefined && (await launch())));
   return {
     async visitor(options = {}) {
-      if (browser === undefined) throw new Error("the browser exists only while tests run");
+      const browser = await launch();
       const context = await browser.newContext({ locale: "en-GB", ...options });
+      onTestFinished(() => context.close());
       const problems: string[] = [];
       await context.exposeFunction("noteViolation", (text: string) => problems.push(`stopped by the policy: ${text}`));
       await context.addInitScript(
@@ -65,6 +73,14 @@ export async function flawsOf(visitor: Visitor): Promise<string[]> {
   const flaws = await visitor.page.evaluate(flawScript);
   expect(Array.isArray(flaws)).toBe(true);
   return flaws as string[];
+}
+
+/** The same in the light and in the dark: what changes is the style alone, so the page is not loaded again. */
+export async function flawsInBothSchemes(visitor: Visitor): Promise<Record<"light" | "dark", string[]>> {
+  await visitor.page.emulateMedia({ colorScheme: "light" });
+  const light = await flawsOf(visitor);
+  await visitor.page.emulateMedia({ colorScheme: "dark" });
+  return { light, dark: await flawsOf(visitor) };
 }
 
 /** Runs in the page; text, because the tests' own types know no page. */

@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
-import { flawsOf, heading, lacksChromium, press, useChromium } from "./chromium.ts";
+import { flawsInBothSchemes, heading, lacksChromium, press, useChromium } from "./chromium.ts";
 import type { Visitor } from "./chromium.ts";
 import { answerAtDiscord, useCommunity } from "./community.ts";
 
@@ -182,25 +182,28 @@ describe.skipIf(lacksChromium)("consent in a real browser", () => {
     expect(await heading(visitor)).toBe("Thank you");
   });
 
-  describe.each(["light", "dark"] as const)("on a small phone, %s", (colorScheme) => {
-    test("every page can be read, and nothing scrolls sideways", async () => {
-      const person = community.world.member("Lu with a very long name indeed, as long as a name in Discord can b");
-      const address = await community.session(person, {
-        scopes: ["identify", "guilds", "guilds.members.read"],
-        request_reference: "REC-REQ-000012",
-      });
-      const visitor = await chromium.visitor({ viewport: { width: 360, height: 640 }, colorScheme });
-      const results = ["done", "declined", "cancelled", "wrong-account", "expired", "used", "other-browser"];
-      const more = ["discord-unreachable", "scope-missing", "failed", "done/site"];
-      const addresses = [address, ...[...results, ...more].map((kind) => `${community.origin}/authorize/result/${kind}`)];
-      for (const one of addresses) {
-        await visitor.page.goto(one);
-        expect([one, await flawsOf(visitor)]).toEqual([one, []]);
-      }
-      const back = await visitor.page.evaluate("getComputedStyle(document.body).backgroundColor");
-      expect(back).toBe(colorScheme === "dark" ? "rgb(21, 23, 28)" : "rgb(255, 255, 255)");
-      expect(visitor.problems).toEqual([]);
+  test("on a small phone, light or dark, every page can be read, and nothing scrolls sideways", async () => {
+    const person = community.world.member("Lu with a very long name indeed, as long as a name in Discord can b");
+    const address = await community.session(person, {
+      scopes: ["identify", "guilds", "guilds.members.read"],
+      request_reference: "REC-REQ-000012",
     });
+    const visitor = await chromium.visitor({ viewport: { width: 360, height: 640 } });
+    const results = ["done", "declined", "cancelled", "wrong-account", "expired", "used", "other-browser"];
+    const more = ["discord-unreachable", "scope-missing", "failed", "done/site"];
+    const addresses = [address, ...[...results, ...more].map((kind) => `${community.origin}/authorize/result/${kind}`)];
+    for (const one of addresses) {
+      await visitor.page.goto(one);
+      expect([one, await flawsInBothSchemes(visitor)]).toEqual([one, { light: [], dark: [] }]);
+    }
+    for (const [colorScheme, colour] of [
+      ["light", "rgb(255, 255, 255)"],
+      ["dark", "rgb(21, 23, 28)"],
+    ] as const) {
+      await visitor.page.emulateMedia({ colorScheme });
+      expect(await visitor.page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(colour);
+    }
+    expect(visitor.problems).toEqual([]);
   });
 
   test("the policy lets the form go to Discord and nowhere else", async () => {

@@ -3,6 +3,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 import { createJudgedWorld } from "../contract/world.ts";
 import { createWorkplace, dotEnv } from "../cli/run.ts";
 import { validEnvironment } from "../config/environment.ts";
@@ -80,7 +81,7 @@ test("the last owner is kept although the service was down while Discord took th
 });
 
 test("with another owner there, one who loses the role is no owner any more", async () => {
-  const world = await createJudgedWorld();
+  const world = await createWorld();
   const [owner, other] = [await world.staff("owner"), await world.staff("owner")];
   world.guild.setRoles(owner, []);
   await world.sandbox.waitFor(() => !world.app.standing.of(owner.id).isOwner);
@@ -187,7 +188,7 @@ test("holding the permission to name owners does not make one who may", async ()
 });
 
 test("naming somebody who is kept as the last owner makes them one for good", async () => {
-  const world = await createJudgedWorld();
+  const world = await createWorld();
   const owner = await world.staff("owner");
   world.guild.setRoles(owner, []);
   await known(world);
@@ -201,7 +202,7 @@ test("naming somebody who is kept as the last owner makes them one for good", as
 
 test("owners named by the configuration are not the command line's to remove", async () => {
   const configured = "80351110224678912";
-  const world = await createJudgedWorld({ env: { OWNER_IDS: configured } });
+  const world = await createWorld({ env: { OWNER_IDS: configured } });
   const { owners } = world.app.permissions;
   expect(owners.list(cli())).toEqual([{ user_id: configured, sources: ["configuration"] }]);
   await expect(owners.remove(cli(), configured)).rejects.toMatchObject({
@@ -238,7 +239,7 @@ test("the command line lists, names and removes owners, beside a running server 
 }, 90_000);
 
 test("a server notices an owner that the command line has named or removed", async () => {
-  const world = await createJudgedWorld();
+  const world = await createWorld();
   const first = await world.staff("owner");
   const id = "80351110224678912";
   const { database } = world.app;
