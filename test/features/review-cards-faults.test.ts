@@ -96,8 +96,10 @@ describe.concurrent("what is told of the queue and of late cards", { timeout }, 
       const id = boardIn(reviews)?.id ?? "";
       return world.sandbox.exchanges.filter(({ method, path }) => method === "PATCH" && path.endsWith(id)).length;
     };
-    const change = async (decision: string) => decide(await filePunishment(world, author), { decision });
-    await Promise.all(Array.from({ length: 8 }, (_, n) => change(n % 2 === 0 ? "claim" : "approve")));
+    for (let n = 0; n < 8; n += 1) {
+      const reference = await filePunishment(world, author);
+      await decide(reference, { decision: n % 2 === 0 ? "claim" : "approve" });
+    }
     await until(() => boardIn(reviews)?.embeds[0]?.title === "Open requests: 4");
     expect(boardIn(reviews)?.embeds[0]?.description).toContain("in review: 4");
     expect(edits()).toBe(1);
