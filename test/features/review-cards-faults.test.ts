@@ -88,19 +88,24 @@ describe.concurrent("cards while Discord fails", { timeout }, () => {
 
 describe.concurrent("what is told of the queue and of late cards", { timeout }, () => {
   test("many changes are few edits of the board, and the last state is shown", async (context) => {
-    // Long enough that all the changes fall between two edits, on a busy machine too.
-    const pauses = { ...shortPauses, cards: { ...shortPauses.cards, board: 5000 } };
+    const board = 3000;
+    const pauses = { ...shortPauses, cards: { ...shortPauses.cards, board } };
     const { world, author, reviews, boardIn, decide, until } = await createGround(context, { pauses });
     await until(() => boardIn(reviews)?.embeds[0]?.title === "Open requests: 0");
     const edits = () => {
       const id = boardIn(reviews)?.id ?? "";
       return world.sandbox.exchanges.filter(({ method, path }) => method === "PATCH" && path.endsWith(id)).length;
     };
-    const change = async (decision: string) => decide(await filePunishment(world, author), { decision });
-    await Promise.all(Array.from({ length: 8 }, (_, n) => change(n % 2 === 0 ? "claim" : "approve")));
+    const began = performance.now();
+    for (let n = 0; n < 8; n += 1) {
+      const reference = await filePunishment(world, author);
+      await decide(reference, { decision: n % 2 === 0 ? "claim" : "approve" });
+    }
     await until(() => boardIn(reviews)?.embeds[0]?.title === "Open requests: 4");
     expect(boardIn(reviews)?.embeds[0]?.description).toContain("in review: 4");
-    expect(edits()).toBe(1);
+    // One, and on a machine so busy that the changes take longer than the pause, one more for each pause.
+    expect(edits()).toBeGreaterThan(0);
+    expect(edits()).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / board));
   });
 
   test("the health answer warns once cards have been due for a minute, and says for how long", async (context) => {
