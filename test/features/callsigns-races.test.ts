@@ -333,7 +333,7 @@ describe("random giving, keeping, confirming, taking, resting, retiring and wait
           );
         }
       }),
-      { numRuns: sizeOf({ quick: 12, all: 40, long: 400 }) },
+      { numRuns: sizeOf({ quick: 40, all: 40, long: 400 }) },
     );
   });
 });
