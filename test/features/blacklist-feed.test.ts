@@ -6,6 +6,7 @@ import { createBlacklistRecords } from "../../src/features/blacklist/blacklist.r
 import { systemCall } from "../../src/kernel/call.ts";
 import { settled } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { sizeOf } from "../support/size.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
 
 const job = () => systemCall("job", uuid7());
@@ -121,7 +122,7 @@ describe("whoever follows the feed", () => {
           expect(follower.seen.map(({ seq }) => seq)).toEqual([...new Set(follower.seen.map(({ seq }) => seq))].toSorted((a, b) => a - b));
         }
       }),
-      { numRuns: inject("dialect") === "sqlite" ? 8 : 3, seed: 5 },
+      { numRuns: sizeOf(inject("dialect") === "sqlite" ? { quick: 3, all: 8, long: 80 } : { quick: 3, all: 3, long: 30 }), seed: 5 },
     );
   });
 

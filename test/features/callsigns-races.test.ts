@@ -17,6 +17,7 @@ import { createCursors } from "../../src/kernel/page.ts";
 import { shareWorld } from "../contract/world.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { sizeOf } from "../support/size.ts";
 
 const time = { now: Date.now() };
 const clock = { now: () => new Date(time.now) };
@@ -332,7 +333,7 @@ describe("random giving, keeping, confirming, taking, resting, retiring and wait
           );
         }
       }),
-      { numRuns: 40 },
+      { numRuns: sizeOf({ quick: 40, all: 40, long: 400 }) },
     );
   });
 });

@@ -8,6 +8,7 @@ import { createScopes, isKnownScope } from "../../src/features/permissions/scope
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
+import { sizeOf } from "../support/size.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
 import { rowsOf } from "./keys-ground.ts";
 import { createPair } from "./keys-signer.ts";
@@ -250,7 +251,7 @@ test("whatever counts as narrower lets a key do nothing new, from nowhere new, a
       expect(after.expiresAt.getTime()).toBeLessThanOrEqual(before.expiresAt.getTime());
       if (after.delegation !== "none") expect([after.delegation, after.publicKey?.x]).toEqual([before.delegation, before.publicKey?.x]);
     }),
-    { numRuns: 20_000 },
+    { numRuns: sizeOf({ quick: 6000, all: 20_000, long: 200_000 }) },
   );
-  expect(narrowed).toBeGreaterThan(150);
+  expect(narrowed).toBeGreaterThan(sizeOf({ quick: 30, all: 150, long: 150 }));
 });

@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
 import { catalog, levels } from "../../src/features/permissions/catalog.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
+import { seedOf, sizeOf } from "../support/size.ts";
 import type { Answer, World } from "../support/world.ts";
 import { createJudgedWorld } from "../contract/world.ts";
 
-const editCount = 1000;
-const leastPerKind = 20;
+const editCount = sizeOf({ quick: 300, all: 1000, long: 10_000 });
+const leastPerKind = sizeOf({ quick: 3, all: 20, long: 200 });
 const upkeepEvery = 40;
 /** Printed with every failure, to play the same edits again. */
-const seed = Math.floor(Math.random() * 2 ** 32);
+const seed = seedOf(20_261_122);
 
 let state = seed;
 const roll = (sides: number): number => {
@@ -359,5 +360,5 @@ test(`of ${editCount.toString()} random edits by random staff none gives what it
   expect([told, [...accepted].filter(([, count]) => count < leastPerKind)]).toEqual([told, []]);
   for (const code of ["hierarchy_violation", "cannot_grant_unheld", "permission_denied"])
     expect([told, refusals.has(code)]).toEqual([told, true]);
-  expect([told, gains > 200]).toEqual([told, true]);
+  expect([told, gains > editCount / 5]).toEqual([told, true]);
 }, 180_000);

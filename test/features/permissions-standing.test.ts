@@ -10,6 +10,7 @@ import { roleRules } from "../../src/features/permissions/resolve.ts";
 import { standingOf } from "../../src/features/permissions/standing.person.ts";
 import type { PersonFacts } from "../../src/features/permissions/standing.person.ts";
 import type { Override, StaffRoleRecord } from "../../src/features/permissions/standing.subject.ts";
+import { sizeOf } from "../support/size.ts";
 
 /** Few keys of every default level, one nobody has by default, and one the catalog does not know. */
 const keys = ["staff.read", "cases.read", "cases.close", "staff.suspend", "cases.delete", "system.act", "newer.key"];
@@ -139,6 +140,10 @@ function entriesNow(who: Person, moment = now): Override[] {
 
 const places = [undefined, ...guilds];
 
+/** A fifth of the runs in the quick tier; what turns up in passing is counted by the same measure, with room for chance. */
+const runsOf = (all: number): number => sizeOf({ quick: all / 5, all, long: all * 10 });
+const often = (all: number): number => sizeOf({ quick: all / 10, all, long: all });
+
 test("everybody's decisions are those of the written order, everywhere and in each guild", () => {
   fc.assert(
     fc.property(person, (who) => {
@@ -150,7 +155,7 @@ test("everybody's decisions are those of the written order, everywhere and in ea
       expect([found.isOwner, found.isStaff]).toEqual([isOwner, isOwner || who.roles.length > 0]);
       expect(found.isBarred && found.isOwner).toBe(false);
     }),
-    { numRuns: 2000 },
+    { numRuns: runsOf(2000) },
   );
 });
 
@@ -165,10 +170,10 @@ test("a permission is held until the first moment at which the entries that are 
       forGood += wanted === null ? 1 : 0;
       forAWhile += wanted instanceof Date ? 1 : 0;
     }),
-    { numRuns: 4000 },
+    { numRuns: runsOf(4000) },
   );
-  expect(forGood).toBeGreaterThan(300);
-  expect(forAWhile).toBeGreaterThan(50);
+  expect(forGood).toBeGreaterThan(often(300));
+  expect(forAWhile).toBeGreaterThan(often(50));
 });
 
 test("a standing says when it may change by itself", () => {
@@ -182,7 +187,7 @@ test("a standing says when it may change by itself", () => {
         expect(keys.filter((one) => later.decide(one).allowed)).toEqual(keys.filter((one) => standing(who).decide(one).allowed));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(300) },
   );
 });
 
@@ -218,9 +223,9 @@ test("whoever gains a permission by an edit of a role gains one of the loosened 
         if (gainers.length === 0) throw new Error(`nobody gains ${one}`);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runsOf(2000) },
   );
-  expect(gains).toBeGreaterThan(200);
+  expect(gains).toBeGreaterThan(often(200));
 });
 
 test("a role that appears, goes or gets another level loosens all that anybody gains by it", () => {
@@ -239,9 +244,9 @@ test("a role that appears, goes or gets another level loosens all that anybody g
       gains += gained.length;
       expect(gained.filter((one) => !free.includes(one))).toEqual([]);
     }),
-    { numRuns: 3000 },
+    { numRuns: runsOf(3000) },
   );
-  expect(gains).toBeGreaterThan(200);
+  expect(gains).toBeGreaterThan(often(200));
 });
 
 test("adding system.act to a role loosens it, though nobody can hold it: only API keys do", () => {
@@ -282,9 +287,9 @@ test("whatever somebody gains by an edit of their entries, now or at any later t
       const spots = entriesAt(after.rows, now).map((row) => `${row.permission} ${String(row.guildId)}`);
       expect(new Set(spots).size).toBe(spots.length);
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
-  expect([gains > 100, later > 50]).toEqual([true, true]);
+  expect([gains > often(100), later > often(50)]).toEqual([true, true]);
 });
 
 test("dangerous permissions are those the catalog marks", () => {

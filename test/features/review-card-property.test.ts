@@ -10,6 +10,7 @@ import { WorkflowView } from "../../src/features/workflows/workflows.schema.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
 import { hostileTexts, hostileValue } from "../support/hostile.ts";
 import { messageProblems } from "../support/openapi-limits.ts";
+import { sizeOf } from "../support/size.ts";
 
 const say = fc.constantFrom(...["en-GB", "de"].map(sayIn));
 const openStates = new Set<string>(openStatuses);
@@ -163,7 +164,7 @@ function expectState(
   expect(fieldIn(card, words("card votes"))).toBe(votes);
 }
 
-const runs = { numRuns: 400 };
+const runs = { numRuns: sizeOf({ quick: 80, all: 400, long: 4000 }) };
 
 describe("the card of a request", () => {
   test("in a channel is within every limit, always tells state and votes, and its buttons say what they mean", () => {

@@ -34,6 +34,14 @@ const isWhole = (role: Role): boolean => {
   return tier === "all" ? walkedWhole.has(role) && inject("dialect") === "sqlite" : role === "decider";
 };
 const statusesOf = (role: Role): readonly StatusName[] => (isWhole(role) ? statusNames : some);
+/** Roles of whom the table names single cells: all of theirs are walked. */
+const exceptional: ReadonlySet<Role> = new Set<Role>(["decider", "assignee", "first", "sole"]);
+/** The actions of a role in a status. Of the rest the quick tier walks a third, spread so that each has every action in some status. */
+function actionsOf(role: Role, status: StatusName): readonly (typeof actionNames)[number][] {
+  if (tier !== "quick" || exceptional.has(role)) return actionNames;
+  const turn = roles.indexOf(role) + some.indexOf(status);
+  return actionNames.filter((_action, index) => (index + turn) % 3 === 0);
+}
 const openNames: ReadonlySet<StatusName> = new Set<StatusName>(["pending", "in_review", "needs_info", "escalated"]);
 /** Whoever may not read requests is told that there is none. */
 const kept: ReadonlySet<Role> = new Set<Role>(["bystander", "stranger"]);
@@ -192,7 +200,7 @@ async function walk({ ground, sceneOf, place, act }: Stage, role: Role): Promise
   for (const status of statusesOf(role)) {
     const isOpen = openNames.has(status);
     const [moving, staying] = split(
-      actionNames,
+      actionsOf(role, status),
       (action) => expectedAtDoor(role, action, status).is === "moves" || (action === "release" && isOpen),
     );
     const id = await place(scene, status, false);
@@ -216,7 +224,9 @@ async function walk({ ground, sceneOf, place, act }: Stage, role: Role): Promise
     }
   }
   const answered = statusesOf(role).flatMap((status) =>
-    actionNames.map((action) => line(role, action, status, cells.get(`${action} ${status}`) ?? { is: "refused", code: "untried" })),
+    actionsOf(role, status).map((action) =>
+      line(role, action, status, cells.get(`${action} ${status}`) ?? { is: "refused", code: "untried" }),
+    ),
   );
   return { found: answered, wrong };
 }
@@ -226,15 +236,27 @@ function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
 }
 
 const written = (role: Role) =>
-  statusesOf(role).flatMap((status) => actionNames.map((action) => line(role, action, status, expectedAtDoor(role, action, status))));
+  statusesOf(role).flatMap((status) =>
+    actionsOf(role, status).map((action) => line(role, action, status, expectedAtDoor(role, action, status))),
+  );
 
-test.each(roles)(
+/** Roles that are tried on one stage: in the quick tier several, as a stage costs as much as the cells of a role. */
+const castCount = tier === "quick" ? 3 : roles.length;
+const casts = Array.from({ length: castCount }, (_, cast): [string, readonly Role[]] => {
+  const those = roles.filter((_role, index) => index % castCount === cast);
+  return [those.join(", "), those];
+});
+
+test.each(casts)(
   "every action in every status by %s moves as written, once, or is refused and changes nothing",
   { timeout: 60_000 },
-  async (role) => {
-    const { found: answered, wrong } = await walk(await openStage(), role);
-    expect(answered).toEqual(written(role));
-    expect(wrong).toEqual([]);
+  async (_names, cast) => {
+    const stage = await openStage();
+    for (const role of cast) {
+      const { found: answered, wrong } = await walk(stage, role);
+      expect(answered).toEqual(written(role));
+      expect(wrong).toEqual([]);
+    }
   },
 );
 
@@ -252,32 +274,35 @@ function offered(role: Role, status: StatusName, isHeld: boolean) {
   };
 }
 
-test.each(roles)(
+test.each(casts)(
   "%s is offered what moves, told why not of the rest, and a dry run says the same and writes nothing",
   { timeout: 60_000 },
-  async (role) => {
-    const { ground, sceneOf, place, act } = await openStage();
-    const scene = await sceneOf(role);
-    for (const status of statusesOf(role)) {
-      for (const isHeld of openNames.has(status) ? [false, true] : [false]) {
-        const id = await place(scene, status, isHeld);
-        const before = await stateOf(ground, id);
-        const answer = await ground.get(`/workflows/punishment/${id}?why_not=true`, { actor: scene.actor });
-        expect(answer.status).toBe(kept.has(role) ? 404 : 200);
-        if (answer.status === 200) {
-          const { allowed, why } = offered(role, status, isHeld);
-          const { allowed_actions: actions, why_not: whyNot } = answer.body.data;
-          expect([status, isHeld, (actions as string[]).toSorted()]).toEqual([status, isHeld, allowed.toSorted()]);
-          expect(
-            Object.fromEntries(Object.entries(whyNot as Record<string, { code: string }>).map(([action, { code }]) => [action, code])),
-          ).toEqual(why);
-        }
-        for (const action of actionNames.filter((name) => trying.has(role) && (name === "release") === isHeld)) {
-          const cell = tried(await act(scene, id, action, "?dry_run=true"));
-          expect(line(role, action, status, cell)).toBe(line(role, action, status, expectedAtDoor(role, action, status)));
-        }
-        expect(await stateOf(ground, id)).toEqual(before);
-      }
-    }
+  async (_names, cast) => {
+    const stage = await openStage();
+    for (const role of cast) await expectOffers(stage, role);
   },
 );
+
+async function expectOffers({ ground, sceneOf, place, act }: Stage, role: Role): Promise<void> {
+  const scene = await sceneOf(role);
+  for (const status of statusesOf(role)) {
+    for (const isHeld of openNames.has(status) ? [false, true] : [false]) {
+      const id = await place(scene, status, isHeld);
+      const before = await stateOf(ground, id);
+      const answer = await ground.get(`/workflows/punishment/${id}?why_not=true`, { actor: scene.actor });
+      expect([role, answer.status]).toEqual([role, kept.has(role) ? 404 : 200]);
+      if (answer.status === 200) {
+        const { allowed, why } = offered(role, status, isHeld);
+        const { allowed_actions: actions, why_not: whyNot } = answer.body.data;
+        expect([role, status, isHeld, (actions as string[]).toSorted()]).toEqual([role, status, isHeld, allowed.toSorted()]);
+        const told = Object.entries(whyNot as Record<string, { code: string }>).map(([action, { code }]) => [action, code]);
+        expect([role, status, isHeld, Object.fromEntries(told)]).toEqual([role, status, isHeld, why]);
+      }
+      for (const action of actionNames.filter((name) => trying.has(role) && (name === "release") === isHeld)) {
+        const cell = tried(await act(scene, id, action, "?dry_run=true"));
+        expect(line(role, action, status, cell)).toBe(line(role, action, status, expectedAtDoor(role, action, status)));
+      }
+      expect(await stateOf(ground, id)).toEqual(before);
+    }
+  }
+}

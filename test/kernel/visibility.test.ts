@@ -1,6 +1,7 @@
 // @module-tag sqlite
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { sizeOf } from "../support/size.ts";
 import type { Call } from "../../src/kernel/call.ts";
 import type { Clearance, FieldClass, FieldClasses } from "../../src/kernel/visibility.ts";
 import { createVisibility, fieldClasses, noClearance, seesRedactions } from "../../src/kernel/visibility.ts";
@@ -67,7 +68,7 @@ test("what is shown is exactly what the viewer is cleared for, in its order, wit
       expect(heldBy(shown, table)).toEqual(heldBy(view, table).filter((held) => isCleared(held.class, clearance)));
       expect(view).toEqual(before);
     }),
-    { numRuns: 1000 },
+    { numRuns: sizeOf({ quick: 200, all: 1000, long: 10000 }) },
   );
 });
 
@@ -81,7 +82,7 @@ test("redacted names exactly the dropped fields the view has, and only to those 
       const told = visible(view, clearance, true);
       expect(told).toEqual(names.length === 0 ? untold : { ...untold, redacted: names });
     }),
-    { numRuns: 1000 },
+    { numRuns: sizeOf({ quick: 200, all: 1000, long: 10000 }) },
   );
 });
 
