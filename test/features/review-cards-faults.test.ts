@@ -101,6 +101,8 @@ describe.concurrent("what is told of the queue and of late cards", { timeout }, 
       const reference = await filePunishment(world, author);
       await decide(reference, { decision: n % 2 === 0 ? "claim" : "approve" });
     }
+    // Four may be open on the way there as well.
+    await until(() => boardIn(reviews)?.embeds[0]?.description?.includes("in review: 4") === true);
     await until(() => boardIn(reviews)?.embeds[0]?.title === "Open requests: 4");
     expect(boardIn(reviews)?.embeds[0]?.description).toContain("in review: 4");
     // One, and on a machine so busy that the changes take longer than the pause, one more for each pause.

@@ -155,7 +155,7 @@ describe(`a server of ${members.toString()} members`, () => {
     );
     const follow = followIn(world);
     const calm = await watchHealth(world);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await new Promise((resolve) => setTimeout(resolve, 2000));
     const before = await calm();
     const loop = monitorEventLoopDelay({ resolution: 5 });
     const busy = await watchHealth(world);
