@@ -1,3 +1,5 @@
+import { systemCall } from "../../../src/kernel/call.ts";
+import { uuid7 } from "../../../src/kernel/ids.ts";
 import type { Case } from "./scene.ts";
 import { because, day, midnight, planHash, why, zeros } from "./scene.ts";
 
@@ -19,6 +21,11 @@ export const roster: readonly Case[] = [
   },
   {
     entry: "roster show",
+    // Each minute it is found out at Discord who is on the roster: done at once, it is not done between the two doors.
+    before: async ({ world, ann }) => {
+      await world.app.rosterSync.catchUp(systemCall("job", uuid7()));
+      await world.sandbox.waitFor(() => world.app.guildState.members(ann.id).length > 0);
+    },
     given: ({ ann }) => ({ user: ann }),
     http: ({ ann }) => ["GET", `/roster/${ann.id}`],
   },
