@@ -3,19 +3,25 @@ import { defineConfig } from "vitest/config";
 import { tier } from "./test/support/size.ts";
 
 /**
- * Where a file of tests runs is said by a tag at its top, such as `// @module-tag both`. Without one it runs on SQLite in the quick tier,
- * and on both databases in the other tiers.
+ * Where a file of tests runs is said by a tag at its top, such as `// @module-tag postgres`. Everything runs on both databases, except that
+ * the quick tier runs it on one: on SQLite, unless a tag says otherwise.
  */
 const tags = [
   { name: "sqlite", description: "What no database can change: on SQLite alone, in every tier." },
-  { name: "both", description: "What can differ between the databases (locks, races, isolation, raw SQL): on both, in every tier." },
+  { name: "postgres", description: "What two at once can spoil, or a network: in the quick tier on PostgreSQL." },
+  { name: "both", description: "What is written for each database (files, raw SQL, searches, isolation): in the quick tier on both." },
 ];
 
 const files = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts"))
   .map((file) => `test/${file}`);
 const tagOf = (file: string): string | undefined => /^\/\/ @module-tag (\w+)$/m.exec(readFileSync(file, "utf8").slice(0, 200))?.[1];
-const onPostgres = files.filter((file) => (tier === "quick" ? tagOf(file) === "both" : tagOf(file) !== "sqlite"));
+/** The files that do not run on a database, by their tag. */
+const left = {
+  sqlite: tier === "quick" ? ["postgres"] : [],
+  postgres: tier === "quick" ? ["sqlite", undefined] : ["sqlite"],
+};
+const filesOn = (dialect: keyof typeof left): string[] => files.filter((file) => !(left[dialect] as unknown[]).includes(tagOf(file)));
 
 export default defineConfig({
   test: {
@@ -31,8 +37,8 @@ export default defineConfig({
     tags,
     projects: [
       // One after the other: a worker is kept for the files of its project.
-      { extends: true, test: { name: "sqlite", include: files, sequence: { groupOrder: 0 } } },
-      { extends: true, test: { name: "postgres", include: onPostgres, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: "sqlite", include: filesOn("sqlite"), sequence: { groupOrder: 0 } } },
+      { extends: true, test: { name: "postgres", include: filesOn("postgres"), sequence: { groupOrder: 1 } } },
     ],
   },
 });

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";

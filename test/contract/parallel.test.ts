@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import type { Answer, World } from "../support/world.ts";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { expect, test } from "vitest";
 import { answerAtDiscord, press, visit } from "../features/authorization.setup.ts";
 import type { Answer, World } from "../support/world.ts";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { describe, expect, test } from "vitest";
 import { visit } from "../features/authorization.setup.ts";
 import { authorize, createJudgedWorld, everyRow, shareWorld, staffAtConsole } from "./world.ts";

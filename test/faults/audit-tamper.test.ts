@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { randomInt } from "node:crypto";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

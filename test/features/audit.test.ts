@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { expect, test } from "vitest";
 import { commitment, storable } from "../../src/features/audit/audit.chain.ts";
 import type { Ground } from "./workflows-ground.ts";

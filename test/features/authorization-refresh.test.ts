@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { describe, expect, test } from "vitest";
 import type { Call } from "../../src/kernel/call.ts";
 import { systemCall } from "../../src/kernel/call.ts";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { describe, expect, inject, test } from "vitest";
 import { webCall } from "../../src/features/authorization/authorization.policy.ts";
 import { systemCall } from "../../src/kernel/call.ts";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
 import type { BlacklistChangeView, BlacklistView } from "../../src/features/blacklist/blacklist.schema.ts";

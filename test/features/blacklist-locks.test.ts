@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { expect, onTestFinished, test } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
 import type { RecordDraft } from "../../src/features/blacklist/blacklist.records.ts";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { describe, expect, inject, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

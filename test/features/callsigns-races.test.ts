@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";

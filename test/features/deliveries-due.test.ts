@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";

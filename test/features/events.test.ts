@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { readFileSync } from "node:fs";

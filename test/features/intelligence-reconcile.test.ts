@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { severities } from "../../src/features/intelligence/match-record.ts";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import type { Standing } from "../../src/features/permissions/standing.ts";
 import { createNeighbours } from "../support/rooms.ts";

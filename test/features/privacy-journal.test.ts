@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { randomBytes } from "node:crypto";
 import { appendFile, copyFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -119,8 +119,8 @@ test("a first filling that is broken off goes on, also after a restart, and then
   expect(await world.app.database.read.rosterEvent.count({ where: { event: { not: "hired" } } })).toBe(0);
 });
 
-/** Asks for the health over and over. @returns ends that, and answers the 99th percentile in milliseconds */
-async function watchHealth(world: World): Promise<() => Promise<number>> {
+/** Asks for the health over and over. @returns ends that, and answers how long the answers took, in rising milliseconds */
+async function watchHealth(world: World): Promise<() => Promise<number[]>> {
   const ask = () => world.get("/health", { key: null });
   for (let n = 0; n < 20; n += 1) await ask();
   const times: number[] = [];
@@ -136,8 +136,7 @@ async function watchHealth(world: World): Promise<() => Promise<number>> {
   return async () => {
     over.abort();
     await asking;
-    times.sort((a, b) => a - b);
-    return times[Math.floor(times.length * 0.99)] ?? 0;
+    return times.sort((a, b) => a - b);
   };
 }
 
@@ -154,9 +153,6 @@ describe(`a server of ${members.toString()} members`, () => {
       60_000,
     );
     const follow = followIn(world);
-    const calm = await watchHealth(world);
-    await new Promise((resolve) => setTimeout(resolve, 2000));
-    const before = await calm();
     const loop = monitorEventLoopDelay({ resolution: 5 });
     const busy = await watchHealth(world);
     const start = performance.now();
@@ -176,11 +172,12 @@ describe(`a server of ${members.toString()} members`, () => {
     expect((await written(world)).lines).toBe(plain.lines);
     expect(await app.database.read.rosterEvent.count()).toBe(holders);
     expect(people).toHaveLength(holders);
+    const longest = during.at(-1) ?? Infinity;
     const grown = (process.memoryUsage.rss() - rss) / 1_048_576;
     console.info(
-      `${holders.toString()} of ${members.toString()} filled in ${filled.toFixed(0)} ms; health p99 ${during.toFixed(1)} ms, before ${before.toFixed(1)} ms; loop p99 ${(loop.percentile(99) / 1e6).toFixed(1)} ms; memory +${grown.toFixed(0)} MB`,
+      `${holders.toString()} of ${members.toString()} filled in ${filled.toFixed(0)} ms; ${during.length.toString()} answers of the health, the longest after ${longest.toFixed(1)} ms; loop p99 ${(loop.percentile(99) / 1e6).toFixed(1)} ms; memory +${grown.toFixed(0)} MB`,
     );
-    // What a busy machine takes by itself does not count.
-    expect(during).toBeLessThan(100 + 3 * before);
+    // Held against the filling itself, which a busy machine slows down as well: nobody waits for more than a small part of it.
+    expect(longest).toBeLessThan(filled / 3);
   }, 600_000);
 });

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { randomBytes } from "node:crypto";
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import fc from "fast-check";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { createLinkReach } from "../../src/features/links/links.reach.ts";

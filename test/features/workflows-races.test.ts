@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import { describe, expect, inject, test } from "vitest";
 import type { Answer, Ground } from "./workflows-ground.ts";
 import { createGround, freshId } from "./workflows-ground.ts";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openStatuses, statuses } from "../../src/features/workflows/transition.table.ts";

@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { systemCall } from "../../../src/kernel/call.ts";
