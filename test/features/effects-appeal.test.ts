@@ -64,6 +64,21 @@ describe("an appeal that overturns", () => {
     expect(await inForce(ground, [user])).toEqual(before);
   });
 
+  test("a recruitment whose reversal is taken back counts from the day they joined, and so does its trial", async () => {
+    const ground = await createPeopleGround();
+    const user = ground.person();
+    const { reference } = await ground.file("recruitment", { user_id: user, position: "helper", trial_days: 14 });
+    await ground.approve("recruitment", reference, { override: true, reason: "Nobody else has the time to look at it." });
+    const joined = await inForce(ground, [user]);
+    expect(joined.roster).toMatchObject([{ status: "trial", joinedAt: expect.any(String), trialEndsAt: expect.any(String) }]);
+    const filed = await appeal(ground, reference, { user_id: user });
+    const [decider, other] = panel(ground);
+    await decide(ground, filed, { decision: "overturn" }, decider);
+    expect(await inForce(ground, [user])).not.toEqual(joined);
+    await decide(ground, filed, { decision: "reverse" }, other);
+    expect(await inForce(ground, [user])).toEqual(joined);
+  });
+
   test.each(["number", "id"] as const)("a record by its %s reverses the request it comes from", async (by) => {
     const ground = await createPeopleGround();
     const user = freshId();

@@ -121,12 +121,15 @@ function whyNot(stood: RosterFacts, move: WantedStand): string | null {
 
 function begun(before: RosterFacts | null, beginning: Beginning, at: Date): RosterFacts {
   const { trialDays, causeReference, staffRole, department, supervisorId } = beginning;
+  // A recruitment whose reversal was taken back counts from when they joined by it.
+  const isAgain = causeReference !== null && before?.origin_reference === causeReference;
+  const joined = isAgain && before.joined_at !== null ? new Date(before.joined_at) : at;
   return {
     status: trialDays > 0 ? "trial" : "active",
     status_before: null,
-    trial_ends_at: trialDays > 0 ? addSeconds(at, trialDays * daySeconds).toISOString() : null,
+    trial_ends_at: trialDays > 0 ? addSeconds(joined, trialDays * daySeconds).toISOString() : null,
     suspended_until: null,
-    joined_at: at.toISOString(),
+    joined_at: joined.toISOString(),
     ended_at: null,
     origin_reference: causeReference,
     staff_role: staffRole,
