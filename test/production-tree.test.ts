@@ -3,8 +3,6 @@ import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +11,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createSandbox } from "../src/sandbox/index.ts";
 import { startPostgresServer } from "./support/postgres-server.ts";
 import { tier } from "./support/size.ts";
+import { freePort } from "./support/free-port.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
@@ -40,14 +39,6 @@ async function sizeOf(folder: string): Promise<number> {
   let blocks = 0;
   for (const entry of await readdir(folder, { recursive: true })) blocks += (await stat(join(folder, entry))).blocks;
   return (blocks * 512) / 1e6;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** Start the built service, wait until it is ready, end it. @returns its exit code, and what it printed */

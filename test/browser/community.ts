@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach } from "vitest";
 import type { Clock } from "../../src/kernel/clock.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import { freePort } from "../contract/world.ts";
+import { freePort } from "../support/free-port.ts";
 import type { World } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 import type { Visitor } from "./chromium.ts";
@@ -52,7 +52,7 @@ export function useCommunity(env: Record<string, string> = {}): Community {
     },
   };
   beforeAll(async () => {
-    const port = await freePort();
+    const port = (await freePort()).toString();
     const origin = `http://localhost:${port}`;
     let end = (): Promise<void> => Promise.resolve();
     const world = await createWorld({

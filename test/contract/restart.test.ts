@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { answerAtDiscord, press, visit } from "../features/authorization.setup.ts";
 import type { Answer, World } from "../support/world.ts";
 import { filing } from "./document.ts";
-import { authorize, createJudgedWorld, freePort, until } from "./world.ts";
+import { authorize, createJudgedWorld, until } from "./world.ts";
+import { freePort } from "../support/free-port.ts";
 
 /** An answer without what is about the moment it was given. */
 function lasting({ status, body }: Answer): unknown {
@@ -90,7 +91,7 @@ test("a service that stops in the middle of work keeps what it acknowledged, and
 });
 
 test("an authorization session goes on over a restart, before the consent and in the middle of it", async () => {
-  const world = await createJudgedWorld({ env: { PORT: await freePort() } });
+  const world = await createJudgedWorld({ env: { PORT: (await freePort()).toString() } });
   const [moderator, early, late] = [await world.staff("moderator"), world.member(), world.member()];
   const open = async (id: string) =>
     (await world.post("/authorize/sessions", { discord_user_id: id }, { actor: moderator })).body.url as string;

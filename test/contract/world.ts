@@ -1,5 +1,4 @@
 import { open } from "node:fs/promises";
-import { createServer } from "node:net";
 import { beforeAll, inject } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
@@ -136,14 +135,4 @@ export async function until(
     if (ms > limit) throw new Error(`not within ${limit.toString()} ms; last: ${answer.status.toString()} ${JSON.stringify(answer.body)}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-/** A port that is free now, for a service that comes back at the same address. */
-export async function freePort(): Promise<string> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port.toString();
 }

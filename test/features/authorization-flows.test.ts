@@ -1,5 +1,4 @@
 import { readdir, readFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, expect, inject, test } from "vitest";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
@@ -9,19 +8,11 @@ import { createEmptyCopy } from "../support/database.ts";
 import type { Ground, Person } from "./authorization.flows.ts";
 import { createFlow, createRandom } from "./authorization.flows.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
+import { freePort } from "../support/free-port.ts";
 
 const enough = 250;
 const flows = sizeOf({ quick: 80, all: 400, long: 2000 });
 const seed = seedOf(1);
-
-/** A port for a service that comes back at the same address. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 const pieceLength = 20;
 

@@ -119,25 +119,19 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     await sandbox.waitFor(() => !app.guildState.freshness().stale, 10_000);
     return app;
   };
-  let current: App | undefined = await start();
-  const running = (): App => {
-    if (current === undefined) throw new Error("this world has ended");
-    return current;
-  };
+  let app = await start();
   onEnd(async () => {
-    await running().stop();
-    // Files that are over stay loaded and hold their worlds: without this, all that a service holds as well.
-    current = undefined;
+    await app.stop();
     await sandbox.stop();
     await database.remove();
     await rm(folder, { recursive: true, force: true });
   });
-  const { key } = await running().keys.bootstrap(systemCall("cli", uuid7()), { name: "world" });
+  const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "world" });
 
   const request: World["request"] = async (method, path, body, asked = {}) => {
     const actor = typeof asked.actor === "object" ? asked.actor.id : asked.actor;
     const presented = asked.key === undefined ? key : asked.key;
-    const response = await fetch(running().address() + path, {
+    const response = await fetch(app.address() + path, {
       method,
       redirect: "manual",
       headers: {
@@ -159,20 +153,20 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const world: World = {
     sandbox,
     get app() {
-      return running();
+      return app;
     },
     get url() {
-      return running().address();
+      return app.address();
     },
     guild,
     roles,
     key,
     makeKey: async (scopes, delegation = "trusted") =>
-      settled(await running().keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
+      settled(await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
     async staff(level, name = `${level}${(count += 1).toString()}`) {
       const user = sandbox.createUser(name);
       guild.addMember(user, { roles: [roles[level]] });
-      await sandbox.waitFor(() => running().standing.of(user.id).isStaff);
+      await sandbox.waitFor(() => app.standing.of(user.id).isStaff);
       return user;
     },
     member(name = `member${(count += 1).toString()}`) {
@@ -192,8 +186,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       return [reply.content, ...reply.embeds.map((embed) => JSON.stringify(embed))].join("\n");
     },
     async restart() {
-      await running().stop();
-      current = await start();
+      await app.stop();
+      app = await start();
     },
   };
   if (options.ladder !== false) await setUpLadder(world);
