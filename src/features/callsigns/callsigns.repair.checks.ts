@@ -1,7 +1,7 @@
 import type { CallsignSlot } from "../../generated/sqlite/client.ts";
 import { foundAt } from "./callsigns.repair.draft.ts";
 import type { Draft, Found } from "./callsigns.repair.draft.ts";
-import { byKey, byNumber, byPerson, byText, freeOrMove } from "./callsigns.repair.duplicates.ts";
+import { byForeignKey, byMissingKey, byNumber, byPerson, byText, freeOrMove } from "./callsigns.repair.duplicates.ts";
 import { end, give, hold, move, protect, rename } from "./callsigns.repair.fixes.ts";
 import type { WhyNot } from "./callsigns.repair.fixes.ts";
 import { findNicknames, setNickname } from "./callsigns.repair.nicknames.ts";
@@ -29,6 +29,7 @@ const onSlot =
 
 /** Every check, in the order in which they look: what frees numbers, then what gives them, then what they are called. */
 export const checks: readonly Check[] = [
+  { code: "duplicate", severity: "warning", find: byForeignKey, plan: onSlot((draft, slot) => protect(draft, "duplicate", slot)) },
   {
     code: "expired_reservation",
     severity: "info",
@@ -65,7 +66,7 @@ export const checks: readonly Check[] = [
         : hold(draft, "duplicate", slot, "Its holder has another one of the pool."),
     ),
   },
-  { code: "duplicate", severity: "warning", find: byKey, plan: onSlot((draft, slot) => protect(draft, "duplicate", slot)) },
+  { code: "duplicate", severity: "warning", find: byMissingKey, plan: onSlot((draft, slot) => protect(draft, "duplicate", slot)) },
   {
     code: "out_of_range",
     severity: "warning",

@@ -5,7 +5,7 @@ import { foundAt } from "./callsigns.repair.draft.ts";
 import type { Draft, Found } from "./callsigns.repair.draft.ts";
 import { end, move } from "./callsigns.repair.fixes.ts";
 import type { WhyNot } from "./callsigns.repair.fixes.ts";
-import { keysOf } from "./callsigns.repair.keys.ts";
+import { hasForeignKey, keysOf } from "./callsigns.repair.keys.ts";
 import { isWrittenRight } from "./callsigns.repair.text.ts";
 
 /** Which of two slots stays, the first before the others. */
@@ -51,13 +51,23 @@ export async function* byText(draft: Draft): AsyncGenerator<Found> {
   }
 }
 
-/** Slots that the database does not keep to one holder, and slots that are over but still take a number. */
-export async function* byKey(draft: Draft): AsyncGenerator<Found> {
+/** Slots that take a number or a person that is not theirs, and so stand in the way of whose it is. */
+export async function* byForeignKey(draft: Draft): AsyncGenerator<Found> {
+  for await (const slot of draft.everySlot()) {
+    if (!hasForeignKey(slot)) continue;
+    yield foundAt(
+      slot,
+      slot.state === "ended" ? "It is over, but still takes a number." : "It takes a number or a person that is not its own.",
+    );
+  }
+}
+
+/** Slots that the database does not keep to one holder. */
+export async function* byMissingKey(draft: Draft): AsyncGenerator<Found> {
   for await (const slot of draft.everySlot()) {
     const { liveKey, holderKey } = keysOf(slot);
-    if (slot.liveKey === liveKey && slot.holderKey === holderKey) continue;
-    if (draft.damaged.has(slot.id)) continue;
-    yield foundAt(slot, slot.state === "ended" ? "It is over, but still takes a number." : "Its number could be given twice.");
+    if ((slot.liveKey === liveKey && slot.holderKey === holderKey) || hasForeignKey(slot) || draft.damaged.has(slot.id)) continue;
+    yield foundAt(slot, "Its number could be given twice.");
   }
 }
 

@@ -1,6 +1,7 @@
 import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { phases } from "./callsigns.repair.draft.ts";
 import type { Draft, Phase } from "./callsigns.repair.draft.ts";
+import { hasForeignKey } from "./callsigns.repair.keys.ts";
 import type { RepairAction, RepairCode } from "./callsigns.repair.schema.ts";
 import { isWrittenRight, writtenWays } from "./callsigns.repair.text.ts";
 
@@ -29,9 +30,9 @@ export function hold(draft: Draft, code: RepairCode, slot: CallsignSlot, detail:
   return leave(draft, code, slot, { action: "hold", state: "held", detail });
 }
 
-/** Give a slot the keys that keep its number to one holder. */
+/** Give a slot the keys that keep its number to one holder. One that has the keys of others gives these up at any rate. */
 export function protect(draft: Draft, code: RepairCode, slot: CallsignSlot): WhyNot {
-  if (!draft.canHaveKeys(slot)) return "Another slot has the number or the person: put that right first.";
+  if (!hasForeignKey(slot) && !draft.canHaveKeys(slot)) return "Another slot has the number or the person: put that right first.";
   draft.change(slot, {});
   tell(draft, code, slot, { action: "protect", phase: phases.write, from: null, to: null, detail: "The database keeps it to one holder." });
   return undefined;

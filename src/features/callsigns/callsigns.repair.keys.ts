@@ -14,6 +14,12 @@ export function keysOf({ state, pool, number, userId }: Pick<CallsignSlot, "stat
   };
 }
 
+/** Whether a slot has a key that belongs to another number or holder, or that it should have given up. */
+export function hasForeignKey(slot: CallsignSlot): boolean {
+  const wanted = keysOf(slot);
+  return columns.some((column) => slot[column] !== null && slot[column] !== wanted[column]);
+}
+
 /** Who has which key: the database takes none twice. */
 export function createKeys() {
   const owners: Readonly<Record<Column, Map<string, CallsignSlot>>> = { liveKey: new Map(), holderKey: new Map() };
