@@ -27,7 +27,8 @@ export default defineConfig({
   test: {
     environment: "node",
     globalSetup: ["test/support/global-setup.ts"],
-    setupFiles: ["test/support/fast-check.ts"],
+    setupFiles: ["test/support/setup.ts"],
+    experimental: { fsModuleCache: true },
     pool: "forks",
     // Every test makes a world of its own, so that files can share what is loaded: a third of the time.
     isolate: false,

@@ -67,7 +67,7 @@ import { createReviewControls } from "./commands/review-controls.ts";
 import { createVerbs } from "./commands/verbs.ts";
 import type { Verbs } from "./commands/verbs.ts";
 import { createCardMessages } from "./discord/cards.ts";
-import { startJobs } from "./jobs.ts";
+import { createJobs } from "./jobs.ts";
 import type { Jobs } from "./jobs.ts";
 import { workflowKinds } from "./kernel/workflow-kinds.ts";
 import { createLogger } from "./logger.ts";
@@ -163,6 +163,8 @@ interface AppOptions extends Omit<Ground, "logger"> {
   aroundVerbs?: (verbs: Verbs) => Verbs;
   /** For tests: shorter waits than are right for Discord. */
   pauses?: Pauses;
+  /** For tests: whether jobs run by the clock, as usual, or only when they are asked to. */
+  isScheduled?: boolean;
   /** Where log lines go. */
   logTo: DestinationStream;
 }
@@ -183,7 +185,8 @@ const documentInfo = {
 };
 
 /** The whole service. Nothing listens and nothing connects before `start`. */
-export async function createApp({ validateAnswers = false, aroundVerbs = (verbs) => verbs, pauses = {}, logTo, ...ground }: AppOptions) {
+export async function createApp(options: AppOptions) {
+  const { validateAnswers = false, aroundVerbs = (verbs) => verbs, pauses = {}, isScheduled = true, logTo, ...ground } = options;
   const { config, secrets } = ground;
   const logger = createLogger(config.logLevel, logTo);
   const lock = await acquireDataLock(config.dataDir);
@@ -309,13 +312,15 @@ export async function createApp({ validateAnswers = false, aroundVerbs = (verbs)
     validateAnswers,
   });
   let server: Awaited<ReturnType<typeof http.listen>> | undefined;
-  let stopJobs: (() => Promise<void>) | undefined;
+  const jobs = createJobs(jobsOf(services), logger);
 
   return {
     ...services,
     http,
     discord,
     cards,
+    /** Do now what is done once a minute. */
+    runJobs: jobs.runAll,
     /** Listen first, then connect: the service answers before and without Discord. */
     async start(): Promise<void> {
       server = await http.listen(config.http);
@@ -324,7 +329,7 @@ export async function createApp({ validateAnswers = false, aroundVerbs = (verbs)
       services.deliveries.start();
       cards.start();
       services.rosterSync.start();
-      stopJobs = startJobs(jobsOf(services), logger);
+      if (isScheduled) jobs.start();
     },
     /** The address the server listens at. */
     address: (): string =>
@@ -338,7 +343,7 @@ export async function createApp({ validateAnswers = false, aroundVerbs = (verbs)
       await delay(drainMs);
       await services.eventStreams.close();
       await server?.close();
-      await stopJobs?.();
+      await jobs.stop();
       await services.rosterSync.stop();
       await cards.stop();
       await services.deliveries.stop();

@@ -7,13 +7,12 @@ import { uuid7 } from "./kernel/ids.ts";
 /** Recurring work: what ends by time is ended, what was kept long enough is deleted. */
 export type Jobs = Readonly<Record<string, (call: Call) => Promise<unknown>>>;
 
-/**
- * Run every job once a minute, one after the other, never twice at once.
- * @returns stops the schedule and waits for the running round
- */
-export function startJobs(jobs: Jobs, logger: Logger): () => Promise<void> {
+/** Runs every job once a minute, one after the other, never twice at once. */
+export function createJobs(jobs: Jobs, logger: Logger) {
   let round = Promise.resolve();
-  const runAll = async (): Promise<void> => {
+  let cron: Cron | undefined;
+
+  async function runAll(): Promise<void> {
     for (const [name, run] of Object.entries(jobs)) {
       try {
         await run(systemCall("job", uuid7()));
@@ -21,10 +20,18 @@ export function startJobs(jobs: Jobs, logger: Logger): () => Promise<void> {
         logger.error({ err: error, job: name }, "a job failed and runs again in a minute");
       }
     }
-  };
-  const cron = new Cron("0 * * * * *", { protect: true, unref: true }, () => (round = runAll()));
-  return async () => {
-    cron.stop();
-    await round;
+  }
+
+  return {
+    /** One round, now. */
+    runAll,
+    start(): void {
+      cron = new Cron("0 * * * * *", { protect: true, unref: true }, () => (round = runAll()));
+    },
+    /** Ends the schedule and waits for the running round. */
+    async stop(): Promise<void> {
+      cron?.stop();
+      await round;
+    },
   };
 }

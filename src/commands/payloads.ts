@@ -21,8 +21,14 @@ interface Named {
   name: string;
 }
 
-/** The commands as Discord takes them. They need nothing but their table and the locale files. */
-export function commandPayloads(): RESTPostAPIApplicationCommandsJSONBody[] {
+let payloads: RESTPostAPIApplicationCommandsJSONBody[] | undefined;
+
+/** The commands as Discord takes them. They need nothing but their table and the locale files, so they are made once. */
+export function commandPayloads(): readonly RESTPostAPIApplicationCommandsJSONBody[] {
+  return (payloads ??= makePayloads());
+}
+
+function makePayloads(): RESTPostAPIApplicationCommandsJSONBody[] {
   const names = [...new Set(entries.map(({ command }) => command))];
   const slash = names.map((name) => {
     const of = entries.filter(({ command }) => command === name);

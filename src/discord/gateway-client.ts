@@ -5,7 +5,8 @@ export function createClient(apiBase: string, ws: WebSocketOptions): Client {
   const self = (thing: { id: string; client: Client }): boolean => thing.id === thing.client.user?.id;
   return new Client({
     intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers],
-    rest: { api: apiBase, version: "10", timeout: 10_000 },
+    // This one answers interactions, which Discord's global limit of fifty calls a second does not count; the library would wait all the same.
+    rest: { api: apiBase, version: "10", timeout: 10_000, globalRequestsPerSecond: Infinity },
     ws,
     allowedMentions: { parse: [] },
     makeCache: Options.cacheWithLimits({

@@ -108,17 +108,16 @@ function checkOptions(options: OptionDefinition[], at: string, depth: number): v
 }
 
 /** Sub-commands stand alone beside their like; groups only at the top. */
-function checkNesting(all: OptionDefinition[], option: OptionDefinition, at: string, depth: number): void {
-  const isBranch = (type: number) => type === OptionType.Subcommand || type === OptionType.SubcommandGroup;
-  const wrong = invalidForm(
-    `${at}type`,
-    "APPLICATION_COMMAND_OPTIONS_TYPE_INVALID",
-    "Sub-command and sub-command group option types are mutually exclusive to all other types",
-  );
-  if (all.some(({ type }) => isBranch(type) !== isBranch(option.type))) throw wrong;
-  if (option.type === OptionType.SubcommandGroup && depth > 0) throw wrong;
-  if (option.type === OptionType.Subcommand && depth > 1) throw wrong;
-  if (isBranch(option.type)) checkOptions(option.options ?? [], `${at}options.`, option.type === OptionType.Subcommand ? 2 : 1);
+function checkNesting(all: OptionDefinition[], { type, options }: OptionDefinition, at: string, depth: number): void {
+  const isBranch = (one: number) => one === OptionType.Subcommand || one === OptionType.SubcommandGroup;
+  const deepest = type === OptionType.SubcommandGroup ? 0 : 1;
+  if (all.some((other) => isBranch(other.type) !== isBranch(type)) || (isBranch(type) && depth > deepest))
+    throw invalidForm(
+      `${at}type`,
+      "APPLICATION_COMMAND_OPTIONS_TYPE_INVALID",
+      "Sub-command and sub-command group option types are mutually exclusive to all other types",
+    );
+  if (isBranch(type)) checkOptions(options ?? [], `${at}options.`, type === OptionType.Subcommand ? 2 : 1);
 }
 
 function checkChoices(option: OptionDefinition, at: string): void {

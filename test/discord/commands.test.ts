@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { ApplicationCommandOptionType as Option } from "discord.js";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Command } from "../../src/discord/command.ts";
 import { escapeText, messageOf } from "../../src/discord/replies.ts";
@@ -168,4 +168,17 @@ test("a cut never leaves half a character", () => {
   const { content } = messageOf({ content: "😀".repeat(1500) });
   expect(content).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
   expect(content.length).toBeLessThanOrEqual(2000);
+});
+
+test("more answers than Discord takes of other calls in a second wait for nothing", async () => {
+  const { run } = await createHarbour();
+  // A second that never ends: what is kept to so many calls a second would wait for good.
+  vi.useFakeTimers({ now: Date.now(), toFake: ["Date"] });
+  try {
+    const runs = await Promise.all(Array.from({ length: 60 }, () => run("case say", { text: "hello" })));
+    const replies = await Promise.all(runs.map((one) => one.reply()));
+    expect(new Set(replies.map(({ content }) => content))).toEqual(new Set(["hello"]));
+  } finally {
+    vi.useRealTimers();
+  }
 });

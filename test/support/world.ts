@@ -112,6 +112,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       ...(options.pauses !== undefined && { pauses: options.pauses }),
       ...(options.aroundVerbs !== undefined && { aroundVerbs: options.aroundVerbs }),
       validateAnswers: true,
+      // A minute that begins in the middle of a test ends nothing: tests run the jobs when they mean to.
+      isScheduled: false,
       logTo: { write: options.log ?? (() => undefined) },
     });
     await app.start();
@@ -120,6 +122,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     return app;
   };
   let app = await start();
+  // Registered after the link is ready: whoever gives a command can see it by then.
+  await sandbox.waitFor(() => sandbox.inside.world.application.commands.size > 0, 10_000);
   onEnd(async () => {
     await app.stop();
     await sandbox.stop();

@@ -1,0 +1,104 @@
+// @module-tag sqlite
+import pino from "pino";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createJobs } from "../src/jobs.ts";
+import type { Jobs } from "../src/jobs.ts";
+import { systemCall } from "../src/kernel/call.ts";
+import { uuid7 } from "../src/kernel/ids.ts";
+import { createWorld } from "./support/world.ts";
+
+const lines: string[] = [];
+const logger = pino({ level: "info" }, { write: (line: string) => lines.push(line) });
+
+beforeEach(() => {
+  lines.length = 0;
+  vi.useFakeTimers({ now: new Date("2026-11-22T10:00:30Z"), toFake: ["Date", "setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Jobs that note when they run. */
+function noted(names: Record<string, () => Promise<unknown>>): { jobs: Jobs; ran: string[] } {
+  const ran: string[] = [];
+  const jobs = Object.fromEntries(
+    Object.entries(names).map(([name, work]) => [
+      name,
+      async () => {
+        ran.push(`${name} ${new Date().toISOString().slice(14, 19)}`);
+        await work();
+      },
+    ]),
+  );
+  return { jobs, ran };
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+test("jobs run at the full minute, in their order, and no more once they are stopped", async () => {
+  const { jobs, ran } = noted({ first: nothing, second: nothing });
+  const { start, stop } = createJobs(jobs, logger);
+  start();
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect(ran).toEqual([]);
+  await vi.advanceTimersByTimeAsync(62_000);
+  expect(ran).toEqual(["first 01:00", "second 01:00", "first 02:00", "second 02:00"]);
+  await stop();
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(ran).toHaveLength(4);
+});
+
+test("a job that fails is logged by its name, keeps no other one from running, and runs again", async () => {
+  const { jobs, ran } = noted({ broken: () => Promise.reject(new Error("no disk")), next: nothing });
+  const { start, stop } = createJobs(jobs, logger);
+  start();
+  await vi.advanceTimersByTimeAsync(91_000);
+  await stop();
+  expect(ran).toEqual(["broken 01:00", "next 01:00", "broken 02:00", "next 02:00"]);
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({ level: 50, job: "broken" }),
+    expect.objectContaining({ level: 50, job: "broken" }),
+  ]);
+});
+
+test("a round that takes longer than a minute is not run twice at once, and a stop waits for it", async () => {
+  let finish = (): void => undefined;
+  const { jobs, ran } = noted({ slow: () => new Promise<void>((resolve) => (finish = resolve)), after: nothing });
+  const { start, stop } = createJobs(jobs, logger);
+  start();
+  await vi.advanceTimersByTimeAsync(150_000);
+  expect(ran).toEqual(["slow 01:00"]);
+  const stopped = vi.fn<() => void>();
+  const stopping = stop().then(stopped);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(stopped).not.toHaveBeenCalled();
+  finish();
+  await stopping;
+  expect(ran).toEqual(["slow 01:00", "after 03:00"]);
+});
+
+test("one round of the service's own jobs ends what is over and complains of nothing", async () => {
+  vi.useRealTimers();
+  const world = await createWorld({ log: (line) => lines.push(line) });
+  const owner = await world.staff("owner");
+  const pool = { key: "south", name: "South", template: "S-{n:03}", ranges: [[1, 30]] };
+  expect((await world.post("/callsigns/pools", pool, { actor: owner })).status).toBe(201);
+  const { id } = await world.app.database.write(systemCall("cli", uuid7()), ({ db, now }) =>
+    db.callsignSlot.create({
+      data: {
+        id: uuid7(),
+        pool: "south",
+        number: 9,
+        callsign: "S-009",
+        state: "held",
+        liveKey: "south:9",
+        since: now,
+        until: new Date(now.getTime() - 1),
+        createdAt: now,
+      },
+    }),
+  );
+  await world.app.runJobs();
+  expect((await world.app.database.read.callsignSlot.findUnique({ where: { id } }))?.state).toBe("ended");
+  expect(lines.filter((line) => (JSON.parse(line) as { level: number }).level >= 40)).toEqual([]);
+});
