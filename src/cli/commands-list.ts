@@ -6,9 +6,15 @@ import { createDiscordRest } from "../discord/rest.ts";
 import { refusalInWords } from "./commands-refusals.ts";
 import { printError } from "./output.ts";
 
-interface Given {
-  guildId: string | undefined;
+export interface Pace {
+  /** Deadline of one call to Discord; longer rate limits are waited for with a line of progress. */
   callMs: number;
+  /** Pause before the first repetition of a failed call; see {@link createDiscordRest}. */
+  repeatMs?: number;
+}
+
+interface Given extends Pace {
+  guildId: string | undefined;
   onSent?: (change: Change) => void;
 }
 
@@ -19,10 +25,13 @@ const patienceMs = 600_000;
  * Work on Discord's list of commands with the configured token, without a connection to the gateway and without a database.
  * @throws Error in words for the terminal
  */
-export async function withCommandList<T>({ guildId, callMs, onSent }: Given, work: (list: CommandList) => Promise<T>): Promise<T> {
+export async function withCommandList<T>(
+  { guildId, callMs, repeatMs, onSent }: Given,
+  work: (list: CommandList) => Promise<T>,
+): Promise<T> {
   const { config, secrets } = loadConfigOrExit();
   const { apiBase, clientId } = config.discord;
-  const rest = createDiscordRest({ apiBase, token: secrets.discordToken, logger: pino({ level: "silent" }) });
+  const rest = createDiscordRest({ apiBase, token: secrets.discordToken, logger: pino({ level: "silent" }), repeatMs });
   const list = createCommandList({
     rest,
     clientId,

@@ -5,6 +5,7 @@ import { payloadOf } from "../discord/registration-compare.ts";
 import { snowflake } from "./arguments.ts";
 import { changesAsJson, differenceInWords, lineOf, nameOf, sumInWords } from "./commands-words.ts";
 import { withCommandList } from "./commands-list.ts";
+import type { Pace } from "./commands-list.ts";
 import { print, printError } from "./output.ts";
 
 /** What the verbs need from outside, so that tests can put something else in its place. */
@@ -12,8 +13,7 @@ export interface CommandsMeans {
   payloads(): readonly RESTPostAPIApplicationCommandsJSONBody[] | Promise<readonly RESTPostAPIApplicationCommandsJSONBody[]>;
   isTerminal(): boolean;
   ask(question: string): Promise<string>;
-  /** Deadline of one call to Discord; longer rate limits are waited for with a line of progress. */
-  callMs: number;
+  pace: Pace;
 }
 
 interface Options {
@@ -29,7 +29,7 @@ const means: CommandsMeans = {
   },
   isTerminal: () => process.stdin.isTTY,
   ask,
-  callMs: 5000,
+  pace: { callMs: 5000 },
 };
 
 /** `provost commands …`: Discord's list of commands, without the service and its database. */
@@ -52,7 +52,7 @@ function diffCommand(setExitCode: (code: number) => void, given: CommandsMeans):
     .addOption(jsonOption)
     .action(async ({ guild, json }: Options) => {
       const wanted = await wantedList(given, guild);
-      const difference = await withCommandList({ callMs: given.callMs, guildId: guild }, (list) => list.difference(wanted));
+      const difference = await withCommandList({ ...given.pace, guildId: guild }, (list) => list.difference(wanted));
       if (json === true) print(changesAsJson(difference, guild));
       else for (const line of differenceInWords(difference)) print(line);
       if (json !== true) printError(sumInWords(difference));
@@ -68,7 +68,7 @@ function deployCommand(given: CommandsMeans): Command {
     .action(async ({ guild, json }: Options) => {
       const wanted = await wantedList(given, guild);
       const told = json === true ? {} : { onSent: (change: Parameters<typeof lineOf>[0]) => print(lineOf(change)) };
-      const difference = await withCommandList({ callMs: given.callMs, guildId: guild, ...told }, async (list) => {
+      const difference = await withCommandList({ ...given.pace, guildId: guild, ...told }, async (list) => {
         const found = await list.difference(wanted);
         await list.send(wanted, found);
         return found;
@@ -86,7 +86,7 @@ function clearCommand(given: CommandsMeans): Command {
     .option("--yes", "do not ask; needed without a terminal")
     .action(async ({ guild, json, yes }: Options) => {
       if (yes !== true && !given.isTerminal()) throw new Error("Nothing was removed. Without a terminal to ask at, add --yes.");
-      await withCommandList({ callMs: given.callMs, guildId: guild }, async (list) => {
+      await withCommandList({ ...given.pace, guildId: guild }, async (list) => {
         const found = await list.difference([]);
         if (found.changes.length > 0 && yes !== true) await confirm(found.changes.map(nameOf), guild, given);
         await list.send([], found);

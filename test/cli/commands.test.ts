@@ -58,7 +58,10 @@ async function runHere(argv: readonly string[], standIns: Partial<CommandsMeans>
     }),
   );
   try {
-    return { code: await runCli(argv, { payloads: () => ours, isTerminal: () => false, ...standIns }), ...written };
+    return {
+      code: await runCli(argv, { payloads: () => ours, isTerminal: () => false, pace: { callMs: 5000, repeatMs: 10 }, ...standIns }),
+      ...written,
+    };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }
@@ -181,7 +184,7 @@ test.each(["diff", "deploy", "clear --yes"])(
 test("a rate limit is told and waited for; one that is too long is told and not waited for", async () => {
   const { run, sandbox } = await createOperator();
   sandbox.faults.rest({ route: "PUT /applications/:id/commands", status: 429, retryAfter: 1 });
-  const waited = await run("deploy", { callMs: 500 });
+  const waited = await run("deploy", { pace: { callMs: 500 } });
   expect(waited).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Discord asks to wait \d s; waiting\.\nNew: 10, /) });
   sandbox.faults.rest({ route: "PUT /applications/:id/commands", status: 429, retryAfter: 3600 });
   const refused = await run("clear --yes");

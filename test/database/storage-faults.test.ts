@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag sqlite
 import BetterSqlite3 from "better-sqlite3";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";

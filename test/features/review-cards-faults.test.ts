@@ -88,7 +88,7 @@ describe.concurrent("cards while Discord fails", { timeout }, () => {
 
 describe.concurrent("what is told of the queue and of late cards", { timeout }, () => {
   test("many changes are few edits of the board, and the last state is shown", async (context) => {
-    const board = 3000;
+    const board = 1000;
     const pauses = { ...shortPauses, cards: { ...shortPauses.cards, board } };
     const { world, author, reviews, boardIn, decide, until } = await createGround(context, { pauses });
     await until(() => boardIn(reviews)?.embeds[0]?.title === "Open requests: 0");
