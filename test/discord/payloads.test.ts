@@ -13,7 +13,11 @@ import { createJudge, hasSpec, specPath } from "../sandbox/openapi-judge.ts";
 import { hostileTexts, hostileValue } from "../support/hostile.ts";
 import { exchangeProblems } from "../support/openapi-limits.ts";
 import { commandData, rawDoor } from "../support/raw-door.ts";
+import { sizeOf } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";
+
+/** How often a kind of button, menu or form is used; what leads to other commands says something new more often. */
+const [goes, uses] = [sizeOf({ quick: 30, all: 100, long: 100 }), sizeOf({ quick: 1, all: 3, long: 3 })];
 
 const held = { isHostile: false, seed: 0, verbs: [] as Verbs[] };
 
@@ -109,7 +113,7 @@ describe("everything that is sent to Discord", () => {
     const [name = "", what = ""] = id.split(":");
     const kind = ["ls", "go", "fm"].includes(name) ? `${name} ${label}` : `${name} ${what}`;
     used.set(kind, (used.get(kind) ?? 0) + 1);
-    return (used.get(kind) ?? 0) <= (name === "go" ? 100 : 3);
+    return (used.get(kind) ?? 0) <= (name === "go" ? goes : uses);
   }
 
   function filled(field: Component | undefined): object {
