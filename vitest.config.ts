@@ -37,7 +37,7 @@ export default defineConfig({
     // One more than there are cores, as some tests wait for a browser, a process or a second; each takes one to two gigabytes.
     maxWorkers: Math.min(availableParallelism() + 1, 6),
     execArgv: ["--max-semi-space-size=64", "--v8-pool-size=1"],
-    testTimeout: 30_000,
+    testTimeout: tier === "long" ? 36_000_000 : 30_000,
     hookTimeout: 30_000,
     tags,
     projects: [

@@ -6,6 +6,9 @@ import { nextNumber } from "../../src/database/counter.ts";
 import type { PrismaClient } from "../../src/generated/sqlite/client.ts";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";
 import { createSqliteDatabase } from "./sqlite-file.ts";
+import { runsOf } from "../support/size.ts";
+
+const runs = runsOf(200);
 
 type Step = "write" | "read" | "read outside";
 type Actor = { kind: "transaction"; steps: Step[]; end: "commit" | "roll back" } | { kind: "single write" } | { kind: "read" };
@@ -111,7 +114,7 @@ test("transactions, single writes and reads in any order show and keep only what
     property.beforeEach(async () => {
       await database.write(sampleCall(), (tx) => tx.db.owner.deleteMany());
     }),
-    { numRuns: 200 },
+    { numRuns: runs },
   );
-  expect(run).toBe(200);
+  expect(run).toBe(runs);
 });

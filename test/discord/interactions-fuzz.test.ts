@@ -17,7 +17,7 @@ import { createWorld, type World } from "../support/world.ts";
 import { seedOf, sizeOf, tier } from "../support/size.ts";
 
 /** How many interactions are made. */
-const all = sizeOf({ quick: 150, all: 1000, long: 5000 });
+const all = sizeOf({ quick: 60, all: 1000, long: 5000 });
 const seed = seedOf(1);
 /** Commands take rights away as well: after so many a world is made anew, so that not everything ends in a refusal. */
 const perWorld = 500;

@@ -9,6 +9,7 @@ import { createRegistration } from "../../src/discord/registration.ts";
 import { createDiscordRest } from "../../src/discord/rest.ts";
 import type { Sandbox } from "../../src/sandbox/index.ts";
 import { createLog, createStand, goLive, startSandbox, until } from "./support.ts";
+import { runsOf } from "../support/size.ts";
 
 type Payload = RESTPostAPIApplicationCommandsJSONBody;
 
@@ -305,6 +306,6 @@ test("whatever Discord held, carrying out the difference leaves nothing that dif
       await settle(sandbox, wanted);
       expect(writes(sandbox)).toHaveLength(sent);
     }),
-    { numRuns: 60 },
+    { numRuns: runsOf(60) },
   );
 });

@@ -10,6 +10,7 @@ import { createWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
 import type { Ground } from "./workflows-ground.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
+import { runsOf } from "../support/size.ts";
 
 interface Edge {
   a: string;
@@ -128,7 +129,7 @@ test("the reach of many accounts is that of each of them", { timeout: 60_000 }, 
       const together = await reach.reachOfAll(ground.database.read, asked);
       expect([...together]).toEqual(each.filter(([, reached]) => reached.length > 0));
     }),
-    { numRuns: 20 },
+    { numRuns: runsOf(20) },
   );
 });
 

@@ -9,6 +9,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createWorld } from "../support/world.ts";
 import { shareWorld } from "../contract/world.ts";
+import { runsOf } from "../support/size.ts";
 
 const shared = shareWorld();
 
@@ -49,7 +50,7 @@ describe("CSV", () => {
         const lines = await all(readCsv(pieces(text, cuts)));
         expect(lines.map(({ value, errors }) => errors ?? value)).toEqual(records);
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     );
   });
 

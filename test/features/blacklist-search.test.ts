@@ -14,6 +14,7 @@ import { searchedWords, wordsOf } from "../../src/kernel/words.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import type { Ground } from "./workflows-ground.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
+import { runsOf } from "../support/size.ts";
 
 const job = () => systemCall("job", uuid7());
 
@@ -103,7 +104,7 @@ describe("a search", () => {
         fc.pre(q.length >= 2);
         expect(await found(ground, actor, q)).toEqual(expected);
       }),
-      { numRuns: 40, seed: 4 },
+      { numRuns: runsOf(40), seed: 4 },
     );
   });
 

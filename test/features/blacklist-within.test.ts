@@ -7,6 +7,7 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
+import { runsOf } from "../support/size.ts";
 
 const time = { offset: 0 };
 const shared = shareWorld({
@@ -302,6 +303,6 @@ test("whatever is done and taken back in reverse order leaves the same in force"
       }
       expect(await inForce()).toEqual(before);
     }),
-    { numRuns: 25 },
+    { numRuns: runsOf(25) },
   );
 });

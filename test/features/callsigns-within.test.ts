@@ -13,6 +13,7 @@ import { createCursors } from "../../src/kernel/page.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { addLines } from "../../src/features/roster/roster.lines.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
 
 const day = 86_400_000;
 const time = { now: Date.parse("2026-11-21T10:00:00.000Z") };
@@ -295,7 +296,7 @@ test("random giving, resting, taking back and waiting comes out as a list of num
         expect(await standing()).toEqual(text(model));
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runsOf(50) },
   );
 });
 

@@ -8,6 +8,7 @@ import type { CaseMove } from "../../src/features/cases/cases.states.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
 
 let database: Database;
 
@@ -107,7 +108,7 @@ test("the list, single cases and what is hidden agree about every case and every
         }
       },
     ),
-    { numRuns: 30 },
+    { numRuns: runsOf(30) },
   );
 });
 

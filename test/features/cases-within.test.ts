@@ -8,6 +8,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
 import { acted, link, openCase } from "./cases-actions.setup.ts";
+import { runsOf } from "../support/size.ts";
 
 const time = { offset: 0 };
 const shared = shareWorld({ clock: { now: () => new Date(Date.now() + time.offset) } });
@@ -280,7 +281,7 @@ describe("an action", () => {
         }
         expect(await inForce()).toEqual(before);
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     );
   });
 });

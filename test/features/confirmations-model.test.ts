@@ -12,6 +12,7 @@ import { isHeld } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { sizeOf } from "../support/size.ts";
 
 /** The cast: what each of them holds beyond `permissions.read`, and where they stand. */
 const people = {
@@ -271,7 +272,7 @@ test("whatever is said by whom, when and where, a change is carried out once aft
       bench.time.now += 86_401_000;
       await bench.confirmations.expireDue(systemCall("job", uuid7()));
     }),
-    { numRuns: 100 },
+    { numRuns: sizeOf({ quick: 60, all: 100, long: 1000 }) },
   );
   const wanted = ["applied", "declined", "expired", "pending", "last_owner", "storage_busy", "record_not_found", "invalid_transition"];
   const refusals = ["conflict_of_interest", "permission_denied", "cannot_grant_unheld", "hierarchy_violation"];

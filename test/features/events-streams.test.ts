@@ -14,6 +14,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import type { Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
 
 const person = "80351110224678912";
 const openEvent: EventInput = { type: "owner.changed", data: {} };
@@ -149,7 +150,7 @@ describe("a listener", () => {
       expect(listener.text()).not.toContain("gap");
       body.destroy();
     });
-    await fc.assert(runs, { numRuns: 25 });
+    await fc.assert(runs, { numRuns: runsOf(25) });
     await before.until(() => before.seqs().length === count);
     expect(before.seqs()).toEqual(Array.from({ length: count }, (_, index) => index + 1));
   });

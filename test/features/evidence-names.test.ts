@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { attachmentHeader, cleanName } from "../../src/features/evidence/evidence.names.ts";
 import { fileProblem } from "../../src/kernel/files.ts";
+import { runsOf } from "../support/size.ts";
 
 test.each([
   ["proof.png", "proof.png"],
@@ -35,7 +36,7 @@ test("no name becomes a path, a header or a trick, whatever a client sends", () 
       expect(header).toMatch(/^attachment; filename="[\x20\x21\x23-\x7e]*"; filename\*=UTF-8''[A-Za-z0-9!#$&+.^_`|~%-]+$/);
       expect(decodeURIComponent(header.split("UTF-8''")[1] ?? "")).toBe(name);
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });
 

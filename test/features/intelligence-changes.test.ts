@@ -135,7 +135,7 @@ test("after any changes of records, lists, links, servers and agreements, compar
         }
       })
       .beforeEach(() => emptied(database)),
-    { numRuns: sizeOf({ quick: 15, all: 40, long: 400 }) },
+    { numRuns: sizeOf({ quick: 8, all: 40, long: 400 }) },
   );
 }, 120_000);
 
@@ -166,7 +166,7 @@ test("many records compared at once make the matches that they make one after th
         expect(together).toEqual(alone);
       })
       .beforeEach(() => emptied(database)),
-    { numRuns: sizeOf({ quick: 6, all: 16, long: 160 }) },
+    { numRuns: sizeOf({ quick: 4, all: 16, long: 160 }) },
   );
 }, 120_000);
 

@@ -5,6 +5,7 @@ import type { MatchRecord } from "../../src/features/intelligence/match-record.t
 import { severities } from "../../src/features/intelligence/match-record.ts";
 import { knownFrom, matchUser } from "../../src/features/intelligence/matching.ts";
 import type { Facts, MatchDraft, Person } from "../../src/features/intelligence/matching.ts";
+import { runsOf } from "../support/size.ts";
 
 const now = new Date("2026-11-20T12:00:00.000Z");
 const hour = 3_600_000;
@@ -220,7 +221,7 @@ describe("matching one person", () => {
           expect(draft.status).toBe(expected);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     );
   });
 
@@ -270,7 +271,7 @@ describe("the index of candidates", () => {
         const size = [...model.values()].reduce((sum, { size: some }) => sum + some, 0);
         expect(index.size).toBe(size + crowd);
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
   });
 

@@ -7,6 +7,7 @@ import type { MatchDraft } from "../../src/features/intelligence/matching.ts";
 import type { StoredMatch } from "../../src/features/intelligence/reconcile.ts";
 import { isStanding, reconcile } from "../../src/features/intelligence/reconcile.ts";
 import { allowedMoves, exemptionEnd, statusAfter } from "../../src/features/intelligence/resolution.ts";
+import { runsOf } from "../support/size.ts";
 
 const start = new Date("2026-11-20T12:00:00.000Z").getTime();
 const day = 86_400_000;
@@ -106,7 +107,7 @@ describe("reconciling stored matches", () => {
           none: { added: 0, changed: 0, removed: 0 },
         });
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 
@@ -182,7 +183,7 @@ describe("reconciling stored matches", () => {
           if (match?.status === "dismissed" || match?.status === "exempt") expect(match.closedAt === null).toBe(isIn);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: runsOf(3000) },
     );
   });
 

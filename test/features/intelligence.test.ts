@@ -17,6 +17,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { createWorld, storeRecord } from "./authorization.setup.ts";
 import type { World } from "./authorization.setup.ts";
+import { runsOf } from "../support/size.ts";
 
 const staffId = "100000000000000001";
 
@@ -256,7 +257,7 @@ test("whatever the order of records and lists, the standing matches are those a 
         await drop();
       }
     }),
-    { numRuns: 25 },
+    { numRuns: runsOf(25) },
   );
 }, 120_000);
 

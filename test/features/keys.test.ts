@@ -15,6 +15,7 @@ import { createCursors } from "../../src/kernel/page.ts";
 import { createJournals } from "../support/rooms.ts";
 import { createKeys, nobody, secret } from "./keys-ground.ts";
 import { createHouse } from "./staff-house.ts";
+import { runsOf } from "../support/size.ts";
 
 const cli = (): Call => systemCall("cli", "request-1");
 const asked = {
@@ -37,7 +38,7 @@ test("a key reads back, and with any character changed it is refused without a l
       const changed = presented.slice(0, place) + digit + presented.slice(place + 1);
       if (changed !== presented) expect(parseKey(changed)).toBeUndefined();
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });
 

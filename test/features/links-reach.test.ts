@@ -12,6 +12,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
 
 const call = systemCall("job", "test");
 const reach = createLinkReach();
@@ -123,7 +124,7 @@ describe("any links among a few accounts", () => {
           expect(await reach.groupOf(ground.database.read, idOf(user))).toEqual(group.toSorted());
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     );
   });
 
@@ -149,7 +150,7 @@ describe("any links among a few accounts", () => {
           if (moved.length === 0) expect(recomputed).toEqual([]);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     );
   });
 });

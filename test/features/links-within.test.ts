@@ -13,6 +13,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
 
 const call = systemCall("job", "test");
 const reach = createLinkReach();
@@ -178,6 +179,6 @@ test("whatever is linked and taken back in reverse order leaves the same links a
       }
       expect([await links(), await around()]).toEqual(before);
     }),
-    { numRuns: 15 },
+    { numRuns: runsOf(15) },
   );
 });

@@ -6,6 +6,7 @@ import type { Level } from "../../src/features/permissions/catalog.ts";
 import { notGranted, resolve, roleRules, rule } from "../../src/features/permissions/resolve.ts";
 import type { Rule } from "../../src/features/permissions/resolve.ts";
 import { createScopes, isKnownScope } from "../../src/features/permissions/scopes.ts";
+import { runsOf } from "../support/size.ts";
 
 /** The table of default levels, written down once more. */
 const table: Readonly<Record<Exclude<Level, "none">, string>> = {
@@ -133,7 +134,7 @@ test("every decision, with its reasons in their order, is that of the plain rule
       expect(resolve(subject, key, "elsewhere")).toEqual(naive(who, key, false));
       expect(resolve(subject, key, "g")).toEqual(naive(who, key, true));
     }),
-    { numRuns: 3000 },
+    { numRuns: runsOf(3000) },
   );
 });
 
@@ -158,7 +159,7 @@ test("scopes hold what they name, their groups and everything, but system.act on
       const isCovered = scopes.some((one) => one.endsWith("*") && key !== "system.act" && key.startsWith(one.slice(0, -1)));
       expect(createScopes(scopes)(key)).toBe(scopes.includes(key) || isCovered);
     }),
-    { numRuns: 1000 },
+    { numRuns: runsOf(1000) },
   );
   expect(createScopes(["staff.*"])("staffroles.read")).toBe(false);
 });

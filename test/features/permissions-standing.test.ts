@@ -10,7 +10,7 @@ import { roleRules } from "../../src/features/permissions/resolve.ts";
 import { standingOf } from "../../src/features/permissions/standing.person.ts";
 import type { PersonFacts } from "../../src/features/permissions/standing.person.ts";
 import type { Override, StaffRoleRecord } from "../../src/features/permissions/standing.subject.ts";
-import { sizeOf } from "../support/size.ts";
+import { runsOf, sizeOf } from "../support/size.ts";
 
 /** Few keys of every default level, one nobody has by default, and one the catalog does not know. */
 const keys = ["staff.read", "cases.read", "cases.close", "staff.suspend", "cases.delete", "system.act", "newer.key"];
@@ -141,7 +141,6 @@ function entriesNow(who: Person, moment = now): Override[] {
 const places = [undefined, ...guilds];
 
 /** A fifth of the runs in the quick tier; what turns up in passing is counted by the same measure, with room for chance. */
-const runsOf = (all: number): number => sizeOf({ quick: all / 5, all, long: all * 10 });
 const often = (all: number): number => sizeOf({ quick: all / 10, all, long: all });
 
 test("everybody's decisions are those of the written order, everywhere and in each guild", () => {

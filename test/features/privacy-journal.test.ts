@@ -21,6 +21,7 @@ import { createEmptyCopy } from "../support/database.ts";
 import { createWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
 import { asPerson, cli, plant, words, write } from "./privacy-ground.ts";
+import { runsOf } from "../support/size.ts";
 
 async function createFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "provost-journal-"));
@@ -45,7 +46,7 @@ describe("the journal", () => {
         await Promise.all(groups.map((group) => journal.append(group)));
         expect(await journal.read()).toEqual({ lines: groups.flat(), isCut: false });
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     );
   });
 

@@ -10,7 +10,7 @@ import { soonBack } from "../support/pauses.ts";
 import type { Level, World } from "../support/world.ts";
 import { createWorld } from "../support/world.ts";
 import { alone, createMovedClock, enlist, entryOf, eventsOf, followIn, job, linesOf, until, written } from "./roster-sync-ground.ts";
-import { sizeOf } from "../support/size.ts";
+import { runsOf, sizeOf } from "../support/size.ts";
 
 interface Step {
   who: number;
@@ -21,7 +21,7 @@ interface Step {
 
 const ranks: Readonly<Record<string, number>> = { owner: 100, admin: 80, senior: 60, moderator: 40, viewer: 10 };
 const rankOf = (key: string): number | undefined => ranks[key];
-const followRuns = sizeOf({ quick: 2, all: 10, long: 25 });
+const followRuns = sizeOf({ quick: 1, all: 10, long: 25 });
 /** The link waits longer from one outage to the next, half a minute and a quarter at most, and one outage may cost it two attempts. */
 const outageMs = 100_000;
 const at = new Date("2026-11-22T10:00:00.000Z");
@@ -76,7 +76,7 @@ describe("what follows from what the guilds show", () => {
         expect(then.inGuild).toBe(now.in_guild);
         if (now.in_guild) expect(then.nickname).toBe(now.nickname);
       }),
-      { numRuns: 1000 },
+      { numRuns: runsOf(1000) },
     );
   });
 
@@ -96,7 +96,7 @@ describe("what follows from what the guilds show", () => {
         }
         expect(stands).toEqual(now.held_roles);
       }),
-      { numRuns: 1000 },
+      { numRuns: runsOf(1000) },
     );
   });
 
@@ -125,7 +125,7 @@ describe("what follows from what the guilds show", () => {
         const best = Math.max(rank, ...gained);
         expect(then.staffRole === null ? -1 : ranks[then.staffRole]).toBe(best);
       }),
-      { numRuns: 1000 },
+      { numRuns: runsOf(1000) },
     );
   });
 

@@ -17,6 +17,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
 
 const day = 86_400_000;
 const shared = shareWorld({ env: { ROSTER_FOLLOWS_DISCORD: "false" } });
@@ -311,7 +312,7 @@ describe("what the lines fold to", () => {
         const lines = await linesOf(userId);
         for (const { at, stand } of stands) expect(foldOf(lines, { knownAt: at })).toEqual(stand);
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     );
   });
 

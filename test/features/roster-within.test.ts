@@ -13,6 +13,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
 
 const day = 86_400_000;
 const time = { now: Date.parse("2026-11-21T10:00:00.000Z") };
@@ -327,7 +328,7 @@ test("random joining, moving, taking back and waiting stays within the moves of 
       }
       for (const userId of ids) await requireUnbroken(userId, model.get(userId) ?? nobody);
     }),
-    { numRuns: 50 },
+    { numRuns: runsOf(50) },
   );
 });
 

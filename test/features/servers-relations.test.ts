@@ -4,6 +4,7 @@ import type { RegistryService } from "../../src/features/servers/servers.service
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { freshId } from "../contract/document.ts";
 import { call, createRegister, hashOf } from "./servers-ground.ts";
+import { runsOf } from "../support/size.ts";
 
 type Register = Awaited<ReturnType<typeof createRegister>>;
 
@@ -70,7 +71,7 @@ test("whatever is registered, merged and parted: relations hold both ways, never
         before = relations;
       }
     }),
-    { numRuns: 20 },
+    { numRuns: runsOf(20) },
   );
 });
 

@@ -6,6 +6,7 @@ import { ProblemError } from "../../src/kernel/errors.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
+import { runsOf } from "../support/size.ts";
 
 const time = { offset: 0 };
 const clock = { now: () => new Date(Date.now() + time.offset) };
@@ -297,7 +298,7 @@ test("whatever is done to servers, taking it all back in reverse leaves in force
       for (const undo of undos) await undo();
       expect(await inForce(ids, ids)).toEqual(before);
     }),
-    { numRuns: 12 },
+    { numRuns: runsOf(12) },
   );
 });
 

@@ -6,6 +6,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { createJudgedWorld, shareWorld } from "../contract/world.ts";
 import type { House } from "./staff-house.ts";
 import { createHouse } from "./staff-house.ts";
+import { runsOf } from "../support/size.ts";
 
 const shared = shareWorld();
 const cast: Record<"owner" | "senior", User> = {} as never;
@@ -230,7 +231,7 @@ describe("time", () => {
         time.now = new Date(base);
         await house.ask("DELETE", at, undefined, { key: await systemKey(house) });
       }),
-      { numRuns: 25 },
+      { numRuns: runsOf(25) },
     );
   });
 });

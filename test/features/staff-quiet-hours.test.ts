@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isQuietAt, isTimeZone } from "../../src/features/staff/staff.quiet-hours.ts";
+import { runsOf } from "../support/size.ts";
 
 const [hour, day] = [3_600_000, 86_400_000];
 
@@ -73,7 +74,7 @@ test("quiet hours follow the clock on the wall, over midnight, weeks and summer 
       const hours = { from: clock(from), to: clock(to), ...(days !== undefined && { days }) };
       expect(isQuietAt([hours], name, new Date(at))).toBe(isQuietByWalking({ from, to, days }, name, at));
     }),
-    { numRuns: 3000 },
+    { numRuns: runsOf(3000) },
   );
 });
 
@@ -83,7 +84,7 @@ test("several windows are quiet when any of them is, and none is never", () => {
       const all = windows.map(({ from, to, days }) => ({ from: clock(from), to: clock(to), days }));
       expect(isQuietAt(all, name, new Date(at))).toBe(windows.some((one) => isQuietByWalking(one, name, at)));
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });
 

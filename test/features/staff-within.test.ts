@@ -5,6 +5,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
+import { runsOf } from "../support/size.ts";
 
 const time = { offset: 0 };
 const clock = { now: () => new Date(Date.now() + time.offset) };
@@ -200,6 +201,6 @@ test("whatever is done to somebody, taking it all back in reverse leaves the ent
       for (const undo of undos) expect((await undo()).restored).toBe(false);
       expect(await rowsOf(userId)).toEqual(before);
     }),
-    { numRuns: 25 },
+    { numRuns: runsOf(25) },
   );
 });

@@ -7,6 +7,7 @@ import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
 import type { Answer } from "../support/world.ts";
 import { act, acted, link, openCase } from "./cases-actions.setup.ts";
+import { runsOf } from "../support/size.ts";
 
 const time = { offset: 0 };
 const now = (): Date => new Date(Date.now() + time.offset);
@@ -276,6 +277,6 @@ test("the ledger agrees with a model of points, ends and voids, whatever happens
         expect(new Set(await openActions(userId))).toEqual(suggested);
       }
     }),
-    { numRuns: 12 },
+    { numRuns: runsOf(12) },
   );
 });

@@ -10,6 +10,7 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
 
 const call = systemCall("job", "test");
 let ground: TestDatabase;
@@ -154,7 +155,7 @@ test("pages of any size are the one history: in order, nothing twice, nothing lo
       expect(new Set(whole.data.map(({ id }) => id)).size).toBe(expected);
       expect(await paged(limit)).toEqual(whole.data);
     }),
-    { numRuns: 20 },
+    { numRuns: runsOf(20) },
   );
 });
 
@@ -168,7 +169,7 @@ test("what happens meanwhile shifts nothing: the pages go on where they were", a
       const seen = await paged(limit, () => write([{ ...late, moment: 100 }]));
       expect(seen).toEqual(before);
     }),
-    { numRuns: 10 },
+    { numRuns: runsOf(10) },
   );
 });
 

@@ -9,6 +9,7 @@ import { categories } from "../../src/features/blacklist/blacklist.schema.ts";
 import { userCategories } from "../../src/features/workflows/workflows.payloads.ts";
 import { serverCategories } from "../../src/features/workflows/workflows.payloads-servers.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { runsOf } from "../support/size.ts";
 
 const user = "80351110224678912";
 const other = "80351110224678913";
@@ -122,7 +123,7 @@ test("no body makes the intake fail in any other way than by naming fields", () 
       const body = isMixed && typeof value === "object" && !Array.isArray(value) ? { ...kinds[kind].example, ...value } : value;
       for (const pointer of refused(body, kind)) expect(pointer.startsWith("/")).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });
 

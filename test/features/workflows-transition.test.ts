@@ -7,6 +7,7 @@ import { actions, isOpenStatus, moves, statuses } from "../../src/features/workf
 import { describeCell } from "./workflows-table.pure.ts";
 import { printTable } from "./workflows-table.print.ts";
 import { actionNames, expected, roles, statusNames, wordOf } from "./workflows-table.ts";
+import { runsOf } from "../support/size.ts";
 
 const everything = (): boolean => true;
 const without =
@@ -460,6 +461,6 @@ test("a sequence of any moves keeps one vote a person and payload, and whoever i
         }
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: runsOf(1500) },
   );
 });

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { staffId, startApp } from "./support.ts";
+import { runsOf } from "../support/size.ts";
 
 const key = "Authorization: Bearer key-all\r\n";
 const body = JSON.stringify({ owner_id: staffId, name: "one", tags: ["a"] });
@@ -67,7 +68,7 @@ test("2,000 mutated requests never break the service", async () => {
     for (const status of answered.flat()) seen.set(status, (seen.get(status) ?? 0) + 1);
     expect(answered.flat().filter((status) => status >= 500 && status !== 501 && status !== 503)).toEqual([]);
   });
-  await fc.assert(check, { numRuns: 100, endOnFailure: true });
+  await fc.assert(check, { numRuns: runsOf(100), endOnFailure: true });
   expect((await ask({ path: `/things/${staffId}` })).status).toBe(200);
   expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404]));
 });
@@ -88,5 +89,5 @@ test("500 arbitrary bodies are accepted or refused with a problem document", asy
     expect([201, 400, 422]).toContain(status);
     expect(json["success"]).toBe(status === 201);
   });
-  await fc.assert(check, { numRuns: 500 });
+  await fc.assert(check, { numRuns: runsOf(500) });
 });

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { nicknameFor, ownName } from "../../src/kernel/nickname.ts";
+import { runsOf } from "../support/size.ts";
 
 const usual = "{callsign} | {name}";
 
@@ -39,6 +40,6 @@ test("a nickname fits, is whole text, and stays as it is", () => {
         expect(nicknameFor(template, "NORTH-007", wanted)).toBe(wanted);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runsOf(2000) },
   );
 });

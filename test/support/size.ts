@@ -20,6 +20,11 @@ export function sizeOf(sizes: Readonly<Record<Tier, number>>): number {
   return Number(process.env["RUNS"] ?? sizes[tier]);
 }
 
+/** @returns how many runs a property makes that is tried `all` times in that tier: a quarter in the quick one, ten times as many in the long one */
+export function runsOf(all: number): number {
+  return sizeOf({ quick: Math.ceil(all / 4), all, long: all * 10 });
+}
+
 /** @returns the seed of a generated test: the given one, so that `npm test` is the same each time; in the long tier another one each time. `SEED=` repeats one */
 export function seedOf(usual: number): number {
   return Number(process.env["SEED"] ?? (tier === "long" ? Date.now() : usual));
