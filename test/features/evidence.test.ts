@@ -82,6 +82,7 @@ describe("a file", () => {
     ["a picture that calls itself a text", png, "notes.txt", "image/png"],
     ["bytes of no kind", Buffer.from([1, 2, 0, 255, 254, 3]), "a.png", "application/octet-stream"],
     ["text that is not UTF-8", Buffer.from([0x67, 0x72, 0xfc, 0x6e]), "a.txt", "application/octet-stream"],
+    ["text with a NUL in it", Buffer.from("plain\0words"), "a.txt", "application/octet-stream"],
     ["nothing at all", Buffer.alloc(0), "a.png", "text/plain"],
   ])("is what its bytes are: %s", async (_name, bytes, name, mime) => {
     const { world } = shared;
@@ -300,6 +301,22 @@ describe("who", () => {
     expect((await world.get(`/evidence/${id as string}`, { actor: staff("viewer") })).status).toBe(403);
     expect((await world.post(`/evidence/${id as string}/redact`, { reason: "Not mine." }, { actor: staff("senior") })).status).toBe(403);
     expect((await world.get(`/evidence/${id as string}`, { actor: staff("admin") })).body.data.redacted_at).toBeNull();
+  });
+
+  test("is the one it speaks against does not redact it", async () => {
+    const { world } = shared;
+    const [owner, admin] = [staff("owner"), staff("admin")];
+    const about = { title: "A quarrel", subjects: [{ kind: "user", id: admin.id }] };
+    const { id: caseId } = (await world.post("/cases", about, { actor: owner })).body.data;
+    const { id } = (await world.post(`/cases/${caseId as string}/evidence`, { kind: "text", note: "What was said." }, { actor: owner }))
+      .body.data;
+    const refused = await world.post(`/evidence/${id as string}/redact`, { reason: "It was not me." }, { actor: admin });
+    expect([refused.status, refused.body.code]).toEqual([403, "conflict_of_interest"]);
+    expect((await world.get(`/evidence/${id as string}`, { actor: owner })).body.data).toMatchObject({
+      redacted_at: null,
+      note: "What was said.",
+    });
+    expect((await world.post(`/evidence/${id as string}/redact`, { reason: "A mistake." }, { actor: owner })).status).toBe(200);
   });
 
   test("reviews, or filed it, adds to a request while it is open", async () => {
