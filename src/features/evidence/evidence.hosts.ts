@@ -33,5 +33,5 @@ export interface EvidenceHost {
    * somebody above them.
    * @throws ProblemError permission_denied, record_not_found, conflict_of_interest, hierarchy_violation
    */
-  requireRedactable?(tx: Tx, key: string): Promise<void>;
+  requireRedactable(tx: Tx, key: string): Promise<void>;
 }
