@@ -31,11 +31,13 @@ export function createOpening({ database, standing, reach }: OpeningDeps) {
    * @throws ProblemError conflict_of_interest, hierarchy_violation
    */
   async function requireImpartial(tx: Tx, row: BlacklistRecord): Promise<void> {
-    requireOutranks(tx.call, standing, row);
     const { actor } = tx.call;
-    if (row.kind !== "user" || actor === null) return;
-    if (row.subjectId === actor.id || (await reach.groupOf(tx.db, actor.id)).includes(row.subjectId))
-      throw new ProblemError("conflict_of_interest");
+    // First: to somebody listed themselves, that they do not outrank themselves would say little.
+    if (row.kind === "user" && actor !== null) {
+      const isOwn = row.subjectId === actor.id || (await reach.groupOf(tx.db, actor.id)).includes(row.subjectId);
+      if (isOwn) throw new ProblemError("conflict_of_interest");
+    }
+    requireOutranks(tx.call, standing, row);
   }
 
   return {
