@@ -67,8 +67,8 @@ function deployCommand(given: CommandsMeans): Command {
     .addOption(jsonOption)
     .action(async ({ guild, json }: Options) => {
       const wanted = await wantedList(given, guild);
-      const told = json === true ? {} : { onSent: (change: Parameters<typeof lineOf>[0]) => print(lineOf(change)) };
-      const difference = await withCommandList({ ...given.pace, guildId: guild, ...told }, async (list) => {
+      const progress = json === true ? {} : { onSent: (change: Parameters<typeof lineOf>[0]) => print(lineOf(change)) };
+      const difference = await withCommandList({ ...given.pace, guildId: guild, ...progress }, async (list) => {
         const found = await list.difference(wanted);
         await list.send(wanted, found);
         return found;

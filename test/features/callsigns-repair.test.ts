@@ -34,7 +34,7 @@ const adminOf = (rank: number): Call => ({
 });
 
 /** Every kind of damage that slots and entries can have: how it is done, what is found, and what is done about it. */
-const damages: [name: string, code: RepairCode, plant: () => Promise<unknown>, actions: string[]][] = [
+const damages: [name: string, code: RepairCode, plant: () => Promise<unknown>, actions: string[], found?: number][] = [
   [
     "two people with one number",
     "duplicate",
@@ -88,6 +88,7 @@ const damages: [name: string, code: RepairCode, plant: () => Promise<unknown>, a
       );
     },
     ["protect", "protect"],
+    2,
   ],
   [
     "two slots that take each other's holder",
@@ -101,6 +102,7 @@ const damages: [name: string, code: RepairCode, plant: () => Promise<unknown>, a
       );
     },
     ["protect", "protect", "protect"],
+    3,
   ],
   ["a holder who left the guild", "orphan_assignment", () => Promise.resolve(ground.state.left.add(personOf(4))), ["hold"]],
   ["a member of staff without a callsign", "roster_without_callsign", () => ground.enlist(51, "guard", "loa"), ["allocate"]],
@@ -176,14 +178,14 @@ describe("a repair", () => {
     expect([await ground.audited(), await ground.database.read.callsignRepair.count()]).toEqual([before, 0]);
   });
 
-  test.each(damages)("of %s (%s) is found, planned, done, found no more, and undone", async (_name, code, plant, actions) => {
+  test.each(damages)("of %s (%s) is found, planned, done, found no more, and undone", async (_name, code, plant, actions, found = 1) => {
     await ground.healthyRegistry(10);
     await plant();
     const planted = await ground.rows();
     const [audited, told] = [await ground.audited(), await ground.told()];
     const seen = await ground.look();
-    expect(new Set(seen.findings.map((finding) => finding.code))).toEqual(new Set([code]));
-    expect(seen.summary).toEqual({ [code]: seen.findings.length });
+    expect(seen.findings.map((finding) => finding.code)).toEqual(Array.from({ length: found }, () => code));
+    expect(seen.summary).toEqual({ [code]: found });
     expect(seen.plan.map(({ action, position }) => [action, position])).toEqual(actions.map((action, index) => [action, index + 1]));
     expect(seen).toMatchObject({ dry_run: true, applied: 0, undo_token: null, unfixable: [] });
     expect(await ground.rows()).toEqual(planted);
@@ -538,4 +540,4 @@ test("whatever is damaged, a repair leaves nothing that it could repair, and und
     }),
     { numRuns: sizeOf({ quick: 15, all: 200, long: 5000 }) },
   );
-}, 60_000);
+});

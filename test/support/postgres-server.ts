@@ -48,7 +48,7 @@ export async function startPostgresServer(): Promise<PostgresServer> {
     await server.start();
   } catch (cause) {
     await rm(directory, { recursive: true, force: true });
-    throw new Error(`The PostgreSQL server did not start:\n${[hintOf(cause), ...said.slice(-20)].join("\n")}`, { cause });
+    throw new Error(`The PostgreSQL server did not start:\n${[...hintsFor(cause), ...said.slice(-20)].join("\n")}`, { cause });
   }
   return {
     url: (database) => `postgresql://postgres:password@127.0.0.1:${port.toString()}/${database}`,
@@ -59,10 +59,10 @@ export async function startPostgresServer(): Promise<PostgresServer> {
   };
 }
 
-function hintOf(cause: unknown): string {
+function hintsFor(cause: unknown): string[] {
   const isKeptOut = process.getuid?.() === 0 && (cause as NodeJS.ErrnoException).code === "EACCES";
   const advice = "Give every folder above it to all for reading and entering (chmod o+rx), or run the tests as a user of your own.";
-  return isKeptOut ? `For root it runs as another user, who cannot reach ${process.cwd()}. ${advice}` : "";
+  return isKeptOut ? [`For root it runs as another user, who cannot reach ${process.cwd()}. ${advice}`] : [];
 }
 
 /**
