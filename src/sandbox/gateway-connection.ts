@@ -30,6 +30,7 @@ export function createConnection(
   let session: Session | null = null;
   let silent = false;
   let sends: number[] = [];
+  let heartbeatsAsked = 0;
   let watchdog: NodeJS.Timeout | undefined;
 
   const note = (direction: "in" | "out" | "open" | "close", op: number | null, t: string | null, d: unknown) =>
@@ -70,6 +71,18 @@ export function createConnection(
     drop(): void {
       socket.terminate();
     },
+    /**
+     * Whether the client has told by a heartbeat that it got every event. Where it has not, it is asked for one,
+     * which does not count among its messages of a minute. A link that is dead or going is waited for by nobody.
+     */
+    hasAll(): boolean {
+      if (silent || socket.readyState !== socket.OPEN || session?.isBehind() !== true) return true;
+      if (heartbeatsAsked === 0) {
+        heartbeatsAsked += 1;
+        send(GatewayOpcodes.Heartbeat, null);
+      }
+      return false;
+    },
     /** From now on nothing is sent and nothing answered, as on a dead link. */
     silence(): void {
       silent = true;
@@ -81,17 +94,23 @@ export function createConnection(
     },
   };
 
-  function receive(text: string): void {
+  function isTooMany(): boolean {
     const time = now();
     sends = [...sends.filter((at) => at > time - sendWindowMs), time];
-    if (sends.length > sendsPerWindow) return connection.close(GatewayCloseCodes.RateLimited);
+    return sends.length > sendsPerWindow;
+  }
+
+  function receive(text: string): void {
     const message = parse(text);
+    if (message?.op === GatewayOpcodes.Heartbeat && heartbeatsAsked > 0) heartbeatsAsked -= 1;
+    else if (isTooMany()) return connection.close(GatewayCloseCodes.RateLimited);
     if (!message) return connection.close(GatewayCloseCodes.DecodeError);
     note("in", message.op, null, message.d);
     if (silent) return;
     switch (message.op) {
       case GatewayOpcodes.Heartbeat:
         watch();
+        session?.acknowledge(message.d);
         return send(GatewayOpcodes.HeartbeatAck, null);
       case GatewayOpcodes.Identify:
         return session ? connection.close(GatewayCloseCodes.AlreadyAuthenticated) : handlers.identify(connection, message.d);

@@ -95,6 +95,10 @@ export async function createSandbox(options: SandboxOptions = {}) {
     revokedTokens: grants.revokedTokens,
     /** Gateway links open now. */
     connectionCount: () => gateway.connections.size,
+    /** Settles when every connected client has got everything that happened until now; rejects after `ms`. */
+    caughtUp: async (ms = 15_000): Promise<void> => {
+      await signal.until(() => [...gateway.connections].every((connection) => connection.hasAll()), ms, "every client to catch up", 10);
+    },
     /** Settles with the first truthy value of a predicate, looked at after every message on the wire and every 10 ms besides. */
     waitFor: <T>(predicate: () => T, ms = 15_000) => signal.until(predicate, ms, "the awaited fact", 10),
     stop,

@@ -30,6 +30,24 @@ test("a client logs in and sees its guilds with roles, channels and itself, and 
   expect(sandbox.unhandled).toEqual([]);
 });
 
+test("it can be waited until every client has got what happened, however often", async () => {
+  const sandbox = await startSandbox();
+  const guild = sandbox.createGuild({ name: "Harbour" });
+  const client = await startBot(sandbox);
+  const seen = collectRaw(client, ["GUILD_ROLE_CREATE"]);
+  for (let count = 1; count <= 200; count += 1) {
+    guild.createRole(`Mod ${count.toString()}`);
+    await sandbox.caughtUp();
+    expect(seen).toHaveLength(count);
+  }
+  // A dead link is waited for by nobody, and a client may be asked more often than it may send.
+  expect(sandbox.connectionCount()).toBe(1);
+  sandbox.faults.silence();
+  guild.createRole("unseen");
+  await sandbox.caughtUp();
+  expect(seen).toHaveLength(200);
+});
+
 test("every change in the world arrives as the event Discord would send", async () => {
   const sandbox = await startSandbox();
   const guild = sandbox.createGuild({ name: "Harbour" });

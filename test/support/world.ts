@@ -67,6 +67,7 @@ export interface World {
   staff(level: Level, name?: string): Promise<User>;
   /** A new member without staff role. */
   member(name?: string): User;
+  /** Ask when the service has heard of everything that happened in Discord before. */
   request(method: string, path: string, body?: unknown, options?: AskOptions): Promise<Answer>;
   get(path: string, options?: AskOptions): Promise<Answer>;
   post(path: string, body?: unknown, options?: AskOptions): Promise<Answer>;
@@ -135,6 +136,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const request: World["request"] = async (method, path, body, asked = {}) => {
     const actor = typeof asked.actor === "object" ? asked.actor.id : asked.actor;
     const presented = asked.key === undefined ? key : asked.key;
+    await sandbox.caughtUp();
     const response = await fetch(app.address() + path, {
       method,
       redirect: "manual",
