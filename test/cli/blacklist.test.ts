@@ -9,6 +9,7 @@ import { openDatabase } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { createEmptyCopy } from "../support/database.ts";
+import { installation } from "./installation.ts";
 import { createWorkplace, dotEnv, runHere } from "./run.ts";
 import { sizeOf } from "../support/size.ts";
 
@@ -17,7 +18,6 @@ const rows = sizeOf({ quick: 600, all: 3000, long: 100_000 });
 const isLong = rows > 20_000;
 /** Far above what is in use at once, far below what a long file would add up to: whatever is kept by the line would end the process. */
 const heapLimit = isLong ? ["--max-old-space-size=160"] : [];
-const program = fileURLToPath(new URL("../../bin/provost.js", import.meta.url));
 
 /** An operator's folder with a fresh database, and the same database open here, as a running server has it. */
 async function createInstallation() {
@@ -43,6 +43,7 @@ type Installation = Awaited<ReturnType<typeof createInstallation>>;
 
 /** Run the command and look at it while it runs. */
 async function follow({ directory }: Installation, argv: readonly string[], onError: (text: string, pid: number) => void) {
+  const { program } = await installation();
   const child = spawn(process.execPath, [...heapLimit, program, ...argv], { cwd: directory, env: { PATH: process.env["PATH"] ?? "" } });
   let [stdout, stderr] = ["", ""];
   child.stdout.on("data", (piece: Buffer) => (stdout += piece.toString()));
@@ -198,6 +199,7 @@ test("JSON is read, a rehearsal writes nothing, and an export goes in again thro
   const { stdout } = await work.provost(["blacklist", "export"]);
   expect(stdout.split("\n")).toHaveLength(5);
   expect(stdout).toContain("'=1+1");
+  const { program } = await installation();
   const argv = [program, "blacklist", "import", "-", "--format", "csv"];
   const child = spawn(process.execPath, argv, { cwd: work.directory, env: { PATH: process.env["PATH"] ?? "" } });
   let said = "";
