@@ -30,7 +30,9 @@ export function createConnection(
   let session: Session | null = null;
   let silent = false;
   let sends: number[] = [];
-  let heartbeatsAsked = 0;
+  let sent = 0;
+  let read = 0;
+  const waiting = new Set<() => void>();
   let watchdog: NodeJS.Timeout | undefined;
 
   const note = (direction: "in" | "out" | "open" | "close", op: number | null, t: string | null, d: unknown) =>
@@ -39,6 +41,7 @@ export function createConnection(
   function sendText(text: string, entry: { op: number; t: string | null; d: unknown }): void {
     if (silent || socket.readyState !== socket.OPEN) return;
     socket.send(text);
+    sent += 1;
     note("out", entry.op, entry.t, entry.d);
   }
 
@@ -71,21 +74,23 @@ export function createConnection(
     drop(): void {
       socket.terminate();
     },
-    /**
-     * Whether the client has told by a heartbeat that it got every event. Where it has not, it is asked for one,
-     * which does not count among its messages of a minute. A link that is dead or going is waited for by nobody.
-     */
-    hasAll(): boolean {
-      if (silent || socket.readyState !== socket.OPEN || session?.isBehind() !== true) return true;
-      if (heartbeatsAsked === 0) {
-        heartbeatsAsked += 1;
-        send(GatewayOpcodes.Heartbeat, null);
-      }
-      return false;
-    },
     /** From now on nothing is sent and nothing answered, as on a dead link. */
     silence(): void {
       silent = true;
+    },
+    /** Settles when the client has read what was sent until now, which a ping of the transport tells; at once on a link that is dead or closed. */
+    caughtUp(): Promise<void> {
+      const upTo = sent;
+      if (read < upTo && socket.readyState === socket.OPEN) socket.ping(upTo.toString());
+      return new Promise((resolve) => {
+        function look(): void {
+          if (read < upTo && !silent && socket.readyState === socket.OPEN) return;
+          waiting.delete(look);
+          resolve();
+        }
+        waiting.add(look);
+        look();
+      });
     },
     /** Settles in a later turn, when the link's backlog is small. */
     async ready(): Promise<void> {
@@ -94,23 +99,17 @@ export function createConnection(
     },
   };
 
-  function isTooMany(): boolean {
+  function receive(text: string): void {
     const time = now();
     sends = [...sends.filter((at) => at > time - sendWindowMs), time];
-    return sends.length > sendsPerWindow;
-  }
-
-  function receive(text: string): void {
+    if (sends.length > sendsPerWindow) return connection.close(GatewayCloseCodes.RateLimited);
     const message = parse(text);
-    if (message?.op === GatewayOpcodes.Heartbeat && heartbeatsAsked > 0) heartbeatsAsked -= 1;
-    else if (isTooMany()) return connection.close(GatewayCloseCodes.RateLimited);
     if (!message) return connection.close(GatewayCloseCodes.DecodeError);
     note("in", message.op, null, message.d);
     if (silent) return;
     switch (message.op) {
       case GatewayOpcodes.Heartbeat:
         watch();
-        session?.acknowledge(message.d);
         return send(GatewayOpcodes.HeartbeatAck, null);
       case GatewayOpcodes.Identify:
         return session ? connection.close(GatewayCloseCodes.AlreadyAuthenticated) : handlers.identify(connection, message.d);
@@ -127,11 +126,16 @@ export function createConnection(
     }
   }
 
+  socket.on("pong", (data: Buffer) => {
+    read = Math.max(read, Number(data.toString()) || 0);
+    for (const look of waiting) look();
+  });
   socket.on("message", (data: Buffer) => receive(data.toString()));
   // A reset link also closes; there is nothing else to do about it.
   socket.on("error", () => undefined);
   socket.on("close", (code) => {
     clearTimeout(watchdog);
+    for (const look of waiting) look();
     note("close", code, null, undefined);
     if (session?.link === link) session.detach();
     handlers.closed(connection, code);

@@ -17,7 +17,6 @@ export function createSession(intents: number, shard: readonly [number, number])
   const id = randomBytes(16).toString("hex");
   let link: Link | null = null;
   let sequence = 0;
-  let received = 0;
   const replay: { sequence: number; text: string; t: string }[] = [];
 
   return {
@@ -58,11 +57,5 @@ export function createSession(intents: number, shard: readonly [number, number])
     get sequence() {
       return sequence;
     },
-    /** What a heartbeat tells: the last event the client has got, or null for none. */
-    acknowledge(last: unknown): void {
-      if (typeof last === "number") received = last;
-    },
-    /** Whether a client is connected that has not told yet that it has got everything. */
-    isBehind: () => link !== null && received < sequence,
   };
 }
