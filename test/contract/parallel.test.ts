@@ -2,10 +2,12 @@
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import type { Answer, World } from "../support/world.ts";
+import { sizeOf } from "../support/size.ts";
 import { filing } from "./document.ts";
 import { shareWorld } from "./world.ts";
 
 const shared = shareWorld();
+const atOnce = sizeOf({ quick: 60, all: 200, long: 200 });
 
 const group = (world: World, count: number): Promise<User[]> => Promise.all(Array.from({ length: count }, () => world.staff("moderator")));
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status);
@@ -19,7 +21,7 @@ async function referencesOf(world: World, kind: string): Promise<string[]> {
 }
 
 describe("references", () => {
-  test("of 200 requests of three kinds filed at once are unique and without gaps", async () => {
+  test(`of ${atOnce.toString()} requests of three kinds filed at once are unique and without gaps`, async () => {
     const { world } = shared;
     const requesters = await group(world, 12);
     const kinds = [
@@ -27,7 +29,7 @@ describe("references", () => {
       ["punishment", "PUN"],
       ["poach", "PCH"],
     ] as const;
-    const asked = Array.from({ length: 200 }, (_, index) => ({
+    const asked = Array.from({ length: atOnce }, (_, index) => ({
       kind: kinds[index % 3]?.[0] ?? "",
       actor: requesters[index % 12]?.id ?? "",
     }));
@@ -38,10 +40,10 @@ describe("references", () => {
       expect(given.toSorted()).toEqual(sequence(prefix, 1, given.length));
       expect(await referencesOf(world, kind)).toEqual(given.toSorted());
     }
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(200);
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(atOnce);
     const verified = (await world.get("/audit/verify")).body.data;
     expect(verified.ok).toBe(true);
-    expect(await world.app.database.read.auditEntry.count({ where: { action: "workflow.create" } })).toBe(200);
+    expect(await world.app.database.read.auditEntry.count({ where: { action: "workflow.create" } })).toBe(atOnce);
   });
 
   test("stay without gaps when refused and invalid requests come in between", async () => {

@@ -42,8 +42,9 @@ function instance(database: Database) {
 }
 
 const shared = shareWorld({ clock });
+const allocationCount = sizeOf({ quick: 80, all: 200, long: 200 });
 
-test("200 allocations by 20 callers from three pools: no number twice, no gap but what was freed, and 409 where none is left", async () => {
+test(`${allocationCount.toString()} allocations by 20 callers from three pools: no number twice, no gap but what was freed, and 409 where none is left`, async () => {
   const { world } = shared;
   const senior = await world.staff("senior");
   const callers = await Promise.all(upTo(20).map(() => world.staff("moderator")));
@@ -61,9 +62,13 @@ test("200 allocations by 20 callers from three pools: no number twice, no gap bu
     }
   }
   const keys = Object.keys(sizes);
-  const asked = upTo(200).map((index) => ({ pool: keys[index % 3] ?? "", user_id: personOf(index), actor: callers[index % 20]?.id ?? "" }));
+  const asked = upTo(allocationCount).map((index) => ({
+    pool: keys[index % 3] ?? "",
+    user_id: personOf(index),
+    actor: callers[index % 20]?.id ?? "",
+  }));
   const allocations = asked.map(async ({ actor, ...body }, index) => {
-    if (index === 60) time.now += 16 * minute;
+    if (index === Math.floor(allocationCount / 3)) time.now += 16 * minute;
     return await world.post("/callsigns/next", body, { actor });
   });
   const releases = held.map((callsign) =>

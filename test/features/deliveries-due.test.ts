@@ -14,10 +14,12 @@ import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Ground } from "./workflows-ground.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
+import { sizeOf } from "../support/size.ts";
 
 const system = () => systemCall("job", uuid7());
 const done: Performed = { outcome: "done", detail: "Done.", changed: true };
 const key = "test.dated";
+const requestCount = sizeOf({ quick: 6, all: 20, long: 20 });
 
 interface Given {
   /** What happens at the date. */
@@ -160,12 +162,13 @@ test("an effect may put itself off, and one that nobody knows any more fails", a
   expect(await rowsOf(ground, unknown)).toMatchObject([{ status: "failed", attempts: 1 }]);
 });
 
-test("200 messages of 20 requests are sent once each and in order, by two instances at the same time", async () => {
+test(`ten messages of each of ${requestCount.toString()} requests are sent once each and in order, by two instances at the same time`, async () => {
   const ground = await createGround();
   const other = await second(ground);
   const ids: string[] = [];
-  while (ids.length < 20) ids.push(await file(ground));
+  while (ids.length < requestCount) ids.push(await file(ground));
   const turns = "abcdefghij".split("");
+  const messageCount = ids.length * turns.length;
   for (const turn of turns)
     await ground.database.write(system(), async (tx) => {
       for (const id of ids) await ground.workflows.effects.append(tx, { id }, [told(`${id} ${turn}`)]);
@@ -173,12 +176,12 @@ test("200 messages of 20 requests are sent once each and in order, by two instan
   const sent: string[] = [];
   const perform = (action: DiscordAction): Performed => (sent.push(action.id), done);
   const instances = [instance(ground, { perform }), instance(other, { perform })];
-  for (let rounds = 0; sent.length < 200 && rounds < 20; rounds += 1) await Promise.all(instances.map(({ deliver }) => deliver()));
-  expect(sent).toHaveLength(200);
-  expect(new Set(sent).size).toBe(200);
+  for (let rounds = 0; sent.length < messageCount && rounds < 20; rounds += 1) await Promise.all(instances.map(({ deliver }) => deliver()));
+  expect(sent).toHaveLength(messageCount);
+  expect(new Set(sent).size).toBe(messageCount);
   for (const id of ids) expect(sent.filter((one) => one.startsWith(id)).map((one) => one.at(-1))).toEqual(turns);
   expect(await ground.database.read.workflowEffect.groupBy({ by: ["status", "attempts"], _count: true })).toEqual([
-    { status: "done", attempts: 1, _count: 200 },
+    { status: "done", attempts: 1, _count: messageCount },
   ]);
 }, 60_000);
 

@@ -5,6 +5,7 @@ import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
 import { kinds } from "../../src/features/workflows/workflows.kinds.ts";
 import type { Ground } from "./workflows-ground.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
+import { sizeOf } from "../support/size.ts";
 
 const reason = "Led the raid of last night.";
 const listing = { category: "raid", severity: "high", reason };
@@ -12,6 +13,7 @@ const serverListing = { category: "raiding", severity: "high", member_policy: "f
 const poaching = { kind: "report", offendingServerId: "1", victimServerId: "2", occurredAt: "2026-11-20T10:00:00.000Z" };
 const denial = { decision: "deny", reason: "There is not enough evidence." };
 const times = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+const atOnce = sizeOf({ quick: 60, all: 200, long: 200 });
 
 async function file(ground: Ground, kind: string, body: object, actor: string) {
   const answer = await ground.post(`/workflows/${kind}`, body, { actor });
@@ -242,14 +244,14 @@ test("creation refuses what names no subject, and points at fields as the client
   expect(await ground.database.read.counter.count()).toBe(0);
 });
 
-test("200 creations at once get unique references without a gap", async () => {
+test(`${atOnce.toString()} creations at once get unique references without a gap`, async () => {
   const ground = await createGround();
-  const bodies = times(200).map(() => withIds(poaching));
+  const bodies = times(atOnce).map(() => withIds(poaching));
   const answers = await Promise.all(bodies.map((body) => ground.post("/workflows/poach", body, { scopes: "*,system.act" })));
-  expect(answers.map((answer) => answer.status)).toEqual(times(200).map(() => 201));
+  expect(answers.map((answer) => answer.status)).toEqual(times(atOnce).map(() => 201));
   const references = new Set(answers.map((answer) => answer.body.reference));
-  expect(references).toEqual(new Set(times(200).map((number) => `PCH-REQ-${number.toString().padStart(6, "0")}`)));
-  expect((await ground.get("/audit/verify")).body.data).toEqual({ ok: true, entries: 200, checkpoints: 0 });
+  expect(references).toEqual(new Set(times(atOnce).map((number) => `PCH-REQ-${number.toString().padStart(6, "0")}`)));
+  expect((await ground.get("/audit/verify")).body.data).toEqual({ ok: true, entries: atOnce, checkpoints: 0 });
 });
 
 test("one prefix for every kind means one counter", async () => {
