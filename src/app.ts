@@ -53,6 +53,7 @@ import { statsRoutes } from "./features/workflows/stats.routes.ts";
 import { typesRoutes } from "./features/workflows/types.routes.ts";
 import { workflowsRoutes } from "./features/workflows/workflows.routes.ts";
 import { createHttpApp } from "./http/app.ts";
+import { homePages } from "./http/home-pages.ts";
 import type { HealthService } from "./features/health/health.service.ts";
 import type { Route } from "./http/route.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -278,6 +279,7 @@ export async function createApp(options: AppOptions) {
   const http = createHttpApp({
     ...documented([...healthRoutes(health), ...routes], config.switchedOff),
     pages: [
+      ...homePages(site),
       ...authorizationPages({
         authorization: services.authorization,
         signIn: services.signIn,

@@ -1,12 +1,12 @@
 import { pino, type DestinationStream, type Logger } from "pino";
+import { redact } from "./kernel/redact.ts";
 
-/** Texts that must never reach a log, whatever path they took: our keys, bot tokens, bearer headers, sealed texts, tokens in addresses. */
-const secretPatterns =
-  /prv_live_[0-9A-Za-z_]+|sandbox\.[\w.-]+|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}|Bearer\s+[\w.~+/=-]+|Bot\s+[\w.-]{20,}|v1\.[\w-]{1,16}\.[\w-]{16}\.[\w-]{22}\.[\w-]+|\/authorize\/[\w-]{20,}|(?:client_secret|code|state|token|code_verifier)=[^&\s"]+/g;
+/** Secrets by what stands before them: headers, and parameters of an address. */
+const named = /Bearer\s+[\w.~+/=-]+|Bot\s+[\w.-]{20,}|(?:client_secret|code|state|token|code_verifier)=[^&\s"]+/g;
 
-/** Replace everything that looks like a secret. */
-export function scrub(line: string): string {
-  return line.replace(secretPatterns, "[redacted]");
+/** Replace everything in a line that looks like a secret. */
+function scrub(line: string): string {
+  return redact(line).replace(named, "[redacted]");
 }
 
 export type LogDestination = DestinationStream & { flushSync(): void };

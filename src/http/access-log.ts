@@ -1,3 +1,4 @@
+import { redact } from "../kernel/redact.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Where log lines go; pino's asynchronous destination is one. */
@@ -17,13 +18,13 @@ const maxPath = 200;
 
 /**
  * Lines in pino's form, put together here because an object built to be serialised at once costs more than the whole line.
- * The query string is never part of it, and neither is a path that may hold a secret.
+ * The query string is never part of it, and neither is a path that may hold a secret; a key that somebody put into another one is taken out.
  */
 export function createAccessLog(destination: LogDestination): AccessLog {
   let lines = "";
   return {
     note(exchange, status, milliseconds) {
-      lines += toLine(exchange, status, milliseconds);
+      lines += redact(toLine(exchange, status, milliseconds));
     },
     flush() {
       destination.write(lines);

@@ -6,7 +6,7 @@ import { isSnowflake } from "./content.ts";
 import type { DoorGround, PathParams } from "./door.ts";
 import { type Exchange, header } from "./exchange.ts";
 import type { RateLimiter } from "./rate-limit.ts";
-import type { Access, RouteSpec } from "./route.ts";
+import { isLimited, type Access, type RouteSpec } from "./route.ts";
 
 const bearer = /^Bearer +(\S+) *$/i;
 const expiryNoticeMs = 30 * 86_400_000;
@@ -24,12 +24,15 @@ export function strangerCall(requestId: string): Call {
 export function identify(spec: RouteSpec, limiter: RateLimiter, ground: DoorGround, exchange: Exchange): Caller | Promise<Caller> {
   const presented = presentedKey(exchange);
   if ("public" in spec.access && (spec.access.credentials !== "optional" || presented === undefined)) {
-    if (spec.probe !== true) takeToken(limiter, exchange.remoteAddress, exchange);
+    if (isLimited(spec)) takeToken(limiter, exchange.network, exchange);
     return { call: strangerCall(exchange.requestId), client: { id: "", keyId: "", expiresAt: never } };
   }
   const failures = ground.limiters.failed_auth;
-  const wait = failures.wait(exchange.remoteAddress, exchange.now);
-  if (wait > 0) throw new ProblemError("rate_limited", { detail: "Too many failed attempts from this address.", retryAfter: wait });
+  const wait = failures.wait(exchange.network, exchange.now);
+  if (wait > 0) {
+    noteLimit(failures, 0, exchange);
+    throw new ProblemError("rate_limited", { detail: "Too many failed attempts from this address.", retryAfter: wait });
+  }
   const { requestId, remoteAddress, method, path } = exchange;
   const actingUser = actingUserOf(exchange);
   try {
@@ -50,7 +53,7 @@ export function identify(spec: RouteSpec, limiter: RateLimiter, ground: DoorGrou
 }
 
 function countFailure(failures: RateLimiter, exchange: Exchange, error: unknown): never {
-  if (error instanceof ProblemError && error.status === 401) failures.take(exchange.remoteAddress, exchange.now);
+  if (error instanceof ProblemError && error.status === 401) failures.take(exchange.network, exchange.now);
   throw error;
 }
 
@@ -82,8 +85,12 @@ export function noteCaller(exchange: Exchange, { call, client }: Caller): void {
  */
 export function takeToken(limiter: RateLimiter, key: string, exchange: Exchange): void {
   const remaining = limiter.take(key, exchange.now);
-  exchange.replyHeaders.push("RateLimit-Policy", limiter.policy, "RateLimit", limiter.describe(Math.max(0, remaining)));
+  noteLimit(limiter, Math.max(0, remaining), exchange);
   if (remaining < 0) throw new ProblemError("rate_limited", { retryAfter: -remaining });
+}
+
+function noteLimit(limiter: RateLimiter, remaining: number, { replyHeaders }: Exchange): void {
+  replyHeaders.push("RateLimit-Policy", limiter.policy, "RateLimit", limiter.describe(remaining));
 }
 
 /**

@@ -1,8 +1,8 @@
 import { isHeld } from "../kernel/held.ts";
 import type { Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
-import type { Exchange, Reply } from "./exchange.ts";
-import { annotated, mediaTypesOf, type RawAnswer, type RouteSpec } from "./route.ts";
+import { discard, type Exchange, type Reply } from "./exchange.ts";
+import { annotated, isConditionalRead, mediaTypesOf, type RawAnswer, type RouteSpec } from "./route.ts";
 
 const json = "application/json";
 const noStore = ["Cache-Control", "no-store"] as const;
@@ -17,17 +17,22 @@ export function createPresenter(spec: RouteSpec): Presenter {
   return (exchange, answer) => (isHeld(answer) ? presentHeld(answer) : present(exchange, answer));
 }
 
-function presenterOf({ success, method }: RouteSpec): Presenter {
+function presenterOf(spec: RouteSpec): Presenter {
+  const { success } = spec;
   const { status } = success;
+  const isConditional = isConditionalRead(spec);
   switch (success.shape) {
     case "single":
-      return (exchange, answer) => presentSingle(exchange, answer, status, method === "get");
+      return (exchange, answer) => presentSingle(exchange, answer, status, isConditional);
     case "list":
       return (exchange, answer) => presentList(exchange, answer as Page<unknown>, status);
     case "flat":
       return (_exchange, answer) => presentFlat(answer, status);
     case "raw":
-      return (_exchange, answer) => presentRaw(answer as RawAnswer, status, mediaTypesOf(success)[0]);
+      return (exchange, answer) => {
+        const reply = presentRaw(answer as RawAnswer, status, mediaTypesOf(success)[0]);
+        return isConditional ? orNotModified(exchange, reply, (answer as RawAnswer).headers?.["ETag"]) : reply;
+      };
   }
 }
 
@@ -37,12 +42,18 @@ function presentHeld({ confirmation_required: held }: Held): Reply {
   return { status: 202, type: json, body, headers: [...noStore, "Location", `/confirmations/${held.id}`] };
 }
 
-function presentSingle(exchange: Exchange, answer: unknown, successStatus: number, isRead: boolean): Reply {
+function presentSingle(exchange: Exchange, answer: unknown, successStatus: number, isConditional: boolean): Reply {
   const { view, etag = revisionTag(view), status = successStatus } = annotated(answer);
   const headers = etag === undefined ? noStore : [...noStore, "ETag", etag];
-  const known = isRead ? exchange.headers["if-none-match"] : undefined;
-  if (known !== undefined && etag !== undefined && hasTag(known, etag)) return { status: 304, type: json, body: null, headers };
+  if (isConditional && isKnown(exchange, etag)) return { status: 304, type: json, body: null, headers };
   return { status, type: json, body: `{"success":true,"data":${JSON.stringify(view)}}`, headers };
+}
+
+/** The same without its body for a caller that has it. */
+function orNotModified(exchange: Exchange, reply: Reply, etag: string | undefined): Reply {
+  if (!isKnown(exchange, etag)) return reply;
+  discard(reply);
+  return { ...reply, status: 304, body: null };
 }
 
 function presentFlat(answer: unknown, successStatus: number): Reply {
@@ -56,8 +67,10 @@ function revisionTag(view: unknown): string | undefined {
 }
 
 /** `If-None-Match` compares weakly (RFC 9110 §13.1.2). */
-function hasTag(list: string, etag: string): boolean {
-  return list.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
+function isKnown({ headers }: Exchange, etag: string | undefined): boolean {
+  const known = headers["if-none-match"];
+  if (known === undefined || etag === undefined) return false;
+  return known.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
 }
 
 function presentList(exchange: Exchange, page: Page<unknown>, status: number): Reply {

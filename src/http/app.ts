@@ -8,13 +8,15 @@ import type { Authenticate } from "./caller.ts";
 import { documentRoute } from "./document-route.ts";
 import type { Door, DoorGround } from "./door.ts";
 import { createDoorFinder } from "./doors.ts";
+import type { Exchange, Reply } from "./exchange.ts";
 import { createFetchHandlers } from "./fetch-handler.ts";
 import { createGate, type GateOptions } from "./gate.ts";
 import { createIdempotencyKeys } from "./idempotency.ts";
+import { prefersHtml } from "./negotiation.ts";
 import { createNodeListener } from "./node-listener.ts";
 import { createDocument, type DocumentInfo, registerRoutes } from "./openapi.ts";
 import type { HtmlPage } from "./page.ts";
-import { createPageDoor } from "./page-door.ts";
+import { createPageDoor, plainPage } from "./page-door.ts";
 import { createRefusals, type Refusals } from "./problem.ts";
 import { problemPages } from "./problem-pages.ts";
 import { createAddressReader } from "./remote-address.ts";
@@ -32,7 +34,7 @@ export interface HttpAppOptions {
   noteDenied?: NoteDenied;
   limits: RateLimits;
   logger: Logger;
-  /** Where request lines go; without it none are written. They hold no secret and need no scrubbing. */
+  /** Where request lines go; without it none are written. They hold no secret. */
   accessLog?: LogDestination;
   clock: Clock;
   known: KnownPermissions;
@@ -59,6 +61,9 @@ export interface RegistryEntry {
 
 export type HttpApp = ReturnType<typeof createHttpApp>;
 
+const proxyIgnored =
+  "A request came with X-Forwarded-For, and TRUSTED_PROXIES is empty: everybody behind that proxy shares the limits of one address. If it is yours, name its address there.";
+
 const defaultGate: GateOptions = { running: 256, waiting: 1024 };
 
 /**
@@ -83,21 +88,27 @@ export function createHttpApp(options: HttpAppOptions) {
   ];
 
   const common = commonHeaders(publicUrl);
-  const handlers = createFetchHandlers({ refuse, clock, common });
+  const handlers = createFetchHandlers({ clock, common });
   const finder = createDoorFinder(doors, (door): Handler => handlers.serve(door));
-  finder.app.notFound(handlers.missing((path) => finder.missing(path)));
+  /** Nothing is at an address: said as a page to whoever asked for one. */
+  const missing = (exchange: Exchange): Reply => {
+    const problem = finder.missing(exchange.path);
+    return problem.code === "route_not_found" && prefersHtml(exchange) ? plainPage(problem, exchange) : refuse(exchange, problem);
+  };
+  finder.app.notFound(handlers.missing(missing));
   registerRoutes(finder.app.openAPIRegistry, routes, pages, options.unsupportedStatus);
   let made: Record<string, unknown> | undefined;
   const document = (): Record<string, unknown> => (made ??= createDocument(finder.app, options.info, publicUrl));
 
   const log = options.accessLog === undefined ? undefined : createAccessLog(options.accessLog);
   const listener = createNodeListener({
-    finder,
+    find: finder.find,
+    missing,
     refuse,
     clock,
     log,
     common,
-    addressOf: createAddressReader(options.trustedProxies ?? []),
+    addressOf: createAddressReader(options.trustedProxies ?? [], () => logger.warn(proxyIgnored)),
     isShuttingDown,
     bodyMs: () => bodyMs,
     onUnexpected,

@@ -28,28 +28,34 @@ export interface Body {
 export type BodyReader = (exchange: Exchange) => Body | Promise<Body>;
 
 const noBytes = Buffer.alloc(0);
-/** Of a request without a body. */
+/** Of a request without a body, where none is needed. */
 export const noBody: Body = bodyOf(noBytes, () => ({}));
+/** Of a request without a body, where it would be read as a change to nothing. */
+const missingBody: Body = bodyOf(noBytes, () => {
+  throw new ProblemError("malformed_request", { detail: "This request needs a body." });
+});
 
 /**
- * @returns a reader of the media types the route takes; a request without a body counts as `{}`
+ * @returns a reader of the media types the route takes; where a body is optional, a request without one counts as `{}`
  * @throws (the reader) ProblemError body_too_large, unsupported_media_type
  */
 export function createBodyReader({ request = {} }: RouteSpec): BodyReader {
   const { bodyLimit: limit = bodyLimit, textBody, upload } = request;
+  const takesBody = request.body !== undefined || upload !== undefined;
+  const absent = takesBody && request.bodyOptional !== true ? missingBody : noBody;
   const parsers = new Map<BodyForm, (raw: Buffer) => unknown>([[jsonForm, parseJson]]);
   if (textBody !== undefined) parsers.set(textForm(textBody.type), (raw) => ({ [textBody.field]: parseText(raw) }));
   const forms = [...parsers.keys(), ...(upload === undefined ? [] : [multipartForm])];
   const receive = upload === undefined ? undefined : createReceiver(upload);
 
   return async (exchange) => {
-    if (!announcesBody(exchange)) return noBody;
+    if (!announcesBody(exchange)) return absent;
     const form = checkBodyHeaders(exchange, forms, (given) =>
       upload !== undefined && given === multipartForm ? uploadLimit(upload) : limit,
     );
     if (form === multipartForm && receive !== undefined) return receive(exchange);
     const raw = await exchange.readBody(limit);
-    return raw.length === 0 ? noBody : bodyOf(raw, parsers.get(form) ?? parseJson);
+    return raw.length === 0 ? absent : bodyOf(raw, parsers.get(form) ?? parseJson);
   };
 }
 

@@ -1,5 +1,6 @@
 import { type Denial, isDenial, requiredBy } from "../kernel/denied.ts";
 import { permissionOf } from "./admission.ts";
+import { redact } from "../kernel/redact.ts";
 import type { PathParams } from "./door.ts";
 import type { RouteSpec } from "./route.ts";
 
@@ -25,7 +26,7 @@ export function createDenials({ access, path, operationId }: RouteSpec, knownPer
   };
 }
 
-/** A path may hold anything. */
+/** A path may hold anything, even a key. */
 function shortened(id: string): string {
-  return id.slice(0, 100);
+  return redact(id).slice(0, 100);
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import type { AuditedCaller } from "../kernel/denied.ts";
+import { limitedNetwork } from "../kernel/addresses.ts";
 import { uuid7 } from "../kernel/ids.ts";
 
 /** One request on its way through the pipeline, whatever carried it. */
@@ -12,6 +13,8 @@ export interface Exchange {
   readonly search: string;
   readonly headers: IncomingHttpHeaders;
   readonly remoteAddress: string;
+  /** What limits by address count: the address, or its network. */
+  readonly network: string;
   readonly requestId: string;
   /** Milliseconds since the epoch, of the clock that limits and expiry use. */
   readonly now: number;
@@ -69,6 +72,7 @@ export function openExchange({ method, target, headers, remoteAddress, now, read
     search: query === -1 ? "" : target.slice(query + 1),
     headers,
     remoteAddress,
+    network: limitedNetwork(remoteAddress),
     requestId,
     now,
     readBody,

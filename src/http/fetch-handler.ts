@@ -1,27 +1,25 @@
 import type { Context, Handler, NotFoundHandler } from "hono";
 import { Readable } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
-import type { ProblemError } from "../kernel/errors.ts";
 import type { Door } from "./door.ts";
 import { discard, type Exchange, openExchange, type Reply } from "./exchange.ts";
 import { bodyTooLarge } from "./json-body.ts";
-import type { Refusals } from "./problem.ts";
 import { replyHeaders } from "./reply-headers.ts";
 
 interface FetchOptions {
-  refuse: Refusals;
   clock: Clock;
   common: readonly string[];
 }
 
 /** Serves the doors to web-standard requests, for callers inside the process and for other runtimes' servers. */
-export function createFetchHandlers({ refuse, clock, common }: FetchOptions) {
+export function createFetchHandlers({ clock, common }: FetchOptions) {
   const open = (context: Context): Exchange => {
     const { raw } = context.req;
     return openExchange({
       method: raw.method,
       target: raw.url,
-      headers: Object.fromEntries(raw.headers),
+      // A web-standard request has a body without saying how long it is.
+      headers: { ...Object.fromEntries(raw.headers), ...(raw.body !== null && { "transfer-encoding": "chunked" }) },
       remoteAddress: "",
       now: clock.now().getTime(),
       readBody: (limit) => readWebBody(raw, limit),
@@ -39,10 +37,10 @@ export function createFetchHandlers({ refuse, clock, common }: FetchOptions) {
       };
     },
     missing:
-      (problemFor: (path: string) => ProblemError): NotFoundHandler =>
+      (answer: (exchange: Exchange) => Reply): NotFoundHandler =>
       (context) => {
         const exchange = open(context);
-        return toResponse(common, exchange, refuse(exchange, problemFor(exchange.path)));
+        return toResponse(common, exchange, answer(exchange));
       },
   };
 }

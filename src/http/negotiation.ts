@@ -19,6 +19,13 @@ export function negotiate(exchange: Exchange, mediaTypes: readonly string[]): vo
     throw new ProblemError("not_acceptable", { detail: `This route answers ${mediaTypes.join(" or ")}.` });
 }
 
+/** Whether somebody asks for a page rather than for JSON, as browsers do. */
+export function prefersHtml({ headers: { accept } }: Exchange): boolean {
+  if (accept?.includes("text/html") !== true) return false;
+  const qualities = new Map(accept.split(",").map((range) => parseRange(range)));
+  return (qualities.get("text/html") ?? 0) > (qualities.get("application/json") ?? 0);
+}
+
 /** The most specific range decides, and `q=0` refuses (RFC 9110 §12.5.1). */
 function accepts(accept: string, mediaType: string): boolean {
   const [group = ""] = mediaType.split("/");

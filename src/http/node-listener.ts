@@ -12,7 +12,9 @@ import type { AddressReader } from "./remote-address.ts";
 import { replyHeaders } from "./reply-headers.ts";
 
 export interface ListenerOptions {
-  finder: DoorFinder;
+  find: DoorFinder["find"];
+  /** What is answered where no door is. */
+  missing: (exchange: Exchange) => Reply;
   refuse: Refusals;
   clock: Clock;
   log: AccessLog | undefined;
@@ -43,7 +45,8 @@ const worthReceiving = 64 * 1024;
  * them again, would cost more than the whole pipeline.
  */
 export function createNodeListener({
-  finder,
+  find,
+  missing,
   refuse,
   clock,
   log,
@@ -102,8 +105,8 @@ export function createNodeListener({
         exchange.replyHeaders.push("Connection", "close");
         throw new ProblemError("malformed_request", { detail: ambiguity });
       }
-      const located = finder.find(exchange.method, exchange.path);
-      if (located === undefined) throw finder.missing(exchange.path);
+      const located = find(exchange.method, exchange.path);
+      if (located === undefined) return missing(exchange);
       exchange.route = located.door.path;
       return located.door.serve(exchange, located.params);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { headerRef } from "./openapi-components.ts";
-import { mediaTypesOf } from "./route.ts";
+import { isConditionalRead, isLimited, mediaTypesOf } from "./route.ts";
 import type { RouteSpec } from "./route.ts";
 
 const PageInfo = z
@@ -47,7 +47,7 @@ export function successResponses(spec: RouteSpec) {
         headers: headersOf(spec),
       },
     }),
-    ...(spec.method === "get" && success.shape === "single" && { 304: { description: "Nothing changed since the known `ETag`" } }),
+    ...(isConditionalRead(spec) && { 304: { description: "Nothing changed since the known `ETag`" } }),
   };
 }
 
@@ -69,11 +69,12 @@ function bodyExample({ shape, example }: RouteSpec["success"]): unknown {
   return { success: true, data: [example], page, meta: { as_of: "2026-11-20T10:00:00.000Z", stale: false } };
 }
 
-function headersOf({ method, probe, success }: RouteSpec) {
+function headersOf(spec: RouteSpec) {
+  const { method, success } = spec;
   return {
     "X-Request-Id": headerRef("RequestId"),
-    ...(probe !== true && { "RateLimit-Policy": headerRef("RateLimitPolicy"), RateLimit: headerRef("RateLimit") }),
-    ...(success.shape === "single" && { ETag: headerRef("ETag") }),
+    ...(isLimited(spec) && { "RateLimit-Policy": headerRef("RateLimitPolicy"), RateLimit: headerRef("RateLimit") }),
+    ...((success.shape === "single" || success.hasEtag === true) && { ETag: headerRef("ETag") }),
     ...(success.shape === "list" && { Link: headerRef("Link") }),
     ...(method !== "get" && { "Idempotency-Replayed": headerRef("IdempotencyReplayed") }),
   };

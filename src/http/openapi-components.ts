@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { problems } from "../kernel/errors.ts";
+import { isConditionalRead } from "./route.ts";
 import type { RouteSpec } from "./route.ts";
 
 const text = { type: "string" } as const;
@@ -102,7 +103,7 @@ export function headerParameters(spec: RouteSpec, isPublic: boolean): { $ref: st
   if (spec.method !== "get") names.push("IdempotencyKey");
   const isConditional = ["put", "patch", "delete"].includes(spec.method) || spec.refusals?.includes("precondition_failed") === true;
   if (isConditional) names.push("IfMatch");
-  if (spec.method === "get" && spec.success.shape === "single") names.push("IfNoneMatch");
+  if (isConditionalRead(spec)) names.push("IfNoneMatch");
   if (spec.success.mediaType === "text/event-stream") names.push("LastEventId");
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }

@@ -1,6 +1,6 @@
 import { type ProblemCode, problems } from "../kernel/errors.ts";
 import { headerRef } from "./openapi-components.ts";
-import type { RouteSpec } from "./route.ts";
+import { isLimited, type RouteSpec } from "./route.ts";
 
 /** The refusals of a route, one response per status, each with the codes that can occur there. */
 export function refusalResponses(spec: RouteSpec, unsupportedStatus: 501 | 404) {
@@ -25,7 +25,8 @@ export function baselineCodes(spec: RouteSpec): ProblemCode[] {
   const hasCredentials = !isPublic || ("credentials" in spec.access && spec.access.credentials === "optional");
   const isWrite = spec.method !== "get";
   const codes: ProblemCode[] = ["unsupported_version", "not_acceptable", "internal_error"];
-  if (spec.probe !== true) codes.push("rate_limited", "shutting_down", "overloaded");
+  if (isLimited(spec)) codes.push("rate_limited");
+  if (spec.probe !== true) codes.push("shutting_down", "overloaded");
   if (hasCredentials)
     codes.push(
       "invalid_credentials",

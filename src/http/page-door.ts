@@ -26,7 +26,7 @@ export function createPageDoor(
     exchange.isPathSecret = true;
     try {
       if (ground.isShuttingDown()) throw new ProblemError("shutting_down");
-      takeToken(limiter, exchange.remoteAddress, exchange);
+      takeToken(limiter, exchange.network, exchange);
       return presentPage(await handle(await readPageInput(spec.request, exchange, params)));
     } catch (error) {
       const problem = toProblem(error);
@@ -51,6 +51,8 @@ async function readPageInput(request: HtmlPage["spec"]["request"], exchange: Exc
     remoteAddress: exchange.remoteAddress,
     requestId: exchange.requestId,
   };
+  // An address that no page can have is nobody's fault: there is nothing there.
+  if (errors.some(({ in: where }) => where === "path")) throw new ProblemError("route_not_found", { detail: "There is no such page." });
   if (errors.length > 0) throw validationProblem(errors);
   return input as PageInput;
 }
@@ -88,7 +90,8 @@ function withoutHeader(flat: readonly string[], name: string): string[] {
   return flat.filter((_text, index) => flat[index - (index % 2)]?.toLowerCase() !== name);
 }
 
-function plainPage(problem: ProblemError, exchange: Exchange): Reply {
+/** A refusal as a page, for whoever asked for one. */
+export function plainPage(problem: ProblemError, exchange: Exchange): Reply {
   exchange.problem = problem.code;
   const retry = problem.retryAfter === undefined ? [] : ["Retry-After", String(problem.retryAfter)];
   const message =

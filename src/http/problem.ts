@@ -1,5 +1,6 @@
 import { ZodError } from "zod";
 import { ProblemError, problems, validationProblem } from "../kernel/errors.ts";
+import { redact } from "../kernel/redact.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import { fieldErrors } from "./validation.ts";
 
@@ -24,7 +25,7 @@ export function createRefusals({ unsupportedStatus, onUnexpected }: RefusalOptio
     const shown = problem ?? new ProblemError("internal_error", { detail: "Quote the request id when you report this." });
     exchange.problem = shown.code;
     const status = shown.code === "unsupported_operation" ? unsupportedStatus : shown.status;
-    const body = JSON.stringify(problemDocument(shown, status, exchange.path, exchange.requestId));
+    const body = redact(JSON.stringify(problemDocument(shown, status, exchange.path, exchange.requestId)));
     return { status, type: "application/problem+json", body, headers: refusalHeaders(shown, status) };
   };
 }

@@ -3,23 +3,43 @@ import { isIP } from "node:net";
 import { createAddressRanges, plainAddress } from "../kernel/addresses.ts";
 
 /** The address limits and allow-lists go by. */
-export type AddressReader = (request: IncomingMessage) => string;
+export type AddressReader = (request: Pick<IncomingMessage, "socket" | "headers">) => string;
 
 /**
- * Behind a reverse proxy every connection comes from the proxy: the last address in `X-Forwarded-For` that is none of ours is then
- * the caller's. Without a trusted proxy the header counts nothing, since anybody can write it.
+ * Behind a reverse proxy every connection comes from the proxy. `X-Forwarded-For` is then read from the right, as each proxy appends
+ * whom it was called by: the caller is the first hop that is no trusted proxy. A hop that cannot be read ends the reading, too, as what
+ * stands before it may have been written by anybody. Without a trusted proxy the header counts nothing.
  * @param trustedProxies addresses and networks (`10.0.0.0/8`)
+ * @param onIgnored told once, when the header arrives and no proxy is trusted
  */
-export function createAddressReader(trustedProxies: readonly string[]): AddressReader {
-  const socketAddress: AddressReader = ({ socket }) => socket.remoteAddress ?? "";
-  if (trustedProxies.length === 0) return socketAddress;
+export function createAddressReader(trustedProxies: readonly string[], onIgnored: () => void = () => undefined): AddressReader {
   const isTrusted = createAddressRanges(trustedProxies);
+  let isTold = false;
 
-  return (request) => {
-    const nearest = plainAddress(socketAddress(request));
-    if (!isTrusted(nearest)) return nearest;
-    const forwarded = [request.headers["x-forwarded-for"] ?? []].flat().join(",").split(",");
-    const hops = forwarded.map((hop) => plainAddress(hop.trim())).filter((hop) => isIP(hop) !== 0);
-    return hops.findLast((hop) => !isTrusted(hop)) ?? nearest;
+  return ({ socket, headers }) => {
+    const nearest = plainAddress(socket.remoteAddress ?? "");
+    const forwarded = headers["x-forwarded-for"];
+    if (forwarded === undefined) return nearest;
+    if (trustedProxies.length === 0) {
+      if (!isTold) onIgnored();
+      isTold = true;
+      return nearest;
+    }
+    let caller = nearest;
+    for (const hop of [forwarded].flat().join(",").split(",").toReversed()) {
+      const before = isTrusted(caller) ? addressIn(hop.trim()) : undefined;
+      if (before === undefined) return caller;
+      caller = before;
+    }
+    return caller;
   };
+}
+
+/** Some proxies name the port as well: `203.0.113.9:51234`, `[2001:db8::1]:51234`. */
+const withPort = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
+
+function addressIn(hop: string): string | undefined {
+  const [, bracketed, beforePort] = withPort.exec(hop) ?? [];
+  const address = plainAddress(bracketed ?? beforePort ?? hop);
+  return isIP(address) === 0 ? undefined : address;
 }

@@ -9,7 +9,7 @@ import { createDenials } from "./denials.ts";
 import type { Door, DoorGround, PathParams } from "./door.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import { negotiate } from "./negotiation.ts";
-import { mediaTypesOf } from "./route.ts";
+import { isLimited, mediaTypesOf } from "./route.ts";
 import type { Route, RouteSpec } from "./route.ts";
 
 /** A route as a door: the checks in the order of the contract, the handler, the answer. */
@@ -17,7 +17,6 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
   const { refuse, gate, limiters } = ground;
   const isRead = spec.method === "get";
   const limiter = limiters[spec.limit ?? (isRead ? "read" : "write")];
-  const isPublic = "public" in spec.access;
   const mediaTypes = mediaTypesOf(spec.success);
   const requireAllowed = createPermissionCheck(spec, ground.knownPermissions);
   const readBody = createBodyReader(spec);
@@ -49,7 +48,8 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
 
   function enter(exchange: Exchange, params: PathParams, caller: Caller): Promise<Reply> {
     noteCaller(exchange, caller);
-    if (!isPublic) takeToken(limiter, `${caller.client.id}:${exchange.actorId}`, exchange);
+    // Whoever shows no credentials where none are needed was counted by address.
+    if (caller.client.id !== "" && isLimited(spec)) takeToken(limiter, `${caller.client.id}:${exchange.actorId}`, exchange);
     requireAllowed(caller.call, params, caller.call.actor === null && exchange.headers["x-acting-user"] !== undefined);
     if (spec.capability !== undefined) requireSwitchedOn(spec.capability, ground);
     negotiate(exchange, mediaTypes);

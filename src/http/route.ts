@@ -119,6 +119,8 @@ export interface SuccessSpec<Kind extends Shape, View extends z.ZodType> {
   otherStatuses?: Readonly<Record<number, string>>;
   /** The media type of a raw answer, or the ones it can have: then each answer says which. */
   mediaType?: string | readonly string[];
+  /** A raw answer that brings an `ETag` is not sent again to whoever names it; single ones always do. */
+  hasEtag?: true;
 }
 
 /** One JSON operation: its rights, its limits, its schemas and its place in the document. */
@@ -139,9 +141,9 @@ export interface RouteSpec<
   access: Access;
   /** Whether passing counts as a write: needs an acting user and fresh guild state. Every method but GET does unless said. */
   write?: boolean;
-  /** A health probe is neither limited nor refused while the service shuts down: its answer costs no more than the refusal. */
+  /** A health probe is neither kept waiting nor refused while the service shuts down, nor limited unless it says how. */
   probe?: boolean;
-  /** `read` for GET and `write` for the rest, unless said. */
+  /** `read` for GET and `write` for the rest, unless said; none for a probe. */
   limit?: LimitClass;
   /** A further key of the limit, such as the person a call is about; asked after the request is parsed. */
   limitSubject?: (input: RouteInput<Params, Query, Body>) => string;
@@ -179,6 +181,16 @@ export function mediaTypesOf({ shape, mediaType = "application/octet-stream" }: 
   if (shape !== "raw") return ["application/json"];
   const [first = "application/octet-stream", ...rest] = typeof mediaType === "string" ? [mediaType] : mediaType;
   return [first, ...rest];
+}
+
+/** Whether asking takes a token of a limit. */
+export function isLimited({ probe, limit }: RouteSpec): boolean {
+  return probe !== true || limit !== undefined;
+}
+
+/** Whether a read answers 304 to whoever knows its `ETag`. */
+export function isConditionalRead({ method, success }: RouteSpec): boolean {
+  return method === "get" && (success.shape === "single" || success.hasEtag === true);
 }
 
 /** A route whose types have been checked; doors pass these to the app. */

@@ -5,6 +5,7 @@ import { ProblemError, type ProblemCode } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import { problemDocument } from "./problem.ts";
 import { defaultPolicyHeaders } from "./reply-headers.ts";
+import { createUnreadWatch, inTurns } from "./turns.ts";
 
 /** Milliseconds. */
 export interface ServerTimeouts {
@@ -14,6 +15,8 @@ export interface ServerTimeouts {
   /** For a request with a file to arrive, as long as it moves. */
   upload: number;
   keepAlive: number;
+  /** For a client to take something of an answer. */
+  unread: number;
   /** How often slow connections are looked for. */
   check: number;
   /** How long a closing server waits for requests in work. */
@@ -25,6 +28,7 @@ export const defaultTimeouts: ServerTimeouts = {
   request: 10_000,
   upload: 900_000,
   keepAlive: 10_000,
+  unread: 30_000,
   check: 1000,
   close: 10_000,
 };
@@ -47,6 +51,8 @@ interface ServerOptions {
 /** Listen with limits that slow and broken clients cannot stretch. */
 export async function listen({ host, port, timeouts, listener, common, logger }: ServerOptions): Promise<RunningServer> {
   const limits = { ...defaultTimeouts, ...timeouts };
+  const noteDropped = createSparseLog(logger, "connections ended that sent too many requests at once");
+  const turns = inTurns(listener, () => noteDropped({}));
   const server = createServer(
     {
       headersTimeout: limits.headers,
@@ -56,16 +62,18 @@ export async function listen({ host, port, timeouts, listener, common, logger }:
       maxHeaderSize: 16 * 1024,
       requireHostHeader: false,
     },
-    listener,
+    turns,
   );
-  server.on("checkContinue", listener);
-  server.on("checkExpectation", listener);
+  server.on("checkContinue", turns);
+  server.on("checkExpectation", turns);
   server.on("clientError", createClientErrorHandler(common, logger));
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
+  const watch = setInterval(createUnreadWatch(sockets, limits.unread), limits.check).unref();
+  server.once("close", () => clearInterval(watch));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port }, resolve);
@@ -91,18 +99,25 @@ const codesByError: Readonly<Record<string, ProblemCode>> = {
 };
 const quietMs = 10_000;
 
-/** Requests the parser refuses get a problem document as well; a flood of them one log line every ten seconds. */
-function createClientErrorHandler(common: readonly string[], logger: Logger) {
+/** Of a flood one line every ten seconds, with how many there were. */
+function createSparseLog(logger: Logger, text: string) {
   let unlogged = 0;
   let loggedAt = -quietMs;
+  return (details: object): void => {
+    unlogged += 1;
+    if (performance.now() - loggedAt < quietMs) return;
+    logger.info({ ...details, count: unlogged }, text);
+    unlogged = 0;
+    loggedAt = performance.now();
+  };
+}
+
+/** Requests the parser refuses get a problem document as well. */
+function createClientErrorHandler(common: readonly string[], logger: Logger) {
+  const note = createSparseLog(logger, "requests that could not be parsed");
 
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
-    unlogged += 1;
-    if (performance.now() - loggedAt >= quietMs) {
-      logger.info({ code: error.code, count: unlogged }, "requests that could not be parsed");
-      unlogged = 0;
-      loggedAt = performance.now();
-    }
+    note({ code: error.code });
     if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
     socket.end(minimalAnswer(codesByError[error.code ?? ""] ?? "malformed_request", common));
     socket.destroySoon();

@@ -30,3 +30,21 @@ export function plainAddress(address: string): string {
 function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
+
+/**
+ * Whom a limit counts: an IPv4 address, or the /64 network of an IPv6 address, as one customer is usually given that many (RFC 6177).
+ * @param address as a socket tells it; anything else counts for itself
+ */
+export function limitedNetwork(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = "", tail] = address.replace(/%.*$/, "").split("::");
+  const groupsOf = (text: string): string[] => (text === "" ? [] : text.split(":"));
+  const [before, after] = [groupsOf(head), groupsOf(tail ?? "")];
+  // An IPv4 address at the end stands for two groups.
+  const given = before.length + after.length + (address.includes(".") ? 1 : 0);
+  const groups = [...before, ...Array.from({ length: 8 - given }, () => "0"), ...after];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":")}::/64`;
+}

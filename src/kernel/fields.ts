@@ -82,9 +82,35 @@ export const redacted = z
   .optional()
   .meta({ description: "Fields this answer leaves out; only for holders of `audit.see_redactions`" });
 
+/**
+ * The same pattern for letters of either case. It needs no flag, as only the text of a pattern is published: a client that checks by the
+ * document would refuse what the service takes.
+ */
+export function anyCase({ source }: RegExp): RegExp {
+  let isInClass = false;
+  const either = (letters: string): string => {
+    const both = letters.toLowerCase() + letters.toUpperCase();
+    return isInClass ? both : `[${both}]`;
+  };
+  const text = source.replace(/\\.|\(\?.|[[\]]|[A-Za-z]-[A-Za-z]|[A-Za-z]/g, (part) => {
+    if (part === "[" || part === "]") isInClass = part === "[";
+    if (!/^[A-Za-z]/.test(part)) return part;
+    return isInClass || part.length === 1 ? either(part) : part.replace(/[A-Za-z]/g, either);
+  });
+  return new RegExp(text);
+}
+
+/** A whole number as an address holds it: digits alone, so that `1e2`, `0x10` and ` 5` are none. Commands give numbers. */
+export function wholeNumber(min: number, max: number) {
+  return z.preprocess(
+    (value) => (typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value),
+    z.int().min(min).max(max),
+  );
+}
+
 /** Query parameters shared by every list. */
 export const listQuery = {
-  limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: "How many entries a page holds", example: 50 }),
+  limit: wholeNumber(1, 200).default(50).meta({ description: "How many entries a page holds", example: 50 }),
   cursor: z.string().max(2000).optional().meta({ description: "`page.next_cursor` of the page before" }),
   count: z.enum(["true", "false"]).optional().meta({ description: "`true` adds `page.total`: how many entries there are on all pages" }),
 };

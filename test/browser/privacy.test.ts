@@ -40,6 +40,20 @@ describe.skipIf(lacksChromium)("the privacy page in a real browser", () => {
     return { grants, servers, signIns };
   }
 
+  test("the bare address says what it is and leads here, and an address nobody knows says so", async () => {
+    const visitor = await chromium.visitor();
+    await visitor.page.goto(community.origin);
+    expect(await heading(visitor)).toBe("Provost");
+    expect(await flawsInBothSchemes(visitor)).toEqual({ light: [], dark: [] });
+    await visitor.page.getByRole("link", { name: "See what is stored about you" }).click();
+    expect(visitor.page.url()).toBe(`${community.origin}/privacy`);
+    const icon = await visitor.page.request.get(`${community.origin}/favicon.ico`);
+    expect([icon.status(), icon.headers()["content-type"]]).toEqual([200, "image/svg+xml"]);
+    const nowhere = await visitor.page.goto(`${community.origin}/privcy`);
+    expect(nowhere?.status()).toBe(404);
+    expect(await heading(visitor)).toMatch(/There is no such/);
+  });
+
   test("a person signs in and sees what is stored and who looked at it; only a hash of the cookie is kept", async () => {
     const ann = await sharer("Ann", "Ann's <b>secret</b> club");
     await community.world.get(`/users/${ann.id}/servers`, { actor: community.moderator });

@@ -4,7 +4,7 @@ export type Schema = Record<string, any>;
 
 export interface Operation {
   operationId: string;
-  parameters?: { $ref?: string; name?: string; in?: string }[];
+  parameters?: { $ref?: string; name?: string; in?: string; schema?: Schema }[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema; example?: unknown }> };
   responses: Record<string, { content?: Record<string, { schema: Schema; example?: unknown }> }>;
   "x-permission"?: string;

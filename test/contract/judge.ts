@@ -52,13 +52,28 @@ function createJudge(document: Document) {
     return validate(body) ? [] : [`${ajv.errorsText(validate.errors, { dataVar: "body" })}: ${JSON.stringify(validate.errors?.[0])}`];
   }
 
+  /** Whoever checks an address by the document before asking must not refuse one that the service takes. */
+  function strictnessOf({ path: template, operation }: DocumentedRoute, address: string): string[] {
+    const { pathname, searchParams } = new URL(address, "http://localhost");
+    const steps = template.split("/");
+    const named = (name: string): unknown => decodeURIComponent(pathname.split("/")[steps.indexOf(`{${name}}`)] ?? "");
+    return (operation.parameters ?? []).flatMap(({ name = "", in: where, schema }) => {
+      if (schema === undefined || (where !== "path" && !searchParams.has(name))) return [];
+      const given = where === "path" ? named(name) : schema["type"] === "array" ? searchParams.getAll(name) : searchParams.get(name);
+      const validate = validator(schema, false);
+      return validate(schema["type"] === "integer" ? Number(given) : given)
+        ? []
+        : [`${name} is ${String(given)}, which the service takes and the document refuses: ${ajv.errorsText(validate.errors)}`];
+    });
+  }
+
   return {
     /** What is wrong with an answer; nothing for addresses the document does not have, such as pages. */
     check({ method, path }: { method: string; path: string }, answer: Answer): string[] {
       const route = routeFor(routes, method, path);
       if (route === undefined) return [];
-      const name = `${route.method} ${route.path}`;
-      return problemsOf(route, answer).map((problem) => `${name} ${answer.status.toString()}: ${problem}`);
+      const problems = [...problemsOf(route, answer), ...(answer.status < 400 ? strictnessOf(route, path) : [])];
+      return problems.map((problem) => `${route.method} ${route.path} ${answer.status.toString()}: ${problem}`);
     },
   };
 }

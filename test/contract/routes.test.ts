@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";
-import { filing } from "./document.ts";
+import { documentedRoutes, filing } from "./document.ts";
 import { authorize, shareWorld } from "./world.ts";
 
 const shared = shareWorld();
@@ -29,6 +29,22 @@ const optional = [
   ["POST", "/roster/sync-member", "roster.sync_member"],
   ["POST", "/roster/audit", "roster.audit"],
 ] as const;
+
+/** Lists that hang on no record. */
+const lists = documentedRoutes.filter(
+  ({ method, path, operation }) =>
+    method === "GET" &&
+    !path.replace("{discord_user_id}", "").includes("{") &&
+    operation.parameters?.some(({ name }) => name === "cursor") === true,
+);
+
+test.each(lists)("GET $path says that a cursor is none of ours before it looks at the state of anything", async ({ path }) => {
+  const { world } = shared;
+  const owner = await world.staff("owner");
+  const address = path.replace("{discord_user_id}", world.member().id);
+  const { status, body } = await world.get(`${address}?cursor=none_of_ours`, { actor: owner });
+  expect([status, body.code]).toEqual([400, "invalid_cursor"]);
+});
 
 describe("core routes", () => {
   let people: Promise<{ senior: User; person: User }> | undefined;

@@ -149,6 +149,20 @@ describe("who is refused is found in the audit", () => {
     expect(await world.app.database.read.auditEntry.count({ where: { outcome: "denied" } })).toBe(0);
   });
 
+  test("an API key that somebody puts into the address is not kept, and not answered", async () => {
+    const world = await createWorld();
+    const [owner, viewer] = [await world.staff("owner"), await world.staff("viewer")];
+    const secret = world.key.slice(-40);
+    const refused = await world.delete(`/keys/${world.key}`, undefined, { actor: viewer });
+    expect(refused).toMatchObject({ status: 403, body: { code: "permission_denied", instance: "/keys/[redacted]" } });
+    await world.app.audit.flushDenied();
+    const { data } = (await world.get("/audit?outcome=denied", { actor: owner })).body;
+    expect(data).toMatchObject([{ action: "clients.manage", actor: { id: viewer.id } }]);
+    const { read } = world.app.database;
+    for (const shown of [refused.body, data, await read.auditEntry.findMany(), await read.auditPayload.findMany()])
+      expect(JSON.stringify(shown)).not.toContain(secret);
+  });
+
   test("a refused slash command, too, and what waits when the service stops", async () => {
     const world = await createWorld();
     const viewer = await staffAtConsole(world, "viewer");

@@ -71,6 +71,10 @@ describe("a file", () => {
       "cache-control": "private, no-store",
       etag: `"${sha256}"`,
     });
+    const known = (tag: string) => world.get(`/evidence/${id}/files/0`, { actor: staff("moderator"), headers: { "if-none-match": tag } });
+    expect(await known(`"${sha256}"`)).toMatchObject({ status: 304, body: "" });
+    expect((await known(`"${sha256.replace(/^./, "x")}"`)).status).toBe(200);
+    expect((await world.get(`/evidence/${id}/files/%20`, { actor: staff("moderator") })).status).toBe(422);
     const { body } = await world.get(`/audit?target=${path.split("/").at(-1) ?? ""}&action=evidence.add`, { actor: staff("owner") });
     expect(body.data).toHaveLength(1);
     expect(JSON.stringify(body.data)).toContain(id);

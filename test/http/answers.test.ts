@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { route, withEtag } from "../../src/http/route.ts";
 import { z } from "zod";
+import { createKeyText, formatKey } from "../../src/features/keys/keys.text.ts";
 import { authenticate, staffId, startApp } from "./support.ts";
 
 const thing = `/things/${staffId}`;
@@ -208,6 +209,24 @@ test("of an unknown address the log shows only the beginning", async () => {
   const { ask } = await startApp({ accessLog: { write: (line: string) => lines.push(line) } });
   await ask({ path: "/authorise/tokentokentoken/start" });
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ route: "", path: "/authorise/…", status: 404 });
+});
+
+const { keyId, secret } = createKeyText();
+const apiKey = formatKey({ keyId, secret });
+
+test.each([
+  ["where the id belongs", `/things/${apiKey}`],
+  ["in an address nobody knows", `/${apiKey}`],
+  ["encoded", `/things/${apiKey.replaceAll("_", "%5F")}`],
+  ["after what is shown of a long address", `/things/${"x".repeat(150)}${apiKey}`],
+])("a whole API key in the address is neither answered nor logged: %s", async (_, path) => {
+  const lines: string[] = [];
+  const { ask } = await startApp({ accessLog: { write: (line: string) => lines.push(line) } });
+  const requestId = `request-${keyId}`;
+  const { text, json } = await ask({ path, headers: { "X-Request-Id": requestId } });
+  expect(json).toMatchObject({ instance: expect.stringContaining("[redacted]") as string, request_id: requestId });
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ msg: "request" });
+  for (const shown of [text, ...lines]) expect(shown).not.toContain(secret.slice(0, 20));
 });
 
 test.each([

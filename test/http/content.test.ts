@@ -58,12 +58,30 @@ test("an id sent as a JSON number is refused with the reason", async () => {
   expect(text).toContain("a JSON number has lost precision");
 });
 
-test("a request without its body misses every required field", async () => {
+test.each(["1e2", "0x10", "%2010", "5.0", "+5", "5%20", "-0", "%D9%A5", "1_0", ""])("limit=%s is no number", async (limit) => {
   const { ask } = await startApp();
-  expect((await ask(post)).json["errors"]).toMatchObject([
-    { pointer: "/owner_id", code: "required" },
-    { pointer: "/name", code: "required" },
-  ]);
+  expect(await ask({ path: `/things?limit=${limit}` })).toMatchObject({
+    status: 422,
+    json: { errors: [{ pointer: "/limit", in: "query", code: "invalid_type" }] },
+  });
+});
+
+test("a number in a query is digits, leading zeros among them", async () => {
+  const { ask } = await startApp();
+  expect((await ask({ path: "/things?limit=007" })).json["page"]).toMatchObject({ limit: 7 });
+  expect((await ask({ path: "/things?limit=0" })).json["errors"]).toMatchObject([{ pointer: "/limit", code: "too_small" }]);
+});
+
+test.each([
+  ["none", {}],
+  ["one of no bytes", { "Content-Length": "0", "Content-Type": "application/json" }],
+  ["an empty one in chunks", { "Transfer-Encoding": "chunked", "Content-Type": "application/json" }],
+])("a request that needs a body is told so when it has %s", async (_, headers) => {
+  const { ask } = await startApp();
+  expect(await ask({ ...post, headers })).toMatchObject({
+    status: 400,
+    json: { code: "malformed_request", detail: "This request needs a body." },
+  });
 });
 
 test("a body whose fields are all optional may be absent", async () => {

@@ -1,9 +1,11 @@
 // @module-tag sqlite
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRateLimiter } from "../../src/http/rate-limit.ts";
 import { route } from "../../src/http/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
+import { limitedNetwork } from "../../src/kernel/addresses.ts";
 import { authenticate, staffId, startApp } from "./support.ts";
 
 const thing = `/things/${staffId}`;
@@ -62,10 +64,47 @@ test("only failed credentials count against an address, and then nothing is look
   for (let count = 0; count < 2; count += 1) expect((await ask({ path: thing, key: "wrong" })).status).toBe(401);
   lookUps = 0;
   const refused = await ask({ path: thing });
-  expect(refused).toMatchObject({ status: 429, headers: { "retry-after": "30" } });
+  expect(refused).toMatchObject({
+    status: 429,
+    headers: { "retry-after": "30", "ratelimit-policy": '"failed_auth";q=2;w=60', ratelimit: '"failed_auth";r=0;t=60' },
+  });
   expect(lookUps).toBe(0);
   clock.pass(31);
   expect((await ask({ path: thing })).status).toBe(200);
+});
+
+test("an IPv6 address is limited together with its /64 network, in whatever way it is written", async () => {
+  const { ask } = await startApp({ trustedProxies: ["127.0.0.1"], limits: { read: { count: 2, seconds: 3600 } } });
+  const from = async (address: string) => (await ask({ path: "/openapi.json", key: null, headers: { "x-forwarded-for": address } })).status;
+  expect([await from("2001:db8:0:1::1"), await from("2001:DB8::1:ffff:0:0:2"), await from("2001:db8:0:1:9::")]).toEqual([200, 200, 429]);
+  expect([await from("2001:db8:0:2::1"), await from("198.51.100.1"), await from("::1")]).toEqual([200, 200, 200]);
+});
+
+test("a network holds the addresses that share its first 64 bits, and no others", () => {
+  const group = fc.nat(0xffff);
+  const text = (groups: readonly number[]) => new URL(`http://[${groups.map((one) => one.toString(16)).join(":")}]`).hostname.slice(1, -1);
+  fc.assert(
+    fc.property(
+      fc.tuple(group, group, group, group),
+      fc.tuple(group, group, group, group),
+      fc.tuple(group, group),
+      (network, host, [a, b]) => {
+        const address = text([...network, ...host]);
+        expect(limitedNetwork(address)).toBe(limitedNetwork(text([...network, a, b, 0, 0])));
+        expect(limitedNetwork(address)).toBe(
+          limitedNetwork([...network, ...host].map((one) => one.toString(16).padStart(4, "0")).join(":")),
+        );
+        const other = network.with(3, network[3] ^ 1);
+        expect(limitedNetwork(text([...other, ...host]))).not.toBe(limitedNetwork(address));
+      },
+    ),
+  );
+  expect(["203.0.113.9", "", "nonsense"].map((address) => limitedNetwork(address))).toEqual(["203.0.113.9", "", "nonsense"]);
+  expect(["::", "fe80::1%eth0", "64:ff9b::198.51.100.1"].map((address) => limitedNetwork(address))).toEqual([
+    "0:0:0:0::/64",
+    "fe80:0:0:0::/64",
+    "64:ff9b:0:0::/64",
+  ]);
 });
 
 test("a public route is limited by address", async () => {

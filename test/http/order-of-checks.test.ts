@@ -23,7 +23,7 @@ const faults: readonly { name: string; status: number; code: string; add: (ask: 
     add: (ask) => ({ ...ask, path: ask.path === "/things" ? "/callsigns/next" : ask.path }),
   },
   { name: "an unknown version", status: 400, code: "unsupported_version", add: (ask) => withHeader(ask, "Api-Version", "2") },
-  { name: "an unacceptable format", status: 406, code: "not_acceptable", add: (ask) => withHeader(ask, "Accept", "text/html") },
+  { name: "an unacceptable format", status: 406, code: "not_acceptable", add: (ask) => withHeader(ask, "Accept", "application/xml") },
   { name: "a body that is too large", status: 413, code: "body_too_large", add: (ask) => ({ ...ask, body: long }) },
   { name: "a wrong media type", status: 415, code: "unsupported_media_type", add: (ask) => withHeader(ask, "Content-Type", "text/plain") },
   { name: "broken JSON", status: 400, code: "malformed_request", add: (ask) => ({ ...ask, body: ask.body === long ? long : "{" }) },

@@ -98,6 +98,21 @@ test("a page is limited by address", async () => {
   expect((await ask({ ...form, body: "choice=no" })).status).toBe(429);
 });
 
+test.each([
+  ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html; charset=utf-8"],
+  ["application/json, text/html;q=0.5", "application/problem+json"],
+  ["*/*", "application/problem+json"],
+  [undefined, "application/problem+json"],
+])("nothing at an address is said to %s as %s", async (accept, type) => {
+  const { ask } = await startApp();
+  const answer = await ask({ path: "/nowhere/<script>", key: null, ...(accept !== undefined && { headers: { Accept: accept } }) });
+  expect([answer.status, answer.headers["content-type"]]).toEqual([404, type]);
+  expect(answer.text).toMatch(/There is no such route/);
+  if (type.startsWith("text/html")) expect(answer.text).not.toContain("script");
+  const wrong = await ask({ method: "PUT", path: "/things", headers: { Accept: "text/html" } });
+  expect(wrong).toMatchObject({ status: 405, headers: { allow: "GET, HEAD, POST" }, json: { code: "method_not_allowed" } });
+});
+
 test("every problem's type leads to a page", async () => {
   const { ask } = await startApp();
   for (const code of Object.keys(problems)) {
@@ -108,4 +123,5 @@ test("every problem's type leads to a page", async () => {
   const hostile = await ask({ path: "/problems/%3Cscript%3E", key: null });
   expect(hostile.status).toBe(404);
   expect(hostile.text).not.toContain("<script>");
+  expect((await ask({ path: "/problems/%00", key: null })).status).toBe(404);
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, Timestamp, wholeNumber } from "../../kernel/fields.ts";
 
 const text = z.string().min(1).max(200);
 
@@ -106,7 +106,7 @@ export const AuditVerification = z
   .meta({ id: "AuditVerification" });
 export type AuditVerification = z.infer<typeof AuditVerification>;
 
-const position = z.coerce.number().int().min(1).max(2_147_483_647);
+const position = wholeNumber(1, 2_147_483_647);
 
 export const VerifyAuditQuery = z
   .strictObject({

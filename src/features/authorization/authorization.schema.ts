@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { anyCase, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
 
 export const purposes = ["verification", "recruitment", "investigation", "recheck", "appeal"] as const;
 export type Purpose = (typeof purposes)[number];
@@ -32,7 +32,7 @@ export const CreateSessionInput = z
     }),
     request_reference: z
       .string()
-      .regex(/^[a-z]{2,8}-REQ-\d{6,12}$/i, "Write a reference such as REC-REQ-000001.")
+      .regex(anyCase(/^[a-z]{2,8}-REQ-\d{6,12}$/), "Write a reference such as REC-REQ-000001.")
       .transform((reference) => reference.toUpperCase())
       .optional()
       .meta({ description: "The workflow request this is for", example: "REC-REQ-000001" }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Timestamp } from "../../kernel/fields.ts";
+import { Timestamp, wholeNumber } from "../../kernel/fields.ts";
 import { eventTypes } from "./events.types.ts";
 
 const known = Object.keys(eventTypes);
@@ -25,11 +25,7 @@ export const FollowEventsQuery = z.strictObject({
     )
     .optional()
     .meta({ description: "Only these types, separated by commas; `prefix.*` names several", example: "permission.changed,api_key.*" }),
-  after: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(2 ** 31 - 1)
+  after: wholeNumber(0, 2 ** 31 - 1)
     .optional()
     .meta({ description: "The last `id` seen; `Last-Event-ID` goes before it. 0 starts with the oldest event kept", example: 1041 }),
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Route, UploadSpec } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
+import { anyCase, wholeNumber } from "../../kernel/fields.ts";
 import type { Place } from "./evidence.add.ts";
 import { evidencePolicy } from "./evidence.policy.ts";
 import { AddEvidenceInput, EvidenceView, ListEvidenceQuery, RedactEvidenceInput, UploadFields } from "./evidence.schema.ts";
@@ -10,7 +11,7 @@ const tags = ["evidence"];
 const path = "/evidence/{id}";
 const Id = z
   .string()
-  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, "Name the evidence by its id.")
+  .regex(anyCase(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/), "Name the evidence by its id.")
   .transform((id) => id.toLowerCase())
   .meta({ description: "Id of the evidence", example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
 const params = z.object({ id: Id });
@@ -18,12 +19,15 @@ const params = z.object({ id: Id });
 const recordKey = (prefix: string) =>
   z
     .string()
-    .regex(new RegExp(`^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|${prefix}-\\d{6,9})$`, "i"), "Name the record by its id or its number.")
+    .regex(
+      anyCase(new RegExp(`^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|${prefix}-\\d{6,9})$`)),
+      "Name the record by its id or its number.",
+    )
     .meta({ description: "Id or number of the record", example: `${prefix}-000123` });
 const RequestKey = z.string().min(1).max(64).meta({ description: "Id or reference of the request" });
 const fileParams = z.object({
   id: Id,
-  position: z.coerce.number().int().min(0).max(99).meta({ description: "Which of its files", example: 0 }),
+  position: wholeNumber(0, 99).meta({ description: "Which of its files", example: 0 }),
 });
 const example = { kind: "text", title: "The witness", note: "Three people saw the raid begin at eight." };
 const single = { shape: "single", schema: EvidenceView } as const;
@@ -138,7 +142,7 @@ function pieceRoutes(evidence: EvidenceService): Route[] {
         description: "The bytes as they were kept, to be saved and not shown. They fail to end when they are not what was kept.",
         access: { permission: evidencePolicy.read },
         request: { params: fileParams },
-        success: { status: 200, shape: "raw", schema: z.string().meta({ format: "binary" }), description: "The bytes" },
+        success: { status: 200, shape: "raw", schema: z.string().meta({ format: "binary" }), hasEtag: true, description: "The bytes" },
         refusals: ["record_not_found"],
       },
       ({ call, params: { id, position } }) => evidence.download(call, id, position),

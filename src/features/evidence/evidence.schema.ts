@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, Snowflake, text, Timestamp } from "../../kernel/fields.ts";
+import { anyCase, listQuery, Snowflake, text, Timestamp } from "../../kernel/fields.ts";
 import { hostKinds } from "./evidence.hosts.ts";
 
 export const evidenceKinds = ["file", "message", "link", "text", "record"] as const;
@@ -31,7 +31,7 @@ const LinkInput = z.strictObject({
   kind: z.literal("link"),
   ...about,
   url: text(1, 2000)
-    .regex(/^https?:\/\/[^\s]+$/i, "Only http and https addresses are kept.")
+    .regex(anyCase(/^https?:\/\/[^\s]+$/), "Only http and https addresses are kept.")
     .meta({ description: "Kept as text and never fetched" }),
 });
 const TextInput = z.strictObject({ kind: z.literal("text"), ...about, note: Note });

@@ -79,13 +79,14 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
     async list(call, userId, query) {
       requirePermission(call, intelligencePermissions.matches);
       const { limit, cursor, count, ...filters } = ListMatchesQuery.parse(query);
+      const bound = { userId, ...filters };
+      const after = cursor === undefined ? {} : olderThan(cursors.decode("matches", bound, cursor));
       await grants.requireGrant(userId);
       reads.note(call, userId, "matches");
       const now = clock.now();
-      const bound = { userId, ...filters };
       const wanted = { AND: [{ userId }, conditions(filters, now)] };
       const rows = await database.read.match.findMany({
-        where: { AND: [wanted, cursor === undefined ? {} : olderThan(cursors.decode("matches", bound, cursor))] },
+        where: { AND: [wanted, after] },
         orderBy: [{ firstSeenAt: "desc" }, { id: "desc" }],
         take: limit + 1,
       });

@@ -62,8 +62,8 @@ export function createUserServersService(deps: UserServersDeps): UserServersServ
     async list(call, userId, query) {
       requirePermission(call, intelligencePermissions.servers, { own: userId });
       const { limit, cursor, count } = ListServersQuery.parse(query);
-      await grants.requireGrant(userId, "guilds");
       const after = cursor === undefined ? "" : cursors.decode("user-servers", { userId }, cursor)[1];
+      await grants.requireGrant(userId, "guilds");
       reads.note(call, userId, "servers");
       // Read as a whole: Discord tells of 200 servers at most, and which of them are shown is decided row by row.
       const rows = await database.read.userServer.findMany({ where: { userId }, orderBy: { serverHash: "asc" } });

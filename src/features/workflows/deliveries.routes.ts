@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Route } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
+import { wholeNumber } from "../../kernel/fields.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
 import type { EffectRetry } from "./deliveries.retry.ts";
 import { kindOf } from "./workflows.kinds.ts";
@@ -12,7 +13,7 @@ const RetryParams = z.object({
     .refine((name) => kindOf(name) !== undefined, { error: `Name one of ${workflowKinds.join(", ")}.`, params: { code: "unknown_kind" } })
     .meta({ description: "Kind of request, with hyphens or underscores, in any case", example: "blacklist-user" }),
   website_id: z.string().min(1).max(64).meta({ description: "Id or reference, in any case", example: "BLU-REQ-000001" }),
-  place: z.coerce.number().int().min(1).max(9999).meta({ description: "Which of its `effects`, the first being 1", example: 1 }),
+  place: wholeNumber(1, 9999).meta({ description: "Which of its `effects`, the first being 1", example: 1 }),
 });
 
 export function deliveriesRoutes(deliveries: EffectRetry): Route[] {

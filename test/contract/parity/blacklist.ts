@@ -222,8 +222,8 @@ const importing: readonly Case[] = [
     given: (scene) => ({ file: { name: "list.csv", bytes: Buffer.from(csv(scene)) }, mode: "merge" }),
     http: (scene) => ["POST", "/blacklist/import?mode=merge", csv(scene), csvType],
     wrong: {
-      given: () => ({ file: { name: "list.csv", bytes: Buffer.alloc(0) } }),
-      http: () => ["POST", "/blacklist/import", "", csvType],
+      given: () => ({ file: { name: "list.csv", bytes: Buffer.from("\n") } }),
+      http: () => ["POST", "/blacklist/import", "\n", csvType],
     },
   },
 ];

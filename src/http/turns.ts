@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Requests of one connection in work at once, counted until the last byte of the answer has left. */
+const mostInWork = 8;
+/** Requests of all connections that wait for their turn: the parser has made them, and they take a few kilobytes each. */
+const mostWaiting = 4096;
+
+interface Connection {
+  inWork: number;
+  waiting: (() => void)[];
+}
+
+/**
+ * Serves the requests of one connection a few at a time. A client may send on without waiting for answers (RFC 9112 §9.3.2); what it
+ * sends beyond its turn is not begun before it has taken earlier answers, and meanwhile nothing more is read of it.
+ * @param onDropped told when too many wait: the connection whose request is one too many is ended
+ */
+export function inTurns(listener: Listener, onDropped: () => void): Listener {
+  const connections = new WeakMap<Socket, Connection>();
+  let waiting = 0;
+
+  function open(socket: Socket): Connection {
+    const connection: Connection = { inWork: 0, waiting: [] };
+    connections.set(socket, connection);
+    // Node reads on by itself whenever a body is read; of what waits, every body but the last has come.
+    socket.on("resume", () => {
+      if (connection.waiting.length > 0) socket.pause();
+    });
+    socket.once("close", () => {
+      waiting -= connection.waiting.length;
+      connection.waiting = [];
+    });
+    return connection;
+  }
+
+  function serve(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    connection.inWork += 1;
+    response.once("close", () => {
+      connection.inWork -= 1;
+      const next = connection.waiting.shift();
+      if (next === undefined) return;
+      waiting -= 1;
+      next();
+      if (connection.waiting.length === 0) request.socket.resume();
+    });
+    listener(request, response);
+  }
+
+  return (request, response) => {
+    const { socket } = request;
+    const connection = connections.get(socket) ?? open(socket);
+    if (connection.inWork < mostInWork && connection.waiting.length === 0) return serve(connection, request, response);
+    if (waiting >= mostWaiting) {
+      onDropped();
+      return void socket.destroy();
+    }
+    waiting += 1;
+    connection.waiting.push(() => serve(connection, request, response));
+    socket.pause();
+  };
+}
+
+/** Ends connections that take nothing of what is sent to them; looked at each second. */
+export function createUnreadWatch(sockets: ReadonlySet<Socket>, patienceMs: number) {
+  const seen = new WeakMap<Socket, { taken: number; at: number }>();
+  return function look(): void {
+    const now = performance.now();
+    for (const socket of sockets) {
+      if (socket.writableLength === 0) {
+        seen.delete(socket);
+        continue;
+      }
+      const taken = socket.bytesWritten - socket.writableLength;
+      const last = seen.get(socket);
+      if (last?.taken !== taken) seen.set(socket, { taken, at: now });
+      else if (now - last.at >= patienceMs) socket.destroy();
+    }
+  };
+}

@@ -1,0 +1,126 @@
+// @module-tag sqlite
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import { route } from "../../src/http/route.ts";
+import type { ServerTimeouts } from "../../src/http/server.ts";
+import { startApp } from "./support.ts";
+
+const megabyte = Buffer.alloc(1024 * 1024, "x");
+/** Short enough that thousands fit into what is read at once. */
+const asking = "GET /big HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/** A public route with a large answer; it counts how often it was asked, and each answer holds its number. */
+async function startBig(timeouts: Partial<ServerTimeouts> = {}) {
+  const begun: number[] = [];
+  const big = route(
+    {
+      method: "get",
+      path: "/big",
+      operationId: "getBig",
+      tags: [],
+      summary: "Much",
+      access: { public: true },
+      success: { status: 200, shape: "raw", schema: z.string(), description: "Much" },
+    },
+    async () => {
+      begun.push(begun.length);
+      return { body: Buffer.concat([Buffer.from(`#${begun.length.toString()};`), megabyte]) };
+    },
+  );
+  return { begun, ...(await startApp({ routes: [big] }, timeouts)) };
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  return socket;
+}
+
+test("500 requests sent without waiting are answered each, in their order", async () => {
+  const { begun, port } = await startBig();
+  const socket = await open(port);
+  const numbers: number[] = [];
+  socket.on("data", (chunk: Buffer) => {
+    for (const [, number] of chunk.toString("latin1").matchAll(/#(\d+);/g)) numbers.push(Number(number));
+  });
+  socket.write(asking.repeat(500));
+  await vi.waitFor(() => expect(numbers.length + begun.length).toBeGreaterThan(990), 20_000);
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+  expect(begun).toHaveLength(500);
+});
+
+test("of what is sent without reading only a few are begun, others are served meanwhile, and whoever reads gets the rest", async () => {
+  const { begun, port, ask } = await startBig();
+  const socket = await open(port);
+  socket.pause();
+  socket.write(asking.repeat(500));
+  await sleep(200);
+  const first = begun.length;
+  // A few in work, and those whose answers the system holds for the reader.
+  expect(first).toBeLessThan(40);
+  expect((await ask({ path: "/nowhere" })).status).toBe(404);
+  await sleep(100);
+  expect(begun).toHaveLength(first);
+  socket.resume();
+  await vi.waitFor(() => expect(begun).toHaveLength(500), 20_000);
+});
+
+test("a body that comes after requests which wait is read when its turn has come", async () => {
+  const { port } = await startBig();
+  const socket = await open(port);
+  let received = "";
+  socket.on("data", (chunk: Buffer) => (received = (received + chunk.toString("latin1")).slice(-2000)));
+  socket.pause();
+  socket.write(`${asking.repeat(40)}POST /big HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n`);
+  socket.write(" ".repeat(20_000));
+  socket.write("GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  await sleep(100);
+  socket.resume();
+  await once(socket, "end");
+  expect(received).toContain("HTTP/1.1 405");
+  expect(received).toContain("HTTP/1.1 404");
+});
+
+test("who sends more than can wait is cut off, and nobody else is", async () => {
+  const { port, ask } = await startBig();
+  const hostile = await Promise.all(Array.from({ length: 12 }, () => open(port)));
+  let ended = 0;
+  for (const socket of hostile) {
+    socket.pause();
+    socket.on("error", () => undefined);
+    socket.on("close", () => (ended += 1));
+    socket.write(asking.repeat(1500));
+  }
+  const innocent = await Promise.all(Array.from({ length: 20 }, () => ask({ path: "/nowhere" })));
+  expect(new Set(innocent.map(({ status }) => status))).toEqual(new Set([404]));
+  for (const socket of hostile) socket.resume();
+  await vi.waitFor(() => expect(ended).toBeGreaterThan(5), 10_000);
+  for (const socket of hostile) socket.destroy();
+  expect((await ask({ path: "/nowhere" })).status).toBe(404);
+});
+
+test("an answer that nobody takes ends its connection in time, one that is taken slowly does not", async () => {
+  const { port } = await startBig({ unread: 250, check: 25 });
+  const [idle, slow] = [await open(port), await open(port)];
+  let taken = 0;
+  slow.on("data", (chunk: Buffer) => {
+    taken += chunk.length;
+    slow.pause();
+    setTimeout(() => slow.resume(), 5);
+  });
+  idle.pause();
+  const ended = once(idle, "close");
+  idle.on("error", () => undefined);
+  idle.write(asking.repeat(20));
+  slow.write(asking.repeat(4));
+  await sleep(700);
+  idle.resume();
+  await ended;
+  await vi.waitFor(() => expect(taken).toBeGreaterThan(4 * megabyte.length), 20_000);
+  expect(slow.destroyed).toBe(false);
+});
