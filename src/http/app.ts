@@ -90,7 +90,7 @@ export function createHttpApp(options: HttpAppOptions) {
   const common = commonHeaders(publicUrl);
   const handlers = createFetchHandlers({ clock, common });
   const finder = createDoorFinder(doors, (door): Handler => handlers.serve(door));
-  /** Nothing is at an address: said as a page to whoever asked for one. */
+  /** The answer for an unknown address: HTML where the client asks for that, otherwise a problem document. */
   const missing = (exchange: Exchange): Reply => {
     const problem = finder.missing(exchange.path);
     return problem.code === "route_not_found" && prefersHtml(exchange) ? plainPage(problem, exchange) : refuse(exchange, problem);

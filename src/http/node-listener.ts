@@ -13,7 +13,7 @@ import { replyHeaders } from "./reply-headers.ts";
 
 export interface ListenerOptions {
   find: DoorFinder["find"];
-  /** What is answered where no door is. */
+  /** The answer for an unknown address. */
   missing: (exchange: Exchange) => Reply;
   refuse: Refusals;
   clock: Clock;

@@ -90,7 +90,7 @@ function withoutHeader(flat: readonly string[], name: string): string[] {
   return flat.filter((_text, index) => flat[index - (index % 2)]?.toLowerCase() !== name);
 }
 
-/** A refusal as a page, for whoever asked for one. */
+/** A refusal as an HTML page. */
 export function plainPage(problem: ProblemError, exchange: Exchange): Reply {
   exchange.problem = problem.code;
   const retry = problem.retryAfter === undefined ? [] : ["Retry-After", String(problem.retryAfter)];

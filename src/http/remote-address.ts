@@ -10,7 +10,7 @@ export type AddressReader = (request: Pick<IncomingMessage, "socket" | "headers"
  * whom it was called by: the caller is the first hop that is no trusted proxy. A hop that cannot be read ends the reading, too, as what
  * stands before it may have been written by anybody. Without a trusted proxy the header counts nothing.
  * @param trustedProxies addresses and networks (`10.0.0.0/8`)
- * @param onIgnored told once, when the header arrives and no proxy is trusted
+ * @param onIgnored called once, when the header arrives and no proxy is trusted
  */
 export function createAddressReader(trustedProxies: readonly string[], onIgnored: () => void = () => undefined): AddressReader {
   const isTrusted = createAddressRanges(trustedProxies);

@@ -48,7 +48,7 @@ export function createRouteDoor({ spec, handle }: Route, ground: DoorGround): Do
 
   function enter(exchange: Exchange, params: PathParams, caller: Caller): Promise<Reply> {
     noteCaller(exchange, caller);
-    // Whoever shows no credentials where none are needed was counted by address.
+    // A request without credentials, where none are needed, was counted by address.
     if (caller.client.id !== "" && isLimited(spec)) takeToken(limiter, `${caller.client.id}:${exchange.actorId}`, exchange);
     requireAllowed(caller.call, params, caller.call.actor === null && exchange.headers["x-acting-user"] !== undefined);
     if (spec.capability !== undefined) requireSwitchedOn(spec.capability, ground);

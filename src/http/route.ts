@@ -119,7 +119,7 @@ export interface SuccessSpec<Kind extends Shape, View extends z.ZodType> {
   otherStatuses?: Readonly<Record<number, string>>;
   /** The media type of a raw answer, or the ones it can have: then each answer says which. */
   mediaType?: string | readonly string[];
-  /** A raw answer that brings an `ETag` is not sent again to whoever names it; single ones always do. */
+  /** Whether a raw answer has an `ETag` and can be 304; single ones always have one. */
   hasEtag?: true;
 }
 
@@ -188,7 +188,7 @@ export function isLimited({ probe, limit }: RouteSpec): boolean {
   return probe !== true || limit !== undefined;
 }
 
-/** Whether a read answers 304 to whoever knows its `ETag`. */
+/** Whether a read honours `If-None-Match`. */
 export function isConditionalRead({ method, success }: RouteSpec): boolean {
   return method === "get" && (success.shape === "single" || success.hasEtag === true);
 }

@@ -16,7 +16,7 @@ interface Connection {
 /**
  * Serves the requests of one connection a few at a time. A client may send on without waiting for answers (RFC 9112 §9.3.2); what it
  * sends beyond its turn is not begun before it has taken earlier answers, and meanwhile nothing more is read of it.
- * @param onDropped told when too many wait: the connection whose request is one too many is ended
+ * @param onDropped called when too many wait: the connection whose request is one too many is ended
  */
 export function inTurns(listener: Listener, onDropped: () => void): Listener {
   const connections = new WeakMap<Socket, Connection>();
@@ -63,7 +63,7 @@ export function inTurns(listener: Listener, onDropped: () => void): Listener {
   };
 }
 
-/** Ends connections that take nothing of what is sent to them; looked at each second. */
+/** Ends connections that take nothing of what is sent to them. */
 export function createUnreadWatch(sockets: ReadonlySet<Socket>, patienceMs: number) {
   const seen = new WeakMap<Socket, { taken: number; at: number }>();
   return function look(): void {

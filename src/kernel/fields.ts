@@ -100,6 +100,14 @@ export function anyCase({ source }: RegExp): RegExp {
   return new RegExp(text);
 }
 
+const id = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+
+/** The text of a record's id. */
+export const idPattern = anyCase(new RegExp(`^${id}$`));
+
+/** The text of a record's id, or of its number or code, such as `case-\\d{6,9}`. */
+export const idOrPattern = (other: string): RegExp => anyCase(new RegExp(`^(${id}|${other})$`));
+
 /** A whole number as an address holds it: digits alone, so that `1e2`, `0x10` and ` 5` are none. Commands give numbers. */
 export function wholeNumber(min: number, max: number) {
   return z.preprocess(

@@ -78,7 +78,7 @@ export function createConnection(
     silence(): void {
       silent = true;
     },
-    /** Settles when the client has read what was sent until now, which a ping of the transport tells; at once on a link that is dead or closed. */
+    /** Wait until the client has read what was sent until now, which a WebSocket ping shows; returns at once on a dead or closed link. */
     caughtUp(): Promise<void> {
       const upTo = sent;
       if (read < upTo && socket.readyState === socket.OPEN) socket.ping(upTo.toString());

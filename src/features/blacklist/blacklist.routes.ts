@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyCase, listQuery } from "../../kernel/fields.ts";
+import { idOrPattern, listQuery } from "../../kernel/fields.ts";
 import type { Route } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
 import {
@@ -24,7 +24,7 @@ const path = "/blacklist/{id}";
 const params = z.object({
   id: z
     .string()
-    .regex(anyCase(/^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|bl-\d{6,9})$/), "Name the record by its id or its number.")
+    .regex(idOrPattern("bl-\\d{6,9}"), "Name the record by its id or its number.")
     .meta({ description: "Id or number", example: "BL-000123" }),
 });
 const RevokeBody = z.strictObject({ reason: RevokeReason.optional() }).meta({ id: "RevokeBlacklistBody" });

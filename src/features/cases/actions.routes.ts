@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Route } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
-import { anyCase, Snowflake } from "../../kernel/fields.ts";
+import { idPattern, Snowflake } from "../../kernel/fields.ts";
 import { actionsPolicy } from "./actions.policy.ts";
 import { ActionView, ListActionsQuery, ListStrikesQuery, RecordActionInput, StrikesNotes, VoidActionInput } from "./actions.schema.ts";
 import type { ActionsService } from "./actions.service.ts";
@@ -13,7 +13,7 @@ const params = z.object({ id: CaseKey });
 const actionParams = params.extend({
   action_id: z
     .string()
-    .regex(anyCase(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/), "Name the action by its id.")
+    .regex(idPattern, "Name the action by its id.")
     .transform((id) => id.toLowerCase())
     .meta({ description: "Id of the action", example: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f" }),
 });

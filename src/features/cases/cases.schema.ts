@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyCase, Duration, listQuery, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
+import { idOrPattern, Duration, listQuery, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { caseTypes } from "./cases.outcomes.ts";
 import { spawnKinds } from "./cases.spawn.ts";
 import { caseStatuses } from "./cases.states.ts";
@@ -11,7 +11,7 @@ export type LinkKind = (typeof linkKinds)[number];
 
 export const CaseKey = z
   .string()
-  .regex(anyCase(/^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|case-\d{6,9})$/), "Name the case by its id or its number.")
+  .regex(idOrPattern("case-\\d{6,9}"), "Name the case by its id or its number.")
   .meta({ description: "Id or number", example: "CASE-000123" });
 
 const Subject = z.strictObject({ kind: z.enum(["user", "server"]), id: Snowflake });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyCase, listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
+import { idOrPattern, listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 
 /** Who may have to confirm, in the order in which they do. */
 export const needs = ["acting_user", "second_person"] as const;
@@ -11,7 +11,7 @@ const statuses = ["pending", "applied", "declined", "expired", "failed"] as cons
 export const ConfirmationKey = z
   .string()
   .trim()
-  .regex(anyCase(/^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-z]{6})$/), "Name the change by its id or its code of 6 characters.")
+  .regex(idOrPattern("[0-9a-z]{6}"), "Name the change by its id or its code of 6 characters.")
   .meta({ description: "Id or code", example: "K7QM2X" });
 
 export const ListConfirmationsQuery = z.strictObject(listQuery);

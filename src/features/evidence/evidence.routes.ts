@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Route, UploadSpec } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
-import { anyCase, wholeNumber } from "../../kernel/fields.ts";
+import { idOrPattern, idPattern, wholeNumber } from "../../kernel/fields.ts";
 import type { Place } from "./evidence.add.ts";
 import { evidencePolicy } from "./evidence.policy.ts";
 import { AddEvidenceInput, EvidenceView, ListEvidenceQuery, RedactEvidenceInput, UploadFields } from "./evidence.schema.ts";
@@ -11,7 +11,7 @@ const tags = ["evidence"];
 const path = "/evidence/{id}";
 const Id = z
   .string()
-  .regex(anyCase(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/), "Name the evidence by its id.")
+  .regex(idPattern, "Name the evidence by its id.")
   .transform((id) => id.toLowerCase())
   .meta({ description: "Id of the evidence", example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
 const params = z.object({ id: Id });
@@ -19,10 +19,7 @@ const params = z.object({ id: Id });
 const recordKey = (prefix: string) =>
   z
     .string()
-    .regex(
-      anyCase(new RegExp(`^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|${prefix}-\\d{6,9})$`)),
-      "Name the record by its id or its number.",
-    )
+    .regex(idOrPattern(`${prefix}-\\d{6,9}`), "Name the record by its id or its number.")
     .meta({ description: "Id or number of the record", example: `${prefix}-000123` });
 const RequestKey = z.string().min(1).max(64).meta({ description: "Id or reference of the request" });
 const fileParams = z.object({

@@ -14,7 +14,7 @@ export const healthRoutes = (health: HealthService): Route[] => [
       description: "Needs no credentials; a key holding `system.health.read` sees the details of the checks.",
       access: { public: true, credentials: "optional" },
       probe: true,
-      // It looks at everything: whoever only wants to know whether the service works has the probes below.
+      // It runs every check; the probes below are the cheap ones.
       limit: "read",
       success: {
         status: 200,

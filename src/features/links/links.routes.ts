@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Route } from "../../http/route.ts";
 import { route } from "../../http/route.ts";
-import { anyCase, Snowflake } from "../../kernel/fields.ts";
+import { idPattern, Snowflake } from "../../kernel/fields.ts";
 import { linksPolicy } from "./links.policy.ts";
 import {
   ChangedLinkView,
@@ -22,7 +22,7 @@ const params = z.object({
   discord_user_id: Snowflake,
   link_id: z
     .string()
-    .regex(anyCase(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/), "Name the link by its id.")
+    .regex(idPattern, "Name the link by its id.")
     .transform((id) => id.toLowerCase())
     .meta({ description: "Id of the link", example: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f" }),
 });

@@ -4,14 +4,14 @@ import { route } from "../../http/route.ts";
 import { draftsPolicy } from "./drafts.policy.ts";
 import { DismissDraftBody, DismissDraftQuery, DraftView, FiledDraftView, ListDraftsQuery } from "./drafts.schema.ts";
 import type { DraftsService } from "./drafts.service.ts";
-import { anyCase } from "../../kernel/fields.ts";
+import { idPattern } from "../../kernel/fields.ts";
 
 const tags = ["workflows"];
 const path = "/workflows/drafts";
 const params = z.object({
   id: z
     .string()
-    .regex(anyCase(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/), "Name the draft by its id.")
+    .regex(idPattern, "Name the draft by its id.")
     .transform((id) => id.toLowerCase())
     .meta({ description: "Id of the draft", example: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f" }),
 });
