@@ -1,3 +1,5 @@
+import "../src/heap.ts";
+
 import type { Target } from "./target.ts";
 
 /** Hosts one target in a process of its own: `host.ts <module> <export>`. Answers its port, then each task in turn, and ends with its parent. */

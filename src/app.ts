@@ -53,7 +53,8 @@ import { statsRoutes } from "./features/workflows/stats.routes.ts";
 import { typesRoutes } from "./features/workflows/types.routes.ts";
 import { workflowsRoutes } from "./features/workflows/workflows.routes.ts";
 import { createHttpApp } from "./http/app.ts";
-import { homePages } from "./http/home-pages.ts";
+import { listen, type RunningServer } from "./http/server.ts";
+import { homePages } from "./http/pages/home-pages.ts";
 import type { HealthService } from "./features/health/health.service.ts";
 import type { Route } from "./http/route.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -191,7 +192,7 @@ export async function createApp(options: AppOptions) {
   const { config, secrets } = ground;
   const logger = createLogger(config.logLevel, logTo);
   const lock = await acquireDataLock(config.dataDir);
-  const services = await openServices({ ...ground, logger }).catch((error: unknown) => {
+  const services = await openServices({ ...ground, logger, watchNesting: validateAnswers }).catch((error: unknown) => {
     lock.release();
     throw error;
   });
@@ -313,7 +314,7 @@ export async function createApp(options: AppOptions) {
     publicUrl: config.http.publicUrl,
     validateAnswers,
   });
-  let server: Awaited<ReturnType<typeof http.listen>> | undefined;
+  let server: RunningServer | undefined;
   const jobs = createJobs(jobsOf(services), logger);
 
   return {
@@ -325,7 +326,7 @@ export async function createApp(options: AppOptions) {
     runJobs: jobs.runAll,
     /** Listen first, then connect: the service answers before and without Discord. */
     async start(): Promise<void> {
-      server = await http.listen(config.http);
+      server = await listen(http, { ...config.http, logger });
       services.publicUrl.current = services.publicUrl.current.replace(/:0$/, `:${server.port.toString()}`);
       discord.start();
       services.deliveries.start();

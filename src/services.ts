@@ -48,7 +48,7 @@ import { createDraftsService } from "./features/workflows/drafts.service.ts";
 import { createRequestHost } from "./features/workflows/workflows.host.ts";
 import { createRequestSight } from "./features/workflows/workflows.sight.ts";
 import { createWorkflowsService } from "./features/workflows/workflows.service.ts";
-import { fieldErrors } from "./http/validation.ts";
+import { fieldErrors } from "./kernel/validation.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/page.ts";
@@ -63,6 +63,8 @@ export interface Ground {
   logger?: Logger;
   /** The time; the machine's own unless told. */
   clock?: Clock;
+  /** For tests: a write inside a write is found out at once. */
+  watchNesting?: boolean;
 }
 
 export type Services = Awaited<ReturnType<typeof openServices>>;
@@ -83,7 +85,13 @@ function once<T>(ask: () => Promise<T>): () => Promise<T> {
  * Every service on the configured database, without a connection to Discord and without HTTP: what the command line works with.
  * @throws DatabaseError, ProblemError when the database cannot be opened
  */
-export async function openServices({ config, secrets, logger = createLogger("warn", process.stderr), clock = systemClock }: Ground) {
+export async function openServices({
+  config,
+  secrets,
+  logger = createLogger("warn", process.stderr),
+  clock = systemClock,
+  watchNesting = false,
+}: Ground) {
   const { discord } = config;
   const database = await openDatabase({
     url: config.database.url,
@@ -91,6 +99,7 @@ export async function openServices({ config, secrets, logger = createLogger("war
     idempotencySeconds,
     clock,
     logger,
+    watchNesting,
   });
   const cursors = createCursors(deriveKey(secrets.secretKey, "cursors"));
   const serversKey = deriveKey(secrets.secretKey, "servers");

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { pino } from "pino";
 import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
+import { listen } from "../../src/http/server.ts";
 import type { Authenticate } from "../../src/http/caller.ts";
 import { route } from "../../src/http/route.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -21,12 +22,13 @@ export const pipeline: Target = { request: { paths: ["/plain"], headers }, start
 
 async function start(): Promise<number> {
   const plenty = { count: 100_000_000, seconds: 60 };
+  const logger = pino({ base: null });
   const app = createHttpApp({
     routes: [plain],
     pages: [],
     authenticate: createStandInAuthentication(),
     limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty },
-    logger: pino({ base: null }),
+    logger,
     accessLog: pino.destination({ dest: "/dev/null", sync: false }),
     clock: systemClock,
     known: { permissions: new Set(["staff.access"]), expansions: {} },
@@ -36,7 +38,7 @@ async function start(): Promise<number> {
     requireIfMatch: false,
     info: { title: "bench", version: "0" },
   });
-  return (await app.listen({ host: "127.0.0.1", port: 0 })).port;
+  return (await listen(app, { host: "127.0.0.1", port: 0, logger })).port;
 }
 
 /** A hashed-key check with the warm path of a real one: one-shot SHA-256, a map of verified keys. */

@@ -1,11 +1,10 @@
-import { createPermissionCheck } from "../http/admission.ts";
-import { createDenials } from "../http/denials.ts";
-import { check } from "../http/check.ts";
-import { readQuery } from "../http/query.ts";
+import { createDenials, createPermissionCheck } from "../http/access.ts";
+import { readQuery } from "../http/request/query.ts";
 import type { Route, RouteInput, RouteSpec } from "../http/route.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Denial } from "../kernel/denied.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
+import { check } from "../kernel/validation.ts";
 import type { GivenFile, VerbInput } from "./entry.ts";
 
 export interface VerbsDeps {

@@ -51,6 +51,11 @@ export interface DatabaseOptions {
   /** SQLite: whether a commit survives a power loss (`full`, the default). */
   synchronous?: "full" | "normal";
   logger?: Logger;
+  /**
+   * Whether a write inside a write, which waits for itself, is found out at once, as it is unless told. What follows the asynchronous calls
+   * of a process makes each of its promises dearer, so that a running service goes without.
+   */
+  watchNesting?: boolean;
 }
 
 /**
@@ -58,7 +63,7 @@ export interface DatabaseOptions {
  * @throws DatabaseError when the database is not one this version may touch; ProblemError when it cannot be reached
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, clock = systemClock, idempotencySeconds = 86_400, synchronous = "full", logger } = options;
+  const { url, clock = systemClock, idempotencySeconds = 86_400, synchronous = "full", logger, watchNesting = true } = options;
   const dialect = dialectOf(url);
   if (dialect === "sqlite") await ensureFolder(dirname(resolve(sqliteFile(url))));
   for (const name of await migrate(url)) logger?.info({ migration: name }, "applied a migration");
@@ -66,7 +71,16 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   await client.$connect();
   const claims = createClaims();
   const turns = createQueue({ holders: concurrentTransactions, size: 2000, timeoutMs: 15_000 });
-  const write = createWrite({ client, dialect, clock, idempotencySeconds, claims, logger, ...(dialect === "postgres" && { turns }) });
+  const write = createWrite({
+    client,
+    dialect,
+    clock,
+    idempotencySeconds,
+    claims,
+    logger,
+    watchNesting,
+    ...(dialect === "postgres" && { turns }),
+  });
   const ending = createEnding(client, write);
   return { dialect, read: client, ...ending, findReplay, sweep, check };
 

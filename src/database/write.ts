@@ -38,6 +38,8 @@ export interface WriteOptions {
   /** Where transactions wait for their turn. SQLite's adapter has its own queue, for single statements too. */
   turns?: Queue;
   logger: Logger | undefined;
+  /** Whether a write inside a write is found out. */
+  watchNesting: boolean;
 }
 
 export type Write = <T>(call: Call, work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -49,6 +51,7 @@ interface Outcome<T> {
 }
 
 const maxAttempts = 8;
+/** Empty, and free of charge, where nesting is not watched. */
 const running = new AsyncLocalStorage<{ isOpen: boolean }>();
 
 /** The one way to change the database. */
@@ -96,8 +99,9 @@ function inTransaction<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<Outcome<T>> {
   const state = { isOpen: true };
+  const watched = <R>(run: () => R): R => (options.watchNesting ? running.run(state, run) : run());
   const transaction = options.client.$transaction((db) =>
-    running.run(state, async () => {
+    watched(async () => {
       const beforeCommit: (() => Promise<void>)[] = [];
       const afterCommit: (() => void)[] = [];
       const tx: Tx = {

@@ -1,30 +1,30 @@
-import type { Handler } from "hono";
+import { createRoute, OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
+import type { ErrorHandler, Handler, MiddlewareHandler, NotFoundHandler } from "hono";
 import type { Logger } from "pino";
 import type { Clock } from "../kernel/clock.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
-import { createAccessLog, type LogDestination } from "./access-log.ts";
+import { ProblemError } from "../kernel/errors.ts";
 import { checkRoutes, type KnownPermissions } from "./boot-check.ts";
 import type { Authenticate } from "./caller.ts";
-import { documentRoute } from "./document-route.ts";
-import type { Door, DoorGround } from "./door.ts";
-import { createDoorFinder } from "./doors.ts";
-import type { Exchange, Reply } from "./exchange.ts";
-import { createFetchHandlers } from "./fetch-handler.ts";
-import { createGate, type GateOptions } from "./gate.ts";
-import { createIdempotencyKeys } from "./idempotency.ts";
-import { prefersHtml } from "./negotiation.ts";
-import { createNodeListener } from "./node-listener.ts";
-import { createDocument, type DocumentInfo, registerRoutes } from "./openapi.ts";
-import type { HtmlPage } from "./page.ts";
-import { createPageDoor, plainPage } from "./page-door.ts";
-import { createRefusals, type Refusals } from "./problem.ts";
-import { problemPages } from "./problem-pages.ts";
-import { createAddressReader } from "./remote-address.ts";
-import { createRateLimiters, type RateLimits } from "./rate-limit.ts";
+import { bindingsOf, type HttpEnv, respond } from "./context.ts";
+import type { HttpDeps } from "./deps.ts";
+import { handleRoute } from "./handle-route.ts";
+import { admit } from "./middleware/admit.ts";
+import { createAccessLog, type LogDestination } from "./middleware/access-log.ts";
+import { createGate, type GateOptions } from "./middleware/gate.ts";
+import { createIdempotencyKeys } from "./middleware/idempotency.ts";
+import { prefersHtml } from "./middleware/negotiation.ts";
+import { createRateLimiters, type RateLimits } from "./middleware/rate-limit.ts";
+import { createAddressReader } from "./middleware/remote-address.ts";
+import { requestContext, targetOf } from "./middleware/request-context.ts";
+import { registerComponents } from "./openapi/components.ts";
+import { createDocument, describePage, describeRoute, type DocumentInfo } from "./openapi/document.ts";
+import { documentRoute } from "./openapi/document-route.ts";
+import type { HtmlPage } from "./pages/page.ts";
+import { problemPages } from "./pages/problem-pages.ts";
+import { handlePage, problemPage } from "./pages/serve-page.ts";
+import { problemReply, toProblem } from "./problem.ts";
 import type { Route } from "./route.ts";
-import { createRouteDoor, isSupported } from "./route-door.ts";
-import { commonHeaders } from "./reply-headers.ts";
-import { defaultTimeouts, listen, type ServerTimeouts } from "./server.ts";
 
 export interface HttpAppOptions {
   routes: readonly Route[];
@@ -52,6 +52,13 @@ export interface HttpAppOptions {
   validateAnswers?: boolean;
 }
 
+export interface HttpApp extends OpenAPIHono<HttpEnv> {
+  /** The OpenAPI 3.1 document. */
+  document(): Record<string, unknown>;
+  /** Every route, with whether it can be used as this installation is set up. */
+  registry(): RegistryEntry[];
+}
+
 /** One line of the route registry. */
 export interface RegistryEntry {
   method: string;
@@ -59,94 +66,120 @@ export interface RegistryEntry {
   supported: boolean;
 }
 
-export type HttpApp = ReturnType<typeof createHttpApp>;
-
 const proxyIgnored =
   "A request came with X-Forwarded-For, and TRUSTED_PROXIES is empty: everybody behind that proxy shares the limits of one address. If it is yours, name its address there.";
 
 const defaultGate: GateOptions = { running: 256, waiting: 1024 };
 
 /**
- * The HTTP side of the service: every route and page behind one pipeline, and the document made from them.
+ * The HTTP side of the service: a Hono app of every route and page, and of the document made from them.
  * @throws Error naming the route when one is unguarded or ambiguous
  */
-export function createHttpApp(options: HttpAppOptions) {
-  const { clock, logger, publicUrl, switchedOff } = options;
+export function createHttpApp(options: HttpAppOptions): HttpApp {
+  const { clock, logger, publicUrl, unsupportedStatus, trustedProxies = [] } = options;
+  // The path as it was sent: decoded and cleaned it might lead elsewhere than a proxy in front believes.
+  const app = new OpenAPIHono<HttpEnv>({ getPath: (request, given) => pathOf(request, given?.env) });
   const routes: readonly Route[] = [...options.routes, documentRoute(() => document())];
   const pages = [...options.pages, ...problemPages()];
   checkRoutes(routes, pages, options.known);
+  const deps = createDeps(options);
 
-  let isClosing = false;
-  let bodyMs = defaultTimeouts.request;
-  const isShuttingDown = (): boolean => isClosing || options.isShuttingDown();
-  const onUnexpected = (error: unknown, requestId: string): void => logger.error({ err: error, request_id: requestId }, "unexpected error");
-  const refuse = createRefusals({ unsupportedStatus: options.unsupportedStatus, onUnexpected });
-  const ground = createGround(options, refuse, isShuttingDown);
-  const doors: Door[] = [
-    ...routes.map((route) => createRouteDoor(route, ground)),
-    ...pages.map((page) => createPageDoor(page, ground, onUnexpected)),
+  app.use(
+    requestContext({
+      clock,
+      publicUrl,
+      addressOf: createAddressReader(trustedProxies, () => logger.warn(proxyIgnored)),
+      log: options.accessLog === undefined ? undefined : createAccessLog(options.accessLog),
+    }),
+  );
+  registerComponents(app.openAPIRegistry);
+  const served = [
+    ...routes.map((route) => ({
+      config: describeRoute(route.spec, unsupportedStatus),
+      isListed: true,
+      middleware: [admit(route.spec, deps)],
+      handler: handleRoute(route, deps),
+    })),
+    ...pages.map((page) => ({
+      config: describePage(page.spec),
+      isListed: page.spec.document === true,
+      middleware: [],
+      handler: handlePage(page, deps),
+    })),
   ];
-
-  const common = commonHeaders(publicUrl);
-  const handlers = createFetchHandlers({ clock, common });
-  const finder = createDoorFinder(doors, (door): Handler => handlers.serve(door));
-  /** The answer for an unknown address: HTML where the client asks for that, otherwise a problem document. */
-  const missing = (exchange: Exchange): Reply => {
-    const problem = finder.missing(exchange.path);
-    return problem.code === "route_not_found" && prefersHtml(exchange) ? plainPage(problem, exchange) : refuse(exchange, problem);
-  };
-  finder.app.notFound(handlers.missing(missing));
-  registerRoutes(finder.app.openAPIRegistry, routes, pages, options.unsupportedStatus);
+  for (const { config, isListed } of served) if (isListed) app.openAPIRegistry.registerPath(config);
+  // Fixed paths come before those with parameters, so that `/callsigns/next` is never taken for an id.
+  for (const one of served.toSorted((a, b) => compareSpecificity(a.config.path, b.config.path))) serve(app, one);
+  app.notFound(answerMissing(app, unsupportedStatus));
+  app.onError(answerError(options));
+  const registry = (): RegistryEntry[] =>
+    routes.map(({ spec: { method, path, capability } }) => {
+      return { method: method.toUpperCase(), path, supported: capability === undefined || options.switchedOff(capability) === undefined };
+    });
   let made: Record<string, unknown> | undefined;
-  const document = (): Record<string, unknown> => (made ??= createDocument(finder.app, options.info, publicUrl));
-
-  const log = options.accessLog === undefined ? undefined : createAccessLog(options.accessLog);
-  const listener = createNodeListener({
-    find: finder.find,
-    missing,
-    refuse,
-    clock,
-    log,
-    common,
-    addressOf: createAddressReader(options.trustedProxies ?? [], () => logger.warn(proxyIgnored)),
-    isShuttingDown,
-    bodyMs: () => bodyMs,
-    onUnexpected,
-  });
-  return {
-    /** Serve a web-standard request, as Hono does. */
-    fetch: finder.app.fetch,
-    listener,
-    /** The OpenAPI 3.1 document. */
-    document,
-    /** Every route, with whether it can be used as this installation is set up. */
-    registry: (): RegistryEntry[] =>
-      routes.map(({ spec }) => ({ method: spec.method.toUpperCase(), path: spec.path, supported: isSupported(spec, switchedOff) })),
-    /** Listen on a socket; closing it finishes the requests in work. */
-    async listen({ host, port, timeouts = {} }: { host: string; port: number; timeouts?: Partial<ServerTimeouts> }) {
-      bodyMs = timeouts.request ?? defaultTimeouts.request;
-      const server = await listen({ host, port, timeouts, listener, common, logger });
-      const close = (): Promise<void> => {
-        isClosing = true;
-        return server.close();
-      };
-      return { port: server.port, close };
-    },
-  };
+  const document = (): Record<string, unknown> => (made ??= createDocument(app, options.info, publicUrl));
+  return Object.assign(app, { document, registry });
 }
 
-function createGround(options: HttpAppOptions, refuse: Refusals, isShuttingDown: () => boolean): DoorGround {
+function pathOf(request: Request, env: HttpEnv["Bindings"] | undefined): string {
+  const target = targetOf(request, env?.incoming);
+  const query = target.indexOf("?");
+  return query === -1 ? target : target.slice(0, query);
+}
+
+function createDeps(options: HttpAppOptions): HttpDeps {
   return {
-    authenticate: options.authenticate,
-    ...(options.noteDenied !== undefined && { noteDenied: options.noteDenied }),
+    ...options,
     limiters: createRateLimiters(options.limits),
     gate: createGate(options.gate ?? defaultGate),
     idempotency: createIdempotencyKeys(),
-    refuse,
-    switchedOff: options.switchedOff,
-    knownPermissions: options.known.permissions,
-    isShuttingDown,
-    requireIfMatch: options.requireIfMatch,
-    validateAnswers: options.validateAnswers ?? false,
+    isShuttingDown: (c) => bindingsOf(c).isClosing === true || options.isShuttingDown(),
+  };
+}
+
+interface Served {
+  config: RouteConfig;
+  middleware: MiddlewareHandler<HttpEnv>[];
+  handler: Handler<HttpEnv>;
+}
+
+/** Without its schemas, which Hono would check one part after the other and before the permission: the handler checks them all at once. */
+function serve(app: OpenAPIHono<HttpEnv>, { config: { request: _, ...config }, middleware, handler }: Served): void {
+  app.openapi(createRoute({ ...config, middleware, hide: true }), handler as never);
+}
+
+function compareSpecificity(a: string, b: string): number {
+  const shape = (path: string): string => path.replace(/\{\w+\}/g, "\u{10ffff}");
+  return shape(a) < shape(b) ? -1 : 1;
+}
+
+/** Nothing is at an address: 405 with the methods it knows, or 404, which is HTML for those who ask for that. */
+function answerMissing(app: OpenAPIHono<HttpEnv>, unsupportedStatus: 501 | 404): NotFoundHandler<HttpEnv> {
+  const knows = (method: string, path: string): boolean =>
+    app.router.match(method, path)[0].some(([[, { method: registered }]]) => registered !== "ALL");
+  return (c) => {
+    const request = c.get("request");
+    const allowed = ["DELETE", "GET", "PATCH", "POST", "PUT"].filter((method) => knows(method, request.path));
+    if (allowed.length === 0) {
+      const problem = new ProblemError("route_not_found");
+      return respond(c, prefersHtml(request) ? problemPage(problem, request) : problemReply(request, problem, unsupportedStatus));
+    }
+    const allow = allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ");
+    const problem = new ProblemError("method_not_allowed", { detail: `This route knows ${allow}.`, extra: { allow } });
+    return respond(c, problemReply(request, problem, unsupportedStatus));
+  };
+}
+
+/** Whatever was thrown, as a refusal the caller may see. The message of what nobody expected goes to the log alone. */
+function answerError({ logger, noteDenied, unsupportedStatus }: HttpAppOptions): ErrorHandler<HttpEnv> {
+  return (error, c) => {
+    const request = c.get("request");
+    const { audited, denialOf, isAdmitted, requestId } = request;
+    const denial = audited === undefined ? undefined : denialOf?.(c.req.param(), error, isAdmitted);
+    if (audited !== undefined && denial !== undefined) noteDenied?.({ caller: audited, ...denial });
+    const known = toProblem(error);
+    if (known === undefined) logger.error({ err: error, request_id: requestId }, "unexpected error");
+    const problem = known ?? new ProblemError("internal_error", { detail: "Quote the request id when you report this." });
+    return respond(c, request.isPage ? problemPage(problem, request) : problemReply(request, problem, unsupportedStatus));
   };
 }

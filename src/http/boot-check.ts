@@ -1,4 +1,4 @@
-import type { HtmlPage } from "./page.ts";
+import type { HtmlPage } from "./pages/page.ts";
 import type { Route } from "./route.ts";
 
 export interface KnownPermissions {

@@ -4,6 +4,8 @@ import type { Call } from "../kernel/call.ts";
 export interface Credentials {
   /** The text of the API key, from `Authorization: Bearer` or `X-API-Key`. */
   presented: string | undefined;
+  /** The address has failed too often: nothing is looked up for it but keys that are known to exist. */
+  isSuspect?: boolean;
   /** `X-Acting-User`, known to be a well-formed id. */
   actingUser: string | undefined;
   /** `X-Acting-Assertion`, not yet verified. */

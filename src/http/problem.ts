@@ -1,33 +1,21 @@
 import { ZodError } from "zod";
 import { ProblemError, problems, validationProblem } from "../kernel/errors.ts";
 import { redact } from "../kernel/redact.ts";
-import type { Exchange, Reply } from "./exchange.ts";
-import { fieldErrors } from "./validation.ts";
+import { fieldErrors } from "../kernel/validation.ts";
+import type { Reply, RequestInfo } from "./context.ts";
 
 /** Seconds to wait where a refusal that may pass names none. */
 const defaultRetryAfter = 5;
 
-/** How a door turns whatever was thrown into a refusal the caller may see. */
-export type Refusals = (exchange: Exchange, error: unknown) => Reply;
-
-interface RefusalOptions {
-  /** Sent for unsupported_operation; the code stays. */
-  unsupportedStatus: 501 | 404;
-  /** Told about every error that is not a problem of the registry; its message goes nowhere else. */
-  onUnexpected: (error: unknown, requestId: string) => void;
-}
-
-/** @returns a function from a thrown value to a problem document (RFC 9457) */
-export function createRefusals({ unsupportedStatus, onUnexpected }: RefusalOptions): Refusals {
-  return (exchange, error) => {
-    const problem = toProblem(error);
-    if (problem === undefined) onUnexpected(error, exchange.requestId);
-    const shown = problem ?? new ProblemError("internal_error", { detail: "Quote the request id when you report this." });
-    exchange.problem = shown.code;
-    const status = shown.code === "unsupported_operation" ? unsupportedStatus : shown.status;
-    const body = redact(JSON.stringify(problemDocument(shown, status, exchange.path, exchange.requestId)));
-    return { status, type: "application/problem+json", body, headers: refusalHeaders(shown, status) };
-  };
+/**
+ * A refusal as a problem document (RFC 9457).
+ * @param unsupportedStatus sent for unsupported_operation; the code stays
+ */
+export function problemReply(request: RequestInfo, problem: ProblemError, unsupportedStatus: 501 | 404): Reply {
+  request.problem = problem.code;
+  const status = problem.code === "unsupported_operation" ? unsupportedStatus : problem.status;
+  const body = redact(JSON.stringify(problemDocument(problem, status, request.path, request.requestId)));
+  return { status, type: "application/problem+json", body, headers: refusalHeaders(problem, status) };
 }
 
 /** The problem a thrown value stands for: itself, or 422 for a schema's refusal; undefined for anything unexpected. */
@@ -35,6 +23,11 @@ export function toProblem(error: unknown): ProblemError | undefined {
   if (error instanceof ProblemError) return error;
   if (error instanceof ZodError) return validationProblem(fieldErrors(error.issues, "body"));
   return undefined;
+}
+
+/** What Hono takes for an error: of what a schema says without throwing, ZodError is none. */
+export function asError(error: unknown): Error {
+  return toProblem(error) ?? (error instanceof Error ? error : new Error("what was thrown is no error", { cause: error }));
 }
 
 /** The members of a problem document. */
@@ -55,11 +48,12 @@ export function problemDocument(problem: ProblemError, status: number, instance:
   };
 }
 
-function refusalHeaders(problem: ProblemError, status: number): string[] {
-  const headers = ["Cache-Control", "no-store"];
-  if (status === 401) headers.push("WWW-Authenticate", "Bearer");
+function refusalHeaders(problem: ProblemError, status: number): Record<string, string> {
   const retryAfter = problem.retryAfter ?? (status === 429 || status === 503 ? defaultRetryAfter : undefined);
-  if (retryAfter !== undefined) headers.push("Retry-After", String(retryAfter));
-  if (problem.code === "method_not_allowed") headers.push("Allow", String(problem.extra?.["allow"]));
-  return headers;
+  return {
+    "cache-control": "no-store",
+    ...(status === 401 && { "www-authenticate": "Bearer" }),
+    ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+    ...(problem.code === "method_not_allowed" && { allow: String(problem.extra?.["allow"]) }),
+  };
 }

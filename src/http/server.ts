@@ -1,10 +1,13 @@
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { createServer, STATUS_CODES, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "pino";
-import { ProblemError, type ProblemCode } from "../kernel/errors.ts";
+import { type ProblemCode, ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
+import type { HttpApp } from "./app.ts";
+import type { ServerBindings } from "./context.ts";
+import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
 import { problemDocument } from "./problem.ts";
-import { defaultPolicyHeaders } from "./reply-headers.ts";
 import { createUnreadWatch, inTurns } from "./turns.ts";
 
 /** Milliseconds. */
@@ -39,22 +42,25 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+type CommonHeaders = (requestId: string) => ResponseHeaders;
+
 interface ServerOptions {
   host: string;
   port: number;
-  timeouts: Partial<ServerTimeouts>;
-  listener: (request: IncomingMessage, response: ServerResponse) => void;
-  common: readonly string[];
+  timeouts?: Partial<ServerTimeouts>;
+  publicUrl?: string | undefined;
   logger: Logger;
 }
 
-/** Listen with limits that slow and broken clients cannot stretch. */
-export async function listen({ host, port, timeouts, listener, common, logger }: ServerOptions): Promise<RunningServer> {
+/** Serve an app with limits that slow and broken clients cannot stretch. */
+export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUrl, logger }: ServerOptions): Promise<RunningServer> {
   const limits = { ...defaultTimeouts, ...timeouts };
+  const commonHeaders = createCommonHeaders(publicUrl);
+  const serving = { isClosing: false, bodyMs: limits.request };
   const noteDropped = createSparseLog(logger, "connections ended that sent too many requests at once");
-  const turns = inTurns(listener, () => noteDropped({}));
-  const server = createServer(
-    {
+  const server = createAdaptorServer({
+    fetch: (request, bindings) => app.fetch(request, Object.assign(bindings, serving) as ServerBindings),
+    serverOptions: {
       headersTimeout: limits.headers,
       requestTimeout: limits.upload,
       keepAliveTimeout: limits.keepAlive,
@@ -62,11 +68,13 @@ export async function listen({ host, port, timeouts, listener, common, logger }:
       maxHeaderSize: 16 * 1024,
       requireHostHeader: false,
     },
-    turns,
-  );
-  server.on("checkContinue", turns);
-  server.on("checkExpectation", turns);
-  server.on("clientError", createClientErrorHandler(common, logger));
+    createServer: ((options: object, serve: RequestListener) => {
+      const listener = inTurns(readPlainly(serve, commonHeaders), () => noteDropped({}));
+      // Otherwise Node invites every body by itself, before anything is checked.
+      return createServer(options, listener).on("checkContinue", listener).on("checkExpectation", listener);
+    }) as typeof createServer,
+  }) as Server;
+  server.on("clientError", createClientErrorHandler(commonHeaders, logger));
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -78,7 +86,44 @@ export async function listen({ host, port, timeouts, listener, common, logger }:
     server.once("error", reject);
     server.listen({ host, port }, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, sockets, limits.close) };
+  const close = (): Promise<void> => {
+    serving.isClosing = true;
+    return closeServer(server, sockets, limits.close);
+  };
+  return { port: (server.address() as AddressInfo).port, close };
+}
+
+/**
+ * Hono makes a URL of `Host` and target, and refuses in plain text what makes none. Nothing here goes by `Host`, so every request is read
+ * with the same one; an absolute target (RFC 9112 §3.2.2) means its path, and one that is no path is no address here.
+ */
+function readPlainly(serve: RequestListener, commonHeaders: CommonHeaders): RequestListener {
+  return (request, response) => {
+    const ambiguity = findAmbiguity(request);
+    if (ambiguity !== undefined) {
+      const { status, headers, body } = plainRefusal(new ProblemError("malformed_request", { detail: ambiguity }), commonHeaders);
+      return void response.writeHead(status, headers).end(body);
+    }
+    const { url = "" } = request;
+    request.headers.host = "localhost";
+    if (!url.startsWith("/") || url.includes("\\")) {
+      const path = url.replace(/^https?:\/\/[^/?#]*/i, "").replaceAll("\\", "%5C");
+      request.url = path.startsWith("/") ? path : `/${path}`;
+    }
+    serve(request, response);
+  };
+}
+
+/** What Node's parser lets through although two readers may understand it differently. */
+function findAmbiguity({ rawHeaders, headers, httpVersion }: HttpBindings["incoming"]): string | undefined {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  if (hosts > 1) return "The request has more than one Host header.";
+  if (httpVersion === "1.0") return headers["transfer-encoding"] === undefined ? undefined : "HTTP/1.0 knows no Transfer-Encoding.";
+  return hosts === 0 ? "The request has no Host header." : undefined;
 }
 
 /** A client may open a connection ahead of its next request: one that has said nothing yet is as idle as one between two requests. */
@@ -113,23 +158,29 @@ function createSparseLog(logger: Logger, text: string) {
 }
 
 /** Requests the parser refuses get a problem document as well. */
-function createClientErrorHandler(common: readonly string[], logger: Logger) {
+function createClientErrorHandler(commonHeaders: CommonHeaders, logger: Logger) {
   const note = createSparseLog(logger, "requests that could not be parsed");
 
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     note({ code: error.code });
     if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
-    socket.end(minimalAnswer(codesByError[error.code ?? ""] ?? "malformed_request", common));
+    const { status, headers, body } = plainRefusal(new ProblemError(codesByError[error.code ?? ""] ?? "malformed_request"), commonHeaders);
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
     socket.destroySoon();
   };
 }
 
-function minimalAnswer(code: ProblemCode, common: readonly string[]): string {
-  const problem = new ProblemError(code);
+/** A refusal of what never reached the app. */
+function plainRefusal(problem: ProblemError, commonHeaders: CommonHeaders): { status: number; headers: ResponseHeaders; body: string } {
   const requestId = uuid7();
   const body = JSON.stringify(problemDocument(problem, problem.status, "", requestId));
-  const flat = [...common, ...defaultPolicyHeaders, "Cache-Control", "no-store", "X-Request-Id", requestId, "Connection", "close"];
-  flat.push("Content-Type", "application/problem+json", "Content-Length", String(Buffer.byteLength(body)));
-  const lines = flat.flatMap((text, index) => (index % 2 === 0 ? [`${text}: ${flat[index + 1] ?? ""}`] : []));
-  return `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
+  const headers = {
+    ...commonHeaders(requestId),
+    "cache-control": "no-store",
+    connection: "close",
+    "content-type": "application/problem+json",
+    "content-length": String(Buffer.byteLength(body)),
+  };
+  return { status: problem.status, headers, body };
 }

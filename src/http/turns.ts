@@ -1,6 +1,8 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
 import type { Socket } from "node:net";
 
+type IncomingMessage = HttpBindings["incoming"];
+type ServerResponse = HttpBindings["outgoing"];
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Requests of one connection in work at once, counted until the last byte of the answer has left. */

@@ -24,7 +24,7 @@ test("a person consents, their servers are known, a server is blacklisted, and t
 
   const before = await everyRow(world);
   const page = await visit(session.body.url);
-  expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect([page.status, page.headers.get("content-type")?.toLowerCase()]).toEqual([200, "text/html; charset=utf-8"]);
   expect(await everyRow(world)).toEqual(before);
 
   const end = await world.sandbox.as(person).authorize(session.body.url, { approve: true });

@@ -19,6 +19,7 @@ import { createSignIn } from "../../src/features/privacy/sign-in.service.ts";
 import type { Standing } from "../../src/features/permissions/standing.ts";
 import { knownPermissions } from "../../src/features/permissions/catalog.ts";
 import { createHttpApp } from "../../src/http/app.ts";
+import { listen } from "../../src/http/server.ts";
 import type { Authenticate } from "../../src/http/caller.ts";
 import type { Actor } from "../../src/kernel/call.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -159,7 +160,7 @@ async function serve(rooms: Pick<ReturnType<typeof createRooms>, "routes" | "pag
     info: { title: "test", version: "1" },
     validateAnswers: true,
   });
-  return http.listen({ host: "127.0.0.1", port });
+  return listen(http, { host: "127.0.0.1", port, logger: pino({ level: "silent" }) });
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>;

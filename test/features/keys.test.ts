@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createAddressCheck } from "../../src/features/keys/keys.addresses.ts";
@@ -118,6 +118,20 @@ test("a key used before is verified at once, without the database", async () => 
   });
   if (caller instanceof Promise) throw new Error("not at once");
   expect([caller.call.client?.allows("staff.read"), caller.call.client?.allows("cases.read")]).toEqual([true, false]);
+});
+
+test("for an address that failed too often nothing is looked up but keys that exist", async () => {
+  const { authenticate, keys, store, fresh } = await createKeys(20);
+  const { key } = settled(await keys.create(cli(), { name: "k", scopes: ["*"] }));
+  await expect.poll(() => store.exists(key)).toBe(true);
+  const lookedUp = vi.spyOn(fresh.database.read.apiKey, "findUnique");
+  const guess = formatKey({ keyId: parseKey(key)?.keyId ?? "", secret: createKeyText().secret });
+  for (const presented of [undefined, "x", formatKey(createKeyText()), guess])
+    expect((await refusalOf(() => authenticate({ ...asked, presented, isSuspect: true }))).code).toBe("invalid_credentials");
+  expect(lookedUp).not.toHaveBeenCalled();
+  await expect(authenticate({ ...asked, presented: key, isSuspect: true })).resolves.toBeDefined();
+  await store.close();
+  await fresh.drop();
 });
 
 test("that a key has ended is told to the holder of its secret alone", async () => {

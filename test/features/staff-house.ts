@@ -17,6 +17,7 @@ import { createStanding } from "../../src/features/permissions/standing.ts";
 import { staffRoutes } from "../../src/features/staff/staff.routes.ts";
 import { createStaffService } from "../../src/features/staff/staff.service.ts";
 import { createHttpApp } from "../../src/http/app.ts";
+import { listen } from "../../src/http/server.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { settled } from "../../src/kernel/held.ts";
@@ -116,7 +117,7 @@ export async function createHouse(options: HouseOptions = {}) {
     info: { title: "Provost", version: "1.0.0", description: "test" },
     validateAnswers: true,
   });
-  const server = await http.listen({ host: "127.0.0.1", port: 0 });
+  const server = await listen(http, { host: "127.0.0.1", port: 0, logger });
   discord.start();
   onTestFinished(async () => {
     await server.close();

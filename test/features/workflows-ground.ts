@@ -18,6 +18,7 @@ import { historyRoutes } from "../../src/features/workflows/history.routes.ts";
 import { workflowsRoutes } from "../../src/features/workflows/workflows.routes.ts";
 import type { Authenticate } from "../../src/http/caller.ts";
 import { createHttpApp } from "../../src/http/app.ts";
+import { listen } from "../../src/http/server.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
@@ -118,7 +119,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
     info: { title: "test", version: "0" },
     validateAnswers: true,
   });
-  const server = await app.listen({ host: "127.0.0.1", port: 0 });
+  const server = await listen(app, { host: "127.0.0.1", port: 0, logger });
   onTestFinished(async () => {
     await server.close();
     await services.close();

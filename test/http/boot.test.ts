@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
-import { page } from "../../src/http/page.ts";
+import { page } from "../../src/http/pages/page.ts";
 import { type Access, route } from "../../src/http/route.ts";
 import { appOptions } from "./support.ts";
 
@@ -31,11 +31,7 @@ test.each<[Access, string, string]>([
 test("two doors for the same requests stop the start, whatever their parameters are called", () => {
   const [one, two] = [made({ public: true }, "/a/{x}", "one"), made({ public: true }, "/a/{y}", "two")];
   expect(() => boot(one, two)).toThrow("GET /a/{y} answers the same requests as GET /a/{x}");
-  const twin = page({ method: "get", path: "/a/{z}", operationId: "three", summary: "Twin" }, async () => ({
-    status: 200,
-    headers: {},
-    body: "",
-  }));
+  const twin = page({ method: "get", path: "/a/{z}", operationId: "three", summary: "Twin" }, async (c) => c.html(""));
   expect(() => createHttpApp(appOptions({ routes: [one], pages: [twin], known }))).toThrow(
     "GET /a/{z} answers the same requests as GET /a/{x}",
   );

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRateLimiter } from "../../src/http/rate-limit.ts";
+import { createRateLimiter } from "../../src/http/middleware/rate-limit.ts";
 import { route } from "../../src/http/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { limitedNetwork } from "../../src/kernel/addresses.ts";
@@ -49,28 +49,30 @@ test("keys, acting users and classes have limits of their own", async () => {
   expect((await ask({ method: "POST", path: "/things", body: { owner_id: staffId, name: "a" } })).status).toBe(201);
 });
 
-test("only failed credentials count against an address, and then nothing is looked up", async () => {
-  let lookUps = 0;
+test("only failed credentials count against an address, and then wrong keys are refused without a look-up and right ones are not", async () => {
+  const suspected: unknown[] = [];
   const clock = setClock();
   const { ask } = await startApp({
     clock,
     limits: { failed_auth: { count: 2, seconds: 60 } },
     authenticate: async (credentials) => {
-      lookUps += 1;
+      suspected.push(credentials.isSuspect);
       return authenticate(credentials);
     },
   });
   for (let count = 0; count < 5; count += 1) expect((await ask({ path: thing })).status).toBe(200);
   for (let count = 0; count < 2; count += 1) expect((await ask({ path: thing, key: "wrong" })).status).toBe(401);
-  lookUps = 0;
-  const refused = await ask({ path: thing });
+  expect(new Set(suspected.splice(0))).toEqual(new Set([false]));
+  const refused = await ask({ path: thing, key: "wrong" });
   expect(refused).toMatchObject({
     status: 429,
     headers: { "retry-after": "30", "ratelimit-policy": '"failed_auth";q=2;w=60', ratelimit: '"failed_auth";r=0;t=60' },
   });
-  expect(lookUps).toBe(0);
-  clock.pass(31);
+  expect((await ask({ path: thing, key: null })).status).toBe(429);
   expect((await ask({ path: thing })).status).toBe(200);
+  expect(new Set(suspected.splice(0))).toEqual(new Set([true]));
+  clock.pass(31);
+  expect((await ask({ path: thing, key: "wrong" })).status).toBe(401);
 });
 
 test("an IPv6 address is limited together with its /64 network, in whatever way it is written", async () => {

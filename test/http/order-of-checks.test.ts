@@ -65,7 +65,7 @@ test("the limit by address is found after the method and before the credentials"
   expect((await ask({ ...good, key: "wrong" })).status).toBe(401);
   expect((await ask({ ...good, method: "PUT", key: "wrong" })).status).toBe(405);
   expect((await ask({ ...good, key: "wrong" })).json).toMatchObject({ code: "rate_limited" });
-  expect((await ask(good)).status).toBe(429);
+  expect((await ask({ ...good, key: null })).status).toBe(429);
 });
 
 test("the limit by key is found after the credentials and before the permission", async () => {

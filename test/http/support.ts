@@ -6,8 +6,8 @@ import { z } from "zod";
 import { createHttpApp, type HttpAppOptions } from "../../src/http/app.ts";
 import type { Authenticate } from "../../src/http/caller.ts";
 import { type Route, route } from "../../src/http/route.ts";
-import type { RateLimits } from "../../src/http/rate-limit.ts";
-import type { ServerTimeouts } from "../../src/http/server.ts";
+import type { RateLimits } from "../../src/http/middleware/rate-limit.ts";
+import { listen, type ServerTimeouts } from "../../src/http/server.ts";
 import type { Actor } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { listQuery, Snowflake } from "../../src/kernel/fields.ts";
@@ -167,8 +167,9 @@ export function appOptions(options: TestOptions = {}): HttpAppOptions {
 
 /** A listening app that the test's end closes. */
 export async function startApp(options: TestOptions = {}, timeouts: Partial<ServerTimeouts> = {}) {
-  const app = createHttpApp(appOptions(options));
-  const server = await app.listen({ host: "127.0.0.1", port: 0, timeouts });
+  const all = appOptions(options);
+  const app = createHttpApp(all);
+  const server = await listen(app, { host: "127.0.0.1", port: 0, timeouts, publicUrl: all.publicUrl, logger: all.logger });
   running.push(server);
   const { port } = server;
   return {

@@ -1,10 +1,12 @@
 import { textsOf } from "../../kernel/stored.ts";
+import { getCookie } from "hono/cookie";
 import { z } from "zod";
-import type { HtmlPage, PageAnswer } from "../../http/page.ts";
-import { page } from "../../http/page.ts";
-import { style } from "../../http/page-layout.ts";
-import type { Site } from "../../http/page-site.ts";
-import { answer, baseOf, isOwnForm, redirect } from "../../http/page-site.ts";
+import type { HttpContext } from "../../http/context.ts";
+import type { HtmlPage } from "../../http/pages/page.ts";
+import { page } from "../../http/pages/page.ts";
+import { style } from "../../http/pages/layout.ts";
+import type { Site } from "../../http/pages/site.ts";
+import { answer, baseOf, isOwnForm, redirect, requestIdOf } from "../../http/pages/site.ts";
 import type { SignInService } from "../privacy/sign-in.service.ts";
 import { consentPage } from "./authorization.html.ts";
 import { webCall } from "./authorization.policy.ts";
@@ -46,9 +48,9 @@ function showPage(deps: PageDeps): HtmlPage {
       summary: "Ask a person for consent",
       request: { params: TokenParams },
     },
-    async ({ params }) => {
+    async (c, { params }) => {
       const found = await deps.authorization.find(params.token);
-      if ("ending" in found) return answer(deps, found.ending === "expired" ? 404 : 410, await endingPage(baseOf(deps), found.ending));
+      if ("ending" in found) return answer(c, deps, found.ending === "expired" ? 404 : 410, await endingPage(baseOf(deps), found.ending));
       const { session } = found;
       const body = await consentPage(baseOf(deps), {
         ...(await deps.names.of(session)),
@@ -59,7 +61,7 @@ function showPage(deps: PageDeps): HtmlPage {
         detail: session.detail === "listed" ? "listed" : "full",
         expiresAt: session.expiresAt,
       });
-      return answer(deps, 200, body);
+      return answer(c, deps, 200, body);
     },
   );
 }
@@ -73,11 +75,11 @@ function startPage(deps: PageDeps): HtmlPage {
       summary: "Agree and go on to Discord",
       request: { params: TokenParams },
     },
-    async ({ params, headers, requestId }) => {
-      if (!isOwnForm(deps, headers)) return answer(deps, 403, await endingPage(baseOf(deps), "failed"));
-      const started = await deps.authorization.start(params.token, requestId);
-      if ("ending" in started) return toResult(deps, started);
-      return redirect(deps, started.redirectTo, [sessionCookie(deps, started.sessionId, started.cookie)]);
+    async (c, { params }) => {
+      if (!isOwnForm(c, deps)) return answer(c, deps, 403, await endingPage(baseOf(deps), "failed"));
+      const started = await deps.authorization.start(params.token, requestIdOf(c));
+      if ("ending" in started) return toResult(c, deps, started);
+      return redirect(c, deps, started.redirectTo, [sessionCookie(deps, started.sessionId, started.cookie)]);
     },
   );
 }
@@ -91,11 +93,11 @@ function declinePage(deps: PageDeps): HtmlPage {
       summary: "Say no",
       request: { params: TokenParams },
     },
-    async ({ params, headers, requestId }) => {
-      if (!isOwnForm(deps, headers)) return answer(deps, 403, await endingPage(baseOf(deps), "failed"));
+    async (c, { params }) => {
+      if (!isOwnForm(c, deps)) return answer(c, deps, 403, await endingPage(baseOf(deps), "failed"));
       const found = await deps.authorization.find(params.token);
-      const ending = await deps.authorization.decline(params.token, requestId);
-      return toResult(deps, { ending, returnTo: "session" in found ? found.session.returnTo : null });
+      const ending = await deps.authorization.decline(params.token, requestIdOf(c));
+      return toResult(c, deps, { ending, returnTo: "session" in found ? found.session.returnTo : null });
     },
   );
 }
@@ -109,17 +111,17 @@ function callbackPage(deps: PageDeps): HtmlPage {
       summary: "Come back from Discord",
       request: { query: CallbackQuery },
     },
-    async ({ query, cookies, requestId }) => {
+    async (c, { query }) => {
       const { state } = query;
       const url = new URL(`${deps.publicUrl()}/authorize/callback`);
       for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
       if (state !== undefined && deps.signIn.owns(state)) {
-        const end = await deps.signIn.finish(webCall(requestId), { state, url, cookies });
-        return redirect(deps, `${baseOf(deps)}${end.path}`, end.cookies);
+        const end = await deps.signIn.finish(webCall(requestIdOf(c)), { state, url, cookies: getCookie(c) });
+        return redirect(c, deps, `${baseOf(deps)}${end.path}`, end.cookies);
       }
-      const cookieOf = (sessionId: string): string | undefined => sessionCookieOf(deps, sessionId, cookies);
-      const result: Result & { sessionId?: string } = await deps.authorization.finish({ state, url, cookieOf, requestId });
-      return toResult(deps, result, result.sessionId === undefined ? [] : [sessionCookie(deps, result.sessionId, null)]);
+      const cookieOf = (sessionId: string): string | undefined => sessionCookieOf(deps, sessionId, getCookie(c));
+      const result: Result & { sessionId?: string } = await deps.authorization.finish({ state, url, cookieOf, requestId: requestIdOf(c) });
+      return toResult(c, deps, result, result.sessionId === undefined ? [] : [sessionCookie(deps, result.sessionId, null)]);
     },
   );
 }
@@ -133,7 +135,7 @@ function resultPage(deps: PageDeps): HtmlPage {
       summary: "Say how it ended",
       request: { params: ResultParams },
     },
-    ({ params }) => showEnding(deps, params.kind),
+    (c, { params }) => showEnding(c, deps, params.kind),
   );
 }
 
@@ -146,16 +148,16 @@ function resultBackPage(deps: PageDeps): HtmlPage {
       summary: "Say how it ended, and lead back",
       request: { params: ResultBackParams },
     },
-    ({ params }) => showEnding(deps, params.kind, params.return_to),
+    (c, { params }) => showEnding(c, deps, params.kind, params.return_to),
   );
 }
 
 /** @param name of the way back; one the operator has not configured leads nowhere */
-async function showEnding(deps: PageDeps, kind: string, name = ""): Promise<PageAnswer> {
-  if (!isEnding(kind)) return answer(deps, 404, await endingPage(baseOf(deps), "expired"));
+async function showEnding(c: HttpContext, deps: PageDeps, kind: string, name = ""): Promise<Response> {
+  if (!isEnding(kind)) return answer(c, deps, 404, await endingPage(baseOf(deps), "expired"));
   const address = deps.returnTo.get(name);
   const back = address === undefined ? undefined : { name, address };
-  return answer(deps, endings[kind], await endingPage(baseOf(deps), kind, back));
+  return answer(c, deps, endings[kind], await endingPage(baseOf(deps), kind, back));
 }
 
 function isEnding(kind: string): kind is Ending {
@@ -163,11 +165,8 @@ function isEnding(kind: string): kind is Ending {
 }
 
 function stylePage(): HtmlPage {
-  return page({ method: "get", path: "/authorize/style.css", operationId: "authorizeStyle", summary: "The style of the pages" }, () =>
-    Promise.resolve({
-      status: 200,
-      headers: { "content-type": "text/css; charset=utf-8", "cache-control": "public, max-age=3600" },
-      body: style,
-    }),
+  return page(
+    { method: "get", path: "/authorize/style.css", operationId: "authorizeStyle", summary: "The style of the pages" },
+    async (c) => c.body(style, 200, { "content-type": "text/css; charset=utf-8", "cache-control": "public, max-age=3600" }),
   );
 }

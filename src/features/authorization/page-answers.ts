@@ -1,7 +1,7 @@
-import type { PageAnswer } from "../../http/page.ts";
-import { cookieName, cookieText } from "../../http/page-cookie.ts";
-import type { Site } from "../../http/page-site.ts";
-import { baseOf, redirect } from "../../http/page-site.ts";
+import type { HttpContext } from "../../http/context.ts";
+import { cookieName, cookieText } from "../../http/pages/cookie.ts";
+import type { Site } from "../../http/pages/site.ts";
+import { baseOf, redirect } from "../../http/pages/site.ts";
 import type { Ending } from "./endings.ts";
 
 /** Longer than any session lives; the session's own end is what counts. */
@@ -28,7 +28,7 @@ export interface Result {
 }
 
 /** On to the page of an ending, whose address holds nothing of the flow but the operator's own name of the way back. */
-export function toResult(site: Site, { ending, returnTo }: Result, cookies: readonly string[] = []): PageAnswer {
+export function toResult(c: HttpContext, site: Site, { ending, returnTo }: Result, cookies: readonly string[] = []): Response {
   const back = returnTo === null || returnTo === undefined ? "" : `/${encodeURIComponent(returnTo)}`;
-  return redirect(site, `${baseOf(site)}/authorize/result/${ending}${back}`, cookies);
+  return redirect(c, site, `${baseOf(site)}/authorize/result/${ending}${back}`, cookies);
 }

@@ -21,6 +21,7 @@ export function createAuthenticate({ store, standing, verifyAssertion = refuseAl
     const { presented } = credentials;
     if (presented === undefined) throw refused();
     const known = store.recall(presented);
+    if (known === undefined && credentials.isSuspect === true && !store.exists(presented)) throw refused();
     return known === undefined ? verify(presented, credentials) : admit(known, credentials);
   };
 

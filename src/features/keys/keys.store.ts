@@ -46,6 +46,8 @@ export interface KeyStore {
   recall(presented: string): VerifiedKey | undefined;
   /** Verify by the database; undefined when the key is unknown or its secret wrong. */
   verify(presented: string): Promise<VerifiedKey | undefined>;
+  /** Whether there is such a key with this secret, as far as memory knows; synchronous. A key that another process made counts within a second. */
+  exists(presented: string): boolean;
   noteUse(key: VerifiedKey, atMs: number): void;
   close(): Promise<void>;
 }
@@ -57,6 +59,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const { database, keys, permissions, pepper, logger, pollMs = 1000, usageMs = 60_000 } = options;
   const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
   const used = new Map<string, number>();
+  let secretHashes: ReadonlyMap<string, string> = new Map();
   let generation = 0;
   let seen: string | undefined;
   const forget = (): void => {
@@ -69,7 +72,10 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   async function poll(): Promise<void> {
     const { _count, _sum } = await database.read.apiKey.aggregate({ _count: true, _sum: { revision: true } });
     const found = `${_count.toString()}:${String(_sum.revision)}`;
-    if (found !== seen) forget();
+    if (found === seen) return;
+    forget();
+    const rows = await database.read.apiKey.findMany({ select: { keyId: true, secretHash: true } });
+    secretHashes = new Map(rows.map(({ keyId, secretHash }) => [keyId, secretHash]));
     seen = found;
   }
 
@@ -99,7 +105,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     if (text === undefined) return undefined;
     const before = generation;
     const row = await database.read.apiKey.findUnique({ where: { keyId: text.keyId } });
-    if (!hasSecret(row, text.secret, pepper)) return undefined;
+    if (!isSecret(text.secret, row?.secretHash, pepper) || row === null) return undefined;
     const settings = settingsOf(row);
     const key = toVerified(row, settings, permissions.createScopes(settings.scopes), await importKey(settings.publicKey));
     // A revocation during the look-up must not be outlived by what was read before it.
@@ -110,6 +116,10 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   return {
     recall: (presented) => verified.get(digest(presented)),
     verify,
+    exists(presented) {
+      const text = parseKey(presented);
+      return text !== undefined && isSecret(text.secret, secretHashes.get(text.keyId), pepper);
+    },
     noteUse: (key, atMs) => void used.set(key.caller.id, atMs),
     async close() {
       for (const timer of timers) clearInterval(timer);
@@ -123,10 +133,10 @@ function digest(presented: string): string {
 }
 
 /** An unknown key costs the same comparison as a wrong secret. */
-function hasSecret(row: KeyRow | null, secret: string, pepper: Buffer): row is KeyRow {
+function isSecret(secret: string, secretHash: string | undefined, pepper: Buffer): boolean {
   const given = Buffer.from(keyedHash(pepper, secret));
-  const wanted = Buffer.from(row?.secretHash ?? keyedHash(pepper, ""));
-  return given.length === wanted.length && timingSafeEqual(given, wanted) && row !== null;
+  const wanted = Buffer.from(secretHash ?? keyedHash(pepper, ""));
+  return given.length === wanted.length && timingSafeEqual(given, wanted) && secretHash !== undefined;
 }
 
 async function importKey(jwk: PublicKey | null): Promise<CryptoKey | undefined> {

@@ -1,8 +1,10 @@
+import { getCookie } from "hono/cookie";
 import { z } from "zod";
-import type { HtmlPage, PageAnswer, PageInput } from "../../http/page.ts";
-import { page } from "../../http/page.ts";
-import type { Site } from "../../http/page-site.ts";
-import { answer, attachment, baseOf, isOwnForm, redirect } from "../../http/page-site.ts";
+import type { HttpContext } from "../../http/context.ts";
+import type { HtmlPage, PageInput } from "../../http/pages/page.ts";
+import { page } from "../../http/pages/page.ts";
+import type { Site } from "../../http/pages/site.ts";
+import { answer, attachment, baseOf, isOwnForm, redirect, requestIdOf } from "../../http/pages/site.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
@@ -74,50 +76,43 @@ export function privacyPages(deps: PrivacyPagesDeps): HtmlPage[] {
 }
 
 function showPage(deps: PrivacyPagesDeps): HtmlPage {
-  return page(
-    { method: "get", path: "/privacy", operationId: "showPrivacy", summary: "Show people what is stored of them" },
-    async ({ cookies, requestId }) => {
-      const userId = await deps.signIn.who(cookies);
-      if (userId === undefined) return answer(deps, 200, await signInPage(baseOf(deps)));
-      const data = await deps.privacy.export(deps.callOf(requestId, userId), userId);
-      return answer(deps, 200, await ownDataPage(baseOf(deps), data));
-    },
-  );
+  return page({ method: "get", path: "/privacy", operationId: "showPrivacy", summary: "Show people what is stored of them" }, async (c) => {
+    const userId = await deps.signIn.who(getCookie(c));
+    if (userId === undefined) return answer(c, deps, 200, await signInPage(baseOf(deps)));
+    const data = await deps.privacy.export(deps.callOf(requestIdOf(c), userId), userId);
+    return answer(c, deps, 200, await ownDataPage(baseOf(deps), data));
+  });
 }
 
 function startPage(deps: PrivacyPagesDeps): HtmlPage {
-  return page(
-    { method: "post", path: "/privacy/start", operationId: "startPrivacy", summary: "Go to Discord to sign in" },
-    async ({ cookies, headers, requestId }) => {
-      if (!isOwnForm(deps, headers)) return refuseForm(deps);
-      const started = await deps.signIn.start(deps.callOf(requestId), cookies);
-      return redirect(deps, started.redirectTo, started.cookies);
-    },
-  );
+  return page({ method: "post", path: "/privacy/start", operationId: "startPrivacy", summary: "Go to Discord to sign in" }, async (c) => {
+    if (!isOwnForm(c, deps)) return refuseForm(c, deps);
+    const started = await deps.signIn.start(deps.callOf(requestIdOf(c)), getCookie(c));
+    return redirect(c, deps, started.redirectTo, started.cookies);
+  });
 }
 
 function downloadPage(deps: PrivacyPagesDeps): HtmlPage {
   return page(
     { method: "get", path: "/privacy/data.json", operationId: "downloadOwnData", summary: "Take one's data along" },
-    async ({ cookies, requestId }) => {
-      const userId = await deps.signIn.who(cookies);
-      if (userId === undefined) return toResult(deps, "sign-in-again");
-      const data = await deps.privacy.export(deps.callOf(requestId, userId), userId);
+    async (c) => {
+      const userId = await deps.signIn.who(getCookie(c));
+      if (userId === undefined) return toResult(c, deps, "sign-in-again");
+      const data = await deps.privacy.export(deps.callOf(requestIdOf(c), userId), userId);
       const body = `${JSON.stringify(data, null, 2)}\n`;
-      return attachment(deps, { name: `provost-${userId}.json`, type: "application/json; charset=utf-8", body });
+      return attachment(c, deps, { name: `provost-${userId}.json`, type: "application/json; charset=utf-8", body });
     },
   );
 }
 
 function actionPage(deps: PrivacyPagesDeps, { path, operationId, summary, run }: Action): HtmlPage {
-  return page({ method: "post", path, operationId, summary }, async (input) => {
-    const { cookies, headers, requestId } = input;
-    if (!isOwnForm(deps, headers)) return refuseForm(deps);
-    const userId = await deps.signIn.who(cookies);
-    if (userId === undefined) return toResult(deps, "sign-in-again");
-    const call = deps.callOf(requestId, userId);
+  return page({ method: "post", path, operationId, summary }, async (c, input) => {
+    if (!isOwnForm(c, deps)) return refuseForm(c, deps);
+    const userId = await deps.signIn.who(getCookie(c));
+    if (userId === undefined) return toResult(c, deps, "sign-in-again");
+    const call = deps.callOf(requestIdOf(c), userId);
     const { result, isLeaving = false } = await run(deps, call, userId, input);
-    return toResult(deps, result, isLeaving ? [await deps.signIn.end(call, cookies)] : []);
+    return toResult(c, deps, result, isLeaving ? [await deps.signIn.end(call, getCookie(c))] : []);
   });
 }
 
@@ -130,9 +125,14 @@ function resultPage(deps: PrivacyPagesDeps): HtmlPage {
       summary: "Say how it ended",
       request: { params: ResultParams },
     },
-    async ({ params }) => {
+    async (c, { params }) => {
       const result = isResult(params.kind) ? params.kind : undefined;
-      return answer(deps, result === undefined ? 404 : privacyResults[result], await privacyResultPage(baseOf(deps), result ?? "failed"));
+      return answer(
+        c,
+        deps,
+        result === undefined ? 404 : privacyResults[result],
+        await privacyResultPage(baseOf(deps), result ?? "failed"),
+      );
     },
   );
 }
@@ -141,10 +141,10 @@ function isResult(kind: string): kind is PrivacyResult {
   return Object.hasOwn(privacyResults, kind);
 }
 
-function toResult(deps: PrivacyPagesDeps, result: PrivacyResult, cookies: readonly string[] = []): PageAnswer {
-  return redirect(deps, `${baseOf(deps)}/privacy/result/${result}`, cookies);
+function toResult(c: HttpContext, deps: PrivacyPagesDeps, result: PrivacyResult, cookies: readonly string[] = []): Response {
+  return redirect(c, deps, `${baseOf(deps)}/privacy/result/${result}`, cookies);
 }
 
-async function refuseForm(deps: PrivacyPagesDeps): Promise<PageAnswer> {
-  return answer(deps, 403, await privacyResultPage(baseOf(deps), "failed"));
+async function refuseForm(c: HttpContext, deps: PrivacyPagesDeps): Promise<Response> {
+  return answer(c, deps, 403, await privacyResultPage(baseOf(deps), "failed"));
 }

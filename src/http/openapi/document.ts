@@ -1,0 +1,105 @@
+import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
+import { z } from "zod";
+import { headerParameters } from "./components.ts";
+import { allowNulls } from "./nullable.ts";
+import { successResponses } from "./answers.ts";
+import { refusalResponses } from "./refusals.ts";
+import type { HtmlPage } from "../pages/page.ts";
+import type { RouteSpec, UploadSpec } from "../route.ts";
+
+export interface DocumentInfo {
+  title: string;
+  version: string;
+  description?: string;
+}
+
+/** The OpenAPI 3.1 document of everything registered. */
+export function createDocument(
+  app: Pick<OpenAPIHono, "getOpenAPI31Document">,
+  info: DocumentInfo,
+  publicUrl: string | undefined,
+): Record<string, unknown> {
+  const document = app.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: { ...info, license: { name: "MIT" } },
+    servers: [{ url: publicUrl ?? "/" }],
+    security: [{ bearer: [] }, { apiKey: [] }],
+  });
+  return allowNulls(document) as unknown as Record<string, unknown>;
+}
+
+/** @param unsupportedStatus what switched-off routes answer in this installation */
+export function describeRoute(spec: RouteSpec, unsupportedStatus: 501 | 404): RouteConfig {
+  const isPublic = "public" in spec.access;
+  return createRoute({
+    method: spec.method,
+    path: spec.path,
+    operationId: spec.operationId,
+    tags: spec.tags,
+    summary: spec.summary,
+    ...(spec.description !== undefined && { description: spec.description }),
+    ...securityOf(spec),
+    ...("permission" in spec.access && { "x-permission": spec.access.permission }),
+    ...("permission" in spec.access && spec.access.either !== undefined && { "x-or-permission": spec.access.either }),
+    ...("permission" in spec.access && spec.access.personal === true && { "x-own-matters": true }),
+    ...("permission" in spec.access && spec.access.also !== undefined && { "x-also-permission": spec.access.also }),
+    ...("permission" in spec.access && spec.access.own !== undefined && { "x-own-data-of": spec.access.own }),
+    ...(spec.capability !== undefined && { "x-capability": spec.capability }),
+    parameters: headerParameters(spec, isPublic),
+    request: requestOf(spec),
+    responses: { ...successResponses(spec), ...refusalResponses(spec, unsupportedStatus) },
+  });
+}
+
+function securityOf({ access }: RouteSpec) {
+  if (!("public" in access)) return {};
+  return { security: access.credentials === "optional" ? [{}, { bearer: [] }, { apiKey: [] }] : [] };
+}
+
+function requestOf(spec: RouteSpec) {
+  const { query, body, bodyOptional, example, textBody, upload } = spec.request ?? {};
+  const params = spec.request?.params ?? pathTexts(spec.path);
+  return {
+    ...(params !== undefined && { params }),
+    ...(query !== undefined && { query }),
+    ...(body !== undefined && {
+      body: {
+        required: bodyOptional !== true,
+        content: {
+          "application/json": { schema: body, ...(example !== undefined && { example }) },
+          ...(textBody !== undefined && { [textBody.type]: { schema: { type: "string" as const } } }),
+          ...(upload !== undefined && { "multipart/form-data": { schema: multipart(upload) } }),
+        },
+      },
+    }),
+  };
+}
+
+function multipart({ field, fields }: UploadSpec): z.ZodObject {
+  return fields.extend({ [field]: z.string().meta({ format: "binary", description: "The file itself" }) });
+}
+
+function pathTexts(path: string): z.ZodObject | undefined {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+  return names.length === 0 ? undefined : z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
+}
+
+export function describePage(spec: HtmlPage["spec"]): RouteConfig {
+  const params = spec.request?.params ?? pathTexts(spec.path);
+  const html = (description: string) => ({ description, content: { "text/html": { schema: { type: "string" as const } } } });
+  return createRoute({
+    method: spec.method,
+    path: spec.path,
+    operationId: spec.operationId,
+    tags: spec.tags ?? [],
+    summary: spec.summary,
+    security: [],
+    request: { ...(params !== undefined && { params }), ...(spec.request?.query !== undefined && { query: spec.request.query }) },
+    responses: {
+      200: html("The page"),
+      404: html("There is no such page"),
+      429: html("Too many requests"),
+      503: html("Not at the moment"),
+    },
+  });
+}

@@ -1,0 +1,37 @@
+import { html } from "hono/html";
+import { page, type HtmlPage } from "./page.ts";
+import { layout } from "./layout.ts";
+import { answer, baseOf, type Site } from "./site.ts";
+
+/** A shield, drawn small: browsers ask for it beside every page. */
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#4752c4" d="M8 0 1.5 2.4v5.1C1.5 11.5 4.2 14.6 8 16c3.8-1.4 6.5-4.5 6.5-8.5V2.4z"/><path fill="none" stroke="#fff" stroke-width="2" d="m5 8 2.2 2.3L11.2 6"/></svg>\n`;
+
+/** What somebody finds who opens the bare address of an installation. */
+export function homePages(site: Site): HtmlPage[] {
+  return [
+    page({ method: "get", path: "/", operationId: "showHome", summary: "Say what this address is" }, async (c) =>
+      answer(c, site, 200, await home(baseOf(site))),
+    ),
+    page({ method: "get", path: "/favicon.ico", operationId: "showIcon", summary: "The icon of the pages" }, async (c) =>
+      c.body(icon, 200, { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" }),
+    ),
+  ];
+}
+
+const home = (base: string): Promise<string> =>
+  layout(
+    base,
+    "Provost",
+    html`<p>The team of a Discord community moderates with this server.</p>
+      <section>
+        <h2>Are you a member?</h2>
+        <p><a href="${base}/privacy">See what is stored about you</a>, take it along or have it deleted.</p>
+      </section>
+      <section>
+        <h2>Do you write a client?</h2>
+        <p>
+          <a href="${base}/openapi.json">The OpenAPI document</a> describes every route, <a href="${base}/health">the health answer</a> says
+          which of them are switched on here.
+        </p>
+      </section>`,
+  );

@@ -1,0 +1,105 @@
+import { Readable, Transform } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { ProblemError } from "../../kernel/errors.ts";
+import { bindingsOf, header, type HttpContext } from "../context.ts";
+import { bodyTooLarge } from "./media.ts";
+
+/** Milliseconds a body may take where no server says. */
+const defaultMs = 10_000;
+
+/** The bytes of a body as they come. A client that waits to be invited (`Expect: 100-continue`) is. */
+function openBody(c: HttpContext): Readable {
+  const { incoming, outgoing } = bindingsOf(c);
+  if (incoming === undefined) return Readable.from(c.req.raw.body ?? []);
+  if (header(c.get("request"), "expect")?.toLowerCase() === "100-continue") outgoing?.writeContinue();
+  return incoming;
+}
+
+/**
+ * The body of a request, counted while it arrives.
+ * @throws ProblemError body_too_large beyond `limit` bytes, request_timeout when it has not come in time, malformed_request when it breaks off
+ */
+export function readBody(c: HttpContext, limit: number): Promise<Buffer> {
+  const body = openBody(c);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const giveUp = (problem: ProblemError): void => {
+      clearTimeout(late);
+      body.off("data", onData).pause();
+      reject(problem);
+    };
+    const late = setTimeout(() => giveUp(new ProblemError("request_timeout")), bindingsOf(c).bodyMs ?? defaultMs);
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length <= limit) chunks.push(chunk);
+      else giveUp(bodyTooLarge(limit));
+    };
+    const onBroken = (): void => giveUp(brokenOff());
+    body
+      .on("data", onData)
+      .on("error", onBroken)
+      .on("close", onBroken)
+      .on("end", () => {
+        clearTimeout(late);
+        resolve(Buffer.concat(chunks));
+      });
+  });
+}
+
+/** A body may take long as long as it moves: fewer bytes than this in one window are as good as none. */
+const leastBytes = 4096;
+
+/**
+ * The body as a stream of its own: whoever destroys it can still answer the request. It fails with ProblemError request_timeout when
+ * hardly anything comes in the time a body has, or malformed_request when it breaks off.
+ */
+export function streamBody(c: HttpContext): Readable {
+  const source = openBody(c);
+  let bytes = 0;
+  const body = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      done(null, chunk);
+    },
+  });
+  const watch = setInterval(
+    () => {
+      // While the reader is behind, nothing is expected of the sender.
+      const isStalled = bytes < leastBytes && !body.writableNeedDrain && !source.readableEnded;
+      bytes = 0;
+      if (isStalled) body.destroy(new ProblemError("request_timeout"));
+    },
+    bindingsOf(c).bodyMs ?? defaultMs,
+  );
+  const onBroken = (): void => {
+    if (!source.readableEnded) body.destroy(brokenOff());
+  };
+  source.once("error", onBroken).once("close", onBroken);
+  body.once("close", () => {
+    clearInterval(watch);
+    source.unpipe(body).pause();
+  });
+  return source.pipe(body);
+}
+
+/** How long the rest of a refused body is dropped before the connection is cut: at once, and its sender would miss the answer. */
+const dropping = { idleMs: 250, mostMs: 3000 } as const;
+
+/** Drop what still comes of a body, until it ends, pauses or takes too long. */
+export async function dropRest(request: Readable): Promise<void> {
+  const finished = new AbortController();
+  const idle = setTimeout(() => finished.abort(), dropping.idleMs);
+  const finish = (): void => finished.abort();
+  request
+    .on("data", () => void idle.refresh())
+    .once("end", finish)
+    .once("close", finish)
+    .resume();
+  await delay(dropping.mostMs, undefined, { signal: finished.signal }).catch(() => undefined);
+  clearTimeout(idle);
+}
+
+function brokenOff(): ProblemError {
+  return new ProblemError("malformed_request", { detail: "The body did not arrive completely." });
+}

@@ -1,0 +1,82 @@
+import { hash } from "node:crypto";
+import { type FieldError, ProblemError } from "../../kernel/errors.ts";
+import { header, type HttpContext } from "../context.ts";
+import { readBody, streamBody } from "./body-stream.ts";
+import { announcesBody, type BodyForm, checkBodyHeaders, jsonForm, multipartForm, parseJson, parseText, textForm } from "./media.ts";
+import type { RouteSpec, UploadedFile, UploadSpec } from "../route.ts";
+import { receiveUpload, uploadLimit } from "./upload.ts";
+
+/** Bytes of a body, unless the route says. */
+export const bodyLimit = 256 * 1024;
+
+/** A body as it arrived, before its content is checked. */
+export interface Body {
+  /** Base64url SHA-256 of the bytes as sent: what a signed assertion is bound to. */
+  digest(): string;
+  /** Hexadecimal SHA-256: what an idempotency key stands for. */
+  fingerprint(): string;
+  /**
+   * What is to be checked against the schema of the body; undefined when it cannot be, and `errors` has why.
+   * @throws ProblemError malformed_request
+   */
+  parse(errors: FieldError[]): unknown;
+  file?: UploadedFile;
+  /** Delete what was kept on the disk. */
+  discard?(): Promise<void>;
+}
+
+/** A route's reader of bodies. */
+export type BodyReader = (c: HttpContext) => Promise<Body>;
+
+const noBytes = Buffer.alloc(0);
+/** Of a request without a body, where none is needed. */
+export const noBody: Body = bodyOf(noBytes, () => ({}));
+/** Of a request without a body, where it would be read as a change to nothing. */
+const missingBody: Body = bodyOf(noBytes, () => {
+  throw new ProblemError("malformed_request", { detail: "This request needs a body." });
+});
+
+/**
+ * @returns a reader of the media types the route takes; where a body is optional, a request without one counts as `{}`
+ * @throws (the reader) ProblemError body_too_large, unsupported_media_type
+ */
+export function createBodyReader({ request = {} }: RouteSpec): BodyReader {
+  const { bodyLimit: limit = bodyLimit, textBody, upload } = request;
+  const takesBody = request.body !== undefined || upload !== undefined;
+  const absent = takesBody && request.bodyOptional !== true ? missingBody : noBody;
+  const parsers = new Map<BodyForm, (raw: Buffer) => unknown>([[jsonForm, parseJson]]);
+  if (textBody !== undefined) parsers.set(textForm(textBody.type), (raw) => ({ [textBody.field]: parseText(raw) }));
+  const forms = [...parsers.keys(), ...(upload === undefined ? [] : [multipartForm])];
+  const receive = upload === undefined ? undefined : createReceiver(upload);
+
+  return async (c) => {
+    const request = c.get("request");
+    if (!announcesBody(request)) return absent;
+    const form = checkBodyHeaders(request, forms, (given) =>
+      upload !== undefined && given === multipartForm ? uploadLimit(upload) : limit,
+    );
+    if (form === multipartForm && receive !== undefined) return receive(c);
+    const raw = await readBody(c, limit);
+    return raw.length === 0 ? absent : bodyOf(raw, parsers.get(form) ?? parseJson);
+  };
+}
+
+/** Files arrive on the disk: only so many at once. */
+const mostUploads = 16;
+
+function createReceiver(upload: UploadSpec): (c: HttpContext) => Promise<Body> {
+  let running = 0;
+  return async (c) => {
+    if (running >= mostUploads) throw new ProblemError("overloaded", { detail: "Too many files arrive at once.", retryAfter: 5 });
+    running += 1;
+    try {
+      return await receiveUpload(streamBody(c), header(c.get("request"), "content-type") ?? "", upload);
+    } finally {
+      running -= 1;
+    }
+  };
+}
+
+function bodyOf(raw: Buffer, parse: (raw: Buffer) => unknown): Body {
+  return { digest: () => hash("sha256", raw, "base64url"), fingerprint: () => hash("sha256", raw), parse: () => parse(raw) };
+}

@@ -1,0 +1,105 @@
+import type { z } from "zod";
+import type { FieldError } from "./errors.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/** The wrong fields behind a schema's issues, with RFC 6901 pointers. */
+export function fieldErrors(issues: readonly Issue[], where: FieldError["in"]): FieldError[] {
+  return issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => fieldErrorAt([...issue.path, key], where, "unknown_field", "This field is not known here."));
+    }
+    return fieldErrorAt(issue.path, where, codeOf(issue), detailOf(issue));
+  });
+}
+
+function fieldErrorAt(path: readonly PropertyKey[], where: FieldError["in"], code: string, detail: string): FieldError {
+  return { pointer: pointer(path), in: where, code, detail };
+}
+
+/** An RFC 6901 pointer. */
+export function pointer(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+const tooBig: Readonly<Record<string, string>> = { string: "too_long", array: "too_many", set: "too_many", map: "too_many" };
+const tooSmall: Readonly<Record<string, string>> = { string: "too_short", array: "too_few", set: "too_few", map: "too_few" };
+const snowflakeRule = "^\\d{17,20}$";
+const snowflakeDetail = /^Send ids as strings|larger than any Discord id/;
+
+function codeOf(issue: Issue): string {
+  if (isMissing(issue)) return "required";
+  if (snowflakeDetail.test(issue.message)) return "invalid_snowflake";
+  switch (issue.code) {
+    case "invalid_type":
+      return "invalid_type";
+    case "too_big":
+      return tooBig[issue.origin] ?? "too_large";
+    case "too_small":
+      return tooSmall[issue.origin] ?? "too_small";
+    case "invalid_format":
+      return issue.format === "regex" ? regexCode(issue.pattern) : `invalid_${issue.format}`;
+    case "custom":
+      return typeof issue.params?.["code"] === "string" ? issue.params["code"] : "invalid_value";
+    default:
+      return "invalid_value";
+  }
+}
+
+function regexCode(pattern: string | undefined): string {
+  return pattern?.includes(snowflakeRule) === true ? "invalid_snowflake" : "invalid_format";
+}
+
+const ofAbsence: ReadonlySet<Issue["code"]> = new Set(["invalid_type", "invalid_value", "invalid_union"]);
+
+/** Schemas report their input, so that a missing field and one of a wrong type or choice can be told apart. */
+function isMissing(issue: Issue): boolean {
+  return ofAbsence.has(issue.code) && "input" in issue && issue.input === undefined;
+}
+
+function detailOf(issue: Issue): string {
+  return isMissing(issue) ? "This field is required." : issue.message;
+}
+
+/** Parse one part of a request; what is wrong joins `errors`, so that a caller sees everything at once. */
+export function check(schema: z.ZodType, value: unknown, where: FieldError["in"], errors: FieldError[]): unknown {
+  const parsed = schema.safeParse(value);
+  const isText = isStorable(value);
+  if (parsed.success && isText) return parsed.data;
+  const unstorable = isText ? [] : textErrors(value, where, []);
+  const reported = parsed.success ? [] : (schema.safeParse(value, { reportInput: true }).error?.issues ?? []);
+  const others = fieldErrors(reported, where).filter((error) => !unstorable.some((known) => known.pointer === error.pointer));
+  errors.push(...unstorable, ...others);
+  return undefined;
+}
+
+const unstorableCharacter = /[\0\p{Cs}]/u;
+
+/** No database of ours keeps U+0000 or broken surrogate pairs as they are; neither in values nor in keys. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === "string") return isStorableText(value);
+  if (typeof value !== "object" || value === null) return true;
+  for (const key in value) if (!isStorableText(key) || !isStorable((value as Record<string, unknown>)[key])) return false;
+  return true;
+}
+
+function isStorableText(text: string): boolean {
+  return !unstorableCharacter.test(text);
+}
+
+/** A text with every character that cannot be stored replaced. */
+export function showText(text: string): string {
+  return isStorableText(text) ? text : text.replace(/[\0\p{Cs}]/gu, "\u{fffd}");
+}
+
+function textErrors(value: unknown, where: FieldError["in"], path: readonly string[]): FieldError[] {
+  if (typeof value === "string") return isStorableText(value) ? [] : [unstorable(path, where)];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    isStorableText(key) ? textErrors(inner, where, [...path, key]) : unstorable([...path, showText(key)], where),
+  );
+}
+
+function unstorable(path: readonly string[], where: FieldError["in"]): FieldError {
+  return { pointer: pointer(path), in: where, code: "invalid_characters", detail: "The text holds a character that cannot be stored." };
+}
