@@ -23,10 +23,14 @@ interface Operation {
 }
 
 interface Response {
-  headers?: Record<string, object>;
+  $ref?: string;
   content?: Record<string, { schema: { allOf?: { properties?: { code: { enum: string[] } } }[] } }>;
 }
 
+const { paths, components } = openApiDocument() as {
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: Record<string, Response> };
+};
 const path = fileURLToPath(new URL("../docs/permissions.md", import.meta.url));
 const none = "–";
 
@@ -40,7 +44,6 @@ function tableOf(head: readonly string[], rows: readonly (readonly string[])[]):
 const code = (text: string): string => `\`${text}\``;
 
 function routesTable(page: string): string {
-  const { paths } = openApiDocument() as { paths: Record<string, Record<string, Operation>> };
   const rows = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => routeRow(page, `${method.toUpperCase()} ${path}`, operation)),
   );
@@ -77,12 +80,13 @@ function routeRow(page: string, route: string, operation: Operation): string[] {
 
 /** JSON routes document the headers of their limit, pages that there is one. */
 function isLimited({ responses }: Operation): boolean {
-  const headers = Object.values(responses).flatMap((response) => (response.headers === undefined ? [] : Object.keys(response.headers)));
-  return headers.length === 0 ? "429" in responses : headers.includes("RateLimit-Policy");
+  return "429" in responses;
 }
 
 function refusalsOf({ responses }: Operation, status: string): readonly string[] {
-  const parts = responses[status]?.content?.["application/problem+json"]?.schema.allOf ?? [];
+  const said = responses[status];
+  const shared = said?.$ref === undefined ? said : components.responses[said.$ref.split("/").at(-1) ?? ""];
+  const parts = shared?.content?.["application/problem+json"]?.schema.allOf ?? [];
   return parts.flatMap(({ properties }) => properties?.code.enum ?? []);
 }
 

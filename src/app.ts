@@ -312,6 +312,7 @@ export async function createApp(options: AppOptions) {
     isShuttingDown: () => isStopping,
     requireIfMatch: config.http.requireIfMatch,
     publicUrl: config.http.publicUrl,
+    documentedUrl: site.publicUrl,
     validateAnswers,
   });
   let server: RunningServer | undefined;

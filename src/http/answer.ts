@@ -1,3 +1,4 @@
+import { parseAccept } from "hono/utils/accept";
 import { isHeld } from "../kernel/held.ts";
 import type { Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
@@ -30,8 +31,8 @@ function presenterOf(spec: RouteSpec): Presenter {
       return (_request, answer) => presentFlat(answer, status);
     case "raw":
       return (request, answer) => {
-        const reply = presentRaw(answer as RawAnswer, status, mediaTypesOf(success)[0]);
-        return isConditional ? orNotModified(request, reply, (answer as RawAnswer).headers?.["ETag"]) : reply;
+        const reply = presentRaw(request, answer as RawAnswer, status, mediaTypesOf(success)[0]);
+        return isConditional ? orNotModified(request, reply) : reply;
       };
   }
 }
@@ -50,8 +51,8 @@ function presentSingle(request: RequestInfo, answer: unknown, successStatus: num
 }
 
 /** The same without its body for a caller that has it. */
-function orNotModified(request: RequestInfo, reply: Reply, etag: string | undefined): Reply {
-  if (!isKnown(request, etag)) return reply;
+function orNotModified(request: RequestInfo, reply: Reply): Reply {
+  if (!isKnown(request, reply.headers["etag"])) return reply;
   discard(reply);
   return { ...reply, status: 304, body: null };
 }
@@ -70,8 +71,10 @@ function revisionTag(view: unknown): string | undefined {
 function isKnown({ headers }: RequestInfo, etag: string | undefined): boolean {
   const known = headers["if-none-match"];
   if (typeof known !== "string" || etag === undefined) return false;
-  return known.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
+  return known.split(",").some((tag) => tag.trim() === "*" || strong(tag.trim()) === strong(etag));
 }
+
+const strong = (tag: string): string => tag.replace(/^W\//, "");
 
 function presentList(request: RequestInfo, page: Page<unknown>, status: number): Reply {
   const body = JSON.stringify({
@@ -96,7 +99,14 @@ function nextAddress(request: RequestInfo, cursor: string): string {
   return `${request.path}?${query.toString()}`;
 }
 
-function presentRaw(answer: RawAnswer, status: number, mediaType: string): Reply {
+function presentRaw({ headers: asked }: RequestInfo, answer: RawAnswer, status: number, mediaType: string): Reply {
   const given = Object.entries(answer.headers ?? {}).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
-  return { status, type: answer.type ?? mediaType, body: answer.body, headers: { ...noStore, ...Object.fromEntries(given) } };
+  const headers = { ...noStore, ...Object.fromEntries(given) };
+  const type = answer.type ?? mediaType;
+  if (answer.gzip === undefined || !takesGzip(asked["accept-encoding"])) return { status, type, body: answer.body, headers };
+  return { status, type, body: answer.gzip, headers: { ...headers, "content-encoding": "gzip" } };
+}
+
+function takesGzip(header: string | string[] | undefined): boolean {
+  return typeof header === "string" && parseAccept(header).some(({ type, q }) => type === "gzip" && q > 0);
 }

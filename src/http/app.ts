@@ -1,4 +1,5 @@
 import { createRoute, OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
+import { compress } from "hono/compress";
 import type { ErrorHandler, Handler, MiddlewareHandler, NotFoundHandler } from "hono";
 import type { Logger } from "pino";
 import type { Clock } from "../kernel/clock.ts";
@@ -45,7 +46,10 @@ export interface HttpAppOptions {
   requireIfMatch: boolean;
   /** Addresses and networks whose `X-Forwarded-For` counts. */
   trustedProxies?: readonly string[];
+  /** How browsers reach the service. */
   publicUrl?: string;
+  /** The address in the document, asked when that is made; `publicUrl` unless told. */
+  documentedUrl?: () => string;
   info: DocumentInfo;
   gate?: GateOptions;
   /** For tests: an answer that does not fit its schema becomes a 500. */
@@ -76,7 +80,7 @@ const defaultGate: GateOptions = { running: 256, waiting: 1024 };
  * @throws Error naming the route when one is unguarded or ambiguous
  */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
-  const { clock, logger, publicUrl, unsupportedStatus, trustedProxies = [] } = options;
+  const { clock, logger, publicUrl, documentedUrl = () => publicUrl ?? "/", unsupportedStatus, trustedProxies = [] } = options;
   // The path as it was sent: decoded and cleaned it might lead elsewhere than a proxy in front believes.
   const app = new OpenAPIHono<HttpEnv>({ getPath: (request, given) => pathOf(request, given?.env) });
   const routes: readonly Route[] = [...options.routes, documentRoute(() => document())];
@@ -97,7 +101,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     ...routes.map((route) => ({
       config: describeRoute(route.spec, unsupportedStatus),
       isListed: true,
-      middleware: [admit(route.spec, deps)],
+      middleware: route.spec.success.shape === "list" ? [compressed, admit(route.spec, deps)] : [admit(route.spec, deps)],
       handler: handleRoute(route, deps),
     })),
     ...pages.map((page) => ({
@@ -117,7 +121,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       return { method: method.toUpperCase(), path, supported: capability === undefined || options.switchedOff(capability) === undefined };
     });
   let made: Record<string, unknown> | undefined;
-  const document = (): Record<string, unknown> => (made ??= createDocument(app, options.info, publicUrl));
+  const document = (): Record<string, unknown> => (made ??= createDocument(app, options.info, documentedUrl()));
   return Object.assign(app, { document, registry });
 }
 
@@ -136,6 +140,11 @@ function createDeps(options: HttpAppOptions): HttpDeps {
     isShuttingDown: (c) => bindingsOf(c).isClosing === true || options.isShuttingDown(),
   };
 }
+
+const zip = compress();
+/** Long lists shrink to a tenth. Who does not ask for it goes past Hono's middleware, which would copy the headers of every answer. */
+const compressed: MiddlewareHandler<HttpEnv> = (c, next) =>
+  c.get("request").headers["accept-encoding"] === undefined ? next() : zip(c, next);
 
 interface Served {
   config: RouteConfig;

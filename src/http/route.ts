@@ -59,6 +59,8 @@ export interface RawAnswer {
   type?: string;
   headers?: Readonly<Record<string, string>>;
   body: string | Buffer | Readable;
+  /** The same, compressed beforehand, for clients that take it. */
+  gzip?: Buffer;
 }
 
 type Answers<View> = {

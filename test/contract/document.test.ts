@@ -5,13 +5,13 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
 import type { Schema } from "./document.ts";
-import { document, documentedRoutes, filing, freshExample, freshId } from "./document.ts";
+import { document, documentedRoutes, filing, freshExample, freshId, resolved } from "./document.ts";
 import { judgeOf } from "./judge.ts";
 import { createPersonnel } from "./personnel.ts";
 import { authorize, shareWorld, until } from "./world.ts";
 
 const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
-const operations = documentedRoutes.map(({ method, path, operation }) => ({ name: `${method} ${path}`, operation }));
+const operations = documentedRoutes.map((route) => ({ ...route, name: `${route.method} ${route.path}` }));
 
 function everyObject(node: unknown, path = "#"): { path: string; node: Schema }[] {
   if (typeof node !== "object" || node === null) return [];
@@ -40,6 +40,48 @@ describe("the document", () => {
     const references = everyObject(document).flatMap(({ node }) => (typeof node["$ref"] === "string" ? [node["$ref"]] : []));
     expect(references.length).toBeGreaterThan(200);
     expect(references.filter((reference) => resolve(reference) === undefined)).toEqual([]);
+  });
+
+  test("names the address the service is reached at", async () => {
+    const { body } = await shared.world.get("/openapi.json", { key: null });
+    expect(body.servers).toEqual([{ url: shared.world.app.address() }]);
+  });
+
+  test("comes compressed to those who take that, and is not sent again to those who have it", async () => {
+    const ask = (headers: Record<string, string>) => fetch(`${shared.world.app.address()}/openapi.json`, { headers });
+    const plain = await ask({ "accept-encoding": "identity" });
+    const zipped = await ask({ "accept-encoding": "br, gzip" });
+    expect([plain.headers.get("content-encoding"), zipped.headers.get("content-encoding")]).toEqual([null, "gzip"]);
+    expect(Number(zipped.headers.get("content-length"))).toBeLessThan(Number(plain.headers.get("content-length")) / 5);
+    expect(await zipped.json()).toEqual(await plain.json());
+    const etag = zipped.headers.get("etag") ?? "";
+    expect([plain.headers.get("etag"), zipped.headers.get("vary")]).toEqual([etag, "Accept-Encoding"]);
+    expect((await ask({ "if-none-match": etag })).status).toBe(304);
+    const refused = await ask({ "accept-encoding": "gzip;q=0" });
+    expect(refused.headers.get("content-encoding")).toBeNull();
+  });
+
+  test("has no address that two operations of one method would take", () => {
+    const patternsOf = ({ path, operation }: (typeof operations)[number]) =>
+      path.split("/").map((step) => {
+        const parameter = operation.parameters?.find(({ name, in: where }) => where === "path" && step === `{${name ?? ""}}`);
+        return parameter === undefined ? step : new RegExp(String(resolved(parameter.schema ?? {})["pattern"] ?? ""));
+      });
+    const meet = (one: string | RegExp, other: string | RegExp): boolean => {
+      if (typeof one === "string") return typeof other === "string" ? one === other : other.test(one);
+      return typeof other === "string" ? one.test(other) : true;
+    };
+    const takeTheSame = operations.flatMap((one, index) =>
+      operations.slice(index + 1).flatMap((other) => {
+        const [left, right] = [patternsOf(one), patternsOf(other)];
+        if (one.method !== other.method || left.length !== right.length) return [];
+        // A fixed path goes before one with parameters: what is ambiguous leaves each of two fixed where the other is not.
+        const isBefore = (a: typeof left, b: typeof left) => a.every((step, at) => typeof step === "string" || typeof b[at] !== "string");
+        const isTaken = left.every((step, at) => meet(step, right[at] ?? ""));
+        return isTaken && !isBefore(left, right) && !isBefore(right, left) ? [`${one.name} and ${other.name}`] : [];
+      }),
+    );
+    expect(takeTheSame).toEqual([]);
   });
 
   test("uses every schema it defines", () => {

@@ -1,4 +1,5 @@
 import { openApiDocument } from "../../src/app.ts";
+import { spelledOut } from "../support/openapi.ts";
 
 export type Schema = Record<string, any>;
 
@@ -27,8 +28,8 @@ export const document = JSON.parse(JSON.stringify(openApiDocument())) as Documen
 
 export const documentedRoutes = routesOf(document);
 
-export function routesOf({ paths }: Document): readonly DocumentedRoute[] {
-  return Object.entries(paths).flatMap(([path, methods]) =>
+export function routesOf(published: Document): readonly DocumentedRoute[] {
+  return Object.entries(spelledOut(published).paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 }

@@ -3,6 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { createHttpApp } from "../../src/http/app.ts";
 import { problems } from "../../src/kernel/errors.ts";
+import { spelledOut } from "../support/openapi.ts";
 import { appOptions, staffId, startApp } from "./support.ts";
 
 interface Operation {
@@ -22,7 +23,7 @@ interface Document {
 }
 
 const document = createHttpApp(appOptions({ publicUrl: "https://mod.example" })).document() as unknown as Document;
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+const operations = Object.entries(spelledOut(document).paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, operation })),
 );
 

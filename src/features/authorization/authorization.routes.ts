@@ -54,7 +54,7 @@ function createSession(authorization: AuthorizationService): Route {
         shape: "flat",
         schema: SessionCreatedView,
         description: "The session and its address",
-        example: { success: true, id, url: "https://provost.example/authorize/4vJ9…", status: "pending", expires_at: at },
+        example: { success: true, id, url: "https://provost.example/authorize/4vJ9sXkT2mQpLr8w", status: "pending", expires_at: at },
       },
       refusals: ["too_many_open_sessions", "invalid_transition"],
     },

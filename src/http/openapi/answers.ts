@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { headerRef } from "./components.ts";
-import { isConditionalRead, isLimited, mediaTypesOf } from "../route.ts";
+import { isConditionalRead, mediaTypesOf } from "../route.ts";
 import type { RouteSpec } from "../route.ts";
 
 const PageInfo = z
@@ -72,8 +72,6 @@ function bodyExample({ shape, example }: RouteSpec["success"]): unknown {
 function headersOf(spec: RouteSpec) {
   const { method, success } = spec;
   return {
-    "X-Request-Id": headerRef("RequestId"),
-    ...(isLimited(spec) && { "RateLimit-Policy": headerRef("RateLimitPolicy"), RateLimit: headerRef("RateLimit") }),
     ...((success.shape === "single" || success.hasEtag === true) && { ETag: headerRef("ETag") }),
     ...(success.shape === "list" && { Link: headerRef("Link") }),
     ...(method !== "get" && { "Idempotency-Replayed": headerRef("IdempotencyReplayed") }),

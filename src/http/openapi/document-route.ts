@@ -1,13 +1,15 @@
 import { hash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import { z } from "zod";
-import { type Route, route } from "../route.ts";
+import { type RawAnswer, type Route, route } from "../route.ts";
 
 /** `GET /openapi.json`, written once from the one document of the app. */
 export function documentRoute(document: () => Record<string, unknown>): Route {
-  let written: { body: Buffer; headers: { ETag: string; "Cache-Control": string } } | undefined;
-  const write = () => {
+  let written: RawAnswer | undefined;
+  const write = (): RawAnswer => {
     const body = Buffer.from(JSON.stringify(document()));
-    return { body, headers: { ETag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`, "Cache-Control": "no-cache" } };
+    const etag = `W/"${hash("sha256", body, "base64url").slice(0, 22)}"`;
+    return { body, gzip: gzipSync(body), headers: { etag, "cache-control": "no-cache", vary: "Accept-Encoding" } };
   };
   return route(
     {

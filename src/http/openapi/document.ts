@@ -3,6 +3,7 @@ import { z } from "zod";
 import { headerParameters } from "./components.ts";
 import { allowNulls } from "./nullable.ts";
 import { successResponses } from "./answers.ts";
+import { shareRepeated } from "./share.ts";
 import { refusalResponses } from "./refusals.ts";
 import type { HtmlPage } from "../pages/page.ts";
 import type { RouteSpec, UploadSpec } from "../route.ts";
@@ -17,15 +18,17 @@ export interface DocumentInfo {
 export function createDocument(
   app: Pick<OpenAPIHono, "getOpenAPI31Document">,
   info: DocumentInfo,
-  publicUrl: string | undefined,
+  address: string,
 ): Record<string, unknown> {
   const document = app.getOpenAPI31Document({
     openapi: "3.1.0",
-    info: { ...info, license: { name: "MIT" } },
-    servers: [{ url: publicUrl ?? "/" }],
+    info: { ...info, license: { name: "MIT", url: "https://opensource.org/license/mit" } },
+    servers: [{ url: address }],
     security: [{ bearer: [] }, { apiKey: [] }],
   });
-  return allowNulls(document) as unknown as Record<string, unknown>;
+  const made = allowNulls(document) as unknown as Record<string, unknown>;
+  shareRepeated(made as unknown as Parameters<typeof shareRepeated>[0]);
+  return made;
 }
 
 /** @param unsupportedStatus what switched-off routes answer in this installation */

@@ -4,7 +4,7 @@ import { isLimited, type RouteSpec } from "../route.ts";
 
 /** The refusals of a route, one response per status, each with the codes that can occur there. */
 export function refusalResponses(spec: RouteSpec, unsupportedStatus: 501 | 404) {
-  const codes = [...new Set([...baselineCodes(spec), ...(spec.refusals ?? [])])];
+  const codes = [...new Set([...baselineCodes(spec), ...(spec.refusals ?? []).toSorted()])];
   const statusOf = (code: ProblemCode): number => (code === "unsupported_operation" ? unsupportedStatus : problems[code].status);
   const statuses = [...new Set(codes.map(statusOf))].toSorted((a, b) => a - b);
   const open = statuses.filter((status) => !(status in (spec.success.otherStatuses ?? {})));
@@ -67,7 +67,11 @@ function refusal(status: number, codes: readonly ProblemCode[]) {
   const mayPass = status === 429 || status === 503;
   return {
     description: codes.map((code) => `\`${code}\`: ${problems[code].title}`).join(". "),
-    headers: { "X-Request-Id": headerRef("RequestId"), ...(mayPass && { "Retry-After": headerRef("RetryAfter") }) },
+    headers: {
+      "X-Request-Id": headerRef("RequestId"),
+      ...(status === 429 && { "RateLimit-Policy": headerRef("RateLimitPolicy"), RateLimit: headerRef("RateLimit") }),
+      ...(mayPass && { "Retry-After": headerRef("RetryAfter") }),
+    },
     content: { "application/problem+json": { schema } },
   };
 }

@@ -1,0 +1,94 @@
+interface Parameter {
+  $ref?: string;
+  name?: string;
+  schema?: Record<string, unknown>;
+  description?: unknown;
+  example?: unknown;
+  required?: boolean;
+}
+interface Operation {
+  parameters?: Parameter[];
+  responses: Record<string, object>;
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { parameters: Record<string, object>; responses?: Record<string, object> };
+}
+
+const responseNames: Readonly<Record<string, string>> = {
+  202: "ConfirmationRequired",
+  304: "NotModified",
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  406: "NotAcceptable",
+  408: "RequestTimeout",
+  409: "Conflict",
+  412: "PreconditionFailed",
+  413: "PayloadTooLarge",
+  415: "UnsupportedMediaType",
+  422: "Unprocessable",
+  428: "PreconditionRequired",
+  429: "TooManyRequests",
+  500: "InternalError",
+  501: "NotImplemented",
+  502: "BadGateway",
+  503: "Unavailable",
+};
+
+/** Say once, as a component, what several operations say alike: parameters, refusals, and that nothing changed. Changes the document. */
+export function shareRepeated({ paths, components }: Document): void {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  for (const { parameters = [] } of operations) for (const parameter of parameters) sayOnce(parameter);
+  const parameters = createSharing("parameters", components.parameters);
+  const responses = createSharing("responses", (components.responses ??= {}));
+  for (const operation of operations) {
+    for (const parameter of operation.parameters ?? []) parameters.note(parameter);
+    for (const [status, response] of Object.entries(operation.responses)) if (status in responseNames) responses.note(response);
+  }
+  for (const operation of operations) {
+    const given = operation.parameters?.map((parameter) => parameters.refer(parameter, pascal(parameter.name ?? "")));
+    if (given !== undefined) operation.parameters = given;
+    for (const [status, response] of Object.entries(operation.responses))
+      operation.responses[status] = responses.refer(response, responseNames[status] ?? status);
+  }
+}
+
+/** What the generator says of a parameter and again of its schema. */
+function sayOnce(parameter: Parameter): void {
+  if (parameter.schema === undefined || "$ref" in parameter.schema) return;
+  const { description, example, ...schema } = parameter.schema;
+  parameter.schema = schema;
+  if (description !== undefined) parameter.description ??= description;
+  if (example !== undefined) parameter.example ??= example;
+  if (parameter.required === false) delete parameter.required;
+}
+
+function createSharing(place: string, components: Record<string, object>) {
+  const uses = new Map<string, { count: number; name?: string }>();
+  return {
+    note(node: object): void {
+      const text = JSON.stringify(node);
+      uses.set(text, { count: (uses.get(text)?.count ?? 0) + 1 });
+    },
+    /** @returns the node itself when it is the only one of its kind */
+    refer<T extends object>(node: T, name: string): T | { $ref: string } {
+      const use = uses.get(JSON.stringify(node));
+      if (use === undefined || use.count < 2 || "$ref" in node) return node;
+      use.name ??= add(name, node);
+      return { $ref: `#/components/${place}/${use.name}` };
+    },
+  };
+
+  function add(wanted: string, node: object): string {
+    let free = wanted;
+    for (let number = 2; free in components; number += 1) free = `${wanted}${number.toString()}`;
+    components[free] = node;
+    return free;
+  }
+}
+
+function pascal(text: string): string {
+  return text.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
+}
