@@ -73,9 +73,9 @@ function toTable(samples: ReadonlyMap<Name, readonly Sample[]>): Table {
       of(name, "p99").toFixed(2),
     ]),
     goals: [
-      { text: "the pipeline against node:http", wanted: 0.35, measured: ratio("pipeline, no database", "node:http") },
+      { text: "the pipeline against node:http", wanted: 0.4, measured: ratio("pipeline, no database", "node:http") },
       { text: "the pipeline against stock middlewares", wanted: 4, measured: ratio("pipeline, no database", "Hono, stock middlewares") },
-      { text: "the access answer against node:http", wanted: 0.3, measured: ratio(accessName, baselineOf(accessName)) },
+      { text: "the access answer against node:http", wanted: 0.33, measured: ratio(accessName, baselineOf(accessName)) },
     ],
   };
 }

@@ -46,6 +46,21 @@ test.each(lists)("GET $path says that a cursor is none of ours before it looks a
   expect([status, body.code]).toEqual([400, "invalid_cursor"]);
 });
 
+test("a kind of request nobody knows is told to those who may decide one, and nothing is told to others", async () => {
+  const { world } = shared;
+  const owner = await world.staff("owner");
+  const { body: narrow } = await world.post("/keys", { name: "narrow", scopes: ["staff.read"], delegation: "trusted" }, { actor: owner });
+  const decide = (kind: string, key?: string) =>
+    world.post(
+      `/workflows/${kind}/PUN-000001/decision`,
+      { decision: "deny", reason: "There is nothing in it." },
+      { actor: owner, ...(key !== undefined && { key }) },
+    );
+  expect((await decide("punishment", narrow.data.key)).body).toMatchObject({ status: 403, code: "permission_denied" });
+  expect((await decide("bogus", narrow.data.key)).body).toMatchObject({ status: 403, code: "permission_denied" });
+  expect((await decide("bogus")).body).toMatchObject({ status: 422, errors: [{ in: "path", pointer: "/type" }] });
+});
+
 describe("core routes", () => {
   let people: Promise<{ senior: User; person: User }> | undefined;
   /** A senior, and a person who has granted access. */
