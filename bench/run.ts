@@ -4,6 +4,7 @@ import { type Benchmark, formatTable } from "./benchmark.ts";
 /** Every benchmark by name; loaded only when run. */
 const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>> = {
   access: () => import("./access.ts"),
+  greedy: () => import("./greedy.ts"),
   http: () => import("./http.ts"),
   memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),

@@ -44,6 +44,8 @@ try {
   process.on("SIGINT", stop);
   await app.start();
   logger.info({ url: app.address() }, "listening");
+  // Nothing else is answered while it is made: better now than when the first client asks for it.
+  app.http.document();
 } catch (error) {
   logger.fatal({ err: error }, "the start failed");
   leave(1, error);

@@ -38,8 +38,18 @@ async function start(): Promise<number> {
   return Number(new URL(app.address()).port);
 }
 
-/** The whole service on a database of its own, not started yet; `stop` ends it and the sandbox and removes the database. */
-export async function openApp(sandbox: Sandbox, ownerId: string): Promise<{ app: App; stop(): Promise<void> }> {
+/** Nothing is limited: what a benchmark measures is the work. */
+const unlimited = { RATE_LIMITS: "read=9999999/1,write=9999999/1" };
+
+/**
+ * The whole service on a database of its own, not started yet; `stop` ends it and the sandbox and removes the database.
+ * @param settings further variables, by name
+ */
+export async function openApp(
+  sandbox: Sandbox,
+  ownerId: string,
+  settings: Readonly<Record<string, string>> = unlimited,
+): Promise<{ app: App; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "provost-bench-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
@@ -48,7 +58,7 @@ export async function openApp(sandbox: Sandbox, ownerId: string): Promise<{ app:
       OWNER_IDS: ownerId,
       DATA_DIR: folder,
       PORT: "0",
-      RATE_LIMITS: "read=9999999/1,write=9999999/1",
+      ...settings,
       SECRET_KEY: randomBytes(32).toString("base64"),
       ENCRYPTION_KEYS: `bench:${randomBytes(32).toString("base64")}`,
     });

@@ -7,6 +7,8 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Requests of one connection in work at once, counted until the last byte of the answer has left. */
 const mostInWork = 8;
+/** The status of an answer after which a connection that sends on without waiting is ended. */
+const limitReached = 429;
 /** Requests of all connections that wait for their turn: the parser has made them, and they take a few kilobytes each. */
 const mostWaiting = 4096;
 
@@ -17,8 +19,9 @@ interface Connection {
 
 /**
  * Serves the requests of one connection a few at a time. A client may send on without waiting for answers (RFC 9112 §9.3.2); what it
- * sends beyond its turn is not begun before it has taken earlier answers, and meanwhile nothing more is read of it.
- * @param onDropped called when too many wait: the connection whose request is one too many is ended
+ * sends beyond its turn is not begun before it has taken earlier answers, and meanwhile nothing more is read of it. Beyond its limit it
+ * is told once: what it has sent besides is dropped, and the connection is ended.
+ * @param onDropped called when a connection is ended, also when too many wait: then that of the request that is one too many
  */
 export function inTurns(listener: Listener, onDropped: () => void): Listener {
   const connections = new WeakMap<Socket, Connection>();
@@ -31,17 +34,24 @@ export function inTurns(listener: Listener, onDropped: () => void): Listener {
     socket.on("resume", () => {
       if (connection.waiting.length > 0) socket.pause();
     });
-    socket.once("close", () => {
-      waiting -= connection.waiting.length;
-      connection.waiting = [];
-    });
+    socket.once("close", () => forget(connection));
     return connection;
+  }
+
+  function forget(connection: Connection): void {
+    waiting -= connection.waiting.length;
+    connection.waiting = [];
   }
 
   function serve(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     connection.inWork += 1;
     response.once("close", () => {
       connection.inWork -= 1;
+      if (response.statusCode === limitReached && connection.waiting.length > 0) {
+        forget(connection);
+        onDropped();
+        return request.socket.destroySoon();
+      }
       const next = connection.waiting.shift();
       if (next === undefined) return;
       waiting -= 1;

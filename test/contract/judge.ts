@@ -22,6 +22,7 @@ export function judgeOf(published: object): Judge {
 function createJudge(document: Document) {
   const routes = routesOf(document);
   const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addFormat("binary", true);
   ajv.addFormat("date-time", timestamp);
   ajv.addFormat("uuid", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   ajv.addFormat("uri", (address) => URL.canParse(address));

@@ -14,7 +14,7 @@ const megabyte = Buffer.alloc(1024 * 1024, "x");
 const asking = "GET /big HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /** A public route with a large answer; it counts how often it was asked, and each answer holds its number. */
-async function startBig(timeouts: Partial<ServerTimeouts> = {}) {
+async function startBig(timeouts: Partial<ServerTimeouts> = {}, limits: Parameters<typeof startApp>[0] = {}) {
   const begun: number[] = [];
   const big = route(
     {
@@ -31,7 +31,7 @@ async function startBig(timeouts: Partial<ServerTimeouts> = {}) {
       return { body: Buffer.concat([Buffer.from(`#${begun.length.toString()};`), megabyte]) };
     },
   );
-  return { begun, ...(await startApp({ routes: [big] }, timeouts)) };
+  return { begun, ...(await startApp({ routes: [big], ...limits }, timeouts)) };
 }
 
 async function open(port: number): Promise<Socket> {
@@ -102,6 +102,22 @@ test("who sends more than can wait is cut off, and nobody else is", async () => 
   await vi.waitFor(() => expect(ended).toBeGreaterThan(5), 10_000);
   for (const socket of hostile) socket.destroy();
   expect((await ask({ path: "/nowhere" })).status).toBe(404);
+});
+
+test("who sends on without waiting beyond the limit is told once, and cut off", async () => {
+  const { begun, port, ask } = await startBig({}, { limits: { read: { count: 5, seconds: 3600 } } });
+  const socket = await open(port);
+  let received = "";
+  socket.on("error", () => undefined);
+  socket.on("data", (chunk: Buffer) => (received += chunk.toString("latin1").replaceAll("x", "")));
+  socket.write(asking.repeat(500));
+  await once(socket, "close");
+  expect(begun).toHaveLength(5);
+  // Those in work together with the first that is refused are refused as well.
+  const refused = received.split("HTTP/1.1 429").length - 1;
+  expect([refused > 0, refused < 20]).toEqual([true, true]);
+  // One request after the other is told as often as it asks.
+  for (let count = 0; count < 3; count += 1) expect((await ask({ path: "/big", key: null })).status).toBe(429);
 });
 
 test("an answer that nobody takes ends its connection in time, one that is taken slowly does not", async () => {

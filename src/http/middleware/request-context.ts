@@ -55,16 +55,20 @@ function headersOf({ headers, body }: Request): Record<string, string> {
   return { ...Object.fromEntries(headers), ...(body !== null && { "transfer-encoding": "chunked" }) };
 }
 
-/** @returns a function whose promises of one turn of the event loop all resolve at its end */
+/** Answers that leave in one turn: many large ones at once would keep everybody else waiting. */
+const mostPerTurn = 32;
+
+/** @returns a function whose promises resolve at the end of this turn of the event loop, or of the next ones where too many wait */
 function createEndOfTurn(): () => Promise<void> {
-  let end: Promise<void> | undefined;
+  const waiting: (() => void)[] = [];
+  const release = (): void => {
+    for (const leave of waiting.splice(0, mostPerTurn)) leave();
+    if (waiting.length > 0) setImmediate(release);
+  };
   return () =>
-    (end ??= new Promise((resolve) => {
-      setImmediate(() => {
-        end = undefined;
-        resolve();
-      });
-    }));
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(release);
+    });
 }
 
 /** An unread body this large is not worth receiving to keep the connection, nor is one that has been waited for long enough. */

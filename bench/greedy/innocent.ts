@@ -1,0 +1,101 @@
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { serveTasks } from "../tasks.ts";
+import { createAnswerReader } from "./answers.ts";
+
+export interface InnocentOrder {
+  port: number;
+  key: string;
+  /** Acts for each of them in turn, so that nobody asks more often than the limit for one person allows. */
+  staff: readonly string[];
+  seconds: number;
+}
+
+export interface InnocentResult {
+  /** Milliseconds from when each request was due until its answer was there, the wait for a free connection included. */
+  latencies: number[];
+  /** Answers that were not 200. */
+  refused: number;
+}
+
+const everyMs = 5;
+const connections = 2;
+/** How long the last answers are waited for. */
+const patienceMs = 20_000;
+
+/** A client as a website has one: it keeps its connections and asks at a steady pace, however slow the answers are. */
+async function measure({ port, key, staff, seconds }: InnocentOrder): Promise<InnocentResult> {
+  const requests = staff.map((id) =>
+    Buffer.from(`GET /staff/${id}/access HTTP/1.1\r\nHost: provost\r\nAuthorization: Bearer ${key}\r\nX-Acting-User: ${id}\r\n\r\n`),
+  );
+  const result: InnocentResult = { latencies: [], refused: 0 };
+  const lines = await Promise.all(Array.from({ length: connections }, () => openLine(port)));
+  const due: number[] = [];
+  let asked = 0;
+  const proceed = (): void => {
+    for (const line of lines) {
+      const since = due[0];
+      const request = requests[asked % requests.length];
+      if (since === undefined || line.isBusy() || request === undefined) continue;
+      due.shift();
+      asked += 1;
+      line.ask(request, (status) => {
+        result.latencies.push(performance.now() - since);
+        if (status !== 200) result.refused += 1;
+        proceed();
+      });
+    }
+  };
+  const timer = setInterval(() => {
+    due.push(performance.now());
+    proceed();
+  }, everyMs);
+  await delay(seconds * 1000);
+  clearInterval(timer);
+  await settle(() => due.length === 0 && lines.every((line) => !line.isBusy()));
+  for (const line of lines) line.close();
+  return result;
+}
+
+/** @throws Error when it takes too long */
+async function settle(isSo: () => boolean): Promise<void> {
+  const end = performance.now() + patienceMs;
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error("the innocent client was not answered");
+    await delay(everyMs);
+  }
+}
+
+interface Line {
+  isBusy(): boolean;
+  ask(request: Buffer, onAnswer: (status: number) => void): void;
+  close(): void;
+}
+
+/** One connection with at most one request at a time. */
+function openLine(port: number): Promise<Line> {
+  return new Promise((resolve, reject) => {
+    let waiting: ((status: number) => void) | undefined;
+    const read = createAnswerReader((status) => {
+      const answered = waiting;
+      waiting = undefined;
+      answered?.(status);
+    });
+    const line: Line = {
+      isBusy: () => waiting !== undefined,
+      ask(request, onAnswer) {
+        waiting = onAnswer;
+        socket.write(request);
+      },
+      close: () => void socket.destroy(),
+    };
+    const socket = connect(port, "127.0.0.1", () => resolve(line))
+      .setNoDelay(true)
+      .on("data", read)
+      .on("error", reject)
+      // Once it is open nothing but the time it takes tells that it was cut.
+      .on("close", () => reject(new Error("the innocent client was cut off")));
+  });
+}
+
+serveTasks({ measure });

@@ -1,0 +1,58 @@
+import { systemCall } from "../../src/kernel/call.ts";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import type { Target } from "../target.ts";
+import { openApp } from "./app.ts";
+
+/** Who can call the service. */
+export interface Callers {
+  /** A key for either client, both trusted to name acting users. */
+  keys: { innocent: string; hostile: string };
+  /** Ids of the staff, all senior: they may read each other's access, list people and add evidence. */
+  staff: readonly string[];
+}
+
+let callers: Callers = { keys: { innocent: "", hostile: "" }, staff: [] };
+let stopService = async (): Promise<void> => undefined;
+
+/**
+ * The whole service with the limits that ship. The address next to it counts as a proxy, so that a hostile client can say where it comes
+ * from: with a new address for every measurement each of them begins with all that a client of that address is allowed.
+ */
+export const greedy: Target = {
+  request: { paths: [], headers: {} },
+  start,
+  stop: async () => stopService(),
+  tasks: {
+    callers: () => callers,
+    /** Resident, in megabytes. */
+    resident: () => process.memoryUsage.rss() / 1024 / 1024,
+  },
+};
+
+async function start(): Promise<number> {
+  // The build runs without; of requests that are cut off, each costs three times as much with them.
+  process.setSourceMapsEnabled(false);
+  const sandbox = await createSandbox({ seed: "small", record: false });
+  const { residents, users, guilds, roles } = sandbox.seeded;
+  for (const resident of residents) guilds.harbour.setRoles(resident, [roles.seniorModerator]);
+  const { app, stop } = await openApp(sandbox, users.olivia.id, { TRUSTED_PROXIES: "127.0.0.1" });
+  stopService = stop;
+  await app.start();
+  app.http.document();
+  await sandbox.waitFor(() => !app.guildState.freshness().stale);
+  const keyNamed = async (name: string): Promise<string> => (await app.keys.bootstrap(systemCall("cli", "bench"), { name })).key;
+  const keys = { innocent: await keyNamed("innocent"), hostile: await keyNamed("hostile") };
+  await fetch(`${app.address()}/staffroles/senior`, {
+    method: "PUT",
+    headers: { Authorization: `Bearer ${keys.innocent}`, "X-Acting-User": users.olivia.id, "Content-Type": "application/json" },
+    body: JSON.stringify({
+      name: "Senior",
+      rank: 40,
+      level: "senior",
+      discord: [{ guild_id: guilds.harbour.id, role_id: roles.seniorModerator.id }],
+    }),
+  });
+  await sandbox.waitFor(() => residents.every(({ id }) => app.standing.of(id).isStaff));
+  callers = { keys, staff: residents.map(({ id }) => id) };
+  return Number(new URL(app.address()).port);
+}
