@@ -37,8 +37,6 @@ export interface RequestInfo {
   isPage: boolean;
   /** The code of the refusal. */
   problem: string;
-  /** The answer is a stream: it may never end. */
-  isStreamed: boolean;
   /** Whether the handler was reached: a refusal may then say something about a record. */
   isAdmitted: boolean;
   /** What a refusal for lack of rights was about. */
@@ -88,7 +86,6 @@ export function createRequestInfo({ method, target, headers, remoteAddress, now,
     route: "",
     isPage: false,
     problem: "",
-    isStreamed: false,
     isAdmitted: false,
     denialOf: undefined,
     audited: undefined,
@@ -125,7 +122,6 @@ export function respond(c: HttpContext, reply: Reply): Response {
     discard(reply);
     return new Response(null, { status, headers });
   }
-  request.isStreamed = body instanceof Readable;
   return new Response(body instanceof Readable ? toWebStream(body, c) : body, { status, headers });
 }
 

@@ -1,7 +1,12 @@
 // @module-tag sqlite
+import { once } from "node:events";
 import { connect } from "node:net";
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, test } from "vitest";
+import { z } from "zod";
+import { route } from "../../src/http/route.ts";
 import { staffId, startApp } from "./support.ts";
 
 const key = "Authorization: Bearer key-all\r\n";
@@ -62,6 +67,36 @@ test("a body that is not worth receiving ends the connection", async () => {
     `POST /things HTTP/1.1\r\nHost: a\r\n${key}Content-Type: application/json\r\nContent-Length: 999999999\r\n\r\n`,
   );
   expectProblem(received, 413, "body_too_large");
+});
+
+test("a stream comes whole although the body of its request was not read", async () => {
+  const stream = route(
+    {
+      method: "get",
+      path: "/stream",
+      operationId: "getStream",
+      tags: [],
+      summary: "A stream",
+      access: { public: true },
+      success: { status: 200, shape: "raw", schema: z.string(), description: "A stream" },
+    },
+    async () => ({ body: Readable.from(Array.from({ length: 10 }, () => Buffer.alloc(40_000, "x"))) }),
+  );
+  const { port } = await startApp({ routes: [stream] });
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  socket.write(`GET /stream HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${"b".repeat(1_000_000)}`);
+  // Read only once the server has ended the connection.
+  await sleep(300);
+  let received = 0;
+  let last = "";
+  socket.on("data", (chunk: Buffer) => {
+    received += chunk.length;
+    last = chunk.toString("latin1").slice(-5);
+  });
+  await once(socket, "close");
+  expect(received).toBeGreaterThan(400_000);
+  expect(last).toBe("0\r\n\r\n");
 });
 
 test("a small refused body keeps the connection", async () => {

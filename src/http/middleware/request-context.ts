@@ -45,7 +45,7 @@ export function requestContext({ clock, publicUrl, addressOf, log }: RequestCont
     await next();
     await endOfTurn();
     if (bindingsOf(c).isClosing === true) c.res.headers.set("connection", "close");
-    if (incoming !== undefined && leavesMuchUnread(incoming, c.res.status)) await linger(c, incoming);
+    if (incoming !== undefined && leavesMuchUnread(incoming, c.res.status)) linger(c, incoming);
     log?.note(request, c.get("caller"), outgoing?.destroyed === true ? clientLeft : c.res.status, performance.now() - startedAt);
   };
 }
@@ -80,19 +80,12 @@ function leavesMuchUnread({ complete, method, headers }: IncomingMessage, status
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > worthReceiving;
 }
 
-/** End the connection after the answer, but not before its sender has had time to read it. */
-async function linger(c: HttpContext, incoming: IncomingMessage): Promise<void> {
-  const { status, headers } = c.res;
+/** End the connection after the answer, but not before its sender has had time to read it: bytes nobody took would reset it. */
+function linger(c: HttpContext, incoming: IncomingMessage): void {
+  const { status, headers, body } = c.res;
   headers.set("connection", "close");
-  if (c.get("request").isStreamed) return;
-  const body = new Uint8Array(await c.res.arrayBuffer());
-  const source = {
-    async start(controller: ReadableStreamDefaultController<Uint8Array>) {
-      if (body.length > 0) controller.enqueue(body);
-      await dropRest(incoming);
-      controller.close();
-    },
-  };
+  if (body === null) return;
+  const rest = new TransformStream<Uint8Array, Uint8Array>({ flush: () => dropRest(incoming) });
   c.res = undefined;
-  c.res = new Response(new ReadableStream(source), { status, headers });
+  c.res = new Response(body.pipeThrough(rest), { status, headers });
 }

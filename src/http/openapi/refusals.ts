@@ -34,6 +34,7 @@ export function baselineCodes(spec: RouteSpec): ProblemCode[] {
       "credential_revoked",
       "assertion_invalid",
       "assertion_replayed",
+      "permission_denied",
       "rate_limited",
       "validation_failed",
     );
