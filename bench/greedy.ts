@@ -1,123 +1,84 @@
-import { spawnSync } from "node:child_process";
-import { setTimeout as delay } from "node:timers/promises";
 import { type Benchmark, type BenchmarkOptions, type Goal, median, quantile, type Table } from "./benchmark.ts";
-import type { HostileOrder } from "./greedy/hostile.ts";
-import type { InnocentOrder, InnocentResult } from "./greedy/innocent.ts";
 import { type KindName, kinds } from "./greedy/kinds.ts";
-import { ask, createProcesses, type Host } from "./processes.ts";
-import type { Callers } from "./targets/greedy.ts";
-import type { ChildProcess } from "node:child_process";
+import { heapMb, measure, type Sample, type Setting, startSetting } from "./greedy/measure.ts";
+import { createProcesses } from "./processes.ts";
 
 const names = Object.keys(kinds) as KindName[];
-const heapMb = 256;
+/** How much longer the innocent client may wait than alone. */
 const mostRatio = 2;
-/** Between two measurements, so that the one does not pay for the other. */
-const restMs = 500;
 
-/** What the innocent client met in one measurement. */
-interface Sample {
-  p50: number;
-  p99: number;
-  refused: number;
-  /** Requests the hostile client began, in a second. */
-  hostile: number;
-  /** Resident megabytes of the server at the end. */
-  resident: number;
-}
-type Samples = ReadonlyMap<KindName, { alone: Sample[]; beside: Sample[] }>;
+/** By the kind of hostile client beside the innocent one; `undefined` for none. */
+type Samples = ReadonlyMap<KindName | undefined, Sample[]>;
 
-interface Setting {
-  service: Host;
-  callers: Callers;
-  innocent: ChildProcess;
-  hostile: ChildProcess;
-}
-
+/**
+ * The whole service with the limits that ship and a small heap; beside one innocent client one hostile client of each kind in turn, and
+ * before each of them none. All three are processes of their own. The hostile one is held down so that it does not count against the
+ * service: it sends at most 3000 requests a second and has the lowest priority, so it takes what the others leave of the cores. The service
+ * is not bound to one core: its garbage collection works on another one, too.
+ */
 export const benchmark: Benchmark = {
-  about: "an innocent client beside seven kinds of hostile ones, against the same client alone",
+  about: "how long one innocent client waits beside seven kinds of hostile ones, against the same client alone",
   async run(options) {
     const processes = createProcesses();
-    const [first, second] = coresOf();
-    options.progress(first === undefined ? "server and clients share the cores" : "the server has a core of its own");
     try {
-      const service = await processes.startHost("./targets/greedy.ts", "greedy", { heapMb, core: first });
-      const innocent = processes.startClient("./greedy/innocent.ts", { core: second });
-      const hostile = processes.startClient("./greedy/hostile.ts", { core: second });
-      const setting = { service, callers: await ask<Callers>(service.child, "callers"), innocent, hostile };
-      const samples: Samples = new Map(names.map((name) => [name, { alone: [], beside: [] }]));
-      await measure(setting, options.seconds);
+      const setting = await startSetting(processes);
+      const samples: Samples = new Map([undefined, ...names].map((name) => [name, []]));
+      for (const name of [...names, undefined]) await measure(setting, Math.min(1, options.seconds), name);
+      options.progress("warm");
       for (let round = 1; round <= options.rounds; round += 1) await runRound(round, setting, samples, options);
-      return toTable(samples);
+      const { exitCode, signalCode } = setting.service.child;
+      return toTable(samples, exitCode === null && signalCode === null);
     } finally {
       await processes.end();
     }
   },
 };
 
-/** A core for the server and one for both clients, so that what the hostile one computes is not counted against the server; none without `taskset`. */
-function coresOf(): readonly number[] {
-  const isThere = spawnSync("taskset", ["-c", "0,1", "true"]).status === 0;
-  return isThere ? [0, 1] : [];
-}
-
 async function runRound(round: number, setting: Setting, samples: Samples, { seconds, rounds, progress }: BenchmarkOptions): Promise<void> {
-  for (const [name, { alone, beside }] of samples) {
-    alone.push(await measure(setting, seconds));
-    beside.push(await measure(setting, seconds, name));
-    const shown = (key: "p50" | "p99"): string => `${alone.at(-1)?.[key].toFixed(2) ?? ""} → ${beside.at(-1)?.[key].toFixed(2) ?? ""}`;
-    progress(`round ${round}/${rounds}  ${name}: p50 ${shown("p50")}, p99 ${shown("p99")} ms`);
+  for (const name of names) {
+    for (const beside of [undefined, name]) {
+      const sample = await measure(setting, seconds, beside);
+      samples.get(beside)?.push(sample);
+      progress(`round ${round}/${rounds}  ${titleOf(beside)}: ${quantile(sample.latencies, 0.99).toFixed(2)} ms`);
+    }
   }
 }
 
-let measured = 0;
-
-/** @param kind of the hostile client; without one the innocent client is alone. Each comes from an address of its own, whose limits are full. */
-async function measure({ service, callers, innocent, hostile }: Setting, seconds: number, kind?: KindName): Promise<Sample> {
-  const { port } = service;
-  measured += 1;
-  if (kind !== undefined) {
-    const order: HostileOrder = {
-      kind,
-      port,
-      key: callers.keys.hostile,
-      address: `198.18.${(measured >> 8).toString()}.${(measured & 255).toString()}`,
-      actor: callers.staff[measured % callers.staff.length] ?? "",
-    };
-    await ask(hostile, "start", order);
-  }
-  const order: InnocentOrder = { port, key: callers.keys.innocent, staff: callers.staff, seconds };
-  const { latencies, refused } = await ask<InnocentResult>(innocent, "measure", order);
-  const resident = await ask<number>(service.child, "resident");
-  const requests = kind === undefined ? 0 : await ask<number>(hostile, "stop");
-  await delay(restMs);
-  return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), refused, hostile: requests / seconds, resident };
+function titleOf(name: KindName | undefined): string {
+  return name ?? "none";
 }
 
-function toTable(samples: Samples): Table {
-  const ratioOf = (name: KindName, key: "p50" | "p99"): number => {
-    const { alone = [], beside = [] } = samples.get(name) ?? {};
-    return median(beside.map((sample, round) => sample[key] / (alone[round]?.[key] ?? Number.NaN)));
+/** Quantiles are of all answers of all rounds: a pause that comes every few seconds counts for what it is, with luck and without. */
+function toTable(samples: Samples, isAlive: boolean): Table {
+  const at = (name: KindName | undefined, share: number): number =>
+    quantile(
+      (samples.get(name) ?? []).flatMap(({ latencies }) => latencies),
+      share,
+    );
+  const ratio = (name: KindName | undefined, share: number): number => at(name, share) / at(undefined, share);
+  const of = (name: KindName | undefined, key: "hostile" | "resident" | "others"): number =>
+    median((samples.get(name) ?? []).map((sample) => sample[key]));
+  const refused = [...samples.values()].flat().reduce((sum, sample) => sum + sample.refused, 0);
+  const goals = names.flatMap((name): Goal[] => [
+    { text: `p50 beside ${name}`, wanted: mostRatio, measured: ratio(name, 0.5), bound: "most" },
+    { text: `p99 beside ${name}`, wanted: mostRatio, measured: ratio(name, 0.99), bound: "most" },
+  ]);
+  return {
+    columns: ["beside", "p50 ms", "p99 ms", "p50 to none", "p99 to none", "hostile requests/s", "server MB", "other programs, cores"],
+    rows: [...samples.keys()].map((name) => [
+      titleOf(name),
+      at(name, 0.5).toFixed(2),
+      at(name, 0.99).toFixed(2),
+      ratio(name, 0.5).toFixed(2),
+      ratio(name, 0.99).toFixed(2),
+      of(name, "hostile").toFixed(0),
+      of(name, "resident").toFixed(0),
+      of(name, "others").toFixed(2),
+    ]),
+    goals: [
+      ...goals,
+      { text: "answers the innocent client was refused", wanted: 0, measured: refused, bound: "most" },
+      { text: `services alive at the end, with a heap of ${heapMb.toString()} MB`, wanted: 1, measured: isAlive ? 1 : 0 },
+    ],
   };
-  const rows = [...samples].map(([name, { beside }]) => {
-    const of = (key: keyof Sample): number => median(beside.map((sample) => sample[key]));
-    const ratio = (key: "p50" | "p99"): number => ratioOf(name, key);
-    return [
-      name,
-      of("p50").toFixed(2),
-      of("p99").toFixed(2),
-      ratio("p50").toFixed(2),
-      ratio("p99").toFixed(2),
-      of("hostile").toFixed(0),
-      of("resident").toFixed(0),
-    ];
-  });
-  const goals = names.flatMap((name) =>
-    (["p50", "p99"] as const).map((key): Goal => ({
-      text: `${key} beside ${name}`,
-      wanted: mostRatio,
-      measured: ratioOf(name, key),
-      bound: "most",
-    })),
-  );
-  return { columns: ["beside", "p50 ms", "p99 ms", "p50 ratio", "p99 ratio", "hostile/s", "server MB"], rows, goals };
 }

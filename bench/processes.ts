@@ -11,14 +11,6 @@ export interface Host {
   request: Target["request"];
 }
 
-/** How a process is started, where that matters. */
-export interface Placing {
-  /** The most megabytes of its heap, as `--max-old-space-size`. */
-  heapMb?: number;
-  /** The only core it runs on, with all its threads; needs `taskset`. */
-  core?: number | undefined;
-}
-
 export interface Sample {
   perSecond: number;
   /** CPU microseconds of the server per answer. */
@@ -35,20 +27,21 @@ const farewellMs = 15_000;
 export function createProcesses() {
   const children: ChildProcess[] = [];
 
-  function start(file: string, args: readonly string[], { heapMb, core }: Placing): ChildProcess {
-    const flags = [...process.execArgv, ...(heapMb === undefined ? [] : [`--max-old-space-size=${heapMb.toString()}`])];
-    const pinned = { execPath: "taskset", execArgv: ["-c", String(core), process.execPath, ...flags] };
-    const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, core === undefined ? { execArgv: flags } : pinned);
+  function start(file: string, args: readonly string[] = [], flags: readonly string[] = []): ChildProcess {
+    const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: [...process.execArgv, ...flags] });
     children.push(child);
     return child;
   }
 
   return {
     /** @param file relative to this folder */
-    startClient: (file = "./load.ts", placing: Placing = {}): ChildProcess => start(file, [], placing),
-    /** @param module relative to this folder */
-    async startHost(module: string, name: string, placing: Placing = {}): Promise<Host> {
-      const child = start("./host.ts", [module, name], placing);
+    startClient: (file = "./load.ts"): ChildProcess => start(file),
+    /**
+     * @param module relative to this folder
+     * @param heapMb the most megabytes of its heap; V8 decides unless told
+     */
+    async startHost(module: string, name: string, heapMb?: number): Promise<Host> {
+      const child = start("./host.ts", [module, name], heapMb === undefined ? [] : [`--max-old-space-size=${heapMb.toString()}`]);
       const { port, request } = await answerOf<Pick<Host, "port" | "request">>(child);
       return { child, port, request };
     },

@@ -1,13 +1,13 @@
 import { connect, type Socket } from "node:net";
 
-/** Connections that are opened and kept. */
-export interface CrowdOptions {
+interface CrowdOptions {
   port: number;
   connections: number;
-  /** Whether what is answered is taken; `onBytes` sees it, in a buffer that is used again. */
+  /** Whether what is answered is taken. Whoever does not read does not see that it was cut either, and gives up after its life. */
   reads: boolean;
-  /** Milliseconds after which a connection is dropped and opened again: whoever does not read does not see that it was cut. */
+  /** Milliseconds after which a connection is dropped. */
   lifeMs?: number;
+  /** @returns takes what is answered, in a buffer that is used again */
   onOpen(socket: Socket): ((bytes: Buffer) => void) | void;
 }
 
@@ -17,48 +17,54 @@ export interface Crowd {
   close(): void;
 }
 
-/** At most so many are opened at once, every time the clock ticks. */
-const opensPerTick = 2;
 const tickMs = 2;
-/** How long after its end a connection is opened again. */
+const opensPerTick = 2;
+/** How long after it was cut a connection is opened again. */
 const pauseMs = 250;
 const receiveBytes = 64 * 1024;
 
-/** Opens at most 1000 connections a second, and each again that has ended, until it is closed. */
+/** Opens at most 1000 connections a second, and again each that has ended. */
 export function gather({ port, connections, reads, lifeMs, onOpen }: CrowdOptions): Crowd {
+  const all = new Set<Socket>();
   const sockets = new Set<Socket>();
   const buffer = Buffer.alloc(receiveBytes);
-  /** When each place that is free may be taken. */
-  const places = Array.from({ length: connections }, () => 0);
+  /** Of each connection that is to be opened: not before when. */
+  const missing = Array.from({ length: connections }, () => 0);
 
   function open(): void {
-    let onBytes: ((bytes: Buffer) => void) | void;
+    let take: ((bytes: Buffer) => void) | void;
     const callback = (size: number): boolean => {
-      onBytes?.(buffer.subarray(0, size));
+      take?.(buffer.subarray(0, size));
       return true;
     };
     const socket = connect({ port, host: "127.0.0.1", noDelay: true, onread: { buffer, callback } }, () => {
       sockets.add(socket);
-      onBytes = onOpen(socket);
-    });
-    if (!reads) socket.pause();
-    socket.on("error", () => undefined);
-    const life = lifeMs === undefined ? undefined : setTimeout(() => socket.destroy(), lifeMs);
-    socket.once("close", () => {
-      clearTimeout(life);
-      sockets.delete(socket);
-      places.push(performance.now() + (lifeMs === undefined ? pauseMs : 0));
+      take = onOpen(socket);
     });
     all.add(socket);
-    socket.once("close", () => all.delete(socket));
+    if (!reads) socket.pause();
+    let isOver = false;
+    const life = setTimeout(
+      () => {
+        isOver = true;
+        socket.destroy();
+      },
+      lifeMs ?? 2 ** 31 - 1,
+    );
+    socket.on("error", () => undefined);
+    socket.once("close", () => {
+      clearTimeout(life);
+      all.delete(socket);
+      sockets.delete(socket);
+      missing.push(isOver ? 0 : performance.now() + pauseMs);
+    });
   }
 
-  const all = new Set<Socket>();
   const timer = setInterval(() => {
     for (let opened = 0; opened < opensPerTick; opened += 1) {
-      const free = places[0];
-      if (free === undefined || free > performance.now()) return;
-      places.shift();
+      const [notBefore] = missing;
+      if (notBefore === undefined || notBefore > performance.now()) return;
+      missing.shift();
       open();
     }
   }, tickMs);

@@ -4,8 +4,8 @@ import type { Attack } from "./cause.ts";
 import { gather } from "./crowd.ts";
 
 const connections = 8;
-/** What one client with an ordinary line and machine sends; it is not to need the core that it shares with the innocent client. */
-export const mostPerSecond = 3000;
+/** What one client might send without much effort. More would measure how fast the service is, and not whether it is fair. */
+const mostPerSecond = 3000;
 const tickMs = 1;
 
 /** Asks one request after the other on each connection, reads every answer, and asks on as soon as it is there, within the cap. */

@@ -4,21 +4,21 @@ import { gather } from "./crowd.ts";
 import { flood } from "./flood.ts";
 import { trickle } from "./trickle.ts";
 
-/** Each kind of hostile client: what it holds and how much it sends at most. */
+/** Each kind of hostile client, with what it holds and sends at most. A flood is 8 connections and 3000 requests a second. */
 export const kinds = {
-  /** 4 connections that ask 500 times at once and read nothing; each is replaced after a second. */
+  /** 4 connections that ask 500 times at once and read nothing; each is replaced after a second: 2000 requests a second. */
   "pipelining, unread": (cause) => hold(cause, { connections: 4, lifeMs: 1000, times: 500, text: documentOf(cause) }),
   /** 200 heads and 200 bodies, half of these with a key, that come a byte at a time: 4000 bytes a second. */
   "slow heads and bodies": trickle,
   /** 100 connections that ask for the document and read nothing; each is replaced after a second. */
   "big answers, unread": (cause) => hold(cause, { connections: 100, lifeMs: 1000, times: 1, text: documentOf(cause) }),
-  /** Keys that nobody has, three of four with the right check digits. */
+  /** A flood of keys that nobody has, three of four with the right check digits. */
   "bad keys": (cause) => flood(cause.port, badKeys(cause)),
-  /** The document, plain and compressed, and `/health`. */
+  /** A flood for the document, plain and compressed, and `/health`. */
   documents: (cause) => flood(cause.port, documents(cause)),
-  /** Addresses that are none. */
+  /** A flood for addresses that are none. */
   "unknown addresses": (cause) => flood(cause.port, unknown(cause)),
-  /** 100 connections that begin to upload a file and send no more. */
+  /** 100 connections that begin to upload a file and send no more; one that is refused is opened again after a quarter of a second. */
   "stalled uploads": (cause) => hold(cause, { connections: 100, times: 1, text: uploadOf(cause) }),
 } as const satisfies Readonly<Record<string, (cause: Cause) => Attack>>;
 export type KindName = keyof typeof kinds;
@@ -63,7 +63,7 @@ interface Held {
   text: string;
 }
 
-/** Connections that say their text and no more; without an end of their own they read, to see when they are cut. */
+/** Connections that say their text and no more. Those that live until they are cut read, so that they see it. */
 function hold({ port }: Cause, { connections, lifeMs, times, text }: Held): Attack {
   const bytes = Buffer.from(text.repeat(times));
   let asked = 0;

@@ -30,8 +30,6 @@ export const greedy: Target = {
 };
 
 async function start(): Promise<number> {
-  // The build runs without; of requests that are cut off, each costs three times as much with them.
-  process.setSourceMapsEnabled(false);
   const sandbox = await createSandbox({ seed: "small", record: false });
   const { residents, users, guilds, roles } = sandbox.seeded;
   for (const resident of residents) guilds.harbour.setRoles(resident, [roles.seniorModerator]);
