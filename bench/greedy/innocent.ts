@@ -52,22 +52,24 @@ async function measure({ port, key, staff, seconds }: InnocentOrder): Promise<In
   }, everyMs);
   await delay(seconds * 1000);
   clearInterval(timer);
-  await settle(() => due.length === 0 && lines.every((line) => !line.isBusy()));
+  await settle(lines, () => due.length === 0 && lines.every((line) => !line.isBusy()));
   for (const line of lines) line.close();
   return result;
 }
 
 /** @throws Error when it takes too long */
-async function settle(isSo: () => boolean): Promise<void> {
+async function settle(lines: readonly Line[], isSo: () => boolean): Promise<void> {
   const end = performance.now() + patienceMs;
   while (!isSo()) {
-    if (performance.now() > end) throw new Error("the innocent client was not answered");
+    const states = lines.map((line) => (line.isCut() ? "cut off" : line.isBusy() ? "kept waiting" : "free"));
+    if (performance.now() > end) throw new Error(`the innocent client was not answered; its connections: ${states.join(", ")}`);
     await delay(everyMs);
   }
 }
 
 interface Line {
   isBusy(): boolean;
+  isCut(): boolean;
   ask(request: Buffer, onAnswer: (status: number) => void): void;
   close(): void;
 }
@@ -83,6 +85,7 @@ function openLine(port: number): Promise<Line> {
     });
     const line: Line = {
       isBusy: () => waiting !== undefined,
+      isCut: () => socket.destroyed,
       ask(request, onAnswer) {
         waiting = onAnswer;
         socket.write(request);
@@ -92,9 +95,7 @@ function openLine(port: number): Promise<Line> {
     const socket = connect(port, "127.0.0.1", () => resolve(line))
       .setNoDelay(true)
       .on("data", read)
-      .on("error", reject)
-      // Once it is open nothing but the time it takes tells that it was cut.
-      .on("close", () => reject(new Error("the innocent client was cut off")));
+      .on("error", reject);
   });
 }
 
