@@ -8,7 +8,7 @@ import type { HttpApp } from "./app.ts";
 import type { ServerBindings } from "./context.ts";
 import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
 import { problemDocument } from "./problem.ts";
-import { createUnreadWatch, inTurns } from "./turns.ts";
+import { createTurns, createUnreadWatch } from "./turns.ts";
 
 /** Milliseconds. */
 export interface ServerTimeouts {
@@ -58,6 +58,7 @@ export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUr
   const commonHeaders = createCommonHeaders(publicUrl);
   const serving = { isClosing: false, bodyMs: limits.request };
   const noteDropped = createSparseLog(logger, "connections ended that sent too many requests at once");
+  const turns = createTurns(() => noteDropped({}));
   const server = createAdaptorServer({
     fetch: (request, bindings) => app.fetch(request, Object.assign(bindings, serving) as ServerBindings),
     serverOptions: {
@@ -69,7 +70,7 @@ export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUr
       requireHostHeader: false,
     },
     createServer: ((options: object, serve: RequestListener) => {
-      const listener = inTurns(readPlainly(serve, commonHeaders), () => noteDropped({}));
+      const listener = turns.take(readPlainly(serve, commonHeaders));
       // Otherwise Node invites every body by itself, before anything is checked.
       return createServer(options, listener).on("checkContinue", listener).on("checkExpectation", listener);
     }) as typeof createServer,
@@ -78,6 +79,7 @@ export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUr
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
+    turns.open(socket);
     socket.once("close", () => sockets.delete(socket));
   });
   const watch = setInterval(createUnreadWatch(sockets, limits.unread), limits.check).unref();
