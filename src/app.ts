@@ -54,9 +54,10 @@ import { typesRoutes } from "./features/workflows/types.routes.ts";
 import { workflowsRoutes } from "./features/workflows/workflows.routes.ts";
 import { createHttpApp } from "./http/app.ts";
 import { listen, type RunningServer } from "./http/server.ts";
-import { homePages } from "./http/pages/home-pages.ts";
+import { homePages } from "./pages/home-pages.ts";
 import type { HealthService } from "./features/health/health.service.ts";
-import type { Route } from "./http/route.ts";
+import { withAnswerCheck } from "./operations/answer-check.ts";
+import type { Route } from "./operations/route.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { ProblemError } from "./kernel/errors.ts";
 import { createDoing } from "./commands/doing.ts";
@@ -211,7 +212,7 @@ export async function createApp(options: AppOptions) {
     throw error;
   }
 
-  const routes = routesOf(services);
+  const routes = validateAnswers ? routesOf(services).map(withAnswerCheck) : routesOf(services);
   const say = sayIn("en-GB");
   const looks = {
     request: (shown: ShownRequest) => sharedCard(shown, say),
@@ -313,7 +314,6 @@ export async function createApp(options: AppOptions) {
     requireIfMatch: config.http.requireIfMatch,
     publicUrl: config.http.publicUrl,
     documentedUrl: site.publicUrl,
-    validateAnswers,
   });
   let server: RunningServer | undefined;
   const jobs = createJobs(jobsOf(services), logger);

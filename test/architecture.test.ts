@@ -32,9 +32,9 @@ function importsOf(path: string, source: string): Import[] {
 const roomOf = (path: string): string | undefined => /^src\/features\/([^/]+)\//.exec(path)?.[1];
 const isDoor = (path: string): boolean => /\.(routes|commands|events|pages)\.tsx?$/.test(path);
 const isVerb = (path: string): boolean => /^src\/features\/.*\.(service|policy|schema)\.ts$/.test(path);
-const isGround = (path: string): boolean => /^src\/(config|database|http|discord|outbox)\//.test(path);
+const isGround = (path: string): boolean => /^src\/(config|database|http|discord|operations|pages|outbox)\//.test(path);
 /** The OAuth calls are no door: a verb tells their refusals apart. */
-const isDoorGround = (path: string): boolean => /^src\/(http|discord)\//.test(path) && path !== "src/discord/oauth.ts";
+const isDoorGround = (path: string): boolean => /^src\/(operations|http|discord)\//.test(path) && path !== "src/discord/oauth.ts";
 const isEntry = (path: string): boolean => /^src\/((main|app|cli)\.tsx?$|cli\/|demo\/)/.test(path);
 
 /** Every rule as a question about one import of one file. */
@@ -42,6 +42,9 @@ const directions: Record<string, (from: string, to: Import) => boolean> = {
   "the kernel imports nothing of ours": (from, { target }) =>
     from.startsWith("src/kernel/") && !target.startsWith("src/kernel/") && !/^(node:|zod$)/.test(target),
   "the ground knows no room": (from, { target }) => isGround(from) && roomOf(target) !== undefined,
+  "an operation is the same by HTTP and in Discord": (from, { target }) =>
+    from.startsWith("src/operations/") && target.startsWith("src/") && !/^src\/(operations|kernel)\//.test(target),
+  "commands know no HTTP": (from, { target }) => from.startsWith("src/commands/") && target.startsWith("src/http/"),
   "a room knows other rooms by type": (from, { target, isType }) =>
     roomOf(from) !== undefined && roomOf(target) !== undefined && roomOf(from) !== roomOf(target) && !isType,
   "verbs know no door": (from, { target, isType }) => isVerb(from) && (isDoor(target) || (isDoorGround(target) && !isType)),
@@ -85,6 +88,8 @@ test.each([
   ["the kernel imports nothing of ours", "src/kernel/a.ts", 'import { b } from "../http/b.ts";'],
   ["the kernel imports nothing of ours", "src/kernel/a.ts", 'import { Hono } from "hono";'],
   ["the ground knows no room", "src/http/a.ts", 'import type { B } from "../features/cases/cases.service.ts";'],
+  ["an operation is the same by HTTP and in Discord", "src/operations/a.ts", 'import type { HttpEnv } from "../http/context.ts";'],
+  ["commands know no HTTP", "src/commands/a.ts", 'import { respond } from "../http/context.ts";'],
   ["only entry points know entry points", "src/database/a.ts", 'export { createApp } from "../app.ts";'],
   ["a room knows other rooms by type", "src/features/cases/a.ts", 'import { b } from "../staff/b.ts";'],
   ["a room knows other rooms by type", "src/features/cases/a.ts", 'import {\n  b,\n  type C,\n} from "../staff/b.ts";'],
@@ -92,7 +97,7 @@ test.each([
   ["a room knows other rooms by type", "src/features/cases/a.ts", 'import "../staff/b.ts";'],
   ["only entry points know entry points", "src/features/cases/a.ts", 'import { createApp } from "../../app.ts";'],
   ["verbs know no door", "src/features/cases/cases.service.ts", 'import type { x } from "./cases.routes.ts";'],
-  ["verbs know no door", "src/features/cases/cases.service.ts", 'import { route } from "../../http/route.ts";'],
+  ["verbs know no door", "src/features/cases/cases.service.ts", 'import { route } from "../../operations/route.ts";'],
   ["a door knows its service by type", "src/features/cases/cases.routes.ts", 'import { createCases } from "./cases.service.ts";'],
   ["only the demo loads the sandbox", "src/app.ts", 'const sandbox = await import("./sandbox/index.ts");'],
   ["only the demo loads the sandbox", "src/cli/a.ts", 'import type { Sandbox } from "../sandbox/index.ts";'],
@@ -112,7 +117,10 @@ test.each([
 test.each([
   ["src/features/cases/cases.service.ts", 'import type { AuditService } from "../audit/audit.service.ts";'],
   ["src/features/cases/cases.service.ts", 'type Audit = import("../audit/audit.service.ts").AuditService;'],
-  ["src/features/cases/cases.routes.ts", 'import { route } from "../../http/route.ts";\nimport type { Cases } from "./cases.service.ts";'],
+  [
+    "src/features/cases/cases.routes.ts",
+    'import { route } from "../../operations/route.ts";\nimport type { Cases } from "./cases.service.ts";',
+  ],
   ["src/features/cases/cases.service.ts", "/**\n * import { b } from '../staff/b.ts'\n */"],
   ["src/features/authorization/a.service.ts", 'import { OAuthRefusal } from "../../discord/oauth.ts";'],
   ["src/cli/demo.ts", 'const demo = await import("../demo/index.ts");'],

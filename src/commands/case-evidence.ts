@@ -1,6 +1,6 @@
 import { escapeText } from "../discord/replies.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import { annotated } from "../http/route.ts";
+import { annotated } from "../operations/route.ts";
 import type { Entry, Given, GivenFile, OptionSpec, PressSpec, Reply, VerbInput, Wording } from "./entry.ts";
 import { type Piece, pieceLine } from "./gallery.ts";
 import { picked, textIn } from "./given.ts";

@@ -5,7 +5,7 @@ import { isDenial } from "../kernel/denied.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
-import { annotated } from "../http/route.ts";
+import { annotated } from "../operations/route.ts";
 import type { Entry, Given, SourceSpec, Wording } from "./entry.ts";
 import { againRow, fillControl, fillReply } from "./fills.ts";
 import { formOf } from "./forms.ts";

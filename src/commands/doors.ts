@@ -1,4 +1,4 @@
-import type { RouteSpec } from "../http/route.ts";
+import type { RouteSpec } from "../operations/route.ts";
 import { notInDiscord, onlyButtons } from "./doors-named.ts";
 import type { Entry } from "./entry.ts";
 import { chosenOperations, recordMenuEntries } from "./menus.ts";

@@ -5,11 +5,10 @@ import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AttachmentSource } from "../discord/attachments.ts";
-import { bodyLimit } from "../http/request/body.ts";
-import { parseText } from "../http/request/media.ts";
-import type { UploadedFile } from "../http/route.ts";
+import { bodyLimit, type UploadedFile } from "../operations/route.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { fileProblem } from "../kernel/files.ts";
+import { parseText } from "../kernel/parsing.ts";
 import type { GivenFile } from "./entry.ts";
 import type { VerbsDeps } from "./verbs.ts";
 

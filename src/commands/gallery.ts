@@ -1,7 +1,7 @@
 import type { APIEmbed } from "discord.js";
 import type { ReplyFile } from "../discord/command.ts";
 import { escapeText } from "../discord/replies.ts";
-import type { RawAnswer } from "../http/route.ts";
+import type { RawAnswer } from "../operations/route.ts";
 import type { Page } from "../kernel/page.ts";
 import type { VerbInput, Wording } from "./entry.ts";
 import { seen } from "./records.ts";

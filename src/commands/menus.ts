@@ -1,7 +1,7 @@
 import { SnowflakeUtil } from "discord.js";
 import type { CaseView } from "../features/cases/cases.schema.ts";
 import { escapeText } from "../discord/replies.ts";
-import { annotated } from "../http/route.ts";
+import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import { fieldError, ProblemError } from "../kernel/errors.ts";
 import { caseReply } from "./case-words.ts";

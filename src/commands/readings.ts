@@ -1,4 +1,4 @@
-import { annotated } from "../http/route.ts";
+import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
 import type { VerbInput } from "./entry.ts";

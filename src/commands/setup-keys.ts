@@ -1,6 +1,6 @@
 import { escapeText } from "../discord/replies.ts";
 import type { CreatedKeyView, KeyView } from "../features/keys/keys.schema.ts";
-import { annotated } from "../http/route.ts";
+import { annotated } from "../operations/route.ts";
 import { isHeld } from "../kernel/held.ts";
 import { heldReply } from "./held.ts";
 import { momentOf } from "./show.ts";

@@ -1,6 +1,6 @@
-import { createDenials, createPermissionCheck } from "../http/access.ts";
-import { readQuery } from "../http/request/query.ts";
-import type { Route, RouteInput, RouteSpec } from "../http/route.ts";
+import { createDenials, createPermissionCheck } from "../operations/access.ts";
+import { readQuery } from "../operations/query.ts";
+import type { Route, RouteInput, RouteSpec } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Denial } from "../kernel/denied.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";

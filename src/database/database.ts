@@ -13,7 +13,7 @@ import { createClaims, findStored } from "./idempotency.ts";
 import { migrate } from "./migrate.ts";
 import type { Logger, Tx, Write } from "./write.ts";
 import { concurrentTransactions } from "./postgres-adapter.ts";
-import { createQueue } from "./queue.ts";
+import { createSemaphore } from "../kernel/semaphore.ts";
 import { createWrite } from "./write.ts";
 
 export type { PrismaClient, ReadClient, TransactionClient } from "./client.ts";
@@ -70,7 +70,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const client = createClient(url, synchronous);
   await client.$connect();
   const claims = createClaims();
-  const turns = createQueue({ holders: concurrentTransactions, size: 2000, timeoutMs: 15_000 });
+  const turns = createSemaphore({ places: concurrentTransactions, waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   const write = createWrite({
     client,
     dialect,

@@ -2,7 +2,7 @@ import type { Transaction } from "@prisma/driver-adapter-utils";
 import { ProblemError } from "../kernel/errors.ts";
 import type { createPace } from "./pace.ts";
 import { retryWhileBusy, withProblems } from "./problems.ts";
-import { createQueue } from "./queue.ts";
+import { createSemaphore } from "../kernel/semaphore.ts";
 import type { SqliteConnection, SqliteOptions } from "./sqlite-connection.ts";
 import { openSqliteConnection } from "./sqlite-connection.ts";
 
@@ -12,7 +12,7 @@ export const sqliteIdentity = { provider: "sqlite", adapterName: "@prisma/adapte
 
 /** The connection that may write, and the queue in front of it. */
 export async function createWriter(options: SqliteOptions, pace: Pace) {
-  const queue = createQueue({ size: 2000, timeoutMs: 15_000 });
+  const queue = createSemaphore({ waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   let connection = await openSqliteConnection(options, "writer");
 
   /** Leave no transaction behind: a connection that cannot roll back is closed, which rolls back, and is opened anew at its next use. */

@@ -8,7 +8,7 @@ import type { Dialect } from "./dialect.ts";
 import type { createClaims } from "./idempotency.ts";
 import { findStored, store } from "./idempotency.ts";
 import { WriteConflictError } from "./problems.ts";
-import type { Queue } from "./queue.ts";
+import type { Semaphore } from "../kernel/semaphore.ts";
 
 /** What work inside a transaction is given. */
 export interface Tx {
@@ -36,7 +36,7 @@ export interface WriteOptions {
   idempotencySeconds: number;
   claims: ReturnType<typeof createClaims>;
   /** Where transactions wait for their turn. SQLite's adapter has its own queue, for single statements too. */
-  turns?: Queue;
+  turns?: Semaphore;
   logger: Logger | undefined;
   /** Whether a write inside a write is found out. */
   watchNesting: boolean;

@@ -3,7 +3,7 @@ import { isHeld } from "../kernel/held.ts";
 import type { Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { discard, type Reply, type RequestInfo } from "./context.ts";
-import { annotated, isConditionalRead, mediaTypesOf, type RawAnswer, type RouteSpec } from "./route.ts";
+import { annotated, isConditionalRead, mediaTypesOf, type RawAnswer, type RouteSpec } from "../operations/route.ts";
 
 const json = "application/json";
 const noStore = { "cache-control": "no-store" } as const;

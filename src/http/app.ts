@@ -5,14 +5,14 @@ import type { Logger } from "pino";
 import type { Clock } from "../kernel/clock.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import { checkRoutes, type KnownPermissions } from "./boot-check.ts";
-import type { Authenticate } from "./caller.ts";
+import { createSemaphore, type SemaphoreOptions } from "../kernel/semaphore.ts";
+import { checkRoutes, type KnownPermissions } from "../operations/boot-check.ts";
+import type { Authenticate } from "../operations/caller.ts";
 import { bindingsOf, type HttpEnv, respond } from "./context.ts";
 import type { HttpDeps } from "./deps.ts";
 import { handleRoute } from "./handle-route.ts";
 import { admit } from "./middleware/admit.ts";
 import { createAccessLog, type LogDestination } from "./middleware/access-log.ts";
-import { createGate, type GateOptions } from "./middleware/gate.ts";
 import { createIdempotencyKeys } from "./middleware/idempotency.ts";
 import { prefersHtml } from "./middleware/negotiation.ts";
 import { createRateLimiters, type RateLimits } from "./middleware/rate-limit.ts";
@@ -25,7 +25,7 @@ import type { HtmlPage } from "./pages/page.ts";
 import { problemPages } from "./pages/problem-pages.ts";
 import { handlePage, problemPage } from "./pages/serve-page.ts";
 import { problemReply, toProblem } from "./problem.ts";
-import type { Route } from "./route.ts";
+import type { Route } from "../operations/route.ts";
 
 export interface HttpAppOptions {
   routes: readonly Route[];
@@ -51,9 +51,8 @@ export interface HttpAppOptions {
   /** The address in the document, asked when that is made; `publicUrl` unless told. */
   documentedUrl?: () => string;
   info: DocumentInfo;
-  gate?: GateOptions;
-  /** For tests: an answer that does not fit its schema becomes a 500. */
-  validateAnswers?: boolean;
+  /** How many requests are worked on at once, and how many more may wait. */
+  gate?: Pick<SemaphoreOptions, "places" | "waiting">;
 }
 
 export interface HttpApp extends OpenAPIHono<HttpEnv> {
@@ -73,7 +72,7 @@ export interface RegistryEntry {
 const proxyIgnored =
   "A request came with X-Forwarded-For, and TRUSTED_PROXIES is empty: everybody behind that proxy shares the limits of one address. If it is yours, name its address there.";
 
-const defaultGate: GateOptions = { running: 256, waiting: 1024 };
+const defaultGate = { places: 256, waiting: 1024 };
 
 /**
  * The HTTP side of the service: a Hono app of every route and page, and of the document made from them.
@@ -135,7 +134,7 @@ function createDeps(options: HttpAppOptions): HttpDeps {
   return {
     ...options,
     limiters: createRateLimiters(options.limits),
-    gate: createGate(options.gate ?? defaultGate),
+    gate: createSemaphore({ ...(options.gate ?? defaultGate), refusal: "overloaded" }),
     idempotency: createIdempotencyKeys(),
     isShuttingDown: (c) => bindingsOf(c).isClosing === true || options.isShuttingDown(),
   };

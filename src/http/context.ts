@@ -4,7 +4,8 @@ import { finished, Readable } from "node:stream";
 import { limitedNetwork } from "../kernel/addresses.ts";
 import type { AuditedCaller, Denial } from "../kernel/denied.ts";
 import { uuid7 } from "../kernel/ids.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "../operations/caller.ts";
+import type { PathParams } from "../operations/route.ts";
 import type { ResponseHeaders } from "./headers.ts";
 
 /** What the server tells with each request: Node's own objects, and how it serves. Undefined for requests made by `app.request()`. */
@@ -50,7 +51,6 @@ export interface HttpEnv {
   Variables: { request: RequestInfo; caller: Caller };
 }
 export type HttpContext = Context<HttpEnv>;
-export type PathParams = Readonly<Record<string, string>>;
 
 /** The bindings of a request; none when no server took it. */
 export function bindingsOf({ env }: { env: HttpEnv["Bindings"] | undefined }): Partial<ServerBindings> {

@@ -1,7 +1,7 @@
-import type { Authenticate } from "./caller.ts";
-import type { KnownPermissions } from "./boot-check.ts";
+import type { Authenticate } from "../operations/caller.ts";
+import type { KnownPermissions } from "../operations/boot-check.ts";
 import type { HttpContext } from "./context.ts";
-import type { Gate } from "./middleware/gate.ts";
+import type { Semaphore } from "../kernel/semaphore.ts";
 import type { IdempotencyKeys } from "./middleware/idempotency.ts";
 import type { RateLimiter, RateLimits } from "./middleware/rate-limit.ts";
 
@@ -9,13 +9,12 @@ import type { RateLimiter, RateLimits } from "./middleware/rate-limit.ts";
 export interface HttpDeps {
   authenticate: Authenticate;
   limiters: Record<keyof RateLimits, RateLimiter>;
-  gate: Gate;
+  /** Bounds the requests in work, so that a flood ends in quick refusals instead of memory and time-outs. */
+  gate: Semaphore;
   idempotency: IdempotencyKeys;
   known: KnownPermissions;
   /** The reason why a capability is switched off, or undefined while it is on. */
   switchedOff: (capability: string) => string | undefined;
   isShuttingDown: (c: HttpContext) => boolean;
   requireIfMatch: boolean;
-  /** Whether answers are checked against their schemas, which costs more than making them: for tests. */
-  validateAnswers?: boolean;
 }

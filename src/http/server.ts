@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "pino";
 import { type ProblemCode, ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
+import { createSparseLog } from "../kernel/sparse-log.ts";
 import type { HttpApp } from "./app.ts";
 import type { ServerBindings } from "./context.ts";
 import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
@@ -144,20 +145,6 @@ const codesByError: Readonly<Record<string, ProblemCode>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "body_too_large",
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
-const quietMs = 10_000;
-
-/** Of a flood one line every ten seconds, with how many there were. */
-function createSparseLog(logger: Logger, text: string) {
-  let unlogged = 0;
-  let loggedAt = -quietMs;
-  return (details: object): void => {
-    unlogged += 1;
-    if (performance.now() - loggedAt < quietMs) return;
-    logger.info({ ...details, count: unlogged }, text);
-    unlogged = 0;
-    loggedAt = performance.now();
-  };
-}
 
 /** Requests the parser refuses get a problem document as well. */
 function createClientErrorHandler(commonHeaders: CommonHeaders, logger: Logger) {

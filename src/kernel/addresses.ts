@@ -48,3 +48,13 @@ export function limitedNetwork(address: string): string {
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(":")}::/64`;
 }
+
+/** Some proxies name the port as well: `203.0.113.9:51234`, `[2001:db8::1]:51234`. */
+const withPort = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
+
+/** The address a hop of `X-Forwarded-For` names; undefined when it names none. */
+export function addressIn(hop: string): string | undefined {
+  const [, bracketed, beforePort] = withPort.exec(hop) ?? [];
+  const address = plainAddress(bracketed ?? beforePort ?? hop);
+  return isIP(address) === 0 ? undefined : address;
+}

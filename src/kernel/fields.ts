@@ -15,6 +15,13 @@ export const Snowflake = z
   .meta({ id: "Snowflake", description: "A Discord id: text of 17–20 digits", example: "80351110224678912" });
 export type Snowflake = z.infer<typeof Snowflake>;
 
+const digits = /^\d{17,20}$/;
+
+/** Whether a text is a Discord id. */
+export function isSnowflake(text: string): boolean {
+  return digits.test(text) && Snowflake.safeParse(text).success;
+}
+
 /** Text of people that both databases store as it is, without the spaces around it. */
 export function text(min: number, max: number) {
   return z

@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
-import { style } from "../../src/http/pages/layout.ts";
+import { style } from "../../src/pages/layout.ts";
 
 /** The names and colours of one scheme. */
 function palette(scheme: "light" | "dark"): Map<string, string> {

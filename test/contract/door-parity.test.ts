@@ -3,7 +3,7 @@ import { routeTable } from "../../src/app.ts";
 import { entries, entryOf } from "../../src/commands/table.ts";
 import type { VerbInput } from "../../src/commands/entry.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
-import { annotated } from "../../src/http/route.ts";
+import { annotated } from "../../src/operations/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { isHeld } from "../../src/kernel/held.ts";
 import type { User } from "../../src/sandbox/index.ts";

@@ -3,7 +3,7 @@ import type { Entry, OptionSpec } from "../../src/commands/entry.ts";
 import { commandPayloads, optionTypes } from "../../src/commands/payloads.ts";
 import { entries, menus } from "../../src/commands/table.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
-import type { RouteSpec } from "../../src/http/route.ts";
+import type { RouteSpec } from "../../src/operations/route.ts";
 import { resolve } from "../../src/sandbox/command-options.ts";
 import type { Component } from "../../src/sandbox/components.ts";
 import { walkComponents } from "../../src/sandbox/components.ts";

@@ -20,7 +20,8 @@ import type { Standing } from "../../src/features/permissions/standing.ts";
 import { knownPermissions } from "../../src/features/permissions/catalog.ts";
 import { createHttpApp } from "../../src/http/app.ts";
 import { listen } from "../../src/http/server.ts";
-import type { Authenticate } from "../../src/http/caller.ts";
+import { withAnswerCheck } from "../../src/operations/answer-check.ts";
+import type { Authenticate } from "../../src/operations/caller.ts";
 import type { Actor } from "../../src/kernel/call.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
@@ -145,7 +146,7 @@ async function serve(rooms: Pick<ReturnType<typeof createRooms>, "routes" | "pag
   const limit = { count: 100_000, seconds: 1 };
   const lines = { write: (line: string) => void log.push(line) };
   const http = createHttpApp({
-    routes: rooms.routes,
+    routes: rooms.routes.map(withAnswerCheck),
     pages: rooms.pages,
     authenticate,
     limits: { read: limit, write: limit, authorize: limit, export: limit, failed_auth: limit },
@@ -158,7 +159,6 @@ async function serve(rooms: Pick<ReturnType<typeof createRooms>, "routes" | "pag
     isShuttingDown: () => false,
     requireIfMatch: false,
     info: { title: "test", version: "1" },
-    validateAnswers: true,
   });
   return listen(http, { host: "127.0.0.1", port, logger: pino({ level: "silent" }) });
 }

@@ -121,7 +121,7 @@ test("liveness depends on the process alone", async () => {
 });
 
 test("a busy service answers probes without limit, and the whole picture as often as anything is read", async () => {
-  const { ask } = await startHealth({}, { limits: { read: { count: 2, seconds: 3600 } }, gate: { running: 0, waiting: 0 } });
+  const { ask } = await startHealth({}, { limits: { read: { count: 2, seconds: 3600 } }, gate: { places: 0, waiting: 0 } });
   const thrice = async (path: string, key: string | null = null) => {
     const answers = [await ask({ path, key }), await ask({ path, key }), await ask({ path, key })];
     return answers.map(({ status }) => status);

@@ -6,7 +6,7 @@ import { createAssertions } from "../../src/features/keys/keys.assertion.ts";
 import { createAuthenticate } from "../../src/features/keys/keys.authenticate.ts";
 import { createReplayMemory } from "../../src/features/keys/keys.replays.ts";
 import type { KeyStore, VerifiedKey } from "../../src/features/keys/keys.store.ts";
-import type { Credentials } from "../../src/http/caller.ts";
+import type { Credentials } from "../../src/operations/caller.ts";
 import { claimsFor, createPair, hashOf, jws } from "./keys-signer.ts";
 import type { Claims } from "./keys-signer.ts";
 import { runsOf } from "../support/size.ts";

@@ -1,3 +1,4 @@
+import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
@@ -81,7 +82,7 @@ export async function createHouse(options: HouseOptions = {}) {
   await guildState.load();
   await standing.load();
 
-  const routes = [...staffRoutes(staff), ...permissionsRoutes(permissions)];
+  const routes = [...staffRoutes(staff), ...permissionsRoutes(permissions)].map(withAnswerCheck);
   const refuse = () => Promise.reject(new Error("this house takes no files"));
   const verbs = createVerbs({
     routes,
@@ -115,7 +116,6 @@ export async function createHouse(options: HouseOptions = {}) {
     isShuttingDown: () => false,
     requireIfMatch: false,
     info: { title: "Provost", version: "1.0.0", description: "test" },
-    validateAnswers: true,
   });
   const server = await listen(http, { host: "127.0.0.1", port: 0, logger });
   discord.start();

@@ -16,7 +16,8 @@ import { bulkRoutes } from "../../src/features/workflows/bulk.routes.ts";
 import { commentsRoutes } from "../../src/features/workflows/comments.routes.ts";
 import { historyRoutes } from "../../src/features/workflows/history.routes.ts";
 import { workflowsRoutes } from "../../src/features/workflows/workflows.routes.ts";
-import type { Authenticate } from "../../src/http/caller.ts";
+import { withAnswerCheck } from "../../src/operations/answer-check.ts";
+import type { Authenticate } from "../../src/operations/caller.ts";
 import { createHttpApp } from "../../src/http/app.ts";
 import { listen } from "../../src/http/server.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
@@ -105,7 +106,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
       ...commentsRoutes(workflows),
       ...historyRoutes(workflows),
       ...bulkRoutes(workflows),
-    ],
+    ].map(withAnswerCheck),
     pages: [],
     authenticate,
     limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty },
@@ -117,7 +118,6 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
     isShuttingDown: () => false,
     requireIfMatch: false,
     info: { title: "test", version: "0" },
-    validateAnswers: true,
   });
   const server = await listen(app, { host: "127.0.0.1", port: 0, logger });
   onTestFinished(async () => {

@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { route, withEtag } from "../../src/http/route.ts";
+import { route, withEtag } from "../../src/operations/route.ts";
 import { z } from "zod";
 import { createKeyText, formatKey } from "../../src/features/keys/keys.text.ts";
 import { authenticate, staffId, startApp } from "./support.ts";

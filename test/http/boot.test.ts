@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
 import { page } from "../../src/http/pages/page.ts";
-import { type Access, route } from "../../src/http/route.ts";
+import { type Access, route } from "../../src/operations/route.ts";
 import { appOptions } from "./support.ts";
 
 const success = { status: 200, shape: "flat", schema: z.object({}), description: "Fine" } as const;

@@ -2,7 +2,7 @@
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/http/route.ts";
+import { route } from "../../src/operations/route.ts";
 import { startApp } from "./support.ts";
 
 const Thing = z.object({ id: z.string(), name: z.string() });

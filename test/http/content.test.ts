@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/http/route.ts";
+import { route } from "../../src/operations/route.ts";
 import { staffId, startApp } from "./support.ts";
 
 const post = { method: "POST", path: "/things" };

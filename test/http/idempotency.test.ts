@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/http/route.ts";
+import { route } from "../../src/operations/route.ts";
 import type { IdempotencyClaim } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { staffId, startApp, strangerId } from "./support.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRateLimiter } from "../../src/http/middleware/rate-limit.ts";
-import { route } from "../../src/http/route.ts";
+import { route } from "../../src/operations/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { limitedNetwork } from "../../src/kernel/addresses.ts";
 import { authenticate, staffId, startApp } from "./support.ts";
@@ -166,7 +166,7 @@ function heldRoute() {
 
 test("beyond the cap requests wait, beyond the queue they are refused at once", async () => {
   const { holding, reached, release } = heldRoute();
-  const { ask } = await startApp({ routes: [holding], gate: { running: 1, waiting: 1 } });
+  const { ask } = await startApp({ routes: [holding], gate: { places: 1, waiting: 1 } });
   const first = ask({ path: "/held" });
   await reached(1);
   const others = [ask({ path: "/held" }), ask({ path: "/held" })];

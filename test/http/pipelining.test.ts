@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/http/route.ts";
+import { route } from "../../src/operations/route.ts";
 import type { ServerTimeouts } from "../../src/http/server.ts";
 import { startApp } from "./support.ts";
 

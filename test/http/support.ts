@@ -4,8 +4,9 @@ import { pino } from "pino";
 import { afterEach } from "vitest";
 import { z } from "zod";
 import { createHttpApp, type HttpAppOptions } from "../../src/http/app.ts";
-import type { Authenticate } from "../../src/http/caller.ts";
-import { type Route, route } from "../../src/http/route.ts";
+import { withAnswerCheck } from "../../src/operations/answer-check.ts";
+import type { Authenticate } from "../../src/operations/caller.ts";
+import { type Route, route } from "../../src/operations/route.ts";
 import type { RateLimits } from "../../src/http/middleware/rate-limit.ts";
 import { listen, type ServerTimeouts } from "../../src/http/server.ts";
 import type { Actor } from "../../src/kernel/call.ts";
@@ -143,12 +144,12 @@ afterEach(async () => {
 
 const plenty = { count: 100_000, seconds: 60 };
 
-export type TestOptions = Partial<Omit<HttpAppOptions, "limits">> & { limits?: Partial<RateLimits> };
+export type TestOptions = Partial<Omit<HttpAppOptions, "limits">> & { limits?: Partial<RateLimits>; validateAnswers?: boolean };
 
 /** The options of an app with the routes above; nothing is limited unless said. */
-export function appOptions(options: TestOptions = {}): HttpAppOptions {
+export function appOptions({ validateAnswers = true, routes = thingRoutes(), ...options }: TestOptions = {}): HttpAppOptions {
   return {
-    routes: thingRoutes(),
+    routes: validateAnswers ? routes.map(withAnswerCheck) : routes,
     pages: [],
     authenticate,
     logger: pino({ level: "silent" }),
@@ -159,7 +160,6 @@ export function appOptions(options: TestOptions = {}): HttpAppOptions {
     isShuttingDown: () => false,
     requireIfMatch: false,
     info: { title: "Things", version: "1.0.0" },
-    validateAnswers: true,
     ...options,
     limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty, ...options.limits },
   };

@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Authenticate } from "../../src/http/caller.ts";
-import { type Route, route } from "../../src/http/route.ts";
+import type { Authenticate } from "../../src/operations/caller.ts";
+import { type Route, route } from "../../src/operations/route.ts";
 import { authenticate, startApp } from "./support.ts";
 
 const limit = 400_000;

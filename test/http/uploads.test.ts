@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import type { Authenticate } from "../../src/http/caller.ts";
-import { type Route, route, type UploadedFile } from "../../src/http/route.ts";
+import type { Authenticate } from "../../src/operations/caller.ts";
+import { type Route, route, type UploadedFile } from "../../src/operations/route.ts";
 import type { ServerTimeouts } from "../../src/http/server.ts";
 import { authenticate, startApp } from "./support.ts";
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/http/route.ts";
+import { route } from "../../src/operations/route.ts";
 import { staffId, startApp } from "./support.ts";
 
 const key = "Authorization: Bearer key-all\r\n";

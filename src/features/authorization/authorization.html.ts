@@ -1,6 +1,6 @@
 import { html } from "hono/html";
-import type { Markup } from "../../http/pages/layout.ts";
-import { layout, timeText } from "../../http/pages/layout.ts";
+import type { Markup } from "../../pages/layout.ts";
+import { layout, timeText } from "../../pages/layout.ts";
 import { retentionDays, sessionRetentionDays } from "./authorization.policy.ts";
 import type { Purpose, Scope } from "./authorization.schema.ts";
 

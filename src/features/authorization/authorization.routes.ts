@@ -1,5 +1,5 @@
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag } from "../../operations/route.ts";
 import { authorizationPermissions } from "./authorization.policy.ts";
 import {
   AuthorizationView,

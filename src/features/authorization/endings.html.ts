@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { layout } from "../../http/pages/layout.ts";
+import { layout } from "../../pages/layout.ts";
 import type { Ending } from "./endings.ts";
 
 /** The way back to whoever sent the person here. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import type { BlacklistTransfer } from "./blacklist.import.service.ts";
 import { BlacklistImport, ExportBlacklistQuery, ImportBlacklistBody, ImportBlacklistQuery, maxBytes } from "./blacklist.import.schema.ts";
 

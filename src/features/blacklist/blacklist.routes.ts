@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { idOrPattern, listQuery } from "../../kernel/fields.ts";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import {
   BlacklistChangesNotes,
   BlacklistChangeView,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { callsignsPolicy } from "./callsigns.policy.ts";
 import { CreatePoolInput, PatchPoolInput, PoolKey, PoolsQuery, PoolView } from "./callsigns.pools.schema.ts";
 import type { CallsignPoolsService } from "./callsigns.pools.service.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { ListRepairsQuery, RepairInput, repairPermission, RepairRecordView, RepairView } from "./callsigns.repair.schema.ts";
 import { UndoneRepairView, UndoRepairInput } from "./callsigns.repair.schema.ts";
 import type { RepairsService } from "./callsigns.repair.service.ts";

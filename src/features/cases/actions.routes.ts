@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { idPattern, Snowflake } from "../../kernel/fields.ts";
 import { actionsPolicy } from "./actions.policy.ts";
 import { ActionView, ListActionsQuery, ListStrikesQuery, RecordActionInput, StrikesNotes, VoidActionInput } from "./actions.schema.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag } from "../../operations/route.ts";
 import { casesPolicy } from "./cases.policy.ts";
 import { CaseKey, CaseLinkView, CaseView, CloseCaseInput, CreateLinkInput, DeleteReason, ReopenCaseInput } from "./cases.schema.ts";
 import type { CasesService } from "./cases.service.ts";

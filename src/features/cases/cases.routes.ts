@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag } from "../../operations/route.ts";
 import { casesLifeRoutes } from "./cases.life.routes.ts";
 import { casesNotesRoutes } from "./cases.notes.routes.ts";
 import { casesPolicy } from "./cases.policy.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { casesPolicy } from "./cases.policy.ts";
 import type { CasesService } from "./cases.service.ts";
 import { PutTemplateInput, TemplateKey, TemplatesQuery, TemplateView } from "./cases.templates.ts";

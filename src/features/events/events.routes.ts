@@ -1,5 +1,5 @@
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { eventsPolicy } from "./events.policy.ts";
 import { EventFrames, FollowEventsQuery } from "./events.schema.ts";
 import { eventTypes } from "./events.types.ts";

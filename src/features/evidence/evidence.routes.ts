@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route, UploadSpec } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route, UploadSpec } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { idOrPattern, idPattern, wholeNumber } from "../../kernel/fields.ts";
 import type { Place } from "./evidence.add.ts";
 import { evidencePolicy } from "./evidence.policy.ts";

@@ -1,4 +1,4 @@
-import { type Route, route, withStatus } from "../../http/route.ts";
+import { type Route, route, withStatus } from "../../operations/route.ts";
 import { HealthView, ProbeView } from "./health.schema.ts";
 import type { HealthService } from "./health.service.ts";
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { compactVerify } from "jose";
 import { z } from "zod";
-import type { Credentials } from "../../http/caller.ts";
+import type { Credentials } from "../../operations/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { checkClaims, invalid, skew, wrong } from "./keys.claims.ts";

@@ -1,4 +1,4 @@
-import type { Authenticate, Caller, Credentials } from "../../http/caller.ts";
+import type { Authenticate, Caller, Credentials } from "../../operations/caller.ts";
 import type { Actor, Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Credentials } from "../../http/caller.ts";
+import type { Credentials } from "../../operations/caller.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import type { VerifiedKey } from "./keys.store.ts";

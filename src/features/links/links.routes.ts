@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { idPattern, Snowflake } from "../../kernel/fields.ts";
 import { linksPolicy } from "./links.policy.ts";
 import {

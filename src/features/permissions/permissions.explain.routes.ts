@@ -1,5 +1,5 @@
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { ExplainInput, ExplainView, SimulateInput, SimulateView, steps } from "./permissions.explain.schema.ts";
 import { permissionsPolicy } from "./permissions.policy.ts";
 import type { PermissionsService } from "./permissions.service.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { permissionsPolicy } from "./permissions.policy.ts";
 import type { PermissionsService } from "./permissions.service.ts";

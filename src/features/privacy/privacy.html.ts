@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { layout } from "../../http/pages/layout.ts";
+import { layout } from "../../pages/layout.ts";
 import { readsPart, recordsPart, serversPart, sharedPart } from "./privacy.parts.html.ts";
 import type { DataExportView } from "./privacy.schema.ts";
 import type { SignInEnding } from "./sign-in.service.ts";

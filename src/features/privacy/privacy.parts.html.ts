@@ -1,6 +1,6 @@
 import { html } from "hono/html";
-import type { Markup } from "../../http/pages/layout.ts";
-import { timeText } from "../../http/pages/layout.ts";
+import type { Markup } from "../../pages/layout.ts";
+import { timeText } from "../../pages/layout.ts";
 import type { DataExportView } from "./privacy.schema.ts";
 
 /** How many entries of a list the page shows; the download has all of them. */

@@ -1,4 +1,4 @@
-import { cookieName, cookieText } from "../../http/pages/cookie.ts";
+import { cookieName, cookieText } from "../../pages/cookie.ts";
 
 /** How long a sign-in lasts. */
 export const signInSeconds = 900;

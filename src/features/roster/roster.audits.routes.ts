@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { auditChecks } from "./roster.audit.checks.ts";
 import { auditPermissions } from "./roster.audit.policy.ts";
 import {

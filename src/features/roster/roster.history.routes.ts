@@ -1,5 +1,5 @@
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import type { RosterEntries } from "./roster.entries.service.ts";
 import { HistoryNotes, HistoryQuery, LineView } from "./roster.history.schema.ts";
 import { rosterPolicy } from "./roster.policy.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { poachingRoutes } from "./servers.poaching.routes.ts";
 import { registryPermissions } from "./servers.policy.ts";

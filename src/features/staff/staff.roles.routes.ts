@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag } from "../../operations/route.ts";
 import { staffPolicy } from "./staff.policy.ts";
 import { DeleteStaffRoleInput, PatchStaffRoleInput, PutStaffRoleInput, StaffRolesListQuery, StaffRoleView } from "./staff.roles.schema.ts";
 import type { StaffRolesService } from "./staff.roles.service.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag, withEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag, withEtag } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { staffDutyRoutes } from "./staff.duty.routes.ts";
 import { staffPolicy } from "./staff.policy.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag } from "../../operations/route.ts";
 import { AmendBody } from "./amend.fields.ts";
 import { GetParams, readingAccess } from "./workflows.routes.ts";
 import { WorkflowView } from "./workflows.schema.ts";

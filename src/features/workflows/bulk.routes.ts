@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { BulkAnswer, BulkBody } from "./bulk.schema.ts";
 import type { WorkflowsService } from "./workflows.service.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag } from "../../operations/route.ts";
 import { CommentInput, CommentsQuery, CommentView, EditCommentInput } from "./comments.schema.ts";
 import type { CommentsService } from "./comments.service.ts";
 import { GetParams, readingAccess } from "./workflows.routes.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { wholeNumber } from "../../kernel/fields.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
 import type { EffectRetry } from "./deliveries.retry.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { draftsPolicy } from "./drafts.policy.ts";
 import { DismissDraftBody, DismissDraftQuery, DraftView, FiledDraftView, ListDraftsQuery } from "./drafts.schema.ts";
 import type { DraftsService } from "./drafts.service.ts";

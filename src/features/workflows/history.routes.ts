@@ -1,5 +1,5 @@
-import type { Route } from "../../http/route.ts";
-import { route } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route } from "../../operations/route.ts";
 import { HistoryQuery, StepView } from "./history.schema.ts";
 import type { HistoryService } from "./history.service.ts";
 import { GetParams, readingAccess } from "./workflows.routes.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../http/route.ts";
-import { route, withContentEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withContentEtag } from "../../operations/route.ts";
 import { PoliciesQuery, PolicyView, UpdatePolicyInput } from "./policies.schema.ts";
 import { policiesPolicy } from "./policies.schema.ts";
 import type { WorkflowsService } from "./workflows.service.ts";

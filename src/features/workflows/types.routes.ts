@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import type { Route } from "../../http/route.ts";
-import { route, withEtag } from "../../http/route.ts";
+import type { Route } from "../../operations/route.ts";
+import { route, withEtag } from "../../operations/route.ts";
 import { TypesView } from "./types.schema.ts";
 import { typesAccess } from "./types.schema.ts";
 import type { WorkflowsService } from "./workflows.service.ts";

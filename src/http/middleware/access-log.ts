@@ -1,5 +1,5 @@
 import { redact } from "../../kernel/redact.ts";
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../../operations/caller.ts";
 import type { RequestInfo } from "../context.ts";
 
 /** Where log lines go; pino's asynchronous destination is one. */

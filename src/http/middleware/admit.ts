@@ -1,11 +1,11 @@
 import type { MiddlewareHandler, Next } from "hono";
 import { callerOf } from "../../kernel/denied.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { createDenials, createPermissionCheck } from "../access.ts";
+import { createDenials, createPermissionCheck } from "../../operations/access.ts";
 import type { HttpDeps } from "../deps.ts";
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../../operations/caller.ts";
 import type { HttpContext, HttpEnv } from "../context.ts";
-import { isLimited, mediaTypesOf, type RouteSpec } from "../route.ts";
+import { isLimited, mediaTypesOf, type RouteSpec } from "../../operations/route.ts";
 import { createIdentify } from "./authenticate.ts";
 import { negotiate } from "./negotiation.ts";
 import { takeToken } from "./rate-limit.ts";

@@ -1,10 +1,10 @@
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { HttpDeps } from "../deps.ts";
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../../operations/caller.ts";
 import { header, type RequestInfo } from "../context.ts";
-import { isSnowflake } from "../request/content.ts";
-import { isLimited, type RouteSpec } from "../route.ts";
+import { isSnowflake } from "../../kernel/fields.ts";
+import { isLimited, type RouteSpec } from "../../operations/route.ts";
 import { noteLimit, type RateLimiter, takeToken } from "./rate-limit.ts";
 
 const bearer = /^Bearer +(\S+) *$/i;

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Body } from "../request/body.ts";
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../../operations/caller.ts";
 import { header, type RequestInfo } from "../context.ts";
 
 /** Runs a write under its idempotency key; storing the answer is the database's matter. */

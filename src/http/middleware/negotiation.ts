@@ -1,3 +1,4 @@
+import { parseAccept } from "hono/utils/accept";
 import { ProblemError } from "../../kernel/errors.ts";
 import { header, type RequestInfo } from "../context.ts";
 import { apiVersion } from "../headers.ts";
@@ -21,7 +22,7 @@ export function negotiate(request: RequestInfo, mediaTypes: readonly string[]): 
 /** Whether somebody asks for a page rather than for JSON, as browsers do. */
 export function prefersHtml({ headers: { accept } }: RequestInfo): boolean {
   if (typeof accept !== "string" || !accept.includes("text/html")) return false;
-  const qualities = new Map(accept.split(",").map((range) => parseRange(range)));
+  const qualities = qualitiesIn(accept);
   return (qualities.get("text/html") ?? 0) > (qualities.get("application/json") ?? 0);
 }
 
@@ -29,7 +30,7 @@ export function prefersHtml({ headers: { accept } }: RequestInfo): boolean {
 function accepts(accept: string, mediaType: string): boolean {
   const [group = ""] = mediaType.split("/");
   const ranges = [mediaType, `${group}/*`, "*/*"];
-  const qualities = new Map(accept.split(",").map((range) => parseRange(range)));
+  const qualities = qualitiesIn(accept);
   for (const range of ranges) {
     const quality = qualities.get(range);
     if (quality !== undefined) return quality > 0;
@@ -37,9 +38,5 @@ function accepts(accept: string, mediaType: string): boolean {
   return accept.trim() === "";
 }
 
-function parseRange(range: string): [type: string, quality: number] {
-  const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-  const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
-  const value = Number(quality ?? 1);
-  return [type, Number.isNaN(value) ? 1 : value];
-}
+const qualitiesIn = (accept: string): ReadonlyMap<string, number> =>
+  new Map(parseAccept(accept.toLowerCase()).map(({ type, q }) => [type, q]));

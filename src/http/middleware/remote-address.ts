@@ -1,6 +1,5 @@
 import type { HttpBindings } from "@hono/node-server";
-import { isIP } from "node:net";
-import { createAddressRanges, plainAddress } from "../../kernel/addresses.ts";
+import { addressIn, createAddressRanges, plainAddress } from "../../kernel/addresses.ts";
 
 /** The address limits and allow-lists go by. */
 export type AddressReader = (request: Pick<HttpBindings["incoming"], "socket" | "headers">) => string;
@@ -33,13 +32,4 @@ export function createAddressReader(trustedProxies: readonly string[], onIgnored
     }
     return caller;
   };
-}
-
-/** Some proxies name the port as well: `203.0.113.9:51234`, `[2001:db8::1]:51234`. */
-const withPort = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
-
-function addressIn(hop: string): string | undefined {
-  const [, bracketed, beforePort] = withPort.exec(hop) ?? [];
-  const address = plainAddress(bracketed ?? beforePort ?? hop);
-  return isIP(address) === 0 ? undefined : address;
 }

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { problems } from "../../kernel/errors.ts";
-import { isConditionalRead } from "../route.ts";
-import type { RouteSpec } from "../route.ts";
+import { isConditionalRead } from "../../operations/route.ts";
+import type { RouteSpec } from "../../operations/route.ts";
 
 const text = { type: "string" } as const;
 

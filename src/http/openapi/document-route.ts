@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { z } from "zod";
-import { type RawAnswer, type Route, route } from "../route.ts";
+import { type RawAnswer, type Route, route } from "../../operations/route.ts";
 
 /** `GET /openapi.json`, written once from the one document of the app. */
 export function documentRoute(document: () => Record<string, unknown>): Route {

@@ -6,7 +6,7 @@ import { successResponses } from "./answers.ts";
 import { shareRepeated } from "./share.ts";
 import { refusalResponses } from "./refusals.ts";
 import type { HtmlPage } from "../pages/page.ts";
-import type { RouteSpec, UploadSpec } from "../route.ts";
+import type { RouteSpec, UploadSpec } from "../../operations/route.ts";
 
 export interface DocumentInfo {
   title: string;

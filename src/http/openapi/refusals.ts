@@ -1,6 +1,6 @@
 import { type ProblemCode, problems } from "../../kernel/errors.ts";
 import { headerRef } from "./components.ts";
-import { isLimited, type RouteSpec } from "../route.ts";
+import { isLimited, type RouteSpec } from "../../operations/route.ts";
 
 /** The refusals of a route, one response per status, each with the codes that can occur there. */
 export function refusalResponses(spec: RouteSpec, unsupportedStatus: 501 | 404) {

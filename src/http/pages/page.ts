@@ -1,6 +1,7 @@
+import { html } from "hono/html";
 import type { z } from "zod";
 import type { HttpContext } from "../context.ts";
-import type { Method } from "../route.ts";
+import type { Method } from "../../operations/route.ts";
 
 export type PageMethod = Extract<Method, "get" | "post">;
 
@@ -44,4 +45,15 @@ export function page<
   Form extends z.ZodObject = z.ZodObject<Record<never, never>>,
 >(spec: PageSpec<Params, Query, Form>, handler: (c: HttpContext, input: PageInput<Params, Query, Form>) => Promise<Response>): HtmlPage {
   return { spec, handle: handler };
+}
+
+/** A page that says one thing, without style. */
+export function plainPage(title: string, heading: string, text: string): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <meta charset="utf-8" />
+      <title>${title}</title>
+      <h1>${heading}</h1>
+      <p>${text}</p>
+    </html> `.toString();
 }

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { problems, type ProblemCode } from "../../kernel/errors.ts";
-import { plainPage } from "./layout.ts";
-import { type HtmlPage, page } from "./page.ts";
+import { type HtmlPage, page, plainPage } from "./page.ts";
 
 /** The pages the `type` of a problem leads to, one for each code of the registry. */
 export function problemPages(): HtmlPage[] {

@@ -7,10 +7,9 @@ import type { HttpContext, HttpEnv, Reply, RequestInfo } from "../context.ts";
 import { takeToken } from "../middleware/rate-limit.ts";
 import { readBody } from "../request/body-stream.ts";
 import { announcesBody, checkBodyHeaders, textForm } from "../request/media.ts";
-import { readQuery } from "../request/query.ts";
-import { plainPage } from "./layout.ts";
+import { readQuery } from "../../operations/query.ts";
 import { asError } from "../problem.ts";
-import type { HtmlPage, PageInput } from "./page.ts";
+import { type HtmlPage, type PageInput, plainPage } from "./page.ts";
 
 /** Bytes of a form. */
 const formLimit = 16 * 1024;

@@ -1,13 +1,11 @@
 import { hash } from "node:crypto";
 import { type FieldError, ProblemError } from "../../kernel/errors.ts";
+import { parseJson, parseText } from "../../kernel/parsing.ts";
 import { header, type HttpContext } from "../context.ts";
 import { readBody, streamBody } from "./body-stream.ts";
-import { announcesBody, type BodyForm, checkBodyHeaders, jsonForm, multipartForm, parseJson, parseText, textForm } from "./media.ts";
-import type { RouteSpec, UploadedFile, UploadSpec } from "../route.ts";
+import { announcesBody, type BodyForm, checkBodyHeaders, jsonForm, multipartForm, textForm } from "./media.ts";
+import { bodyLimit, type RouteSpec, type UploadedFile, type UploadSpec } from "../../operations/route.ts";
 import { receiveUpload, uploadLimit } from "./upload.ts";
-
-/** Bytes of a body, unless the route says. */
-export const bodyLimit = 256 * 1024;
 
 /** A body as it arrived, before its content is checked. */
 export interface Body {

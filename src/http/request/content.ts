@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Call } from "../../kernel/call.ts";
 import { type FieldError, ProblemError, validationProblem } from "../../kernel/errors.ts";
-import { Snowflake } from "../../kernel/fields.ts";
+import { isSnowflake } from "../../kernel/fields.ts";
 import type { Body } from "./body.ts";
 import { check } from "../../kernel/validation.ts";
 import { header, type RequestInfo } from "../context.ts";
-import { readQuery } from "./query.ts";
-import type { RouteInput, RouteSpec } from "../route.ts";
+import { readQuery } from "../../operations/query.ts";
+import type { RouteInput, RouteSpec } from "../../operations/route.ts";
 
 /** A door's reader of everything a caller can get wrong in content. `body` is undefined for methods without a body. */
 export type ContentReader = (
@@ -80,13 +80,6 @@ function actingUserErrors(request: RequestInfo, errors: FieldError[]): void {
       detail: "Send the id of a Discord user: 17–20 digits.",
     });
   }
-}
-
-const digits = /^\d{17,20}$/;
-
-/** Whether a text is a Discord id. */
-export function isSnowflake(text: string): boolean {
-  return digits.test(text) && Snowflake.safeParse(text).success;
 }
 
 /** `If-None-Match: *` asks for a record that is not there yet (RFC 9110 §13.1.2): its revision is 0. */

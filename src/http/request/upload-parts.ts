@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { Busboy } from "@fastify/busboy";
 import type { FieldError } from "../../kernel/errors.ts";
-import type { UploadSpec } from "../route.ts";
+import type { UploadSpec } from "../../operations/route.ts";
 import { pointer } from "../../kernel/validation.ts";
 
 /** Where the parts of a multipart body go. */

@@ -10,7 +10,7 @@ import type { Body } from "./body.ts";
 import { check } from "../../kernel/validation.ts";
 import { bodyTooLarge } from "./media.ts";
 import { createParts, type PartSink } from "./upload-parts.ts";
-import type { UploadSpec } from "../route.ts";
+import type { UploadSpec } from "../../operations/route.ts";
 
 /** What parts, their headers and their text fields may take besides the file. */
 const overhead = 256 * 1024;

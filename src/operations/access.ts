@@ -1,8 +1,7 @@
 import { can, requirePermission, requireWrite, type Call } from "../kernel/call.ts";
 import { type Denial, isDenial, requiredBy } from "../kernel/denied.ts";
 import { redact } from "../kernel/redact.ts";
-import type { PathParams } from "./context.ts";
-import type { Access, RouteSpec } from "./route.ts";
+import type { Access, PathParams, RouteSpec } from "./route.ts";
 
 /**
  * A check of the caller's permission, made once per route. An acting user who was named badly is nobody, and refused with the content. A

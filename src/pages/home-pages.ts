@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { page, type HtmlPage } from "./page.ts";
+import { page, type HtmlPage } from "../http/pages/page.ts";
 import { layout } from "./layout.ts";
 import { answer, baseOf, type Site } from "./site.ts";
 

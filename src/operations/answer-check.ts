@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
-import { annotated, type RouteSpec } from "./route.ts";
+import { annotated, type Route } from "./route.ts";
 
-/** @returns a check that throws an Error when an answer does not fit the schema the document promises */
-export function createAnswerCheck(spec: RouteSpec): (answer: unknown) => void {
+/** For tests: the same route, which throws an Error when an answer does not fit the schema the document promises. */
+export function withAnswerCheck(route: Route): Route {
+  const { spec, handle } = route;
   const { schema, shape, notes = z.object({}) } = spec.success;
-  if (shape === "raw") return () => undefined;
-  return (answer) => {
+  if (shape === "raw") return route;
+  const check = (answer: unknown): void => {
     if (spec.confirmable === true && isHeld(answer)) return;
     if (shape === "list") notes.strict().parse((answer as Page<unknown>).notes ?? {});
     const views = shape === "list" ? (answer as Page<unknown>).data : [annotated(answer).view];
@@ -15,5 +16,13 @@ export function createAnswerCheck(spec: RouteSpec): (answer: unknown) => void {
       const checked = schema.safeParse(view);
       if (!checked.success) throw new Error(`${spec.operationId} answers what it does not promise: ${z.prettifyError(checked.error)}`);
     }
+  };
+  return {
+    spec,
+    async handle(input) {
+      const answer = await handle(input);
+      check(answer);
+      return answer;
+    },
   };
 }

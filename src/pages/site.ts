@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { HttpContext } from "../context.ts";
+import type { HttpContext } from "../http/context.ts";
 
 /** Where the pages live, and where Discord's do. */
 export interface Site {

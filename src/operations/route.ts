@@ -18,6 +18,8 @@ export type Access =
   | { public: true; credentials?: "optional" }
   | { permission: string; either?: readonly string[]; also?: string; own?: string; personal?: true };
 
+/** The parameters of a path, as sent. */
+export type PathParams = Readonly<Record<string, string>>;
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 export type LimitClass = "read" | "write" | "authorize" | "export";
 
@@ -92,13 +94,16 @@ export interface UploadedFile {
   sha256: string;
 }
 
+/** The most bytes a body holds, unless the route says. */
+export const bodyLimit = 256 * 1024;
+
 export interface RequestSpec<Params extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   params?: Params;
   query?: Query;
   body?: Body;
   /** A request without a body counts as `{}`: for bodies whose fields are all optional. */
   bodyOptional?: boolean;
-  /** The most bytes a body holds; 256 KiB unless said. */
+  /** The most bytes a body holds; `bodyLimit` unless said. */
   bodyLimit?: number;
   /** A body of this media type, in UTF-8, counts as `{ [field]: text }`. */
   textBody?: { type: "text/csv"; field: string };

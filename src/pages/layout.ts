@@ -29,17 +29,6 @@ export async function layout(base: string, title: string, content: Markup): Prom
   return page.toString();
 }
 
-/** A page that says one thing, without style. */
-export function plainPage(title: string, heading: string, text: string): string {
-  return html`<!doctype html>
-    <html lang="en">
-      <meta charset="utf-8" />
-      <title>${title}</title>
-      <h1>${heading}</h1>
-      <p>${text}</p>
-    </html> `.toString();
-}
-
 /** A time as people read it, in UTC, with the exact one for programs. */
 export function timeText(at: Date): Markup {
   const iso = at.toISOString();

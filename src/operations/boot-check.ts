@@ -1,5 +1,4 @@
-import type { HtmlPage } from "./pages/page.ts";
-import type { Route } from "./route.ts";
+import type { Route, RouteSpec } from "./route.ts";
 
 export interface KnownPermissions {
   /** Every permission of the catalog. */
@@ -12,7 +11,11 @@ export interface KnownPermissions {
  * Refuse to start with a route that nobody guards or that hides another.
  * @throws Error naming the route
  */
-export function checkRoutes(routes: readonly Route[], pages: readonly HtmlPage[], known: KnownPermissions): void {
+export function checkRoutes(
+  routes: readonly Route[],
+  pages: readonly { spec: Pick<RouteSpec, "method" | "path" | "operationId"> }[],
+  known: KnownPermissions,
+): void {
   const seen = new Map<string, string>();
   for (const { spec } of [...routes, ...pages]) {
     const name = `${spec.method.toUpperCase()} ${spec.path}`;
