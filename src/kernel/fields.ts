@@ -86,8 +86,8 @@ export const ToldMessage = z.strictObject({
 /** The names of what an answer leaves out. */
 export const redacted = z
   .array(z.string())
-  .optional()
-  .meta({ description: "Fields this answer leaves out; only for holders of `audit.see_redactions`" });
+  .meta({ id: "Redacted", description: "Fields this answer leaves out; only for holders of `audit.see_redactions`" })
+  .optional();
 
 /**
  * The same pattern for letters of either case. It needs no flag, as only the text of a pattern is published: a client that checks by the

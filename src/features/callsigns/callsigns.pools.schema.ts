@@ -19,7 +19,9 @@ export const PoolKey = z
   .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, "Write 1–40 lower-case letters, digits, - or _, starting with a letter or digit.")
   .meta({ description: "The key of a pool", example: "north" });
 
-const Span = z.tuple([SlotNumber, SlotNumber]).meta({ description: "From the first to the last number, both included", example: [1, 99] });
+const Span = z
+  .tuple([SlotNumber, SlotNumber])
+  .meta({ id: "CallsignRange", description: "From the first to the last number, both included", example: [1, 99] });
 const Kept = z.array(SlotNumber).max(poolLimits.kept);
 const Template = text(1, poolLimits.template).refine((line) => !/\p{Cc}/u.test(line), "Write it on one line.");
 

@@ -22,7 +22,7 @@ export const severities = ["info", "warning", "error"] as const;
 export const repairActions = ["end", "hold", "protect", "rename", "assign", "allocate", "set_nickname"] as const;
 export type RepairAction = (typeof repairActions)[number];
 
-const code = z.enum(repairCodes);
+const code = z.enum(repairCodes).meta({ id: "CallsignDamage", description: "What is wrong" });
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, "Send the plan_hash of a dry run: 64 hexadecimal digits.");
 
 export const RepairInput = z

@@ -84,7 +84,9 @@ export const RosterFindingView = z
   .meta({ id: "RosterFinding" });
 export type RosterFindingView = z.infer<typeof RosterFindingView>;
 
-const Counts = z.partialRecord(AuditCode, z.int()).meta({ description: "Findings by code, as far as the caller may see them" });
+const Counts = z
+  .partialRecord(AuditCode, z.int())
+  .meta({ id: "RosterAuditCounts", description: "Findings by code, as far as the caller may see them" });
 
 export const RosterAuditSummary = z
   .object({

@@ -40,7 +40,18 @@ export const priorities = ["low", "normal", "high", "critical"] as const;
 export const mostEvidence = 100;
 
 /** Where in Discord a request was filed. */
-export const Origin = z.strictObject({ guild_id: Snowflake.optional(), channel_id: Snowflake, message_id: Snowflake.optional() });
+export const Origin = z
+  .strictObject({ guild_id: Snowflake.optional(), channel_id: Snowflake, message_id: Snowflake.optional() })
+  .meta({ id: "WorkflowOrigin", description: "Where in Discord it was filed" });
+
+const RelatedReferences = z
+  .array(text(1, 100))
+  .max(20)
+  .meta({ id: "RelatedReferences", description: "References of related requests and records" });
+const OnDuplicate = z.enum(["refuse", "join"]).meta({
+  id: "OnDuplicate",
+  description: "When the same is open already: `refuse` it with its reference, or `join` it with the evidence",
+});
 
 /** What every kind of request takes besides its payload. */
 export const CommonFields = z.object({
@@ -49,12 +60,9 @@ export const CommonFields = z.object({
   priority: z.enum(priorities).default("normal"),
   urgent: z.boolean().default(false).meta({ description: "Divides the time limits by four" }),
   evidence: z.array(Evidence).max(20).default([]),
-  related: z.array(text(1, 100)).max(20).default([]).meta({ description: "References of related requests and records" }),
+  related: RelatedReferences.default([]),
   external_id: text(1, 200).optional().meta({ description: "The client's own id of this request" }),
-  origin: Origin.optional().meta({ description: "Where in Discord it was filed" }),
-  on_duplicate: z
-    .enum(["refuse", "join"])
-    .default("refuse")
-    .meta({ description: "When the same is open already: `refuse` it with its reference, or `join` it with the evidence" }),
+  origin: Origin.optional(),
+  on_duplicate: OnDuplicate.default("refuse"),
 });
 export type CommonFields = z.output<typeof CommonFields>;

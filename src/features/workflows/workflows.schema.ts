@@ -155,6 +155,8 @@ const VoteView = z.object({
   payload_revision: z.int(),
 });
 
+const NotAllowed = z.object({ code: z.string(), detail: z.string() }).meta({ id: "WorkflowActionRefusal" });
+
 export const WorkflowView = z
   .object({
     id: z.string(),
@@ -218,7 +220,7 @@ export const WorkflowView = z
     updated_at: Timestamp,
     allowed_actions: z.array(z.enum(actions)).meta({ description: "What the acting user may do now" }),
     why_not: z
-      .partialRecord(z.enum(actions), z.object({ code: z.string(), detail: z.string() }))
+      .partialRecord(z.enum(actions), NotAllowed)
       .optional()
       .meta({ description: "With `why_not=true`: what keeps the acting user from the other actions" }),
     redacted,

@@ -15,28 +15,6 @@ interface Document {
   components: { parameters: Record<string, object>; responses?: Record<string, object> };
 }
 
-const responseNames: Readonly<Record<string, string>> = {
-  202: "ConfirmationRequired",
-  304: "NotModified",
-  400: "BadRequest",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "NotFound",
-  406: "NotAcceptable",
-  408: "RequestTimeout",
-  409: "Conflict",
-  412: "PreconditionFailed",
-  413: "PayloadTooLarge",
-  415: "UnsupportedMediaType",
-  422: "Unprocessable",
-  428: "PreconditionRequired",
-  429: "TooManyRequests",
-  500: "InternalError",
-  501: "NotImplemented",
-  502: "BadGateway",
-  503: "Unavailable",
-};
-
 /** Say once, as a component, what several operations say alike: parameters, refusals, and that nothing changed. Changes the document. */
 export function shareRepeated({ paths, components }: Document): void {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
@@ -45,13 +23,12 @@ export function shareRepeated({ paths, components }: Document): void {
   const responses = createSharing("responses", (components.responses ??= {}));
   for (const operation of operations) {
     for (const parameter of operation.parameters ?? []) parameters.note(parameter);
-    for (const [status, response] of Object.entries(operation.responses)) if (status in responseNames) responses.note(response);
+    for (const response of Object.values(operation.responses)) responses.note(response);
   }
   for (const operation of operations) {
     const given = operation.parameters?.map((parameter) => parameters.refer(parameter, pascal(parameter.name ?? "")));
     if (given !== undefined) operation.parameters = given;
-    for (const [status, response] of Object.entries(operation.responses))
-      operation.responses[status] = responses.refer(response, responseNames[status] ?? status);
+    for (const [status, response] of Object.entries(operation.responses)) operation.responses[status] = responses.refer(response, status);
   }
 }
 
@@ -83,7 +60,7 @@ function createSharing(place: string, components: Record<string, object>) {
 
   function add(wanted: string, node: object): string {
     let free = wanted;
-    for (let number = 2; free in components; number += 1) free = `${wanted}${number.toString()}`;
+    for (let number = 2; free in components; number += 1) free = `${wanted}.${number.toString()}`;
     components[free] = node;
     return free;
   }
