@@ -42,7 +42,9 @@ export function createTurns(onDropped: () => void) {
   }
 
   function feed(socket: Socket, connection: Connection, parse: (bytes: Buffer) => void): void {
-    while (connection.unparsed.length > 0 && !socket.isPaused()) {
+    // After the last answer of a connection nothing more is done for it (RFC 9112 §9.6).
+    if (!socket.writable) connection.unparsed = noBytes;
+    while (connection.unparsed.length > 0 && connection.waiting.length === 0 && !socket.isPaused()) {
       const size = connection.last?.complete === false ? bodyPieceBytes : pieceBytes;
       const piece = connection.unparsed.subarray(0, size);
       connection.unparsed = connection.unparsed.subarray(size);
@@ -54,6 +56,7 @@ export function createTurns(onDropped: () => void) {
     connection.isBusy = true;
     response.once("close", () => {
       connection.isBusy = false;
+      if (!request.socket.writable) return forget(connection);
       const next = connection.waiting.shift();
       if (next === undefined) return;
       waiting -= 1;
@@ -95,6 +98,8 @@ export function createTurns(onDropped: () => void) {
         const connection = connections.get(socket);
         if (connection === undefined) return listener(request, response);
         connection.last = request;
+        // Its body is parsed once somebody reads it; without one Node reads on by itself.
+        socket.pause();
         if (!connection.isBusy) return serve(listener, connection, request, response);
         if (waiting >= mostWaiting) {
           onDropped();
@@ -102,7 +107,6 @@ export function createTurns(onDropped: () => void) {
         }
         waiting += 1;
         connection.waiting.push(() => serve(listener, connection, request, response));
-        socket.pause();
       };
     },
   };

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -87,6 +88,31 @@ test("of what is sent without reading only a few are begun, others are served me
   expect(begun).toHaveLength(first);
   socket.resume();
   await vi.waitFor(() => expect(begun).toHaveLength(500), 20_000);
+});
+
+test("what waits for its turn is not even parsed, but for the few requests that came in one piece", async () => {
+  let parsed = 0;
+  const count = () => (parsed += 1);
+  subscribe("http.server.request.start", count);
+  onTestFinished(() => void unsubscribe("http.server.request.start", count));
+  const { begun, port } = await startSlow();
+  const socket = await open(port);
+  socket.write(asking.repeat(500));
+  await vi.waitFor(() => expect(begun()).toBe(1));
+  await sleep(100);
+  expect(parsed).toBeGreaterThan(1);
+  expect(parsed).toBeLessThan(50);
+});
+
+test("nothing is begun after an answer that ends its connection", async () => {
+  const { begun, port } = await startBig();
+  const socket = await open(port);
+  socket.write("POST /big HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n");
+  const [received] = (await once(socket, "data")) as [Buffer];
+  expect(received.toString("latin1").toLowerCase()).toMatch(/^http\/1\.1 405 [^]*\r\nconnection: close\r\n/);
+  socket.write(`0\r\n\r\n${asking}`);
+  await once(socket, "close");
+  expect(begun).toHaveLength(0);
 });
 
 test("a body that comes after requests which wait is read when its turn has come", async () => {

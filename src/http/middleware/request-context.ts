@@ -2,9 +2,9 @@ import type { HttpBindings } from "@hono/node-server";
 import type { MiddlewareHandler } from "hono";
 import type { Clock } from "../../kernel/clock.ts";
 import { problems } from "../../kernel/errors.ts";
-import { bindingsOf, createRequestInfo, type HttpContext, type HttpEnv } from "../context.ts";
+import { bindingsOf, createRequestInfo, type HttpEnv } from "../context.ts";
 import { createCommonHeaders } from "../headers.ts";
-import { dropRest } from "../request/body-stream.ts";
+import { endSlowly } from "../request/body-stream.ts";
 import { type AccessLog, clientLeft } from "./access-log.ts";
 import type { AddressReader } from "./remote-address.ts";
 
@@ -43,9 +43,10 @@ export function requestContext({ clock, publicUrl, addressOf, log }: RequestCont
     });
     c.set("request", request);
     await next();
-    await endOfTurn();
-    if (bindingsOf(c).isClosing === true) c.res.headers.set("connection", "close");
-    if (incoming !== undefined && leavesMuchUnread(incoming, c.res.status)) linger(c, incoming);
+    await endOfTurn(Number(request.responseHeaders["content-length"] ?? 0));
+    const isUnread = incoming !== undefined && leavesMuchUnread(incoming, c.res.status);
+    if (outgoing !== undefined && (isUnread || bindingsOf(c).isClosing === true)) outgoing.shouldKeepAlive = false;
+    if (isUnread) endSlowly(incoming);
     log?.note(request, c.get("caller"), outgoing?.destroyed === true ? clientLeft : c.res.status, performance.now() - startedAt);
   };
 }
@@ -55,19 +56,25 @@ function headersOf({ headers, body }: Request): Record<string, string> {
   return { ...Object.fromEntries(headers), ...(body !== null && { "transfer-encoding": "chunked" }) };
 }
 
-/** Answers that leave in one turn: many large ones at once would keep everybody else waiting. */
-const mostPerTurn = 32;
+/** Bytes of answers that leave in one turn: to hand a megabyte to the system takes a good part of a millisecond. */
+const mostPerTurn = 256 * 1024;
+/** What an answer costs besides its bytes, as if it had so many more. */
+const perAnswer = 8 * 1024;
 
-/** @returns a function whose promises resolve at the end of this turn of the event loop, or of the next ones where too many wait */
-function createEndOfTurn(): () => Promise<void> {
-  const waiting: (() => void)[] = [];
+/** @returns a function whose promises resolve at the end of this turn of the event loop, or of the next ones where too much waits */
+function createEndOfTurn(): (bytes: number) => Promise<void> {
+  let waiting: { bytes: number; leave: () => void }[] = [];
   const release = (): void => {
-    for (const leave of waiting.splice(0, mostPerTurn)) leave();
+    let bytes = 0;
+    const last = waiting.findIndex((answer) => (bytes += answer.bytes + perAnswer) >= mostPerTurn);
+    const leaving = last === -1 ? waiting : waiting.splice(0, last + 1);
+    if (last === -1) waiting = [];
+    for (const { leave } of leaving) leave();
     if (waiting.length > 0) setImmediate(release);
   };
-  return () =>
-    new Promise((resolve) => {
-      if (waiting.push(resolve) === 1) setImmediate(release);
+  return (bytes) =>
+    new Promise((leave) => {
+      if (waiting.push({ bytes, leave }) === 1) setImmediate(release);
     });
 }
 
@@ -78,14 +85,4 @@ function leavesMuchUnread({ complete, method, headers }: IncomingMessage, status
   if (complete) return false;
   if (status === problems.request_timeout.status || method === "GET" || method === "HEAD") return true;
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > worthReceiving;
-}
-
-/** End the connection after the answer, but not before its sender has had time to read it: bytes nobody took would reset it. */
-function linger(c: HttpContext, incoming: IncomingMessage): void {
-  const { status, headers, body } = c.res;
-  headers.set("connection", "close");
-  if (body === null) return;
-  const rest = new TransformStream<Uint8Array, Uint8Array>({ flush: () => dropRest(incoming) });
-  c.res = undefined;
-  c.res = new Response(body.pipeThrough(rest), { status, headers });
 }

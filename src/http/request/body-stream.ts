@@ -1,8 +1,10 @@
+import type { HttpBindings } from "@hono/node-server";
 import { Readable, Transform } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
 import { ProblemError } from "../../kernel/errors.ts";
 import { bindingsOf, header, type HttpContext } from "../context.ts";
 import { bodyTooLarge } from "./media.ts";
+
+type IncomingMessage = HttpBindings["incoming"];
 
 /** Milliseconds a body may take where no server says. */
 const defaultMs = 10_000;
@@ -83,21 +85,33 @@ export function streamBody(c: HttpContext): Readable {
   return source.pipe(body);
 }
 
-/** How long the rest of a refused body is dropped before the connection is cut: at once, and its sender would miss the answer. */
+/** How long the rest of a refused body is dropped: until nothing comes, and at most. */
 const dropping = { idleMs: 250, mostMs: 3000 } as const;
 
-/** Drop what still comes of a body, until it ends, pauses or takes too long. */
-export async function dropRest(request: Readable): Promise<void> {
-  const finished = new AbortController();
-  const idle = setTimeout(() => finished.abort(), dropping.idleMs);
-  const finish = (): void => finished.abort();
-  request
-    .on("data", () => void idle.refresh())
-    .once("end", finish)
-    .once("close", finish)
-    .resume();
-  await delay(dropping.mostMs, undefined, { signal: finished.signal }).catch(() => undefined);
-  clearTimeout(idle);
+/**
+ * Let the connection of a request end after its answer, but not at once: bytes nobody took would reset it, and their sender would miss
+ * the answer. It is told that nothing more follows, and what it still sends is dropped until it ends, pauses or takes too long.
+ */
+export function endSlowly(request: IncomingMessage): void {
+  const { socket } = request;
+  let isEnding = false;
+  // What Node calls after the last answer of a connection.
+  socket.destroySoon = () => {
+    if (isEnding) return;
+    isEnding = true;
+    const cut = (): void => void socket.destroy();
+    const idle = setTimeout(cut, dropping.idleMs);
+    const last = setTimeout(cut, dropping.mostMs);
+    socket
+      .on("data", () => void idle.refresh())
+      .once("end", cut)
+      .once("close", () => {
+        clearTimeout(idle);
+        clearTimeout(last);
+      })
+      .resume()
+      .end();
+  };
 }
 
 function brokenOff(): ProblemError {
