@@ -48,13 +48,10 @@ function titleOf(name: KindName | undefined): string {
   return name ?? "none";
 }
 
-/** Quantiles are of all answers of all rounds: a pause that comes every few seconds counts for what it is, with luck and without. */
+/** A quantile of each measurement, and of those the median: the machine itself stops now and then, whoever is served. */
 function toTable(samples: Samples, isAlive: boolean): Table {
   const at = (name: KindName | undefined, share: number): number =>
-    quantile(
-      (samples.get(name) ?? []).flatMap(({ latencies }) => latencies),
-      share,
-    );
+    median((samples.get(name) ?? []).map(({ latencies }) => quantile(latencies, share)));
   const ratio = (name: KindName | undefined, share: number): number => at(name, share) / at(undefined, share);
   const of = (name: KindName | undefined, key: "hostile" | "resident" | "others"): number =>
     median((samples.get(name) ?? []).map((sample) => sample[key]));
