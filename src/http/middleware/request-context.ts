@@ -56,25 +56,24 @@ function headersOf({ headers, body }: Request): Record<string, string> {
   return { ...Object.fromEntries(headers), ...(body !== null && { "transfer-encoding": "chunked" }) };
 }
 
-/** Bytes of answers that leave in one turn: to hand a megabyte to the system takes a good part of a millisecond. */
-const mostPerTurn = 256 * 1024;
-/** What an answer costs besides its bytes, as if it had so many more. */
-const perAnswer = 8 * 1024;
+/** Bytes of an answer that is large: to hand a megabyte to the system takes a good part of a millisecond. */
+const large = 32 * 1024;
+/** What leaves in one turn at most, the rest in the next ones: many answers at once would keep everybody else waiting. */
+const mostPerTurn = { small: 32, large: 1 } as const;
 
-/** @returns a function whose promises resolve at the end of this turn of the event loop, or of the next ones where too much waits */
+/** @returns a function whose promises resolve at the end of this turn of the event loop or of a later one, small answers before large ones */
 function createEndOfTurn(): (bytes: number) => Promise<void> {
-  let waiting: { bytes: number; leave: () => void }[] = [];
+  const waiting: { small: (() => void)[]; large: (() => void)[] } = { small: [], large: [] };
+  const isEmpty = (): boolean => waiting.small.length + waiting.large.length === 0;
   const release = (): void => {
-    let bytes = 0;
-    const last = waiting.findIndex((answer) => (bytes += answer.bytes + perAnswer) >= mostPerTurn);
-    const leaving = last === -1 ? waiting : waiting.splice(0, last + 1);
-    if (last === -1) waiting = [];
-    for (const { leave } of leaving) leave();
-    if (waiting.length > 0) setImmediate(release);
+    for (const leave of waiting.small.splice(0, mostPerTurn.small)) leave();
+    for (const leave of waiting.large.splice(0, mostPerTurn.large)) leave();
+    if (!isEmpty()) setImmediate(release);
   };
   return (bytes) =>
-    new Promise((leave) => {
-      if (waiting.push({ bytes, leave }) === 1) setImmediate(release);
+    new Promise((resolve) => {
+      if (isEmpty()) setImmediate(release);
+      waiting[bytes < large ? "small" : "large"].push(resolve);
     });
 }
 
