@@ -8,6 +8,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   http: () => import("./http.ts"),
   memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),
+  writers: () => import("./writers.ts"),
 };
 
 async function main(): Promise<void> {

@@ -74,7 +74,9 @@ import { createJobs } from "./jobs.ts";
 import type { Jobs } from "./jobs.ts";
 import { workflowKinds } from "./kernel/workflow-kinds.ts";
 import { createLogger } from "./logger.ts";
-import { createChecks, readInstanceId } from "./checks.ts";
+import { createChecks } from "./checks.ts";
+import type { Database } from "./database/database.ts";
+import { settleInstallation } from "./installation.ts";
 import { openServices } from "./services.ts";
 import type { Ground, Services } from "./services.ts";
 import { version } from "./version.ts";
@@ -168,6 +170,8 @@ interface AppOptions extends Omit<Ground, "logger"> {
   pauses?: Pauses;
   /** For tests: whether jobs run by the clock, as usual, or only when they are asked to. */
   isScheduled?: boolean;
+  /** Whether a database that does not belong to the data folder is taken all the same. */
+  acceptsOtherDatabase?: boolean;
   /** Where log lines go. */
   logTo: DestinationStream;
 }
@@ -189,11 +193,20 @@ const documentInfo = {
 
 /** The whole service. Nothing listens and nothing connects before `start`. */
 export async function createApp(options: AppOptions) {
-  const { validateAnswers = false, aroundVerbs = (verbs) => verbs, pauses = {}, isScheduled = true, logTo, ...ground } = options;
+  const {
+    validateAnswers = false,
+    aroundVerbs = (verbs) => verbs,
+    pauses = {},
+    isScheduled = true,
+    acceptsOtherDatabase = false,
+    logTo,
+    ...ground
+  } = options;
   const { config, secrets } = ground;
   const logger = createLogger(config.logLevel, logTo);
   const lock = await acquireDataLock(config.dataDir);
-  const services = await openServices({ ...ground, logger, watchNesting: validateAnswers }).catch((error: unknown) => {
+  const settle = (database: Database): Promise<string> => settleInstallation({ database, config, acceptsOtherDatabase });
+  const services = await openServices({ ...ground, logger, settle, watchNesting: validateAnswers }).catch((error: unknown) => {
     lock.release();
     throw error;
   });
@@ -250,7 +263,7 @@ export async function createApp(options: AppOptions) {
   };
   services.rosterSync.performing.current = discord;
   const keyStore = createKeyStore({ ...services, logger });
-  const instanceId = await readInstanceId(database);
+  const instanceId = await database.instance.id();
   let isStopping = false;
   const isOn = (capability: Capability): boolean => !config.switchedOff.has(capability);
   const health = createHealthService({

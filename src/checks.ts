@@ -3,11 +3,10 @@ import type { Discord } from "./discord/client.ts";
 import type { GuildState } from "./discord/guild-state.ts";
 import type { Cards } from "./features/workflows/cards.ts";
 import { ProblemError } from "./kernel/errors.ts";
-import { systemCall } from "./kernel/call.ts";
-import { randomToken } from "./kernel/secrets.ts";
-import { uuid7 } from "./kernel/ids.ts";
 
 const storageCheckMs = 1000;
+/** How long events that were not understood are told of. */
+const faultsToldMs = 600_000;
 /** Cards may be so many seconds behind: a pause of Discord is no reason to call anybody. */
 const cardsBehindSeconds = 60;
 
@@ -62,9 +61,9 @@ export function createChecks({ database, audit, discord, cards, guildState, guil
       return latest.check;
     },
     discord_gateway(): Check {
-      const { state, reason, since } = discord.status();
+      const { state, reason = faultsOf(discord.eventFaults()), since } = discord.status();
       const age_seconds = Math.max(0, Math.round((Date.now() - since.getTime()) / 1000));
-      if (state === "ready") return { status: "pass", age_seconds };
+      if (state === "ready") return { status: "pass", ...(reason !== undefined && { reason }), age_seconds };
       return {
         status: state === "fatal" || state === "down" ? "fail" : "warn",
         reason: reason ?? `The gateway link is ${state}.`,
@@ -83,14 +82,9 @@ export function createChecks({ database, audit, discord, cards, guildState, guil
   };
 }
 
-/** The id of this installation, made at its first start and kept in its database. */
-export async function readInstanceId(database: Database): Promise<string> {
-  const key = "instance_id";
-  const known = await database.read.setting.findUnique({ where: { key } });
-  if (known !== null) return String(known.value);
-  return await database.write(systemCall("job", uuid7()), async (tx) => {
-    await tx.lock("settings");
-    const made = await tx.db.setting.upsert({ where: { key }, create: { key, value: randomToken().slice(0, 22) }, update: {} });
-    return String(made.value);
-  });
+/** Events that were not understood lately: nothing is lost, as their guild is read again, but the operator should know. */
+function faultsOf({ count, lastAt }: ReturnType<Discord["eventFaults"]>): string | undefined {
+  if (lastAt === undefined || Date.now() - lastAt.getTime() > faultsToldMs) return undefined;
+  const last = lastAt.toISOString();
+  return `Discord has sent ${count.toString()} event${count === 1 ? "" : "s"} that could not be understood since the start, the last at ${last}; the log says which.`;
 }

@@ -1,11 +1,23 @@
 import "./heap.ts";
 import { createApp } from "./app.ts";
 import { loadConfigOrExit } from "./config/config.ts";
+import { acceptFlag } from "./installation.ts";
 import { createLogDestination, createLogger } from "./logger.ts";
 
+const acceptsOtherDatabase = readArguments(process.argv.slice(2));
 const ground = loadConfigOrExit();
 const logTo = createLogDestination();
 const logger = createLogger(ground.config.logLevel, logTo);
+
+/** The server has one option; anything else is told and ends the process with 64 (EX_USAGE of sysexits.h). */
+function readArguments(given: readonly string[]): boolean {
+  const strange = given.find((argument) => argument !== acceptFlag);
+  if (strange === undefined) return given.length > 0;
+  process.stderr.write(
+    `${strange} is not known. The server takes its settings from the environment; its one option is ${acceptFlag}, for a start with a database that does not belong to DATA_DIR.\n`,
+  );
+  process.exit(64);
+}
 
 /** Leave after the log's last lines are written; a process in an unknown state must not go on. */
 function leave(code: number, error?: unknown): void {
@@ -29,7 +41,7 @@ process.on("uncaughtException", (error) => {
 });
 
 try {
-  const app = await createApp({ ...ground, logTo });
+  const app = await createApp({ ...ground, acceptsOtherDatabase, logTo });
   let isStopping = false;
   const stop = (signal: string): void => {
     if (isStopping) process.exit(1);

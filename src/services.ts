@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import type { Secrets } from "./config/secrets.ts";
-import { openDatabase } from "./database/database.ts";
+import { type Database, openDatabase } from "./database/database.ts";
 import { createGuildState } from "./discord/create-guild-state.ts";
 import { readInvite } from "./discord/invites.ts";
 import { createDiscordOAuth } from "./discord/oauth.ts";
@@ -53,7 +53,6 @@ import type { Clock } from "./kernel/clock.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/page.ts";
 import { createKeyring, deriveKey, keyedHash } from "./kernel/secrets.ts";
-import { readInstanceId } from "./checks.ts";
 import { createLogger } from "./logger.ts";
 import type { Logger } from "pino";
 
@@ -63,6 +62,8 @@ export interface Ground {
   logger?: Logger;
   /** The time; the machine's own unless told. */
   clock?: Clock;
+  /** Looks at the database before anything else does; what it throws ends the opening. */
+  settle?: (database: Database) => Promise<unknown>;
   /** For tests: a write inside a write is found out at once. */
   watchNesting?: boolean;
 }
@@ -70,16 +71,6 @@ export interface Ground {
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
 const idempotencySeconds = 172_800;
-
-/** Asked once it is needed, and again after a failure. */
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  return () =>
-    (answer ??= ask().catch((error: unknown) => {
-      answer = undefined;
-      throw error;
-    }));
-}
 
 /**
  * Every service on the configured database, without a connection to Discord and without HTTP: what the command line works with.
@@ -90,6 +81,7 @@ export async function openServices({
   secrets,
   logger = createLogger("warn", process.stderr),
   clock = systemClock,
+  settle = () => Promise.resolve(),
   watchNesting = false,
 }: Ground) {
   const { discord } = config;
@@ -100,6 +92,10 @@ export async function openServices({
     clock,
     logger,
     watchNesting,
+  });
+  await settle(database).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
   });
   const cursors = createCursors(deriveKey(secrets.secretKey, "cursors"));
   const serversKey = deriveKey(secrets.secretKey, "servers");
@@ -126,7 +122,7 @@ export async function openServices({
     logger,
   });
 
-  const origin = once(() => readInstanceId(database));
+  const origin = (): Promise<string> => database.instance.id();
   const keeper = createCheckpoints({
     path: config.auditCheckpoints,
     signer: createSigner(deriveKey(secrets.secretKey, "audit-checkpoints")),

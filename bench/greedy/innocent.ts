@@ -6,8 +6,10 @@ import { createAnswerReader } from "./answers.ts";
 export interface InnocentOrder {
   port: number;
   key: string;
-  /** Acts for each of them in turn, so that nobody asks more often than the limit for one person allows. */
-  staff: readonly string[];
+  /** Asked in turn, each for a person: so nobody asks more often than the limit for one person allows. */
+  asked: readonly { path: string; actor: string }[];
+  /** Milliseconds between two requests. */
+  everyMs: number;
   seconds: number;
 }
 
@@ -18,15 +20,15 @@ export interface InnocentResult {
   refused: number;
 }
 
-const everyMs = 5;
 const connections = 2;
+const settleMs = 5;
 /** How long the last answers are waited for. */
 const patienceMs = 20_000;
 
 /** A client as a website has one: it keeps its connections and asks at a steady pace, however slow the answers are. */
-async function measure({ port, key, staff, seconds }: InnocentOrder): Promise<InnocentResult> {
-  const requests = staff.map((id) =>
-    Buffer.from(`GET /staff/${id}/access HTTP/1.1\r\nHost: provost\r\nAuthorization: Bearer ${key}\r\nX-Acting-User: ${id}\r\n\r\n`),
+async function measure({ port, key, asked: wanted, everyMs, seconds }: InnocentOrder): Promise<InnocentResult> {
+  const requests = wanted.map(({ path, actor }) =>
+    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: provost\r\nAuthorization: Bearer ${key}\r\nX-Acting-User: ${actor}\r\n\r\n`),
   );
   const result: InnocentResult = { latencies: [], refused: 0 };
   const lines = await Promise.all(Array.from({ length: connections }, () => openLine(port)));
@@ -63,7 +65,7 @@ async function settle(lines: readonly Line[], isSo: () => boolean): Promise<void
   while (!isSo()) {
     const states = lines.map((line) => (line.isCut() ? "cut off" : line.isBusy() ? "kept waiting" : "free"));
     if (performance.now() > end) throw new Error(`the innocent client was not answered; its connections: ${states.join(", ")}`);
-    await delay(everyMs);
+    await delay(settleMs);
   }
 }
 

@@ -29,6 +29,8 @@ export interface Sample extends InnocentResult {
 
 /** Megabytes of heap the service lives with. */
 export const heapMb = 256;
+/** Between two requests of the innocent client. */
+const everyMs = 5;
 /** Between two measurements, so that the one does not pay for the other. */
 const restMs = 500;
 
@@ -45,7 +47,8 @@ export async function measure(setting: Setting, seconds: number, kind?: KindName
   setting.measured += 1;
   const othersSince = await startWatch(setting);
   if (kind !== undefined) await ask(hostile, "start", { kind, port, ...causeOf(setting) } satisfies HostileOrder);
-  const order: InnocentOrder = { port, key: callers.keys.innocent, staff: callers.staff, seconds };
+  const asked = callers.staff.map((actor) => ({ path: `/staff/${actor}/access`, actor }));
+  const order: InnocentOrder = { port, key: callers.keys.innocent, asked, everyMs, seconds };
   const result = await ask<InnocentResult>(innocent, "measure", order);
   const resident = await ask<number>(service.child, "resident");
   const requests = kind === undefined ? 0 : await ask<number>(hostile, "stop");

@@ -39,7 +39,7 @@ async function start(): Promise<number> {
 }
 
 /** Nothing is limited: what a benchmark measures is the work. */
-const unlimited = { RATE_LIMITS: "read=9999999/1,write=9999999/1" };
+export const unlimited = { RATE_LIMITS: "read=9999999/1,write=9999999/1" };
 
 /**
  * The whole service on a database of its own, not started yet; `stop` ends it and the sandbox and removes the database.

@@ -1,7 +1,7 @@
 import { systemCall } from "../../src/kernel/call.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import type { Target } from "../target.ts";
-import { openApp } from "./app.ts";
+import { openApp, unlimited } from "./app.ts";
 
 /** Who can call the service. */
 export interface Callers {
@@ -20,7 +20,7 @@ let stopService = async (): Promise<void> => undefined;
  */
 export const greedy: Target = {
   request: { paths: [], headers: {} },
-  start,
+  start: () => start(),
   stop: async () => stopService(),
   tasks: {
     callers: () => callers,
@@ -29,11 +29,28 @@ export const greedy: Target = {
   },
 };
 
-async function start(): Promise<number> {
+/** The same without limits, with cases to list. */
+export const busy: Target = {
+  ...greedy,
+  async start() {
+    const port = await start(unlimited);
+    const { keys, staff } = callers;
+    for (let made = 0; made < 300; made += 1) {
+      const actor = staff[made % staff.length] ?? "";
+      const headers = { Authorization: `Bearer ${keys.innocent}`, "X-Acting-User": actor, "Content-Type": "application/json" };
+      const body = JSON.stringify({ title: `Quarrel ${made.toString()}`, subjects: [{ kind: "user", id: actor }] });
+      const { status } = await fetch(`http://127.0.0.1:${port.toString()}/cases`, { method: "POST", headers, body });
+      if (status !== 201) throw new Error(`a case was not opened: ${status.toString()}`);
+    }
+    return port;
+  },
+};
+
+async function start(settings: Readonly<Record<string, string>> = {}): Promise<number> {
   const sandbox = await createSandbox({ seed: "small", record: false });
   const { residents, users, guilds, roles } = sandbox.seeded;
   for (const resident of residents) guilds.harbour.setRoles(resident, [roles.seniorModerator]);
-  const { app, stop } = await openApp(sandbox, users.olivia.id, { TRUSTED_PROXIES: "127.0.0.1" });
+  const { app, stop } = await openApp(sandbox, users.olivia.id, { ...settings, TRUSTED_PROXIES: "127.0.0.1" });
   stopService = stop;
   await app.start();
   app.http.document();

@@ -4,7 +4,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { PrismaClient, ReadClient } from "./client.ts";
-import { createClient } from "./client.ts";
+import { createClient, readsOf } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
 import { dialectOf, sqliteFile } from "./dialect.ts";
 import { ensureFolder } from "./folder.ts";
@@ -13,7 +13,9 @@ import { createClaims, findStored } from "./idempotency.ts";
 import { migrate } from "./migrate.ts";
 import type { Logger, Tx, Write } from "./write.ts";
 import { concurrentTransactions } from "./postgres-adapter.ts";
+import { unwrapped } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
+import { createInstance, type Instance } from "./instance.ts";
 import { createWrite } from "./write.ts";
 
 export type { PrismaClient, ReadClient, TransactionClient } from "./client.ts";
@@ -21,6 +23,7 @@ export type { Logger, Tx } from "./write.ts";
 
 export interface Database {
   dialect: Dialect;
+  instance: Pick<Instance, "find" | "id">;
   /** Reads outside transactions: they see what is committed and never wait for a writer. */
   read: ReadClient;
   /**
@@ -69,9 +72,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   for (const name of await migrate(url)) logger?.info({ migration: name }, "applied a migration");
   const client = createClient(url, synchronous);
   await client.$connect();
+  const read = readsOf(client);
   const claims = createClaims();
   const turns = createSemaphore({ places: concurrentTransactions, waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
-  const write = createWrite({
+  const instance = createInstance(read, () => write);
+  const write: Write = createWrite({
     client,
     dialect,
     clock,
@@ -79,10 +84,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     claims,
     logger,
     watchNesting,
+    instance,
     ...(dialect === "postgres" && { turns }),
   });
   const ending = createEnding(client, write);
-  return { dialect, read: client, ...ending, findReplay, sweep, check };
+  return { dialect, instance, read, ...ending, findReplay, sweep, check };
 
   function sweep(call: Call): Promise<number> {
     return ending.write(call, async ({ db, now }) => (await db.idempotencyRecord.deleteMany({ where: { expiresAt: { lte: now } } })).count);
@@ -90,14 +96,19 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
   async function findReplay(call: Call): Promise<Replay | undefined> {
     if (call.idempotency === null || claims.isTaken(call)) return undefined;
-    const replay = await findStored(client, call.idempotency, clock.now());
+    const replay = await findStored(read, call.idempotency, clock.now());
     if (replay !== undefined) call.replayed = true;
     return replay;
   }
 
   /** Both statements make the database write and flush a commit without changing a row. */
   async function check(): Promise<void> {
-    await (dialect === "sqlite" ? client.$executeRaw`PRAGMA user_version = 1` : client.$executeRaw`SELECT pg_current_xact_id()`);
+    await instance.assertSame(read);
+    try {
+      await (dialect === "sqlite" ? client.$executeRaw`PRAGMA user_version = 1` : client.$executeRaw`SELECT pg_current_xact_id()`);
+    } catch (error) {
+      throw unwrapped(error);
+    }
   }
 }
 

@@ -38,6 +38,7 @@ export class WriteConflictError extends Error {
 
 /** The problem behind an error of the storage, or the same error when it is about the statement and not about the storage. */
 export function toProblem(error: unknown): unknown {
+  if (error instanceof ProblemError) return error;
   if (isDriverAdapterError(error) && error.cause.kind === "TransactionWriteConflict")
     return new WriteConflictError("write conflict", { cause: error });
   const code = problemCode(error);
@@ -68,13 +69,22 @@ function postgresByCode(code: string): ProblemCode | undefined {
   return postgresProblems.get(code) ?? postgresProblems.get(code.slice(0, 3)) ?? postgresProblems.get(code.slice(0, 2));
 }
 
-/** Run storage work, turning its failures into problems. */
+/** Run storage work for Prisma's client, turning its failures into problems. */
 export async function withProblems<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw toProblem(error);
+    const problem = toProblem(error);
+    // The client makes an error of its own of whatever has a code, and keeps nothing of it but `code` and `meta`.
+    if (problem instanceof ProblemError) Object.defineProperty(problem, "meta", { value: { problem }, configurable: true });
+    throw problem;
   }
+}
+
+/** The problem that Prisma's client has made an error of its own of; any other error as it is. */
+export function unwrapped(error: unknown): unknown {
+  const { meta } = (error ?? {}) as { meta?: { problem?: unknown } };
+  return meta?.problem instanceof ProblemError ? meta.problem : error;
 }
 
 /**

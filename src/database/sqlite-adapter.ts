@@ -37,10 +37,10 @@ async function connect(options: SqliteOptions): Promise<SqlDriverAdapter> {
 
   return {
     ...sqliteIdentity,
-    queryRaw: (query) => route(query, (connection) => connection.queryRaw(query)),
-    executeRaw: (query) => route(query, (connection) => connection.executeRaw(query)),
-    executeScript: (script) => writer.alone(performance.now(), async (connection) => connection.exec(script)),
-    startTransaction: () => writer.begin(),
+    queryRaw: (query) => withProblems(() => route(query, (connection) => connection.queryRaw(query))),
+    executeRaw: (query) => withProblems(() => route(query, (connection) => connection.executeRaw(query))),
+    executeScript: (script) => withProblems(() => writer.alone(performance.now(), async (connection) => connection.exec(script))),
+    startTransaction: () => withProblems(() => writer.begin()),
     async dispose() {
       // The last connection to close folds the write-ahead log in and removes it; a read-only one cannot.
       reader.close();

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { PrismaBetterSqlite3 } from "@prisma/adapter-better-sqlite3";
 import type { SqlQuery, SqlQueryable, SqlResultSet } from "@prisma/driver-adapter-utils";
 import BetterSqlite3 from "better-sqlite3";
@@ -20,6 +21,8 @@ export interface SqliteConnection {
   exec(sql: string): void;
   checkpoint(): void;
   isInTransaction(): boolean;
+  /** The number that tells this database from others; 0 for a reader that has not seen it yet. */
+  applicationId(): number;
   isOpen(): boolean;
   close(): void;
 }
@@ -44,7 +47,8 @@ export async function openSqliteConnection(options: SqliteOptions, mode: "writer
     url: options.file,
     timeout: busyTimeoutMs,
     readonly: isReader,
-    fileMustExist: isReader,
+    // The file was made when the schema was brought up to date: one that is gone is not made anew, empty.
+    fileMustExist: true,
   }).connect();
   const converter = stock as SqlQueryable & { client?: unknown };
   const db = converter.client;
@@ -66,6 +70,7 @@ export async function openSqliteConnection(options: SqliteOptions, mode: "writer
     exec: (sql) => void db.exec(sql),
     checkpoint: () => void db.pragma("wal_checkpoint(TRUNCATE)"),
     isInTransaction: () => db.open && db.inTransaction,
+    applicationId: () => Number(db.pragma("application_id", { simple: true })),
     isOpen: () => db.open,
     close: () => void db.close(),
   };
@@ -77,6 +82,10 @@ function configure(db: BetterSqlite3.Database, { file, synchronous }: SqliteOpti
     db.pragma(`synchronous = ${synchronous.toUpperCase()}`);
     db.pragma("foreign_keys = ON");
     db.pragma(`journal_size_limit = ${walLimitBytes.toString()}`);
+    if (Number(db.pragma("application_id", { simple: true })) === 0) {
+      db.pragma(`application_id = ${randomInt(1, 2 ** 31).toString()}`);
+      db.pragma("wal_checkpoint(PASSIVE)");
+    }
   }
   const journal = db.pragma("journal_mode", { simple: true });
   if (journal !== "wal")

@@ -1,6 +1,7 @@
 import type { Transaction } from "@prisma/driver-adapter-utils";
 import { ProblemError } from "../kernel/errors.ts";
 import type { createPace } from "./pace.ts";
+import { holdFile } from "./file-identity.ts";
 import { retryWhileBusy, withProblems } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
 import type { SqliteConnection, SqliteOptions } from "./sqlite-connection.ts";
@@ -14,6 +15,7 @@ export const sqliteIdentity = { provider: "sqlite", adapterName: "@prisma/adapte
 export async function createWriter(options: SqliteOptions, pace: Pace) {
   const queue = createSemaphore({ waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   let connection = await openSqliteConnection(options, "writer");
+  const assertSameFile = holdFile(options.file, connection.applicationId());
 
   /** Leave no transaction behind: a connection that cannot roll back is closed, which rolls back, and is opened anew at its next use. */
   function clean(): void {
@@ -26,6 +28,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
   }
 
   async function usable(): Promise<SqliteConnection> {
+    assertSameFile();
     if (connection.isInTransaction()) clean();
     if (!connection.isOpen()) connection = await openSqliteConnection(options, "writer");
     return connection;
@@ -55,7 +58,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
         release();
         throw error;
       }
-      return transaction(connection, pace, () => {
+      return transaction(connection, { pace, assertSameFile }, () => {
         clean();
         release();
       });
@@ -76,16 +79,22 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
 }
 
 /** @param end rolls back what is still open and lets the next one in */
-function transaction(connection: SqliteConnection, pace: Pace, end: () => void): Transaction {
+function transaction(
+  connection: SqliteConnection,
+  { pace, assertSameFile }: { pace: Pace; assertSameFile: () => void },
+  end: () => void,
+): Transaction {
   let isEnded = false;
 
   /** SQLite ends a transaction by itself after a full disk or an I/O error; without this, what follows would be committed alone. */
-  async function inside<T>(run: () => Promise<T>): Promise<T> {
-    await pace();
-    if (isEnded || !connection.isInTransaction()) {
-      throw new ProblemError("storage_busy", { retryAfter: 1, cause: new Error("SQLite has rolled the transaction back") });
-    }
-    return withProblems(run);
+  function inside<T>(run: () => Promise<T>): Promise<T> {
+    return withProblems(async () => {
+      await pace();
+      if (isEnded || !connection.isInTransaction()) {
+        throw new ProblemError("storage_busy", { retryAfter: 1, cause: new Error("SQLite has rolled the transaction back") });
+      }
+      return await run();
+    });
   }
   const exec = (sql: string) => inside(async () => connection.exec(sql));
 
@@ -106,6 +115,7 @@ function transaction(connection: SqliteConnection, pace: Pace, end: () => void):
     releaseSavepoint: (name) => exec(`RELEASE ${name}`),
     async commit() {
       try {
+        assertSameFile();
         await exec("COMMIT");
       } finally {
         endOnce();

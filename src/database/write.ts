@@ -6,8 +6,9 @@ import { ProblemError } from "../kernel/errors.ts";
 import type { PrismaClient, TransactionClient } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
 import type { createClaims } from "./idempotency.ts";
+import type { Instance } from "./instance.ts";
 import { findStored, store } from "./idempotency.ts";
-import { WriteConflictError } from "./problems.ts";
+import { unwrapped, WriteConflictError } from "./problems.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
 
 /** What work inside a transaction is given. */
@@ -38,6 +39,7 @@ export interface WriteOptions {
   /** Where transactions wait for their turn. SQLite's adapter has its own queue, for single statements too. */
   turns?: Semaphore;
   logger: Logger | undefined;
+  instance: Pick<Instance, "assertSame">;
   /** Whether a write inside a write is found out. */
   watchNesting: boolean;
 }
@@ -66,7 +68,7 @@ export function createWrite(options: WriteOptions): Write {
       return outcome.value;
     } catch (error) {
       if (claim !== null) options.claims.giveBack(call);
-      throw isExpired(error) ? new ProblemError("storage_busy", { retryAfter: 1, cause: error }) : error;
+      throw isExpired(error) ? new ProblemError("storage_busy", { retryAfter: 1, cause: error }) : unwrapped(error);
     }
   };
 }
@@ -112,6 +114,7 @@ function inTransaction<T>(
         afterCommit: (hook) => void afterCommit.push(hook),
         lock: (name) => lock(db, options.dialect, name),
       };
+      await options.instance.assertSame(db);
       if (claim !== null) {
         await tx.lock(`idem:${claim.scope}`);
         const stored = await findStored(db, claim, tx.now);

@@ -1,4 +1,3 @@
-import type { GatewayDispatchEvents } from "discord.js";
 import type { Logger } from "pino";
 import type { Actor } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
@@ -10,9 +9,11 @@ import { type AttachmentSource, createAttachments } from "./attachments.ts";
 import { createStatus, type DiscordStatus } from "./connection-status.ts";
 import type { GuildFeed } from "./guild-feed.ts";
 import { createDispatcher } from "./dispatcher.ts";
+import { createEventFaults, type EventFaults } from "./event-faults.ts";
 import { tokenInstruction } from "./gateway-fatal.ts";
+import { longestAwayMs } from "./gateway-pace.ts";
 import { createGatewaySession, type GatewaySession, type SessionListener } from "./gateway-session.ts";
-import { guildDispatches, type GuildDispatch } from "./guild-events.ts";
+import { guildDispatchSchemas, type GuildDispatchName } from "./guild-dispatches.ts";
 import { createIdentifyBudget, type BuildThrottler } from "./identify-budget.ts";
 import { createMemberSource } from "./member-source.ts";
 import { createMessages, type MessageSource } from "./messages.ts";
@@ -32,9 +33,9 @@ export interface DiscordOptions {
   clock?: Clock;
   /** Time for one login to become ready; default 60,000. */
   loginDeadlineMs?: number;
-  /** First pause after a failed login; doubles up to 60 s; default 1,000. */
+  /** First pause after a failed login; doubles up to 6 s, or to a minute where only time helps; default 1,000. */
   retryMs?: number;
-  /** First pause before another attempt when a link breaks again and again; doubles up to 30 s; default 500. */
+  /** First pause before another attempt; doubles up to 6 s while nobody answers, up to 30 s while links break at once; default 500. */
   reconnectMs?: number;
   /** What keeps session starts apart; the library's own, with five seconds, unless told. */
   buildThrottler?: BuildThrottler;
@@ -66,6 +67,8 @@ export interface Discord {
   /** Ends the link; afterwards nothing keeps the process alive or writes. */
   stop(): Promise<void>;
   status(): DiscordStatus;
+  /** What Discord said and nobody could make sense of. */
+  eventFaults(): ReturnType<EventFaults["state"]>;
   /** Calls with the bot's token, with deadlines and refusals of the closed registry. */
   rest: DiscordRest;
   /** Messages the bot sees, and what is attached to them. */
@@ -88,6 +91,7 @@ export function createDiscord(options: DiscordOptions): Discord {
   const stopping = new AbortController();
   const status = createStatus(clock);
   const budget = createIdentifyBudget(options.buildThrottler);
+  const faults = createEventFaults({ logger, clock });
   let session: GatewaySession | undefined;
   let loop: Promise<void> | undefined;
 
@@ -103,8 +107,15 @@ export function createDiscord(options: DiscordOptions): Discord {
       status.lost(failures);
     },
     onHeartbeat: (at) => feed.alive(at),
-    onDispatch: (name: GatewayDispatchEvents, data) => feed.handle({ t: name, d: data } as GuildDispatch),
+    onDispatch(name, data) {
+      try {
+        feed.handle(name, data);
+      } catch (error) {
+        feed.doubt(faults.note(error, { t: name, d: data }));
+      }
+    },
     onInteraction: (interaction) => void dispatcher.handle(interaction),
+    onFault: (error, packet) => void faults.note(error, packet),
   };
 
   const connect = async (): Promise<void> => {
@@ -117,7 +128,7 @@ export function createDiscord(options: DiscordOptions): Discord {
         loginDeadlineMs,
         budget,
         reconnectMs,
-        dispatches: guildDispatches,
+        dispatches: Object.keys(guildDispatchSchemas) as GuildDispatchName[],
         listener,
       });
       const end = await Promise.race([session.run(), aborted(stopping.signal)]);
@@ -128,12 +139,14 @@ export function createDiscord(options: DiscordOptions): Discord {
       logger.error({ reason: end.reason }, end.isFatal ? "Discord: refused for good" : "Discord: not connected; trying again");
       if (end.isFatal) return;
       failures = status.readyCount() > readyBefore ? 1 : failures + 1;
-      await pause(Math.min(60_000, retryMs * 2 ** (failures - 1)) * (0.75 + Math.random() / 2), stopping.signal);
+      const longestMs = end.isExhausted === true ? 60_000 : longestAwayMs;
+      await pause(Math.min(longestMs, retryMs * 2 ** (failures - 1)) * (0.75 + Math.random() / 2), stopping.signal);
     }
   };
 
   return {
     rest,
+    eventFaults: () => faults.state(),
     messages: createMessages({ rest, guildIds: options.guildIds }),
     attachments: createAttachments({ apiBase }),
     actions: createDiscordActions({ rest, guildIds: options.guildIds, logger, clock }),

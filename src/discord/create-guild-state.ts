@@ -1,7 +1,6 @@
 import { createGuildEngine, type GuildEngine } from "./guild-engine.ts";
 import type { GuildFeed, GuildStateOptions } from "./guild-feed.ts";
 import type { GuildState } from "./guild-state.ts";
-import { safeError } from "./rest-errors.ts";
 
 const stopMs = 5000;
 
@@ -34,26 +33,21 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
     track: (what) => tracking.track(what),
     forget: (userId) => record.forget(userId),
     onChange: changes.listen,
-    feed: createFeed(engine, options.logger, () => clearInterval(note)),
+    feed: createFeed(engine, () => clearInterval(note)),
   };
 }
 
-function createFeed(engine: GuildEngine, logger: GuildStateOptions["logger"], onStop: () => void): GuildFeed {
+function createFeed(engine: GuildEngine, onStop: () => void): GuildFeed {
   let isStopped = false;
   return {
     attach: (source) => engine.attach(source),
-    handle(dispatch) {
+    handle(name, data) {
       if (isStopped) return;
-      try {
-        engine.handle(dispatch);
-        engine.link.sign();
-      } catch (error) {
-        logger.error(
-          { err: safeError(error), event: dispatch.t },
-          "guild state: a dispatch was not understood; the servers are read again",
-        );
-        engine.readLater(engine.presentGuilds());
-      }
+      engine.handle(name, data);
+      engine.link.sign();
+    },
+    doubt(guildId) {
+      if (!isStopped) engine.readLater(engine.presentGuilds().filter((id) => guildId === undefined || id === guildId));
     },
     alive: (at) => engine.link.sign(at),
     lost: () => engine.lost(),

@@ -20,11 +20,7 @@ export function fatalClose(code: number): string {
   return instructions[code] ?? `Discord closed the gateway for good with code ${code.toString()}.`;
 }
 
-/** The instruction for a login that was refused for good; undefined when it may succeed later. */
-export function fatalLogin(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if ("code" in error && error.code === DiscordjsErrorCodes.TokenInvalid) return tokenInstruction;
-  if (error.message === "Authentication failed") return tokenInstruction;
-  if (error.message === "Used disallowed intents") return fatalClose(GatewayCloseCodes.DisallowedIntents);
-  return undefined;
+/** Whether a login failed because Discord does not know the token; other refusals for good come as a close code. */
+export function isTokenRefused(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === DiscordjsErrorCodes.TokenInvalid;
 }

@@ -1,15 +1,20 @@
-import { Events, type GatewayDispatchEvents, type Interaction } from "discord.js";
+import { Events, type Interaction, type WebSocketOptions } from "discord.js";
 import type { Logger } from "pino";
 import { createClient } from "./gateway-client.ts";
-import { fatalClose, fatalLogin } from "./gateway-fatal.ts";
+import { fatalClose, isTokenRefused, tokenInstruction } from "./gateway-fatal.ts";
+import { adaptLibrary } from "./gateway-library.ts";
 import { createGatewayPace } from "./gateway-pace.ts";
 import type { IdentifyBudget } from "./identify-budget.ts";
+import type { GuildDispatchName } from "./guild-dispatches.ts";
+import { pause } from "./pause.ts";
 import { safeError } from "./rest-errors.ts";
 
 /** Why a session ended: for good, with an instruction, or so that another may be tried. */
 export interface SessionEnd {
   isFatal: boolean;
   reason: string;
+  /** Nothing but time helps: trying often costs what is short already. */
+  isExhausted?: boolean;
 }
 
 export interface SessionListener {
@@ -18,8 +23,10 @@ export interface SessionListener {
   /** The link broke; `failures` counts attempts in vain. */
   onReconnecting(failures: number): void;
   onHeartbeat(at: Date): void;
-  onDispatch(name: GatewayDispatchEvents, data: unknown): void;
+  onDispatch(name: GuildDispatchName, data: unknown): void;
   onInteraction(interaction: Interaction): void;
+  /** The library failed at something the gateway said; the link goes on. */
+  onFault(error: unknown, packet: unknown): void;
 }
 
 interface SessionOptions {
@@ -30,7 +37,7 @@ interface SessionOptions {
   budget: IdentifyBudget;
   reconnectMs?: number | undefined;
   /** The dispatches to hand on. */
-  dispatches: readonly GatewayDispatchEvents[];
+  dispatches: readonly GuildDispatchName[];
   listener: SessionListener;
 }
 
@@ -42,8 +49,14 @@ export interface GatewaySession {
   stop(): Promise<void>;
 }
 
-const budgetReason = "The session starts Discord allows in a day are nearly used up; the link waits for the next day.";
+const exhausted: SessionEnd = {
+  isFatal: false,
+  reason: "The session starts Discord allows in a day are nearly used up; the link waits for the next day.",
+  isExhausted: true,
+};
 
+/** How long the library may take to close its sockets. */
+const destroyMs = 2000;
 /** A session that has been without a link for this long is given up for a new one. */
 const hopelessMs = 600_000;
 
@@ -57,14 +70,19 @@ export function createGatewaySession({
   dispatches,
   listener,
 }: SessionOptions): GatewaySession {
-  const pace = createGatewayPace({
-    logger,
-    budget,
-    reconnectMs,
+  const pace = createGatewayPace(reconnectMs);
+  const library = adaptLibrary({
+    beforeAttempt: () => pace.turn(),
+    onHello: () => pace.hello(),
+    onClosed: () => pace.closed(),
+    onUp: () => pace.up(),
     onHeartbeat: (at) => listener.onHeartbeat(at),
-    onExhausted: () => end({ isFatal: false, reason: budgetReason }),
+    onFault: (error, packet) => listener.onFault(error, packet),
+    onMissing: (part) => logger.error({ part }, "discord.js has changed: the link works without this part of its supervision; report it"),
   });
-  const client = createClient(apiBase, pace.ws);
+  const buildIdentifyThrottler: WebSocketOptions["buildIdentifyThrottler"] = (manager) => budget.throttler(manager, () => end(exhausted));
+  const client = createClient(apiBase, { ...library.ws, buildIdentifyThrottler });
+  library.guard(client);
   let end: (reason: SessionEnd) => void = () => undefined;
   const ended = new Promise<SessionEnd>((resolve) => (end = resolve));
   let deadline: NodeJS.Timeout | undefined;
@@ -95,14 +113,18 @@ export function createGatewaySession({
   return {
     run() {
       endBy(loginDeadlineMs, "Discord did not answer in time.");
-      client.login(token).catch((error: unknown) => {
-        const instruction = fatalLogin(error);
-        if (instruction === undefined) log(error);
-        end({ isFatal: instruction !== undefined, reason: instruction ?? loginReason(error) });
+      client.login(token).catch(async (error: unknown) => {
+        if (isTokenRefused(error)) return end({ isFatal: true, reason: tokenInstruction });
+        log(error);
+        end((await library.isOutOfSessions()) ? exhausted : { isFatal: false, reason: "Discord cannot be reached." });
       });
       return ended;
     },
-    requestMembers: (guildId, nonce) => pace.send(0, { op: 8, d: { guild_id: guildId, query: "", limit: 0, nonce } }),
+    requestMembers(guildId, nonce) {
+      library.send(0, { op: 8, d: { guild_id: guildId, query: "", limit: 0, nonce } }).catch((error: unknown) => {
+        logger.warn({ err: safeError(error) }, "Discord gateway: a message was not sent");
+      });
+    },
     pingMs() {
       const ping = client.ws.ping;
       return ping >= 0 ? Math.round(ping) : undefined;
@@ -112,12 +134,13 @@ export function createGatewaySession({
       client.ws.removeAllListeners();
       client.removeAllListeners();
       client.on(Events.Error, () => undefined);
-      await pace.stop(() => client.destroy());
+      // The library's loop of attempts outlives its own `destroy`, and so do sockets that are still connecting.
+      pace.stop();
+      const sockets = library.sockets();
+      const limit = new AbortController();
+      await Promise.race([client.destroy().catch(() => undefined), pause(destroyMs, limit.signal)]);
+      limit.abort();
+      sockets.terminate();
     },
   };
-}
-
-function loginReason(error: unknown): string {
-  const isBudget = error instanceof Error && error.message.startsWith("Not enough sessions remaining");
-  return isBudget ? budgetReason : "Discord cannot be reached.";
 }

@@ -82,6 +82,7 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
     link,
     sync,
     readAgain,
+    readLater,
     observe,
     roleGone: (guildId, roleId) => void goneRoles.add(roleRef(guildId, roleId)),
     touched(guildId, userId) {

@@ -1,28 +1,17 @@
-import { GatewayDispatchEvents, type APIRole, type APIUser, type GatewayDispatchPayload } from "discord-api-types/v10";
+import { GatewayDispatchEvents } from "discord-api-types/v10";
+import {
+  guildDispatchSchemas,
+  type GuildDispatch,
+  type GuildDispatchName,
+  type GuildPayload,
+  type MemberPayload,
+  type RolePayload,
+} from "./guild-dispatches.ts";
 import type { GuildLink } from "./guild-link.ts";
 import type { GuildRecord } from "./guild-record.ts";
 import { memberState, roleInfo } from "./guild-rows.ts";
 import type { MemberState, RoleInfo } from "./guild-state.ts";
 import type { MemberSync } from "./member-sync.ts";
-
-/** The dispatches that feed the guild state. */
-export const guildDispatches = [
-  GatewayDispatchEvents.Ready,
-  GatewayDispatchEvents.Resumed,
-  GatewayDispatchEvents.GuildCreate,
-  GatewayDispatchEvents.GuildUpdate,
-  GatewayDispatchEvents.GuildDelete,
-  GatewayDispatchEvents.GuildRoleCreate,
-  GatewayDispatchEvents.GuildRoleUpdate,
-  GatewayDispatchEvents.GuildRoleDelete,
-  GatewayDispatchEvents.GuildMemberAdd,
-  GatewayDispatchEvents.GuildMemberUpdate,
-  GatewayDispatchEvents.GuildMemberRemove,
-  GatewayDispatchEvents.GuildMembersChunk,
-  GatewayDispatchEvents.RateLimited,
-] as const;
-
-export type GuildDispatch = Extract<GatewayDispatchPayload, { t: (typeof guildDispatches)[number] }>;
 
 interface GuildEventsOptions {
   isOurs(guildId: string): boolean;
@@ -31,6 +20,8 @@ interface GuildEventsOptions {
   sync: MemberSync;
   /** The guild's state may have gaps until its member list is read. */
   readAgain(guildId: string): Promise<void>;
+  /** As {@link readAgain}, after a pause. */
+  readLater(guildIds: Iterable<string>): void;
   /** Keep a member as told, when they are of those to be stored. */
   observe(state: MemberState): void;
   /** An event about this person arrived. */
@@ -41,6 +32,8 @@ interface GuildEventsOptions {
   guildsChanged(): void;
 }
 
+type Handlers = { [Name in GuildDispatchName]: (data: GuildDispatch<Name>) => void };
+
 /** Translates gateway dispatches into changes of the record; dispatches of guilds that are not ours are ignored. */
 export function createGuildEvents({
   isOurs,
@@ -48,6 +41,7 @@ export function createGuildEvents({
   link,
   sync,
   readAgain,
+  readLater,
   observe,
   touched,
   roleGone,
@@ -74,9 +68,10 @@ export function createGuildEvents({
     for (const guildId of link.unread) void sync.request(guildId);
   };
 
-  const guildInfo = (guild: { id: string; name: string; icon?: string | null; owner_id: string }): void => {
-    const syncedAt = record.guild(guild.id)?.syncedAt ?? null;
-    record.setGuild({ id: guild.id, name: guild.name, icon: guild.icon ?? null, ownerId: guild.owner_id, present: true, syncedAt });
+  const guildInfo = (guild: GuildPayload): void => {
+    const { syncedAt = null, icon: before = null } = record.guild(guild.id) ?? {};
+    const { id, name, owner_id: ownerId, icon = before } = guild;
+    record.setGuild({ id, name, icon, ownerId, present: true, syncedAt });
   };
 
   const changeRoles = (guildId: string, change: (roles: Map<string, RoleInfo>) => void): void => {
@@ -85,7 +80,7 @@ export function createGuildEvents({
     record.setRoles(guildId, roles);
   };
 
-  const setRole = (guildId: string, role: APIRole): void => changeRoles(guildId, (roles) => roles.set(role.id, roleInfo(role)));
+  const setRole = (guildId: string, role: RolePayload): void => changeRoles(guildId, (roles) => roles.set(role.id, roleInfo(role)));
 
   /** Discord announces a deleted role once, not again for each member who held it. */
   const roleDeleted = (guildId: string, roleId: string): void => {
@@ -96,10 +91,17 @@ export function createGuildEvents({
     }
   };
 
-  const member = (guildId: string, data: { user: APIUser; roles: string[]; nick?: string | null; joined_at?: string | null }): void => {
+  const joined = (guildId: string, data: MemberPayload): void => {
     touched(guildId, data.user.id);
-    const state = memberState(guildId, data);
-    observe(state.joinedAt === null ? { ...state, joinedAt: record.member(guildId, state.userId)?.joinedAt ?? null } : state);
+    observe(memberState(guildId, data));
+  };
+
+  const memberChanged = (guildId: string, data: MemberPayload): void => {
+    touched(guildId, data.user.id);
+    const known = record.member(guildId, data.user.id);
+    observe(memberState(guildId, data, known?.present === true ? known : undefined));
+    // What the event leaves out is unchanged, and nobody has told yet what it is.
+    if (known === undefined && data.nick === undefined && record.member(guildId, data.user.id) !== undefined) readLater([guildId]);
   };
 
   const left = (guildId: string, userId: string): void => {
@@ -107,47 +109,36 @@ export function createGuildEvents({
     record.setAbsent(guildId, userId);
   };
 
-  const ofGuild = ({ t, d }: GuildDispatch, guildId: string): void => {
-    switch (t) {
-      case GatewayDispatchEvents.GuildUpdate:
-        return guildInfo(d);
-      case GatewayDispatchEvents.GuildRoleCreate:
-      case GatewayDispatchEvents.GuildRoleUpdate:
-        return setRole(guildId, d.role);
-      case GatewayDispatchEvents.GuildRoleDelete:
-        return roleDeleted(guildId, d.role_id);
-      case GatewayDispatchEvents.GuildMemberAdd:
-      case GatewayDispatchEvents.GuildMemberUpdate:
-        return member(guildId, d);
-      case GatewayDispatchEvents.GuildMemberRemove:
-        return left(guildId, d.user.id);
-      case GatewayDispatchEvents.GuildMembersChunk:
-        return sync.chunk(d);
-      case GatewayDispatchEvents.GuildDelete:
-        if (d.unavailable !== true) return removed(guildId);
-        return link.setUnavailable(guildId, true);
-      case GatewayDispatchEvents.GuildCreate:
-        if (d.unavailable === true) return link.setUnavailable(guildId, true);
-        link.setUnavailable(guildId, false);
-        guildInfo(d);
-        record.setRoles(guildId, new Map(d.roles.map((role) => [role.id, roleInfo(role)])));
-        guildsChanged();
-        void readAgain(guildId);
-        return undefined;
-      default:
-        return undefined;
-    }
+  const guildCreated = (data: GuildDispatch<"GUILD_CREATE">): void => {
+    if (data.unavailable === true) return link.setUnavailable(data.id, true);
+    link.setUnavailable(data.id, false);
+    guildInfo(data);
+    record.setRoles(data.id, new Map(data.roles.map((role) => [role.id, roleInfo(role)])));
+    guildsChanged();
+    void readAgain(data.id);
   };
 
-  return function handle(dispatch: GuildDispatch): void {
-    if (dispatch.t === GatewayDispatchEvents.Ready) return ready(dispatch.d.guilds.map((guild) => guild.id));
-    if (dispatch.t === GatewayDispatchEvents.Resumed) return resumed();
-    if (dispatch.t === GatewayDispatchEvents.RateLimited) return sync.rateLimited(dispatch.d.meta.guild_id);
-    const guildId = guildOf(dispatch);
-    if (isOurs(guildId)) ofGuild(dispatch, guildId);
+  const handlers: Handlers = {
+    [GatewayDispatchEvents.Ready]: ({ guilds }) => ready(guilds.map(({ id }) => id)),
+    [GatewayDispatchEvents.Resumed]: resumed,
+    [GatewayDispatchEvents.RateLimited]: ({ meta }) => (meta.guild_id === undefined ? undefined : sync.rateLimited(meta.guild_id)),
+    [GatewayDispatchEvents.GuildCreate]: guildCreated,
+    [GatewayDispatchEvents.GuildUpdate]: guildInfo,
+    [GatewayDispatchEvents.GuildDelete]: ({ id, unavailable }) => (unavailable === true ? link.setUnavailable(id, true) : removed(id)),
+    [GatewayDispatchEvents.GuildRoleCreate]: ({ guild_id, role }) => setRole(guild_id, role),
+    [GatewayDispatchEvents.GuildRoleUpdate]: ({ guild_id, role }) => setRole(guild_id, role),
+    [GatewayDispatchEvents.GuildRoleDelete]: ({ guild_id, role_id }) => roleDeleted(guild_id, role_id),
+    [GatewayDispatchEvents.GuildMemberAdd]: ({ guild_id, ...data }) => joined(guild_id, data),
+    [GatewayDispatchEvents.GuildMemberUpdate]: ({ guild_id, ...data }) => memberChanged(guild_id, data),
+    [GatewayDispatchEvents.GuildMemberRemove]: ({ guild_id, user }) => left(guild_id, user.id),
+    [GatewayDispatchEvents.GuildMembersChunk]: (data) => sync.chunk(data),
   };
-}
 
-function guildOf({ d }: Exclude<GuildDispatch, { t: "READY" | "RESUMED" | "RATE_LIMITED" }>): string {
-  return "guild_id" in d ? d.guild_id : d.id;
+  function run<Name extends GuildDispatchName>(name: Name, data: unknown): void {
+    const told = data as { guild_id?: unknown; id?: unknown } | null;
+    const guildId = told?.guild_id ?? told?.id;
+    if (typeof guildId === "string" && !isOurs(guildId)) return;
+    handlers[name](guildDispatchSchemas[name].parse(data) as GuildDispatch<Name>);
+  }
+  return run;
 }

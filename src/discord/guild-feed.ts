@@ -1,14 +1,17 @@
 import type { Logger } from "pino";
 import type { Database } from "../database/database.ts";
 import type { Clock } from "../kernel/clock.ts";
-import type { GuildDispatch } from "./guild-events.ts";
+import type { GuildDispatchName } from "./guild-dispatches.ts";
 import type { MemberSource } from "./member-source.ts";
 import type { SyncLimits } from "./member-sync.ts";
 
 /** How the gateway feeds the state. */
 export interface GuildFeed {
   attach(source: MemberSource): void;
-  handle(dispatch: GuildDispatch): void;
+  /** @throws ZodError when the event is not what Discord documents; nothing of it was taken over then */
+  handle(name: GuildDispatchName, data: unknown): void;
+  /** What was told of this guild (of any, unless told) may be wrong: it is read again, and stale until then. */
+  doubt(guildId?: string): void;
   /** The gateway answered a heartbeat sent at this time. */
   alive(at: Date): void;
   /** The link to the gateway broke; until it is back the last state answers, marked stale. */

@@ -1,26 +1,29 @@
-import type { APIGuildMember, APIRole } from "discord-api-types/v10";
 import type { Tx } from "../database/database.ts";
 import { insertRows } from "../database/insert.ts";
+import type { MemberPayload, RolePayload } from "./guild-dispatches.ts";
 import type { GuildRows } from "./guild-mirror.ts";
 import type { GuildInfo, MemberState, RoleInfo } from "./guild-state.ts";
 
 /** Rows of one statement: nobody else has a turn while it is put together. */
 const statementRows = 100;
 
-type MemberPayload = Pick<APIGuildMember, "roles" | "user"> & { nick?: string | null; joined_at?: string | null };
-
-/** A member as Discord tells it, in our words; role ids sorted so that states can be compared. */
-export function memberState(guildId: string, member: MemberPayload): MemberState {
+/**
+ * A member as Discord tells it, in our words; role ids sorted so that states can be compared.
+ * @param known the last known state, for events that leave out what did not change
+ */
+export function memberState(guildId: string, { user, ...member }: MemberPayload, known?: MemberState): MemberState {
+  const told = <T>(value: T | undefined, before: T | undefined): T | null => (value === undefined ? (before ?? null) : value);
+  const joinedAt = typeof member.joined_at === "string" ? new Date(member.joined_at) : undefined;
   return {
     guildId,
-    userId: member.user.id,
-    username: member.user.username,
-    globalName: member.user.global_name ?? null,
-    nick: member.nick ?? null,
-    avatar: member.user.avatar ?? null,
+    userId: user.id,
+    username: user.username,
+    globalName: told(user.global_name, known?.globalName),
+    nick: told(member.nick, known?.nick),
+    avatar: told(user.avatar, known?.avatar),
     roleIds: member.roles.toSorted(),
     present: true,
-    joinedAt: typeof member.joined_at === "string" ? new Date(member.joined_at) : null,
+    joinedAt: told(joinedAt, known?.joinedAt),
   };
 }
 
@@ -32,7 +35,7 @@ export function storedMember(row: MemberRow): MemberState {
   return { guildId, userId, username, globalName, nick, avatar, roleIds: row.roleIds as string[], present, joinedAt };
 }
 
-export function roleInfo(role: Pick<APIRole, "id" | "name" | "position" | "color">): RoleInfo {
+export function roleInfo(role: RolePayload): RoleInfo {
   return { id: role.id, name: role.name, position: role.position, color: role.color };
 }
 

@@ -1,5 +1,5 @@
-import type { APIGuildMember, GatewayGuildMembersChunkDispatchData } from "discord-api-types/v10";
 import { uuid7 } from "../kernel/ids.ts";
+import type { GuildDispatch, MemberPayload } from "./guild-dispatches.ts";
 import { memberPageSize, type MemberSource } from "./member-source.ts";
 
 interface MemberReadOptions {
@@ -7,7 +7,7 @@ interface MemberReadOptions {
   discord: MemberSource;
   /** Stored members believed present. */
   presentIds: Iterable<string>;
-  accept(guildId: string, member: APIGuildMember): void;
+  accept(guildId: string, member: MemberPayload): void;
   /** Longest silence between two chunks. */
   chunkTimeoutMs: number;
 }
@@ -19,7 +19,7 @@ export interface MemberRead {
   byGateway(): Promise<boolean>;
   /** Page by page over REST. @throws ProblemError when Discord cannot be asked */
   byPages(): Promise<void>;
-  chunk(data: GatewayGuildMembersChunkDispatchData): void;
+  chunk(data: GuildDispatch<"GUILD_MEMBERS_CHUNK">): void;
   /** The gateway's part ends here. */
   refuse(): void;
   /** An event told the latest about this person: what the list says about them is older. */
@@ -40,7 +40,7 @@ export function createMemberRead({ guildId, discord, presentIds, accept, chunkTi
   let silence: NodeJS.Timeout | undefined;
   let settle: (isComplete: boolean) => void = () => undefined;
 
-  const take = (members: readonly APIGuildMember[]): void => {
+  const take = (members: readonly MemberPayload[]): void => {
     for (const member of members) {
       unseen.delete(member.user.id);
       if (!touched.has(member.user.id)) accept(guildId, member);

@@ -1,13 +1,15 @@
-import { Routes, type APIGuildMember } from "discord-api-types/v10";
+import { Routes } from "discord-api-types/v10";
+import { member as memberSchema, type MemberPayload } from "./guild-dispatches.ts";
+import { z } from "zod";
 import { refusalStatus } from "./rest-errors.ts";
 import type { DiscordRest } from "./rest.ts";
 
 /** What the guild state asks of Discord. Every call may fail while Discord cannot be reached. */
 export interface MemberSource {
   /** Null when Discord says that the person is not a member. `lookup` gives up quickly, `sync` waits for rate limits. */
-  member(guildId: string, userId: string, purpose: "lookup" | "sync"): Promise<APIGuildMember | null>;
+  member(guildId: string, userId: string, purpose: "lookup" | "sync"): Promise<MemberPayload | null>;
   /** Up to 1,000 members with ids above `after`, in order of id. */
-  page(guildId: string, after: string): Promise<readonly APIGuildMember[]>;
+  page(guildId: string, after: string): Promise<readonly MemberPayload[]>;
   /** Ask the gateway for the whole member list; the answer arrives as chunks with this nonce. */
   requestAll(guildId: string, nonce: string): void;
 }
@@ -21,21 +23,16 @@ export function createMemberSource(rest: Pick<DiscordRest, "call">, requestAll: 
     async member(guildId, userId, purpose) {
       const request = { method: "GET", route: Routes.guildMember(guildId, userId), purpose } as const;
       try {
-        return await rest.call<APIGuildMember>({ ...request, deadlineMs: purpose === "lookup" ? lookUpMs : 30_000 });
+        return memberSchema.parse(await rest.call<unknown>({ ...request, deadlineMs: purpose === "lookup" ? lookUpMs : 30_000 }));
       } catch (error) {
         if (refusalStatus(error) === 404) return null;
         throw error;
       }
     },
-    page(guildId, after) {
+    async page(guildId, after) {
       const query = new URLSearchParams({ limit: memberPageSize.toString(), after });
-      return rest.call<APIGuildMember[]>({
-        method: "GET",
-        route: Routes.guildMembers(guildId),
-        query,
-        purpose: "sync",
-        deadlineMs: 60_000,
-      });
+      const route = Routes.guildMembers(guildId);
+      return z.array(memberSchema).parse(await rest.call<unknown>({ method: "GET", route, query, purpose: "sync", deadlineMs: 60_000 }));
     },
     requestAll,
   };

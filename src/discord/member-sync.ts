@@ -1,6 +1,6 @@
-import type { APIGuildMember, GatewayGuildMembersChunkDispatchData } from "discord-api-types/v10";
 import type { Logger } from "pino";
 import type { Clock } from "../kernel/clock.ts";
+import type { GuildDispatch, MemberPayload } from "./guild-dispatches.ts";
 import { createMemberRead, type MemberRead } from "./member-read.ts";
 import type { MemberSource } from "./member-source.ts";
 import { safeError } from "./rest-errors.ts";
@@ -21,7 +21,7 @@ interface MemberSyncOptions extends SyncLimits {
   /** Whether the bot is (still) in the guild. */
   isWanted(guildId: string): boolean;
   presentIds(guildId: string): Iterable<string>;
-  accept(guildId: string, member: APIGuildMember): void;
+  accept(guildId: string, member: MemberPayload): void;
   /** A stored member whom a complete read did not show. */
   absent(guildId: string, userId: string): void;
   /** Settles when everything read is written; the list is complete as of `startedAt`. */
@@ -38,7 +38,7 @@ export interface MemberSync {
   request(guildId: string): Promise<void>;
   /** Read after a pause, for what must not become a storm. */
   requestLater(guildId: string): void;
-  chunk(data: GatewayGuildMembersChunkDispatchData): void;
+  chunk(data: GuildDispatch<"GUILD_MEMBERS_CHUNK">): void;
   rateLimited(guildId: string): void;
   touched(guildId: string, userId: string): void;
   /** The link broke, or (with a guild) the bot was removed there. */

@@ -32,6 +32,14 @@ export function createFaults(rules: FaultRules, gateway: Gateway, listener: List
     },
     /** Tells clients that their session is invalid (op 9); it can be resumed only when said so. */
     invalidateSessions: (resumable = false) => gateway.invalidate(resumable),
+    /** Every session is told an event that did not happen, whatever it says. */
+    event(t: string, d: unknown): void {
+      for (const session of gateway.sessions.values()) session.dispatch(t, d);
+    },
+    /** Sends a frame over every gateway link as it stands, whatever it says. */
+    frame(text: string): void {
+      for (const connection of gateway.connections) connection.frame(text);
+    },
     /** Closes every gateway link with a code such as 4014. */
     close(code: number): void {
       for (const connection of gateway.connections) connection.close(code);

@@ -68,6 +68,8 @@ export function createConnection(
       session = null;
     },
     send,
+    /** A frame as it stands, whatever it says. */
+    frame: (text: string) => sendText(text, { op: -1, t: null, d: text }),
     close(code: number): void {
       socket.close(code);
     },

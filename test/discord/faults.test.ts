@@ -3,8 +3,7 @@ import { createServer } from "node:http";
 import { createServer as createNetServer, type AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
-import { pauseAfterFailures } from "../../src/discord/gateway-pace.ts";
-import type { GuildDispatch } from "../../src/discord/guild-events.ts";
+import { createGatewayPace, longestAwayMs, longestBrokenMs, pauseAfterFailures } from "../../src/discord/gateway-pace.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until, type StandOptions } from "./support.ts";
 
@@ -58,9 +57,11 @@ test("a write that cannot succeed is given up, and the server is read again", as
 test("a dispatch that makes no sense harms nothing, and the servers are read again", async () => {
   const stand = await createHarbour();
   const { state, ann, guild, log } = stand;
-  state.feed.handle({ t: "GUILD_MEMBER_UPDATE", d: { guild_id: guild.id } } as unknown as GuildDispatch);
-  expect(log.some((line) => line.includes("not understood"))).toBe(true);
+  stand.sandbox.faults.event("GUILD_MEMBER_UPDATE", { guild_id: guild.id, roles: [], nick: "a-name-nobody-has" });
+  await until(() => log.some((line) => line.includes("not understood")));
   expect(isLive(stand)).toBe(false);
+  expect(log.join("")).not.toContain("a-name-nobody-has");
+  expect(stand.discord.eventFaults().count).toBeGreaterThan(0);
   await until(() => isLive(stand));
   expect(state.members(ann.id)).toHaveLength(1);
 });
@@ -112,10 +113,31 @@ test("a gateway that answers a web page instead of a link, or nothing at all, en
   }
 });
 
-test("after two attempts in vain the next ones wait half a second, and twice as long each time, up to half a minute", () => {
-  expect([0, 1, 2, 3, 4, 5, 8, 9, 40].map((failures) => pauseAfterFailures(failures))).toEqual([
-    0, 0, 0, 500, 1000, 2000, 16_000, 30_000, 30_000,
-  ]);
+test("after two attempts in vain the next ones wait half a second, and twice as long each time, up to six seconds while nobody answers and half a minute while links break", () => {
+  const pauses = (longestMs: number) => [0, 1, 2, 3, 4, 5, 8, 9, 40].map((failures) => pauseAfterFailures(failures, longestMs));
+  expect(pauses(longestBrokenMs)).toEqual([0, 0, 0, 500, 1000, 2000, 16_000, 30_000, 30_000]);
+  expect(pauses(longestAwayMs)).toEqual([0, 0, 0, 500, 1000, 2000, 6000, 6000, 6000]);
+});
+
+test("the first greeting after an outage ends the wait for it, also when it says that the session is invalid", async () => {
+  const isAtOnce = (wait: Promise<void>) =>
+    Promise.race([wait.then(() => true), new Promise<boolean>((resolve) => void setImmediate(() => resolve(false)))]);
+  const pace = createGatewayPace();
+  onTestFinished(() => pace.stop());
+  pace.hello();
+  pace.up();
+  // The link is lost, and nobody answers for a long time.
+  for (let attempt = 0; attempt < 40; attempt += 1) pace.closed();
+  expect(await isAtOnce(pace.turn())).toBe(false);
+  pace.hello();
+  pace.closed();
+  expect(await isAtOnce(pace.turn())).toBe(true);
+  // A gateway that greets and breaks each link is no such thing.
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    pace.hello();
+    pace.closed();
+  }
+  expect(await isAtOnce(pace.turn())).toBe(false);
 });
 
 test("links that break again and again are tried with growing pauses", async () => {

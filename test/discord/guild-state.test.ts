@@ -63,6 +63,40 @@ test("a former holder stays stored, without the role", async () => {
   await until(() => state.members(ann.id)[0]?.present === true);
 });
 
+test("what an event about a member leaves out is unchanged; what it says is null is gone", async () => {
+  const stand = await createStand();
+  const { sandbox, state } = stand;
+  const guild = sandbox.createGuild({ name: "Harbour" });
+  const staff = guild.createRole("Moderator");
+  const ann = sandbox.createUser("ann", { global_name: "Ann" });
+  guild.addMember(ann, { roles: [staff], nick: "Captain" });
+  await state.track(tracking(guild, [staff]));
+  await goLive(stand);
+  const before = state.members(ann.id);
+  const { id, username } = ann;
+  sandbox.faults.event("GUILD_MEMBER_UPDATE", { guild_id: guild.id, roles: [], user: { id, username } });
+  await until(() => state.members(id)[0]?.roleIds.length === 0);
+  expect(state.members(id)).toEqual([{ ...before[0], roleIds: [] }]);
+  sandbox.faults.event("GUILD_MEMBER_UPDATE", { guild_id: guild.id, roles: [], user: { id, username, global_name: null }, nick: null });
+  await until(() => state.members(id)[0]?.nick === null);
+  expect(state.members(id)).toMatchObject([{ globalName: null, avatar: before[0]?.avatar, joinedAt: before[0]?.joinedAt }]);
+  expect(isLive(stand)).toBe(true);
+});
+
+test("of somebody who is first heard of by half an event, the rest is read", async () => {
+  const stand = await createStand({ state: { sync: { retryMs: 20 } } });
+  const { sandbox, state } = stand;
+  const guild = sandbox.createGuild({ name: "Harbour" });
+  const staff = guild.createRole("Moderator");
+  await state.track(tracking(guild, [staff]));
+  await goLive(stand);
+  const bob = sandbox.createUser("bob");
+  guild.addMember(bob, { roles: [], nick: "Mate" });
+  sandbox.faults.event("GUILD_MEMBER_UPDATE", { guild_id: guild.id, roles: [staff.id], user: { id: bob.id, username: "bob" } });
+  await until(() => state.members(bob.id).length === 1);
+  await until(() => isLive(stand) && state.members(bob.id)[0]?.nick === "Mate");
+});
+
 test("changes of people who need not be stored cost no write", async () => {
   const stand = await createStand();
   const { sandbox, state, database } = stand;

@@ -11,6 +11,7 @@ import type { Component } from "../../src/sandbox/components.ts";
 import { walkComponents } from "../../src/sandbox/components.ts";
 import type { Run } from "../../src/sandbox/interaction-run.ts";
 import type { User } from "../../src/sandbox/index.ts";
+import { createDice } from "../support/dice.ts";
 import { hostileTexts } from "../support/hostile.ts";
 import { commandData, rawDoor } from "../support/raw-door.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -31,19 +32,6 @@ const busyMs = tier === "quick" ? 0 : 4000;
 
 /** Names that controls of entries go by. */
 const presses = entries.flatMap(({ press }) => press?.name ?? []);
-
-/** The same numbers for the same seed. */
-function createDice(seed: number) {
-  let state = seed;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-  const below = (most: number): number => Math.floor(next() * most);
-  return { below, pick: <T>(list: readonly T[]): T => list[below(list.length)] as T, chance: (part: number) => next() < part };
-}
 
 /** What is logged when Discord does what it never does, or was made to. */
 const expected = new Set(["No focused option for autocomplete interaction.", "Invalid Form Body"]);

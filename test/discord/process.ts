@@ -21,7 +21,7 @@ const discord = createDiscord({
     decide: () => ({ allowed: false, reasons: [] }),
     heldUntil: () => undefined,
   }),
-  guildState: { feed: { attach: nothing, handle: nothing, alive: nothing, lost: nothing, stop: () => Promise.resolve() } },
+  guildState: { feed: { attach: nothing, handle: nothing, doubt: nothing, alive: nothing, lost: nothing, stop: () => Promise.resolve() } },
 });
 discord.start();
 const watch = setInterval(() => {

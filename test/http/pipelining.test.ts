@@ -180,7 +180,7 @@ test("who sends on without waiting beyond the limit is told once, and cut off", 
 });
 
 test("an answer that nobody takes ends its connection in time, one that is taken slowly does not", async () => {
-  const { port } = await startBig({ unread: 250, check: 25 });
+  const { port } = await startBig({ unread: 1500, check: 100 });
   const [idle, slow] = [await open(port), await open(port)];
   let taken = 0;
   slow.on("data", (chunk: Buffer) => {
@@ -193,7 +193,7 @@ test("an answer that nobody takes ends its connection in time, one that is taken
   idle.on("error", () => undefined);
   idle.write(asking.repeat(20));
   slow.write(asking.repeat(4));
-  await sleep(700);
+  await sleep(2500);
   idle.resume();
   await ended;
   await vi.waitFor(() => expect(taken).toBeGreaterThan(4 * megabyte.length), 20_000);

@@ -77,7 +77,7 @@ export interface World {
   /** Run a slash command as a person; answers the text and embeds of the reply. */
   slash(user: User, words: string, options?: Record<string, string | number | boolean | User>): Promise<string>;
   /** Stop the service and start it again on the same database. */
-  restart(): Promise<void>;
+  restart(options?: { acceptsOtherDatabase?: boolean }): Promise<void>;
 }
 
 /** @returns a world that ends with the test, unless `onEnd` says otherwise */
@@ -106,9 +106,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     ...options.env,
   });
   if (!reading.ok) throw new Error(reading.lines.join("\n"));
-  const start = async (): Promise<App> => {
+  const start = async (given: Parameters<World["restart"]>[0] = {}): Promise<App> => {
     const app = await createApp({
       ...reading,
+      ...given,
       ...(options.clock !== undefined && { clock: options.clock }),
       ...(options.pauses !== undefined && { pauses: options.pauses }),
       ...(options.aroundVerbs !== undefined && { aroundVerbs: options.aroundVerbs }),
@@ -191,9 +192,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       const reply = await run.reply();
       return [reply.content, ...reply.embeds.map((embed) => JSON.stringify(embed))].join("\n");
     },
-    async restart() {
+    async restart(given) {
       await app.stop();
-      app = await start();
+      app = await start(given);
     },
   };
   if (options.ladder !== false) await setUpLadder(world);

@@ -1,0 +1,52 @@
+import { existsSync, readdirSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config } from "./config/config.ts";
+import type { Database } from "./database/database.ts";
+import { DatabaseError } from "./database/errors.ts";
+import { ensureFolder } from "./database/folder.ts";
+
+export const acceptFlag = "--accept-empty-database";
+
+interface Installed {
+  database: Database;
+  config: Config;
+  /** Whether the operator means to go on with a database that does not belong to the data folder. */
+  acceptsOtherDatabase: boolean;
+}
+
+/**
+ * Make sure that the database is the one the data folder belongs to: the folder keeps the id of the database that it was first used with.
+ * Without this, a lost database would be followed by a start with an empty one, as if all were well.
+ * @returns the id of the installation
+ * @throws DatabaseError foreign_database, with what to do
+ */
+export async function settleInstallation({ database, config, acceptsOtherDatabase }: Installed): Promise<string> {
+  const marker = join(config.dataDir, "instance_id");
+  const expected = existsSync(marker) ? (await readFile(marker, "utf8")).trim() : undefined;
+  const found = await database.instance.find();
+  const isForeign = expected === undefined ? found === undefined && leftovers(config).length > 0 : found !== expected;
+  if (isForeign && !acceptsOtherDatabase) {
+    const [what, left] =
+      found === undefined
+        ? ["is empty", expected === undefined ? ` (${leftovers(config).join(", ")})` : ""]
+        : ["is that of another installation", ""];
+    throw new DatabaseError(
+      "foreign_database",
+      `The database ${config.database.url} ${what}, but ${config.dataDir} has the files of an installation${left}: put its database back, or start with ${acceptFlag} to go on with this one.`,
+    );
+  }
+  const id = await database.instance.id();
+  if (id !== expected) {
+    await ensureFolder(config.dataDir);
+    await writeFile(marker, `${id}\n`);
+  }
+  return id;
+}
+
+/** What only an installation that has been used leaves behind. */
+function leftovers({ dataDir, auditCheckpoints, erasureJournal, erasureJournalCopy }: Config): string[] {
+  const evidence = join(dataDir, "evidence");
+  const files = [auditCheckpoints, erasureJournal, erasureJournalCopy].filter((path) => path !== null && existsSync(path)) as string[];
+  return existsSync(evidence) && readdirSync(evidence).length > 0 ? [evidence, ...files] : files;
+}
