@@ -78,7 +78,8 @@ export async function measure(client: ChildProcess, host: Host, seconds: number)
   return { perSecond, cpu: ((await cpuOf(host.child)) - before) / answers, p50, p99 };
 }
 
-async function cpuOf(child: ChildProcess): Promise<number> {
+/** CPU microseconds of a process so far. */
+export async function cpuOf(child: ChildProcess): Promise<number> {
   const { user, system } = await ask<NodeJS.CpuUsage>(child, "cpu");
   return user + system;
 }

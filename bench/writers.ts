@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { type Benchmark, median, quantile } from "./benchmark.ts";
 import type { InnocentOrder, InnocentResult } from "./greedy/innocent.ts";
-import { ask, createProcesses } from "./processes.ts";
+import { ask, cpuOf, createProcesses } from "./processes.ts";
 import type { Callers } from "./targets/greedy.ts";
 import type { WriterOrder } from "./writers/writer.ts";
 
@@ -12,7 +12,10 @@ const mostMs = 100;
 interface Sample {
   reads: InnocentResult;
   health: InnocentResult;
+  /** Cases opened in a second. */
   written: number;
+  /** CPU time of the service, as a share of one core. */
+  cores: number;
 }
 
 /** The whole service on SQLite: one client lists cases twenty times a second, another asks `/health` as often, alone and beside six that open cases as fast as they can. */
@@ -36,9 +39,12 @@ export const benchmark: Benchmark = {
         seconds,
       });
       const measure = async (isBusy: boolean): Promise<Sample> => {
+        const [before, since] = [await cpuOf(service.child), performance.now()];
         if (isBusy) await ask(writer, "start", { port: service.port, key: keys.hostile, staff, writers } satisfies WriterOrder);
         const [reads, health] = await Promise.all([measureOf(reader, pathOrder("/cases")), measureOf(prober, pathOrder("/health"))]);
-        return { reads, health, written: isBusy ? await ask<number>(writer, "stop") : 0 };
+        const written = isBusy ? await ask<number>(writer, "stop") : 0;
+        const ms = performance.now() - since;
+        return { reads, health, written: (written / ms) * 1000, cores: ((await cpuOf(service.child)) - before) / 1000 / ms };
       };
       const samples: Record<"alone" | "busy", Sample[]> = { alone: [], busy: [] };
       await measure(true);
@@ -48,7 +54,7 @@ export const benchmark: Benchmark = {
         samples.busy.push(await measure(true));
         progress(`round ${round.toString()}/${rounds.toString()}`);
       }
-      return toTable(samples, seconds);
+      return toTable(samples);
     } finally {
       await processes.end();
     }
@@ -59,17 +65,18 @@ function measureOf(client: ChildProcess, order: InnocentOrder): Promise<Innocent
   return ask<InnocentResult>(client, "measure", order);
 }
 
-function toTable(samples: Record<"alone" | "busy", Sample[]>, seconds: number): Awaited<ReturnType<Benchmark["run"]>> {
+function toTable(samples: Record<"alone" | "busy", Sample[]>): Awaited<ReturnType<Benchmark["run"]>> {
   const at = (which: keyof typeof samples, what: "reads" | "health", share: number): number =>
     median(samples[which].map((sample) => quantile(sample[what].latencies, share)));
   const refused = samples.busy.reduce((sum, { reads, health }) => sum + reads.refused + health.refused, 0);
   const row = (which: keyof typeof samples, title: string): string[] => [
     title,
     ...(["reads", "health"] as const).flatMap((what) => [0.5, 0.99].map((share) => at(which, what, share).toFixed(1))),
-    median(samples[which].map(({ written }) => written / seconds)).toFixed(0),
+    median(samples[which].map(({ written }) => written)).toFixed(0),
+    median(samples[which].map(({ cores }) => cores)).toFixed(2),
   ];
   return {
-    columns: ["beside", "GET /cases p50 ms", "p99 ms", "GET /health p50 ms", "p99 ms", "writes/s"],
+    columns: ["beside", "GET /cases p50 ms", "p99 ms", "GET /health p50 ms", "p99 ms", "writes/s", "server, cores"],
     rows: [
       row("alone", "nobody"),
       row("busy", "six writers"),
@@ -78,6 +85,7 @@ function toTable(samples: Record<"alone" | "busy", Sample[]>, seconds: number): 
         ...(["reads", "health"] as const).flatMap((what) =>
           [0.5, 0.99].map((share) => (at("busy", what, share) / at("alone", what, share)).toFixed(1)),
         ),
+        "",
         "",
       ],
     ],

@@ -38,7 +38,7 @@ export const busy: Target = {
     for (let made = 0; made < 300; made += 1) {
       const actor = staff[made % staff.length] ?? "";
       const headers = { Authorization: `Bearer ${keys.innocent}`, "X-Acting-User": actor, "Content-Type": "application/json" };
-      const body = JSON.stringify({ title: `Quarrel ${made.toString()}`, subjects: [{ kind: "user", id: actor }] });
+      const body = JSON.stringify({ title: `Quarrel ${made.toString()}`, subjects: [{ kind: "user", id: "123456789012345678" }] });
       const { status } = await fetch(`http://127.0.0.1:${port.toString()}/cases`, { method: "POST", headers, body });
       if (status !== 201) throw new Error(`a case was not opened: ${status.toString()}`);
     }

@@ -9,17 +9,17 @@ export interface WriterOrder {
   writers: number;
 }
 
-let isOver = true;
+let stopping = new AbortController();
 let running: Promise<number[]> = Promise.resolve([]);
 
 /** Opens cases until it is told to stop. */
 function start({ port, key, staff, writers }: WriterOrder): void {
   const agent = new Agent({ keepAlive: true, maxSockets: writers });
-  isOver = false;
+  const { signal } = (stopping = new AbortController());
   const write = async (actor: string): Promise<number> => {
     let written = 0;
-    while (!isOver) {
-      const body = JSON.stringify({ title: "A quarrel", subjects: [{ kind: "user", id: actor }] });
+    while (!signal.aborted) {
+      const body = JSON.stringify({ title: "A quarrel", subjects: [{ kind: "user", id: "123456789012345678" }] });
       const headers = { Authorization: `Bearer ${key}`, "X-Acting-User": actor, "Content-Type": "application/json" };
       const status = await new Promise<number>((resolve, reject) => {
         const asked = request({ agent, host: "127.0.0.1", port, method: "POST", path: "/cases", headers }, (answer) =>
@@ -37,7 +37,7 @@ function start({ port, key, staff, writers }: WriterOrder): void {
 
 /** @returns how many cases were opened */
 async function stop(): Promise<number> {
-  isOver = true;
+  stopping.abort();
   return (await running).reduce((sum, written) => sum + written, 0);
 }
 

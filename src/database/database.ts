@@ -39,7 +39,10 @@ export interface Database {
   findReplay(call: Call): Promise<Replay | undefined>;
   /** Delete kept answers past their time; answers how many. A job calls it. */
   sweep(call: Call): Promise<number>;
-  /** Commit a transaction that changes nothing. @throws ProblemError when the storage does not take it */
+  /**
+   * Whether the storage takes a commit: one of the last second counts, and one that succeeds while this one waits for its turn.
+   * @throws ProblemError when it does not
+   */
   check(): Promise<void>;
   /** Refuse new writes, wait for the running ones, and disconnect. */
   close(): Promise<void>;
@@ -87,7 +90,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     instance,
     ...(dialect === "postgres" && { turns }),
   });
-  const ending = createEnding(client, write);
+  const commits = watchCommits(write);
+  const ending = createEnding(client, commits.write);
   return { dialect, instance, read, ...ending, findReplay, sweep, check };
 
   function sweep(call: Call): Promise<number> {
@@ -101,15 +105,53 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     return replay;
   }
 
-  /** Both statements make the database write and flush a commit without changing a row. */
   async function check(): Promise<void> {
     await instance.assertSame(read);
+    if (commits.isRecent()) return;
+    const { committed, forget } = commits.next();
+    await Promise.race([commit(), committed]).finally(forget);
+  }
+
+  /** Both statements make the database write and flush a commit without changing a row. */
+  async function commit(): Promise<void> {
     try {
       await (dialect === "sqlite" ? client.$executeRaw`PRAGMA user_version = 1` : client.$executeRaw`SELECT pg_current_xact_id()`);
     } catch (error) {
       throw unwrapped(error);
     }
   }
+}
+
+/** How long a commit shows that the storage works. */
+const recentMs = 1000;
+
+function watchCommits(write: Write) {
+  let lastAt = -Infinity;
+  const waiting = new Set<() => void>();
+
+  return {
+    isRecent: () => performance.now() - lastAt < recentMs,
+    /** Settles with the next commit. */
+    next() {
+      let told = (): void => undefined;
+      const committed = new Promise<void>((resolve) => (told = resolve));
+      waiting.add(told);
+      return { committed, forget: () => void waiting.delete(told) };
+    },
+    write: async <T>(call: Call, work: (tx: Tx) => Promise<T>): Promise<T> => {
+      try {
+        const value = await write(call, work);
+        if (!call.replayed) {
+          lastAt = performance.now();
+          for (const tell of waiting) tell();
+        }
+        return value;
+      } catch (error) {
+        if (error instanceof ProblemError && error.status === 503) lastAt = -Infinity;
+        throw error;
+      }
+    },
+  };
 }
 
 /** Writes are counted so that closing can wait for them. */

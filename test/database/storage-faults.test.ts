@@ -107,6 +107,41 @@ test("hundreds of queued writes leave the event loop its turns", async () => {
   expect(turns).toBeGreaterThan((performance.now() - began) / 100);
 });
 
+test("readers have their turns beside six that write without a pause", async () => {
+  const { database } = await createSqliteDatabase();
+  let written = 0;
+  let isOver = false;
+  const write = async (writer: number): Promise<void> => {
+    for (let round = 0; !isOver; round += 1) {
+      await database.write(sampleCall(), async (tx) => {
+        for (let part = 0; part < 5; part += 1) await addOwner(tx, `${writer.toString()}:${round.toString()}:${part.toString()}`);
+      });
+      written += 1;
+    }
+  };
+  const writers = Array.from({ length: 6 }, (_, writer) => write(writer));
+  await vi.waitFor(() => expect(written).toBeGreaterThan(12));
+  const before = written;
+  for (let reads = 0; reads < 40; reads += 1) await database.read.owner.count();
+  const beside = written - before;
+  isOver = true;
+  await Promise.all(writers);
+  // A read lets each of the others make one statement; a transaction has more than six of them.
+  expect(beside).toBeLessThan(60);
+});
+
+test("a long queue of writes is no reason to say that the storage fails", async () => {
+  const { database } = await createSqliteDatabase();
+  let written = 0;
+  const writes = Array.from({ length: 300 }, async (_, index) => {
+    await database.write(sampleCall(), (tx) => addOwner(tx, index.toString()));
+    written += 1;
+  });
+  await database.check();
+  expect(written).toBeLessThan(20);
+  await Promise.all(writes);
+});
+
 /** @returns how often a timer of 5 ms has had its turn: a loop that is held up for 100 ms at a time falls below one in 50 ms */
 function watchEventLoop(): () => number {
   let ticks = 0;
