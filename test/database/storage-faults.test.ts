@@ -110,9 +110,9 @@ test("hundreds of queued writes leave the event loop its turns", async () => {
 test("readers have their turns beside six that write without a pause", async () => {
   const { database } = await createSqliteDatabase();
   let written = 0;
-  let isOver = false;
+  const stopping = new AbortController();
   const write = async (writer: number): Promise<void> => {
-    for (let round = 0; !isOver; round += 1) {
+    for (let round = 0; !stopping.signal.aborted; round += 1) {
       await database.write(sampleCall(), async (tx) => {
         for (let part = 0; part < 5; part += 1) await addOwner(tx, `${writer.toString()}:${round.toString()}:${part.toString()}`);
       });
@@ -124,7 +124,7 @@ test("readers have their turns beside six that write without a pause", async () 
   const before = written;
   for (let reads = 0; reads < 40; reads += 1) await database.read.owner.count();
   const beside = written - before;
-  isOver = true;
+  stopping.abort();
   await Promise.all(writers);
   // A read lets each of the others make one statement; a transaction has more than six of them.
   expect(beside).toBeLessThan(60);
