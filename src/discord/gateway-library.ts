@@ -116,13 +116,12 @@ export function adaptLibrary(listener: LibraryListener): Library {
     manager = built;
     built.options.handshakeTimeout = handshakeMs;
     built.options.helloTimeout = helloMs;
-    const { retrieveSessionInfo } = built.options;
     let isOpen = false;
     // The library asks for the stored session before each attempt, and at each event: holding the answer back holds the attempt back.
-    built.options.retrieveSessionInfo = async (shardId) => {
+    replace(built.options, "retrieveSessionInfo", (retrieve) => async (shardId) => {
       if (!isOpen) await listener.beforeAttempt();
-      return retrieveSessionInfo(shardId);
-    };
+      return retrieve(shardId);
+    });
     replace(built, "emit", (emit) => (event, data) => {
       if (event === "hello") isOpen = true;
       if (event === "closed") isOpen = false;

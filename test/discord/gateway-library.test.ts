@@ -50,7 +50,7 @@ test("every part of discord.js that the link takes hold of is where it is looked
 test("a part that has moved is told of by name", async () => {
   const { library, missing } = listen();
   library.guard({ ws: {} } as Client);
-  const bare = managerOf({ emit: undefined });
+  const bare = managerOf({ emit: undefined, options: {} });
   const strategy = library.ws.buildStrategy?.(bare);
   const spawn = vi.spyOn(SimpleShardingStrategy.prototype, "spawn").mockImplementation(async function (this: SimpleShardingStrategy) {
     (this as unknown as { shards: Map<number, object> }).shards.set(0, {});
@@ -59,6 +59,7 @@ test("a part that has moved is told of by name", async () => {
   await strategy?.spawn([0]);
   expect(missing).toEqual([
     "handlePacket",
+    "retrieveSessionInfo",
     "emit",
     "unpackMessage",
     "onMessage",
