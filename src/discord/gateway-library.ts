@@ -201,7 +201,7 @@ const needed = new Map<string, z.ZodType>([
 /** Frames whose content the library takes on trust: without it a link would beat its heart without a pause, or never again. */
 const frame = z.discriminatedUnion("op", [
   z
-    .looseObject({ op: z.literal(GatewayOpcodes.Dispatch), t: z.string(), s: z.int() })
+    .looseObject({ op: z.literal(GatewayOpcodes.Dispatch), t: z.string(), s: z.int().nullish() })
     .refine(({ t, d }) => needed.get(t)?.safeParse(d).success ?? true),
   z.looseObject({ op: z.literal(GatewayOpcodes.InvalidSession), d: z.boolean() }),
   z.looseObject({ op: z.literal(GatewayOpcodes.Hello), d: z.looseObject({ heartbeat_interval: z.number().min(50) }) }),
