@@ -1,4 +1,5 @@
 import { Client, GatewayIntentBits, Options, type WebSocketOptions } from "discord.js";
+import { userAgentAppendix } from "./user-agent.ts";
 
 /** The database is the truth about members, so the library keeps next to nothing. */
 export function createClient(apiBase: string, ws: WebSocketOptions): Client {
@@ -6,7 +7,7 @@ export function createClient(apiBase: string, ws: WebSocketOptions): Client {
   return new Client({
     intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers],
     // This one answers interactions, which Discord's global limit of fifty calls a second does not count; the library would wait all the same.
-    rest: { api: apiBase, version: "10", timeout: 10_000, globalRequestsPerSecond: Infinity },
+    rest: { api: apiBase, version: "10", timeout: 10_000, globalRequestsPerSecond: Infinity, userAgentAppendix },
     ws,
     allowedMentions: { parse: [] },
     makeCache: Options.cacheWithLimits({
