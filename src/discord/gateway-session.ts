@@ -29,6 +29,7 @@ interface SessionOptions {
   loginDeadlineMs: number;
   budget: IdentifyBudget;
   reconnectMs?: number | undefined;
+  repeatMs?: number | undefined;
   /** The dispatches to hand on. */
   dispatches: readonly GatewayDispatchEvents[];
   listener: SessionListener;
@@ -54,6 +55,7 @@ export function createGatewaySession({
   loginDeadlineMs,
   budget,
   reconnectMs,
+  repeatMs,
   dispatches,
   listener,
 }: SessionOptions): GatewaySession {
@@ -64,7 +66,7 @@ export function createGatewaySession({
     onHeartbeat: (at) => listener.onHeartbeat(at),
     onExhausted: () => end({ isFatal: false, reason: budgetReason }),
   });
-  const client = createClient(apiBase, pace.ws);
+  const client = createClient(apiBase, pace.ws, repeatMs);
   let end: (reason: SessionEnd) => void = () => undefined;
   const ended = new Promise<SessionEnd>((resolve) => (end = resolve));
   let deadline: NodeJS.Timeout | undefined;
