@@ -1,4 +1,5 @@
 import { tokenInstruction } from "../discord/gateway-fatal.ts";
+import { commandRefusal } from "../discord/registration-refusal.ts";
 import { rateLimitWait } from "../discord/rest-errors.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { printable } from "./commands-words.ts";
@@ -36,6 +37,6 @@ function refused(error: ProblemError, { clientId, guildId }: Place): string {
     ].join("\n");
   if (status === 403 || status === 404)
     return `Discord lets the bot change no commands of application ${clientId} ${numbers}. DISCORD_CLIENT_ID and DISCORD_TOKEN have to be of the same application.`;
-  const reason = error.cause instanceof Error ? printable(error.cause.message.replace(/\s*\n\s*/g, "; ")) : "";
-  return `Discord refused the commands ${numbers}: ${reason}`;
+  const { reason = "", commands = [] } = commandRefusal(error) ?? {};
+  return [`Discord refused the commands ${numbers}: ${printable(reason)}`, ...commands.map((line) => `  ${printable(line)}`)].join("\n");
 }

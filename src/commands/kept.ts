@@ -35,8 +35,11 @@ export function createKept(): Kept {
 
   function find(key: string, userId: string) {
     const found = kept.get(key);
-    if (found === undefined || found.asked.userId !== userId)
-      throw new ProblemError("invalid_transition", { detail: "This is too old. Give the command again." });
+    if (found === undefined) throw new ProblemError("invalid_transition", { detail: "This is too old. Give the command again." });
+    if (found.asked.userId !== userId)
+      throw new ProblemError("invalid_transition", {
+        detail: "This is not yours to answer: somebody else gave the command. Give it yourself.",
+      });
     return found;
   }
 

@@ -25,14 +25,14 @@ import {
 /** Every variable the service knows. An empty variable counts as not set. */
 export const Env = z.object({
   DISCORD_TOKEN: parsed("is not a bot token; copy it from the Bot page of the Discord developer portal", (text) =>
-    /^[\x21-\x7e]{8,200}$/.test(text) ? text : undefined,
+    /^[\x21-\x7e]{8,512}$/.test(text) ? text : undefined,
   ),
   DISCORD_CLIENT_ID: parsed(
     "must be the application id, 17–20 digits; copy it from the General Information page of the Discord developer portal",
     (text) => (isSnowflake(text) ? text : undefined),
   ),
   DISCORD_CLIENT_SECRET: parsed("is not a client secret; copy it from the OAuth2 page of the Discord developer portal", (text) =>
-    /^[\x21-\x7e]{6,200}$/.test(text) ? text : undefined,
+    /^[\x21-\x7e]{6,512}$/.test(text) ? text : undefined,
   ),
   DISCORD_API_BASE: discordApiBase.default("https://discord.com/api"),
   ALLOW_CUSTOM_DISCORD_API: flag.default(false),

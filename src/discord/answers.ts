@@ -38,7 +38,15 @@ export function createAnswers({ wordsIn, logger }: AnswersOptions) {
       if (way === "edit") await interaction.editReply(message);
       else await interaction.followUp(way === "follow" ? message : { ...message, flags: onlyForAsker });
     } catch (error) {
-      if (refusalStatus(error) !== badRequest) throw error;
+      const status = refusalStatus(error);
+      if (status === undefined && way === "edit") {
+        logger.warn(
+          { err: safeError(error), request_id: interaction.id },
+          "an answer could not be put in its place; it is sent as a message",
+        );
+        return deliver(interaction, reply, "follow-privately");
+      }
+      if (status !== badRequest) throw error;
       logger.error({ err: safeError(error), request_id: interaction.id }, "Discord refused an answer");
       await interaction.followUp({ ...messageOf(neutralReply(interaction.id, words)), flags: onlyForAsker });
     }
@@ -47,7 +55,7 @@ export function createAnswers({ wordsIn, logger }: AnswersOptions) {
   const send = async (interaction: Repliable, { reply }: Outcome): Promise<void> => {
     if (reply.ephemeral !== false) return deliver(interaction, reply, "edit");
     // A deferred answer stays as private as it was deferred; what all shall see is a message of its own.
-    await interaction.editReply({ content: wordsIn(interaction.locale)("door below") });
+    await deliver(interaction, { content: wordsIn(interaction.locale)("door below") }, "edit");
     await deliver(interaction, reply, "follow");
   };
 

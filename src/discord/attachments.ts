@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { Readable } from "node:stream";
+import { userAgent } from "./user-agent.ts";
 
 /** Where Discord keeps attachments; nothing else is ever asked. */
 const hosts: ReadonlySet<string> = new Set(["cdn.discordapp.com", "media.discordapp.net"]);
@@ -21,7 +22,11 @@ export function createAttachments({ apiBase }: { apiBase: string }): AttachmentS
       const address = allowedAddress(url, local);
       if (address === undefined) return undefined;
       try {
-        const response = await fetch(address, { redirect: "manual", signal, headers: { "accept-encoding": "identity" } });
+        const response = await fetch(address, {
+          redirect: "manual",
+          signal,
+          headers: { "accept-encoding": "identity", "user-agent": userAgent },
+        });
         if (response.status === 200 && response.body !== null && !response.headers.has("content-encoding"))
           return Readable.fromWeb(response.body);
         await response.body?.cancel();

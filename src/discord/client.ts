@@ -43,7 +43,7 @@ export interface DiscordOptions {
   lookUpRestMs?: number;
   /** Time for one look-up of a person; default 2,500. */
   lookUpMs?: number;
-  /** As {@link createDiscordRest} takes it; default 250. */
+  /** Pause before the first repetition of a failed call; doubles with each. Default 250, of answers 100. */
   repeatMs?: number;
   commands: readonly Command[];
   /** Whether Discord's list of commands is brought in line with ours at the start; default true. */
@@ -128,6 +128,7 @@ export function createDiscord(options: DiscordOptions): Discord {
         loginDeadlineMs,
         budget,
         reconnectMs,
+        repeatMs: options.repeatMs,
         dispatches: Object.keys(guildDispatchSchemas) as GuildDispatchName[],
         listener,
       });

@@ -1,12 +1,17 @@
 import { Client, GatewayIntentBits, Options, type WebSocketOptions } from "discord.js";
+import { repeatAnswers } from "./repeat-answers.ts";
+import { userAgentAppendix } from "./user-agent.ts";
 
-/** The database is the truth about members, so the library keeps next to nothing. */
-export function createClient(apiBase: string, ws: WebSocketOptions): Client {
+/**
+ * The database is the truth about members, so the library keeps next to nothing.
+ * @param repeatMs pause before the first repetition of a failed call
+ */
+export function createClient(apiBase: string, ws: WebSocketOptions, repeatMs?: number): Client {
   const self = (thing: { id: string; client: Client }): boolean => thing.id === thing.client.user?.id;
-  return new Client({
+  const client = new Client({
     intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers],
     // This one answers interactions, which Discord's global limit of fifty calls a second does not count; the library would wait all the same.
-    rest: { api: apiBase, version: "10", timeout: 10_000, globalRequestsPerSecond: Infinity },
+    rest: { api: apiBase, version: "10", timeout: 10_000, retries: 0, globalRequestsPerSecond: Infinity, userAgentAppendix },
     ws,
     allowedMentions: { parse: [] },
     makeCache: Options.cacheWithLimits({
@@ -15,6 +20,8 @@ export function createClient(apiBase: string, ws: WebSocketOptions): Client {
       UserManager: { maxSize: 500, keepOverLimit: self },
     }),
   });
+  repeatAnswers(client.rest, repeatMs);
+  return client;
 }
 
 const noCaches = {

@@ -36,6 +36,7 @@ interface SessionOptions {
   loginDeadlineMs: number;
   budget: IdentifyBudget;
   reconnectMs?: number | undefined;
+  repeatMs?: number | undefined;
   /** The dispatches to hand on. */
   dispatches: readonly GuildDispatchName[];
   listener: SessionListener;
@@ -67,6 +68,7 @@ export function createGatewaySession({
   loginDeadlineMs,
   budget,
   reconnectMs,
+  repeatMs,
   dispatches,
   listener,
 }: SessionOptions): GatewaySession {
@@ -81,7 +83,7 @@ export function createGatewaySession({
     onMissing: (part) => logger.error({ part }, "discord.js has changed: the link works without this part of its supervision; report it"),
   });
   const buildIdentifyThrottler: WebSocketOptions["buildIdentifyThrottler"] = (manager) => budget.throttler(manager, () => end(exhausted));
-  const client = createClient(apiBase, { ...library.ws, buildIdentifyThrottler });
+  const client = createClient(apiBase, { ...library.ws, buildIdentifyThrottler }, repeatMs);
   library.guard(client);
   let end: (reason: SessionEnd) => void = () => undefined;
   const ended = new Promise<SessionEnd>((resolve) => (end = resolve));

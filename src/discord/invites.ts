@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ProblemError } from "../kernel/errors.ts";
 import { deadline, fetchAnswer } from "./oauth-answers.ts";
 import { unavailable } from "./rest-errors.ts";
+import { userAgent } from "./user-agent.ts";
 
 const GuildInvite = z.object({ type: z.literal(0), guild: z.object({ id: z.string(), name: z.string() }) });
 /** Into a group of direct messages, or to a friend. */
@@ -19,7 +20,9 @@ const nowhere = new Set([400, 404]);
 export function readInvite(apiBase: string): (code: string) => Promise<{ serverId: string; name: string } | null> {
   return async (code) => {
     const address = `${apiBase}/v10/invites/${encodeURIComponent(code)}`;
-    const response = await fetchAnswer(() => fetch(address, { signal: deadline(), redirect: "manual" }));
+    const response = await fetchAnswer(() =>
+      fetch(address, { headers: { "user-agent": userAgent }, signal: deadline(), redirect: "manual" }),
+    );
     if (response.status !== 200) {
       await response.body?.cancel();
       if (nowhere.has(response.status)) return null;

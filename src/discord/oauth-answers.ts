@@ -3,6 +3,7 @@ import { z, type ZodType } from "zod";
 import { ProblemError } from "../kernel/errors.ts";
 import { OAuthRefusal } from "./oauth-refusal.ts";
 import { unavailable } from "./rest-errors.ts";
+import { userAgent } from "./user-agent.ts";
 
 const deadlineMs = 10_000;
 
@@ -73,7 +74,11 @@ export async function readAs<T>(schema: ZodType<T>, response: Response): Promise
  */
 export async function fetchIssuer(origin: string): Promise<string> {
   const response = await fetchAnswer(() =>
-    fetch(`${origin}/.well-known/oauth-authorization-server`, { signal: deadline(), redirect: "manual" }),
+    fetch(`${origin}/.well-known/oauth-authorization-server`, {
+      headers: { "user-agent": userAgent },
+      signal: deadline(),
+      redirect: "manual",
+    }),
   );
   if (!response.ok) return origin;
   const metadata = Metadata.safeParse(await response.json().catch(() => undefined));

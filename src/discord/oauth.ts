@@ -15,6 +15,7 @@ import { systemClock, addSeconds, type Clock } from "../kernel/clock.ts";
 import { deadline, fetchAnswer, fetchIssuer, readAs, toRefusal } from "./oauth-answers.ts";
 import { OAuthRefusal } from "./oauth-refusal.ts";
 import { DiscordUser, PartialGuild } from "./oauth-schema.ts";
+import { userAgent } from "./user-agent.ts";
 
 export { OAuthRefusal };
 
@@ -56,7 +57,7 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
   const { origin } = new URL(apiBase);
   const client = { client_id: clientId };
   const authentication = ClientSecretPost(clientSecret);
-  const insecure = { [allowInsecureRequests]: apiBase.startsWith("http:") };
+  const usual = { [allowInsecureRequests]: apiBase.startsWith("http:"), headers: { "user-agent": userAgent } };
   let issuer: string | undefined;
 
   const server = async (): Promise<AuthorizationServer> => ({
@@ -90,7 +91,7 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
   };
 
   const get = async <T>(path: string, accessToken: string, schema: z.ZodType<T>): Promise<T> => {
-    const headers = { authorization: `Bearer ${accessToken}` };
+    const headers = { authorization: `Bearer ${accessToken}`, "user-agent": userAgent };
     return readAs(schema, await fetchAnswer(() => fetch(`${apiBase}/v10${path}`, { headers, signal: deadline(), redirect: "manual" })));
   };
 
@@ -113,7 +114,7 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
       refusing(async () => {
         const as = await server();
         const parameters = validated(as, callbackUrl, expectedState);
-        const options = { ...insecure, signal: deadline() };
+        const options = { ...usual, signal: deadline() };
         const response = await fetchAnswer(() =>
           authorizationCodeGrantRequest(as, client, authentication, parameters, redirectUri, codeVerifier, options),
         );
@@ -122,13 +123,13 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
     refresh: (refreshToken) =>
       refusing(async () => {
         const as = await server();
-        const options = { ...insecure, signal: deadline() };
+        const options = { ...usual, signal: deadline() };
         const response = await fetchAnswer(() => refreshTokenGrantRequest(as, client, authentication, refreshToken, options));
         return tokensOf(processRefreshTokenResponse(as, client, response));
       }),
     revoke: (token) =>
       refusing(async () => {
-        const options = { ...insecure, signal: deadline() };
+        const options = { ...usual, signal: deadline() };
         const as = await server();
         const response = await fetchAnswer(() => revocationRequest(as, client, authentication, token, options));
         await response.body?.cancel();

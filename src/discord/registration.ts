@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { ProblemError } from "../kernel/errors.ts";
 import { labelOf, payloadOf } from "./registration-compare.ts";
 import { createCommandList } from "./registration-list.ts";
+import { commandRefusal } from "./registration-refusal.ts";
 import { safeError } from "./rest-errors.ts";
 import type { DiscordRest } from "./rest.ts";
 
@@ -16,7 +17,7 @@ interface RegistrationOptions {
 }
 
 export interface Registration {
-  /** Bring Discord's list of commands in line with ours, once, sending what differs; repeated until it works. */
+  /** Bring Discord's list of commands in line with ours, once, sending what differs; repeated until it works, or until Discord refuses what is sent. */
   start(): void;
   isDone(): boolean;
   stop(): void;
@@ -43,9 +44,15 @@ export function createRegistration({ rest, clientId, payloads, logger, retryMs =
         if (state === "running") state = "done";
       },
       (error: unknown) => {
-        logger.warn({ err: safeError(error) }, "slash commands could not be registered; trying again");
+        const refusal = commandRefusal(error);
+        if (refusal !== undefined) {
+          logger.error(refusal, "Discord refused the slash commands; they stay as they were until the service is started again");
+          return;
+        }
+        const problem = error instanceof ProblemError ? error : undefined;
+        logger.warn({ err: safeError(problem?.cause ?? error) }, "slash commands could not be registered; trying again");
         if (state !== "running") return;
-        const asked = error instanceof ProblemError ? (error.retryAfter ?? 0) * 1000 : 0;
+        const asked = (problem?.retryAfter ?? 0) * 1000;
         const pauseMs = Math.max(Math.min(600_000, retryMs * 2 ** failures), Math.min(86_400_000, asked));
         timer = setTimeout(() => attempt(failures + 1), pauseMs).unref();
       },

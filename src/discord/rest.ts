@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { pause } from "./pause.ts";
 import { pauseBefore, zeroCounts, type CallCounts, type CallPurpose, type DiscordRequest } from "./rest-request.ts";
 import { rateLimitWait, safeError, toProblem, unavailable } from "./rest-errors.ts";
+import { userAgentAppendix } from "./user-agent.ts";
 
 export interface DiscordRest {
   /**
@@ -40,7 +41,14 @@ export function createDiscordRest({
   lookUpRestMs = 3000,
   repeatMs,
 }: RestOptions): DiscordRest {
-  const rest = new REST({ version: "10", api: apiBase, retries: 0, timeout: 10_000, rejectOnRateLimit: () => true }).setToken(token);
+  const rest = new REST({
+    version: "10",
+    api: apiBase,
+    retries: 0,
+    timeout: 10_000,
+    rejectOnRateLimit: () => true,
+    userAgentAppendix,
+  }).setToken(token);
   const counts = { action: zeroCounts(), lookup: zeroCounts(), sync: zeroCounts(), registration: zeroCounts() };
   let failingUntil = 0;
   let refusedUntil = 0;

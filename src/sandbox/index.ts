@@ -91,6 +91,8 @@ export async function createSandbox(options: SandboxOptions = {}) {
     unhandled: recorder.unhandled,
     /** Attachments that were asked for. */
     downloads: recorder.downloads,
+    /** Who called, by the User-Agent, for every HTTP request. */
+    callers: recorder.callers,
     /** Tokens the application has revoked. */
     revokedTokens: grants.revokedTokens,
     /** Gateway links open now. */

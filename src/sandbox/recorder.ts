@@ -39,6 +39,7 @@ export function createRecorder(now: () => number, bodies: boolean, signal: Signa
   const gatewayLog: GatewayEntry[] = [];
   const unhandled: { method: string; path: string }[] = [];
   const downloads: { path: string; status: number }[] = [];
+  const callers: { path: string; userAgent: string }[] = [];
 
   function keep<T>(list: T[], entry: T): void {
     list.push(entry);
@@ -52,6 +53,7 @@ export function createRecorder(now: () => number, bodies: boolean, signal: Signa
     gatewayLog,
     unhandled,
     downloads,
+    callers,
     exchange(entry: Omit<Exchange, "at">): void {
       keep(exchanges, {
         ...entry,
@@ -64,6 +66,9 @@ export function createRecorder(now: () => number, bodies: boolean, signal: Signa
     },
     download(path: string, status: number): void {
       keep(downloads, { path, status });
+    },
+    called(path: string, userAgent: string): void {
+      keep(callers, { path, userAgent });
     },
     unhandledRoute(method: string, path: string): void {
       keep(unhandled, { method, path });

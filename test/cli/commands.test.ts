@@ -205,11 +205,28 @@ test("a failure half-way leaves what was sent, and the next deploy goes on from 
 
 test("what Discord refuses in the list is told in its own words", async () => {
   const { run, sandbox } = await createOperator();
-  const { code, stderr } = await run("deploy", { payloads: () => [{ name: "Upper", description: "Wrong" }] });
+  const { code, stderr } = await run("deploy", { payloads: () => [...ours, { name: "Upper", description: "Wrong" }] });
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^Discord refused the commands \(400, code 50035\): Invalid Form Body; /);
-  expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+  expect(stderr.split("\n").slice(0, 2)).toEqual([
+    "Discord refused the commands (400, code 50035): Invalid Form Body",
+    expect.stringMatching(/^ {2}\/Upper name: .+ \([A-Z_]+\)$/),
+  ]);
   expect(sandbox.unhandled).toEqual([]);
+});
+
+test("what Discord refuses in many places comes in short lines, the first twenty and how many more", async () => {
+  const { run, sandbox } = await createOperator();
+  const wrong = {
+    description: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: `Must be shorter than ${"very ".repeat(200)}long.` }] },
+  };
+  const errors = Object.fromEntries(ours.flatMap((_, index) => [[index, { ...wrong, name: wrong.description, type: wrong.description }]]));
+  const body = { message: "Invalid Form Body", code: 50_035, errors };
+  sandbox.faults.rest({ route: "PUT /applications/:id/commands", status: 400, body });
+  const lines = (await run("deploy")).stderr.trimEnd().split("\n");
+  expect(lines).toHaveLength(22);
+  expect(lines[1]).toMatch(/^ {2}\/case description: Must be shorter/);
+  expect(lines.at(-1)).toBe("  … and 10 more");
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(250);
 });
 
 test("a name in Discord's list steers no terminal", async () => {

@@ -105,6 +105,16 @@ test.each(optional)("%s keeps its default when empty and stops the boot when sen
   }
 });
 
+test("a bot token of any length that Discord may hand out is taken", () => {
+  const env = validEnvironment();
+  const [first = "", second = ""] = env.DISCORD_TOKEN.split(".");
+  for (const length of [27, 200, 400]) {
+    const DISCORD_TOKEN = `${first}.${second}.${"x".repeat(length)}`;
+    expect(linesOf({ ...env, DISCORD_TOKEN }), length.toString()).toEqual([]);
+  }
+  expect(linesOf({ ...env, DISCORD_TOKEN: `${first}.${second}.${"x".repeat(600)}` })).toEqual([expect.stringMatching(/^DISCORD_TOKEN: /)]);
+});
+
 const wrong: Partial<Record<VariableName, string[]>> = {
   DISCORD_TOKEN: ["Bot abc.def.ghi", "abc.def", "a b.c.d"],
   DISCORD_CLIENT_ID: ["123", "99999999999999999999", "80351110224678912x"],

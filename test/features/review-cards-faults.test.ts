@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createGround, posting, shortPauses, timeout, told } from "./review-cards-ground.ts";
+import type { Sandbox } from "../../src/sandbox/index.ts";
+import { createGround, lacking, posting, shortPauses, timeout, told } from "./review-cards-ground.ts";
 import { filePunishment } from "./review-ground.ts";
 
 describe.concurrent("cards while Discord fails", { timeout }, () => {
@@ -13,6 +14,28 @@ describe.concurrent("cards while Discord fails", { timeout }, () => {
     fault.clear();
     await shows(reviews, reference, "in review");
     expect(cardsIn(reviews, reference)).toHaveLength(1);
+  });
+
+  test.for([
+    ["is refused", { status: 403, body: lacking }],
+    ["fails", { status: 503 }],
+  ] as const)("a pin that %s is told as that, and the board and the cards are there", async ([, fault], context) => {
+    const lines: string[] = [];
+    const pinning = "PUT /channels/:channel/messages/pins/:message";
+    const faults = (world: { sandbox: Sandbox }) =>
+      ["PUT /channels/:channel/pins/:message", pinning].map((route) => world.sandbox.faults.rest({ route, ...fault, times: Infinity }));
+    const { world, author, reviews, boardIn, shows, until, health, choose } = await createGround(context, {
+      log: (line) => lines.push(line),
+    });
+    await until(() => boardIn(reviews) !== undefined);
+    const others = world.guild.createChannel("board");
+    faults(world);
+    await choose({ review: reviews.id, board: others.id });
+    await shows(reviews, await filePunishment(world, author), "pending");
+    await until(() => boardIn(others) !== undefined);
+    await until(() => lines.some((line) => line.includes("does not pin the board")));
+    expect(lines.filter((line) => line.includes("takes no review cards"))).toEqual([]);
+    expect((await told(health, "pass")).reason).toBeUndefined();
   });
 
   test("a card whose answer was lost on the way is not posted again", async (context) => {

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import type { User } from "../../src/sandbox/index.ts";
+import { createRun } from "../../src/sandbox/interaction-run.ts";
+import { buttonOpening, findButton } from "../../src/sandbox/message-controls.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { filePunishment } from "./review-ground.ts";
 
@@ -64,6 +66,24 @@ describe("a question that was answered with yes", () => {
     await world.sandbox.waitFor(() => run.current()?.components.length === 0);
     const { approvals } = (await world.get(`/workflows/punishment/${reference}`, { actor: admin })).body.data;
     expect(approvals.have).toBe(1);
+  });
+
+  test("is not somebody else's to answer, who is told so, and stays with whoever asked", async () => {
+    const world = await createWorld();
+    const [author, admin, other] = [await world.staff("moderator"), await staffAtConsole(world, "admin"), await world.staff("admin")];
+    const reference = await filePunishment(world, author);
+    const run = await at(world, admin).runSlashCommand("review approve", { reference });
+    await run.reply();
+    const yes = findButton([run.interaction.original!], "Yes, do it")!;
+    const member = world.sandbox.inside.world.guilds.get(world.guild.id)!.members.get(other.id)!;
+    const { guild, channel } = run.interaction;
+    const pressed = createRun(world.sandbox.inside, { guild, channel, member, ...buttonOpening(yes) });
+    await world.sandbox.waitFor(() => pressed.followups().length > 0);
+    expect(pressed.followups()[0]?.content).toContain("somebody else");
+    expect(pressed.followups()[0]?.content).not.toContain("too old");
+    await run.clickButton("Yes, do it");
+    await world.sandbox.waitFor(() => run.current()?.components.length === 0);
+    expect((await world.get(`/workflows/punishment/${reference}`, { actor: admin })).body.data.approvals.have).toBe(1);
   });
 
   test("can be answered again after the storage was busy", async () => {

@@ -30,6 +30,9 @@ export interface CardRefusal {
   detail: string;
 }
 
+const noCards = "Discord takes no review cards in this channel; it is tried again";
+const noPin = "Discord does not pin the board in this channel; the board is there, and can be pinned by hand";
+
 /** Keeps single messages as they should be: posted once, edited when what they show changes, posted again when they were deleted. */
 export function createKeeping({ database, logger }: { database: Database; logger: Logger }) {
   const warned = new Set<string>();
@@ -38,10 +41,10 @@ export function createKeeping({ database, logger }: { database: Database; logger
   /** What may stand there already, unheard: its answer was lost, or it could not be written down. */
   const unsure = new Set<string>();
 
-  /** A channel that does not take cards is no reason to stop; the operator reads of it once. */
-  function warn({ channelId }: Place, detail: string): undefined {
-    const key = `${channelId} ${detail}`;
-    if (!warned.has(key)) logger.warn({ channel: channelId, detail }, "Discord takes no review cards in this channel; it is tried again");
+  /** A channel that does not take cards, or pins none, is no reason to stop; the operator reads of it once. */
+  function warn({ channelId }: Place, detail: string, text = noCards): undefined {
+    const key = `${channelId} ${text} ${detail}`;
+    if (!warned.has(key)) logger.warn({ channel: channelId, detail }, text);
     warned.add(key);
   }
 
@@ -75,7 +78,8 @@ export function createKeeping({ database, logger }: { database: Database; logger
     unsure.delete(key);
     for (const known of warned) if (known.startsWith(place.channelId)) warned.delete(known);
     const pinned = isPinned ? await messages.pin(place.channelId, end.messageId) : undefined;
-    return pinned?.outcome === "refused" ? warn(place, pinned.detail) : undefined;
+    if (pinned === undefined || pinned.outcome === "done") return undefined;
+    return warn(place, pinned.outcome === "refused" ? pinned.detail : "Discord could not be reached, or the message is gone.", noPin);
   }
 
   return {

@@ -27,6 +27,10 @@ export function createRestApp(context: RestContext, routes: readonly Route[]): H
   for (const route of routes) api.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), (c) => serve(context, route, c));
   // Client libraries send `@me` and `@original` percent-encoded.
   const app = new Hono({ getPath: (request) => new URL(request.url).pathname.replaceAll("%40", "@") });
+  app.use((c, next) => {
+    context.recorder.called(c.req.path, c.req.header("user-agent") ?? "");
+    return next();
+  });
   app.route("/api/v10", api);
   app.route("/api", api);
   app.notFound((c) => {
