@@ -157,7 +157,7 @@ test("starting while Discord is down returns at once and connects when it is bac
 test("an error of the gateway's address is tried again with growing pauses", async () => {
   const stand = await createStand();
   stand.sandbox.createGuild({ name: "Harbour" });
-  stand.sandbox.faults.rest({ route: "GET /gateway/bot", status: 503, times: 9 });
+  stand.sandbox.faults.rest({ route: "GET /gateway/bot", status: 503, times: 6 });
   await goLive(stand);
   expect(stand.discord.status().state).toBe("ready");
 });
