@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { isSnowflake } from "../config/values.ts";
+import { isSnowflake } from "../kernel/fields.ts";
 
 /** Reads an option that is a whole number between two bounds. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -13,7 +13,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 /** Reads an option that is a Discord id. */
 export function snowflake(text: string): string {
   if (isSnowflake(text)) return text;
-  throw new InvalidArgumentError("It must be a Discord id of 17–20 digits.");
+  throw new InvalidArgumentError("It must be a Discord id: 17–20 digits without a zero in front.");
 }
 
 /** Reads a comma list without empty entries. */

@@ -1,4 +1,4 @@
-import { discordId } from "./show.ts";
+import { isSnowflake } from "../kernel/fields.ts";
 import type { Form } from "../discord/command.ts";
 import { fitForm } from "../discord/limits-forms.ts";
 import type { Entry, FieldSpec, Given } from "./entry.ts";
@@ -28,7 +28,7 @@ function componentOf(
 ): object {
   const common = { custom_id: name, required };
   if (kind === "person") {
-    const isKnown = typeof value === "string" && discordId.test(value);
+    const isKnown = typeof value === "string" && isSnowflake(value);
     return { type: 5, ...common, ...(isKnown && { default_values: [{ id: value, type: "user" }] }) };
   }
   if (kind === "files") return { type: 19, ...common, min_values: required ? 1 : 0, max_values: max ?? 5 };

@@ -1,9 +1,10 @@
 import type { APIEmbed } from "discord.js";
 import { escapeText } from "../discord/replies.ts";
+import { isSnowflake } from "../kernel/fields.ts";
 import type { Given, VerbInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { readView, unlessRefused } from "./readings.ts";
-import { discordId, mentionOf } from "./show.ts";
+import { mentionOf } from "./show.ts";
 import { choiceKeys, type Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -38,13 +39,13 @@ export function personOf(id: string | null | undefined): string | undefined {
 
 /** An id to be copied. What is none is a text. */
 export function idText(id: string): string {
-  return discordId.test(id) ? `\`${id}\`` : escapeText(id);
+  return isSnowflake(id) ? `\`${id}\`` : escapeText(id);
 }
 
 /** Who or what a record is about: servers cannot be mentioned. */
 export function subjectOf({ kind, id, name }: { kind: string; id: string; name?: string | null | undefined }): string {
   const named = name === null || name === undefined ? "" : ` ${escapeText(name)}`;
-  if (!discordId.test(id)) return `${escapeText(id)}${named}`;
+  if (!isSnowflake(id)) return `${escapeText(id)}${named}`;
   return kind === "user" ? `<@${id}>${named}` : `\`${id}\`${named}`;
 }
 

@@ -1,9 +1,10 @@
 import { escapeText } from "../discord/replies.ts";
+import { isSnowflake } from "../kernel/fields.ts";
 import type { SyncChange, SyncMemberView, SyncPlanView, SyncValue } from "../features/roster/roster.sync.schema.ts";
 import type { Entry, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { pressButton } from "./press.ts";
-import { cut, discordId, valueOf } from "./show.ts";
+import { cut, valueOf } from "./show.ts";
 
 const command = "roster";
 const longest = 4000;
@@ -14,7 +15,7 @@ const plan: OptionSpec = { name: "plan", kind: "text", min: 64, max: 64 };
 const member: PressSpec = { name: "rs", carries: [person, direction] };
 const everybody: PressSpec = { name: "ra", carries: [plan] };
 
-const roleOf = (id: string): string => (discordId.test(id) ? `<@&${id}>` : escapeText(id));
+const roleOf = (id: string): string => (isSnowflake(id) ? `<@&${id}>` : escapeText(id));
 const rolesOf = (value: SyncValue): string => (Array.isArray(value) ? value.map(roleOf).join(", ") || "–" : valueOf(value));
 
 function changeLine(change: SyncChange, say: Wording["say"]): string {

@@ -2,6 +2,7 @@ import type { APIEmbed } from "discord.js";
 import type { Reply } from "../discord/command.ts";
 import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
+import { isSnowflake } from "../kernel/fields.ts";
 import type { Say } from "./texts.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
@@ -12,8 +13,6 @@ export const unshownFields: ReadonlySet<string> = new Set(["etag"]);
 /** What a view is called by: the first of these that it has. */
 export const titleFields = ["reference", "number", "callsign", "name", "display_name", "key", "id"] as const;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
-/** How Discord writes the id of anything. */
-export const discordId = /^\d{17,20}$/;
 
 type View = Readonly<Record<string, unknown>>;
 
@@ -82,12 +81,12 @@ export const cut = cutText;
 
 /** Somebody as a mention that alerts nobody. What is no id is a text. */
 export function mentionOf(id: string): string {
-  return discordId.test(id) ? `<@${id}>` : escapeText(id);
+  return isSnowflake(id) ? `<@${id}>` : escapeText(id);
 }
 
 function textOf(text: string): string {
   if (time.test(text) && !Number.isNaN(Date.parse(text))) return momentOf(text);
-  return discordId.test(text) ? `\`${text}\`` : escapeText(text);
+  return isSnowflake(text) ? `\`${text}\`` : escapeText(text);
 }
 
 function fieldsOf(view: View, say: Say): { name: string; value: string }[] {

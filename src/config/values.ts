@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { isAddressRange } from "../kernel/addresses.ts";
-import { Snowflake } from "../kernel/fields.ts";
+import { isSnowflake } from "../kernel/fields.ts";
 
 /** How many calls are allowed in how many seconds. */
 export interface RateLimit {
@@ -84,12 +84,7 @@ export function listOf<const T extends string>(...choices: readonly T[]) {
 
 export const flag = parsed("must be true or false", (text) => (text === "true" ? true : text === "false" ? false : undefined));
 
-/** Whether the text is a Discord id; the shape is looked at first, so that hostile text goes no further. */
-export function isSnowflake(text: string): boolean {
-  return /^\d{17,20}$/.test(text) && Snowflake.safeParse(text).success;
-}
-
-export const snowflakeList = parsed("must be a comma-separated list of ids of 17–20 digits", (text) => {
+export const snowflakeList = parsed("must be a comma-separated list of ids of 17–20 digits without a zero in front", (text) => {
   const ids = text.split(",").map((id) => id.trim());
   return ids.every(isSnowflake) ? [...new Set(ids)] : undefined;
 });

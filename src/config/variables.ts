@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isSnowflake } from "../kernel/fields.ts";
 import {
   addressList,
   databaseUrl,
@@ -6,7 +7,6 @@ import {
   defaultThresholds,
   discordApiBase,
   flag,
-  isSnowflake,
   listOf,
   listenHost,
   oneOf,
@@ -28,7 +28,7 @@ export const Env = z.object({
     /^[\x21-\x7e]{8,512}$/.test(text) ? text : undefined,
   ),
   DISCORD_CLIENT_ID: parsed(
-    "must be the application id, 17–20 digits; copy it from the General Information page of the Discord developer portal",
+    "must be the application id, 17–20 digits without a zero in front; copy it from the General Information page of the Discord developer portal",
     (text) => (isSnowflake(text) ? text : undefined),
   ),
   DISCORD_CLIENT_SECRET: parsed("is not a client secret; copy it from the OAuth2 page of the Discord developer portal", (text) =>

@@ -1,6 +1,7 @@
 import { RESTJSONErrorCodes as Codes, Routes } from "discord.js";
 import { z } from "zod";
 import { ProblemError } from "../kernel/errors.ts";
+import { Snowflake } from "../kernel/fields.ts";
 import { refusalCode } from "./actions.refusals.ts";
 import { unavailable } from "./rest-errors.ts";
 import type { DiscordRequest } from "./rest-request.ts";
@@ -11,7 +12,7 @@ const Member = z.object({
   communication_disabled_until: z.string().nullish(),
 });
 const Ban = z.object({ user: z.object({ id: z.string() }) });
-const DirectChannel = z.object({ id: z.string().regex(/^\d{17,20}$/) });
+const DirectChannel = z.object({ id: Snowflake });
 
 /** One call within what is left of an action's time. */
 export type ActionCall = (request: Pick<DiscordRequest, "method" | "route" | "body" | "reason">) => Promise<unknown>;

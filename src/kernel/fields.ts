@@ -1,25 +1,40 @@
 import { z } from "zod";
 
-const maxSnowflake = (1n << 64n) - 1n;
+const largestSnowflake = ((1n << 64n) - 1n).toString();
 
-/** A Discord id: 17–20 digits, at most 2^64−1, always text because a JSON number loses precision. */
+/** What a Discord id looks like as a part of a longer pattern: 17–20 digits without a zero in front, at most 2^64−1. */
+export const snowflakeForm = `(?:[1-9]\\d{16,18}|${upTo(largestSnowflake, 1)})`;
+export const snowflakePattern = `^${snowflakeForm}$`;
+const snowflake = new RegExp(snowflakePattern);
+
+/** The numbers of as many digits as the largest that are not above it; the first digit is at least `least`. */
+function upTo(largest: string, least = 0): string {
+  const [first, rest] = [Number(largest[0]), largest.slice(1)];
+  if (rest === "") return `[${least.toString()}-${first.toString()}]`;
+  const equal = `${first.toString()}${upTo(rest)}`;
+  return first === least ? equal : `(?:[${least.toString()}-${(first - 1).toString()}]\\d{${rest.length.toString()}}|${equal})`;
+}
+
+function snowflakeDetail(given: unknown): string {
+  if (typeof given === "number") return "Send ids as strings of 17–20 digits; a JSON number has lost precision.";
+  if (typeof given !== "string" || !/^\d{17,20}$/.test(given)) return "Send ids as strings of 17–20 digits.";
+  return given.startsWith("0") ? "A Discord id has no zero in front." : "The id is larger than any Discord id.";
+}
+
+/** A Discord id in the one form it has, always text because a JSON number loses precision. */
 export const Snowflake = z
-  .string({
-    error: (issue) =>
-      typeof issue.input === "number"
-        ? "Send ids as strings of 17–20 digits; a JSON number has lost precision."
-        : "Send ids as strings of 17–20 digits.",
-  })
-  .regex(/^\d{17,20}$/, { error: "Send ids as strings of 17–20 digits.", abort: true })
-  .refine((id) => BigInt(id) <= maxSnowflake, "The id is larger than any Discord id.")
-  .meta({ id: "Snowflake", description: "A Discord id: text of 17–20 digits", example: "80351110224678912" });
+  .string({ error: ({ input }) => snowflakeDetail(input) })
+  .regex(snowflake, { error: ({ input }) => snowflakeDetail(input) })
+  .meta({
+    id: "Snowflake",
+    description: `A Discord id: text of 17–20 digits without a zero in front, at most ${largestSnowflake}`,
+    example: "80351110224678912",
+  });
 export type Snowflake = z.infer<typeof Snowflake>;
-
-const digits = /^\d{17,20}$/;
 
 /** Whether a text is a Discord id. */
 export function isSnowflake(text: string): boolean {
-  return digits.test(text) && Snowflake.safeParse(text).success;
+  return snowflake.test(text);
 }
 
 /** Text of people that both databases store as it is, without the spaces around it. */

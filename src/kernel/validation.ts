@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { FieldError } from "./errors.ts";
+import { snowflakePattern } from "./fields.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -24,12 +25,11 @@ export function pointer(path: readonly PropertyKey[]): string {
 
 const tooBig: Readonly<Record<string, string>> = { string: "too_long", array: "too_many", set: "too_many", map: "too_many" };
 const tooSmall: Readonly<Record<string, string>> = { string: "too_short", array: "too_few", set: "too_few", map: "too_few" };
-const snowflakeRule = "^\\d{17,20}$";
-const snowflakeDetail = /^Send ids as strings|larger than any Discord id/;
+const idAsNumber = /^Send ids as strings/;
 
 function codeOf(issue: Issue): string {
   if (isMissing(issue)) return "required";
-  if (snowflakeDetail.test(issue.message)) return "invalid_snowflake";
+  if (idAsNumber.test(issue.message)) return "invalid_snowflake";
   switch (issue.code) {
     case "invalid_type":
       return "invalid_type";
@@ -47,7 +47,7 @@ function codeOf(issue: Issue): string {
 }
 
 function regexCode(pattern: string | undefined): string {
-  return pattern?.includes(snowflakeRule) === true ? "invalid_snowflake" : "invalid_format";
+  return pattern?.includes(snowflakePattern) === true ? "invalid_snowflake" : "invalid_format";
 }
 
 const ofAbsence: ReadonlySet<Issue["code"]> = new Set(["invalid_type", "invalid_value", "invalid_union"]);

@@ -1,5 +1,6 @@
 import { can, requirePermission, requireWrite, type Call } from "../kernel/call.ts";
 import { type Denial, isDenial, requiredBy } from "../kernel/denied.ts";
+import { isSnowflake } from "../kernel/fields.ts";
 import { redact } from "../kernel/redact.ts";
 import type { Access, PathParams, RouteSpec } from "./route.ts";
 
@@ -60,7 +61,7 @@ export function createDenials({ access, path, operationId }: RouteSpec, knownPer
       action: action ?? operationId,
       code: error.code,
       ...(named !== undefined && { target: { kind, id: shortened(named[1]) } }),
-      ...(subject !== undefined && /^\d{17,20}$/.test(subject) && { subjectUserId: subject }),
+      ...(subject !== undefined && isSnowflake(subject) && { subjectUserId: subject }),
       isAboutRecord,
     };
   };

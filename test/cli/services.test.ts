@@ -28,6 +28,9 @@ async function createInstallation(variables: Record<string, string> = {}) {
 
 test("bootstrap prints the key alone, and refuses a second time", async () => {
   await using work = await createInstallation();
+  const mistyped = await work.here(["bootstrap", "--owner", "080351110224678912"]);
+  expect(mistyped).toMatchObject({ code: expect.toSatisfy((code) => code !== 0), stdout: "" });
+  expect(mistyped.stderr).toContain("without a zero in front");
   const first = await work.provost(["bootstrap", "--owner", "80351110224678912"]);
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
   expect(first.stderr).not.toContain(first.stdout.trim());

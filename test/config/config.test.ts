@@ -117,7 +117,7 @@ test("a bot token of any length that Discord may hand out is taken", () => {
 
 const wrong: Partial<Record<VariableName, string[]>> = {
   DISCORD_TOKEN: ["Bot abc.def.ghi", "abc.def", "a b.c.d"],
-  DISCORD_CLIENT_ID: ["123", "99999999999999999999", "80351110224678912x"],
+  DISCORD_CLIENT_ID: ["123", "18446744073709551616", "080351110224678912", "80351110224678912x"],
   DISCORD_CLIENT_SECRET: ["short", "with space in it"],
   DISCORD_API_BASE: [
     "https://discord.com/api/",
@@ -139,8 +139,8 @@ const wrong: Partial<Record<VariableName, string[]>> = {
     "discord.com/api",
   ],
   ALLOW_CUSTOM_DISCORD_API: ["1", "TRUE", "no"],
-  GUILD_IDS: ["1,2", "80351110224678912,", "80351110224678912;80351110224678913"],
-  OWNER_IDS: ["ann", "99999999999999999999"],
+  GUILD_IDS: ["1,2", "080351110224678912", "00000000000000000", "80351110224678912,", "80351110224678912;80351110224678913"],
+  OWNER_IDS: ["ann", "18446744073709551616", "80351110224678912,080351110224678912"],
   DATABASE_URL: [
     "file:",
     "file::memory:",

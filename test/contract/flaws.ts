@@ -1,3 +1,4 @@
+import { snowflakePattern } from "../../src/kernel/fields.ts";
 import type { DocumentedRoute, Schema } from "./document.ts";
 import { bodySchema, freshExample, resolved } from "./document.ts";
 
@@ -49,7 +50,7 @@ function wrongValues(property: Schema): { what: string; value: unknown; code?: s
   if (!typesOf(property).has("null")) wrong.push({ what: "null", value: null });
   if (forms.length !== 1) return wrong;
   const [schema = {}] = forms;
-  if (schema["pattern"] === "^\\d{17,20}$") wrong.push(...wrongIds);
+  if (schema["pattern"] === snowflakePattern) wrong.push(...wrongIds);
   if (schema["enum"] !== undefined) wrong.push({ what: "none of the choices", value: "none-of-these" });
   if (typeof schema["maxLength"] === "number") wrong.push({ what: "too long", value: "x".repeat(schema["maxLength"] + 1) });
   if (typeof schema["minLength"] === "number" && schema["minLength"] > 0) wrong.push({ what: "empty", value: "" });
@@ -61,10 +62,12 @@ function wrongValues(property: Schema): { what: string; value: unknown; code?: s
   return wrong;
 }
 
-const wrongIds = [
+export const wrongIds = [
   { what: "an id as a number", value: 80_351_110_224_678_912, code: "invalid_snowflake" },
   { what: "an id that is too short", value: "123", code: "invalid_snowflake" },
-  { what: "an id beyond 64 bit", value: "99999999999999999999", code: "invalid_snowflake" },
+  { what: "an id beyond 64 bit", value: "18446744073709551616", code: "invalid_snowflake" },
+  { what: "a second form of an id", value: "080351110224678912", code: "invalid_snowflake" },
+  { what: "nothing but zeros", value: "00000000000000000", code: "invalid_snowflake" },
   { what: "a mention", value: "<@80351110224678912>", code: "invalid_snowflake" },
 ];
 

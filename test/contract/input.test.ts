@@ -1,10 +1,12 @@
 // @module-tag sqlite
+import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
-import type { DocumentedRoute } from "./document.ts";
-import { bodySchema, documentedRoutes, filing, freshExample, freshId } from "./document.ts";
+import { Snowflake, snowflakePattern } from "../../src/kernel/fields.ts";
+import type { DocumentedRoute, Schema } from "./document.ts";
+import { bodySchema, documentedRoutes, filing, freshExample, freshId, resolved } from "./document.ts";
 import type { Flaw } from "./flaws.ts";
-import { flawsOf, wrongEverywhere } from "./flaws.ts";
+import { flawsOf, wrongEverywhere, wrongIds } from "./flaws.ts";
 import { tier } from "../support/size.ts";
 import { authorize, everyRow, shareWorld } from "./world.ts";
 
@@ -37,6 +39,7 @@ beforeAll(async () => {
   const comment = await world.post(`/workflows/punishment/${request.body.id}/comments`, { body: "Looked at it." }, { actor: owner });
   places["comment_id"] = comment.body.data.id;
   Object.assign(places, { action_id: action.body.data.id, draft: draft.id });
+  places["case"] = opened.body.data.id;
   Object.assign(places, { link_id: linked.body.data.id, match_id: match.id, note_id: note.body.data.id });
   Object.assign(places, { guild_id: world.guild.id, discord_user_id: person.id, id: record.body.data.id, website_id: request.body.id });
 });
@@ -123,6 +126,68 @@ describe("what is no proper request is refused before anything happens", () => {
         if (text.includes("\u0000")) expect([name, answer.status]).toEqual([name, 422]);
       }
     }
+  });
+});
+
+describe("a Discord id has one form, wherever it is sent", () => {
+  const takesIds = ({ schema = {} }: { schema?: Schema }): boolean => resolved(schema)["pattern"] === snowflakePattern;
+  const asked = documentedRoutes.flatMap((route) =>
+    (route.operation.parameters ?? []).filter(takesIds).map((parameter): [string, DocumentedRoute, string, string] => {
+      const { name = "", in: where = "" } = parameter;
+      return [`${route.method} ${route.path}: ${name} in the ${where}`, route, name, where];
+    }),
+  );
+
+  test("there are paths and queries with ids", () => {
+    expect(new Set(asked.map(([, , , where]) => where))).toEqual(new Set(["path", "query"]));
+  });
+
+  test.each(asked)("%s", async (_name, route, name, where) => {
+    const before = await everyRow(shared.world);
+    for (const { value, code } of wrongIds.filter(({ what }) => what !== "an id as a number")) {
+      const path = where === "path" ? place(route.path.replaceAll(`{${name}}`, encodeURIComponent(String(value)))) : place(route.path);
+      const query = where === "query" ? `?${new URLSearchParams({ [name]: String(value) }).toString()}` : "";
+      const body = bodySchema(route) === undefined ? undefined : freshExample(route);
+      const answer = await shared.world.request(route.method, path + query, body, { actor: owner });
+      expect([value, answer.status, answer.body.errors]).toEqual([
+        value,
+        422,
+        expect.arrayContaining([expect.objectContaining({ pointer: `/${name}`, in: where, code })]),
+      ]);
+    }
+    expect(await everyRow(shared.world)).toEqual(before);
+  });
+
+  test("the published pattern takes every id there can be, and nothing else", () => {
+    const pattern = new RegExp(resolved({ $ref: "#/components/schemas/Snowflake" })["pattern"] as string);
+    for (const id of ["10000000000000000", "80351110224678912", "9999999999999999999", "10000000000000000000", "18446744073709551615"])
+      expect([id, pattern.test(id), Snowflake.safeParse(id).success]).toEqual([id, true, true]);
+    fc.assert(
+      fc.property(fc.bigInt({ min: 10n ** 16n, max: 2n ** 64n + 10n ** 18n }), (id) => {
+        expect(pattern.test(id.toString())).toBe(id < 2n ** 64n);
+        expect(Snowflake.safeParse(id.toString()).success).toBe(id < 2n ** 64n);
+      }),
+    );
+    for (const text of ["0", "00000000000000000", "080351110224678912", "1000000000000000", "18446744073709551616", "99999999999999999999"])
+      expect([text, pattern.test(text), Snowflake.safeParse(text).success]).toEqual([text, false, false]);
+  });
+
+  test("also of the acting user, and where an id is one of several things", async () => {
+    const { world } = shared;
+    const acting = await world.get("/staff", { actor: "080351110224678912" });
+    expect(acting.body.errors).toMatchObject([{ pointer: "/X-Acting-User", in: "header", code: "invalid_snowflake" }]);
+    expect((await world.get("/roster/080351110224678912", { actor: owner })).body.errors).toMatchObject([{ pointer: "/id", in: "path" }]);
+    const url = "https://discord.com/channels/80351110224678912/080351110224678912/80351110224678912";
+    const linked = await world.post(`/cases/${places["case"] ?? ""}/evidence`, { kind: "message", url }, { actor: owner });
+    expect(linked.body.errors[0]).toMatchObject({ pointer: "/url", in: "body" });
+  });
+
+  test("in a file that is imported", async () => {
+    const csv = "severity,kind,subject_id,category\nlow,user,080351110224678912,raid\nlow,user,18446744073709551616,raid";
+    const headers = { "content-type": "text/csv" };
+    const { body } = await shared.world.post("/blacklist/import", csv, { actor: owner, headers });
+    expect(body.data.counts).toMatchObject({ created: 0, refused: 2 });
+    for (const { errors } of body.data.results) expect(errors).toMatchObject([{ pointer: "/subject_id", code: "invalid_snowflake" }]);
   });
 });
 

@@ -118,6 +118,53 @@ describe("a refresh", () => {
     expect((await world.get(`/users/${ann.id}/authorization`)).body.data.status).toBe("active");
   });
 
+  test.each([
+    ["servers", {}, "GET /users/@me/guilds"],
+    ["account", { scopes: ["identify"] }, "GET /users/@me"],
+  ])("an access token that Discord does not take for the %s is rotated once, and the question asked again", async (_name, input, route) => {
+    const world = await createWorld();
+    const ann = world.sandbox.createUser("ann");
+    await world.grant(ann, input);
+    const before = await storedTokens(world, ann);
+    world.sandbox.expireAccessTokens(ann);
+    const tokens = tokenCalls(world);
+    expect((await refresh(world, ann)).status).toBe(200);
+    expect(tokenCalls(world) - tokens).toBe(1);
+    const after = await storedTokens(world, ann);
+    expect(after.status).toBe("active");
+    expect(after.refreshToken).not.toBe(before.refreshToken);
+    world.sandbox.faults.rest({ route, status: 401, times: 1 });
+    expect((await refresh(world, ann, { force: true })).status).toBe(200);
+    expect(tokenCalls(world) - tokens).toBe(2);
+    expect(await world.actions()).not.toContain("authorization.lose");
+  });
+
+  test("fifty at once with a token that Discord does not take: it rotates once, and everyone gets the same answer", async () => {
+    const { world, ann } = await createGranted();
+    world.sandbox.expireAccessTokens(ann);
+    const tokens = tokenCalls(world);
+    const call = (): Call => systemCall("job", "fifty");
+    const views = await Promise.all(Array.from({ length: 50 }, () => world.rooms.authorization.refresh(call(), ann.id, {})));
+    expect(new Set(views.map((view) => JSON.stringify(view))).size).toBe(1);
+    expect(tokenCalls(world) - tokens).toBe(1);
+  });
+
+  test.each([
+    ["as it was stored", () => undefined],
+    ["that was about to end", (world: World) => world.clock.forward(604_800)],
+  ])("a new token that Discord does not take either is discord_error for a token %s, and the grant stays", async (_name, age) => {
+    const { world, ann } = await createGranted();
+    age(world);
+    const fault = world.sandbox.faults.rest({ route: "GET /users/@me/guilds", status: 401, times: 10 });
+    const tokens = tokenCalls(world);
+    const answer = await refresh(world, ann);
+    expect([answer.status, answer.body.code]).toEqual([502, "discord_error"]);
+    expect(tokenCalls(world) - tokens).toBe(1);
+    expect((await storedTokens(world, ann)).status).toBe("active");
+    fault.clear();
+    expect((await refresh(world, ann)).status).toBe(200);
+  });
+
   test("a refused refresh token ends the grant", async () => {
     const { world, ann } = await createGranted();
     expireToken(world, ann);

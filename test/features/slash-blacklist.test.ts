@@ -32,6 +32,9 @@ describe("/blacklist", () => {
     const said = await world.slash(person, "blacklist check", { ids: `<@${record.subject_id}>, ${freshId()}` });
     expect(said).toContain(`\`${record.subject_id}\` **is listed**: ${record.number} · user · low · scam`);
     expect(said.match(/is not listed/g)).toHaveLength(1);
+    const second = await world.slash(person, "blacklist check", { ids: `0${record.subject_id.slice(1)}` });
+    expect(second).toContain("validation_failed");
+    expect(second).not.toContain("is not listed");
     const many = Array.from({ length: 26 }, () => freshId()).join(" ");
     const refused = await world.slash(person, "blacklist check", { ids: many });
     expect(refused).toContain("validation_failed");

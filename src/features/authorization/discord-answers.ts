@@ -2,14 +2,14 @@ import { PermissionFlagsBits } from "discord-api-types/v10";
 import { z } from "zod";
 import type { DiscordOAuth, UserTokens } from "../../discord/oauth.ts";
 import { OAuthRefusal } from "../../discord/oauth.ts";
+import { Snowflake } from "../../kernel/fields.ts";
 import type { SeenServer } from "../intelligence/user-servers.service.ts";
 
-const DiscordId = z.string().regex(/^\d{17,20}$/);
-const Me = z.object({ id: DiscordId });
+const Me = z.object({ id: Snowflake });
 const Guilds = z
   .array(
     z.object({
-      id: DiscordId,
+      id: Snowflake,
       name: z.string().min(1).max(100),
       icon: z.string().max(100).nullable(),
       owner: z.boolean(),

@@ -35,42 +35,58 @@ export interface RefreshDeps {
 /** A token this close to its end is rotated before it is used. */
 const tokenMarginSeconds = 60;
 
-/** The usable token of a grant that was just checked. */
+/** A grant and its access token in clear. */
 interface Usable {
   grant: Authorization;
   accessToken: string;
 }
 
+/** What a person's servers were read with, and which they are. */
+interface Reading {
+  grant: Authorization;
+  seen: SeenServer[];
+}
+
 /**
- * Ask Discord for a person's servers, rotating the tokens first where they are about to end.
+ * Ask Discord for a person's servers, rotating the tokens first where the access token is about to end or Discord does not take it.
+ * Only a refused refresh token ends the grant.
  * @throws ProblemError authorization_required when the grant is over, discord_error, discord_unavailable, storage_busy
  */
-export async function readAgain(
-  deps: RefreshDeps,
-  call: Call,
-  grant: Authorization,
-): Promise<{ grant: Authorization; seen: SeenServer[] }> {
-  let usable: Usable = { grant, accessToken: "" };
+export async function readAgain(deps: RefreshDeps, call: Call, grant: Authorization): Promise<Reading> {
+  const tokens = deps.store.open(grant);
+  if (tokens === null) throw authorizationRequired(grant.userId);
   try {
-    usable = await usableToken(deps, call, grant);
-    const scopes = textsOf(usable.grant.scopes);
-    if (!scopes.includes("guilds")) await readAccount(deps.oauth, usable.accessToken);
-    return { grant: usable.grant, seen: await readServers(deps.oauth, { accessToken: usable.accessToken, scopes }) };
+    const reading = await readByStored(deps, { grant, accessToken: tokens.accessToken });
+    return reading ?? (await readServersOf(deps, await rotate(deps, call, grant, tokens.refreshToken)));
   } catch (error) {
     if (!(error instanceof OAuthRefusal)) throw error;
-    if (error.code !== "invalid_grant" && error.code !== "token_rejected") throw new ProblemError("discord_error", { cause: error });
-    throw (await loseGrant(deps, call, usable.grant)) ? authorizationRequired(grant.userId) : changedMeanwhile();
+    if (error.code !== "invalid_grant") throw new ProblemError("discord_error", { cause: error });
+    throw (await loseGrant(deps, call, grant)) ? authorizationRequired(grant.userId) : changedMeanwhile();
   }
 }
 
-async function usableToken(deps: RefreshDeps, call: Call, grant: Authorization): Promise<Usable> {
-  const tokens = deps.store.open(grant);
-  if (tokens === null) throw authorizationRequired(grant.userId);
-  const isFresh = grant.tokenExpiresAt !== null && grant.tokenExpiresAt > addSeconds(deps.clock.now(), tokenMarginSeconds);
-  if (isFresh) return { grant, accessToken: tokens.accessToken };
+/** Null when the stored access token is about to end, or Discord does not take it. */
+async function readByStored(deps: RefreshDeps, stored: Usable): Promise<Reading | null> {
+  const { tokenExpiresAt } = stored.grant;
+  if (tokenExpiresAt === null || tokenExpiresAt <= addSeconds(deps.clock.now(), tokenMarginSeconds)) return null;
+  try {
+    return await readServersOf(deps, stored);
+  } catch (error) {
+    if (error instanceof OAuthRefusal && error.code === "token_rejected") return null;
+    throw error;
+  }
+}
+
+async function readServersOf({ oauth }: RefreshDeps, { grant, accessToken }: Usable): Promise<Reading> {
+  const scopes = textsOf(grant.scopes);
+  if (!scopes.includes("guilds")) await readAccount(oauth, accessToken);
+  return { grant, seen: await readServers(oauth, { accessToken, scopes }) };
+}
+
+async function rotate(deps: RefreshDeps, call: Call, grant: Authorization, refreshToken: string): Promise<Usable> {
   // A refresh token works once, so nothing is spent while the storage could not keep what comes back.
   await deps.database.check();
-  const rotated = await deps.oauth.refresh(tokens.refreshToken);
+  const rotated = await deps.oauth.refresh(refreshToken);
   // Committed before anything else can fail, and without the caller's idempotency key: this is not the answer to keep for it.
   const isCurrent = await deps.database.write({ ...call, idempotency: null }, async (tx) => {
     await lockGrant(tx, grant.userId);

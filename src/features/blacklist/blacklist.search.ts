@@ -1,5 +1,6 @@
 import type { ReadClient } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
+import { isSnowflake } from "../../kernel/fields.ts";
 import { beginningWith, searchedWords } from "../../kernel/words.ts";
 import { kinds } from "./blacklist.schema.ts";
 
@@ -44,7 +45,7 @@ async function placesOf(db: Reader, word: ReturnType<typeof beginningWith>): Pro
 
 function namedBy(q: string): Where[] {
   const number = /^bl-(\d{6,9})$/i.exec(q)?.[1];
-  return [...(/^\d{17,20}$/.test(q) ? [aboutSubject(q)] : []), ...(number === undefined ? [] : [{ number: Number(number) }])];
+  return [...(isSnowflake(q) ? [aboutSubject(q)] : []), ...(number === undefined ? [] : [{ number: Number(number) }])];
 }
 
 /** Both kinds are named: the index begins with them. */

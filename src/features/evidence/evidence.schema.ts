@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyCase, listQuery, Snowflake, text, Timestamp } from "../../kernel/fields.ts";
+import { anyCase, listQuery, Snowflake, snowflakeForm, text, Timestamp } from "../../kernel/fields.ts";
 import { hostKinds } from "./evidence.hosts.ts";
 
 export const evidenceKinds = ["file", "message", "link", "text", "record"] as const;
@@ -19,7 +19,9 @@ const Confidential = z
 const about = { title: Title.optional(), note: Note.optional(), confidential: Confidential };
 
 const MessageAddress = z.strictObject({ channel_id: Snowflake, message_id: Snowflake });
-const messageUrl = /^https:\/\/(?:(?:ptb|canary)\.)?discord(?:app)?\.com\/channels\/\d{17,20}\/(\d{17,20})\/(\d{17,20})$/;
+const messageUrl = new RegExp(
+  `^https://(?:(?:ptb|canary)\\.)?discord(?:app)?\\.com/channels/${snowflakeForm}/(${snowflakeForm})/(${snowflakeForm})$`,
+);
 const MessageUrl = z
   .string()
   .max(200)

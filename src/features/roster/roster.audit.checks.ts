@@ -3,6 +3,7 @@ import { roleRef } from "../../kernel/role-ref.ts";
 import type { AuditedPerson, AuditTime } from "./roster.audit.people.ts";
 import type { AuditCode, FixAction, Severity } from "./roster.audit.schema.ts";
 import { isLive } from "./roster.states.ts";
+import { hasLostRoles, isWorking } from "./roster.sync.diff.ts";
 
 /** Something that is not as it should be. */
 export interface Found {
@@ -11,6 +12,13 @@ export interface Found {
   detail: string;
   /** Plain JSON. */
   facts?: Readonly<Record<string, unknown>>;
+  /** What puts it right, where that is not what usually does. */
+  fix?: Fix;
+}
+
+export interface Fix {
+  action: FixAction;
+  detail: string;
 }
 
 export interface AuditCheck {
@@ -22,7 +30,8 @@ export interface AuditCheck {
   hidesOwn?: true;
   /** Whether it rests on what the guilds are like now. */
   needsDiscord?: true;
-  fix?: { action: FixAction; detail: string };
+  /** What usually puts it right. */
+  fix?: Fix;
   /** What one has to hold besides to have it put right. */
   fixPermission?: string;
   /** What it finds about one person; some kinds are found over all people at once. */
@@ -31,14 +40,22 @@ export interface AuditCheck {
 
 const dayMs = 86_400_000;
 const soonDays = 7;
-const working = new Set(["trial", "active", "loa", "probation", "inactive"]);
 /** Those of whom something is expected. */
 const serving = new Set(["trial", "active", "probation"]);
 
-const isWorking = ({ entry }: AuditedPerson): boolean => entry !== null && working.has(entry.status);
+const works = ({ entry }: AuditedPerson): boolean => entry !== null && isWorking(entry);
 const isOn = ({ entry }: AuditedPerson): boolean => entry !== null && isLive(entry);
 const when = (holds: boolean, found: Found): Found[] => (holds ? [found] : []);
 const day = (at: Date): string => at.toISOString().slice(0, 10);
+
+const resign: Fix = { action: "resign", detail: "The entry is resigned, and the callsigns rest." };
+
+const noRole: Found = {
+  part: "any",
+  detail: "Holds no staff role any more, and is still on the roster.",
+  facts: { staff_role: null },
+  fix: resign,
+};
 
 /** Every kind of finding. Those without `find` are found over all people at once. */
 export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
@@ -46,20 +63,22 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     severity: "critical",
     description: "On the roster, and in none of the guilds any more",
     needsDiscord: true,
-    fix: { action: "resign", detail: "The entry is resigned, and the callsigns rest." },
+    fix: resign,
     // Of whom nothing is stored, nobody knows whether they were ever there.
     find: (person) => when(isOn(person) && hasLeft(person), { detail: "Is in none of the guilds any more." }),
   },
   missing_role: {
     severity: "warning",
-    description: "In a guild without the Discord role of their staff role",
+    description: "In a guild without the Discord role of their staff role, or without any staff role after losing the last one",
     needsDiscord: true,
     fix: { action: "sync_roles", detail: "The Discord roles become those of the staff role." },
     find: (person) => {
+      const { entry, standing } = person;
+      if (entry !== null && standing.isInGuild && hasLostRoles(entry, standing)) return [noRole];
       const missing = missingRoles(person);
       const key = person.role?.key ?? "";
       const found = { detail: `Does not hold the Discord role of ${key}.`, facts: { staff_role: key, missing } };
-      return when(isWorking(person) && missing.length > 0, found);
+      return when(works(person) && missing.length > 0, found);
     },
   },
   extra_role: {
@@ -101,7 +120,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     find: (person, { pools }) => {
       const pool = person.role?.callsignPool ?? null;
       const isMissing = pool !== null && pools.has(pool) && !person.callsigns.some((one) => one.pool === pool);
-      return when(isWorking(person) && isMissing, { part: pool ?? "", detail: `Has no callsign of ${pool ?? ""}.`, facts: { pool } });
+      return when(works(person) && isMissing, { part: pool ?? "", detail: `Has no callsign of ${pool ?? ""}.`, facts: { pool } });
     },
   },
   callsign_duplicate: { severity: "critical", description: "A callsign that several people have" },
@@ -112,7 +131,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     fix: { action: "sync_nickname", detail: "The name in the guild shows the callsign." },
     find: (person, time) => {
       const wrong = wrongNickname(person, time);
-      return wrong === undefined || !isWorking(person) ? [] : [{ detail: `The name does not show ${wrong.callsign}.`, facts: wrong }];
+      return wrong === undefined || !works(person) ? [] : [{ detail: `The name does not show ${wrong.callsign}.`, facts: wrong }];
     },
   },
   trial_overdue: {

@@ -9,6 +9,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { gone } from "./roster.audit.acknowledge.ts";
 import { auditChecks } from "./roster.audit.checks.ts";
+import type { Fix } from "./roster.audit.checks.ts";
 import { createFixings, syncFields } from "./roster.audit.fixing.ts";
 import type { Fixed, FixingDeps, SyncMember } from "./roster.audit.fixing.ts";
 import type { AuditDb, AuditedPerson, AuditPeople } from "./roster.audit.people.ts";
@@ -38,13 +39,14 @@ export function createFixes(deps: FixesDeps) {
   const { database, audit, permissions, roster, rosterSync, people, visible, isGuildStateReliable, clock } = deps;
   const fixings = createFixings(deps);
 
-  /** The person of a finding that still holds; null when it does not. */
-  async function lookAgain(db: AuditDb, { key, code, userId }: RosterFinding, now: Date): Promise<AuditedPerson | null> {
+  /** The person of a finding that still holds, and what puts it right now; null when it does not. */
+  async function lookAgain(db: AuditDb, { key, code, userId }: RosterFinding, now: Date): Promise<StillFound | null> {
     if (userId === null) return null;
     const time = await people.timeOf(db, now);
     const entry = await roster.find(db, userId);
     const [person = people.stranger(userId)] = entry === null ? [] : await people.read(db, [entry], time);
-    return findingsOf(person, time, [AuditCode.parse(code)]).some((found) => found.key === key) ? person : null;
+    const fix = findingsOf(person, time, [AuditCode.parse(code)]).find((found) => found.key === key)?.fix ?? null;
+    return fix === null ? null : { person, fix };
   }
 
   /** Nobody puts right what stands at or above them, nor gives a staff role that does. @throws ProblemError hierarchy_violation */
@@ -71,23 +73,23 @@ export function createFixes(deps: FixesDeps) {
     if (fixPermission !== undefined) requirePermission(call, fixPermission);
     if (needsDiscord === true && !isGuildStateReliable())
       return { outcome: "failed", detail: "The guilds are not known well enough now: try again later." };
-    const { action } = wanted;
-    if (isDryRun || action === "sync_roles" || action === "sync_nickname") {
-      const person = await lookAgain(database.read, row, clock.now());
-      if (person === null) return holdsNoMore;
-      requireRank(call, person);
-      if (isDryRun) return { outcome: "planned", detail: wanted.detail };
-      if (action !== "sync_roles" && action !== "sync_nickname") return holdsNoMore;
+    const found = await lookAgain(database.read, row, clock.now());
+    if (found === null) return holdsNoMore;
+    const { person, fix: planned } = found;
+    requireRank(call, person);
+    if (isDryRun) return { outcome: "planned", detail: planned.detail };
+    const { action } = planned;
+    if (action === "sync_roles" || action === "sync_nickname") {
       const done = await inDiscord(call, person.userId, syncFields[action], reason);
       if (done.outcome === "fixed") await database.write(call, (tx) => note(tx, row, reason));
       return done;
     }
     return await database.write(call, async (tx) => {
       await roster.records.lock(tx, row.userId ?? "");
-      const person = await lookAgain(tx.db, row, tx.now);
-      if (person === null) return holdsNoMore;
-      requireRank(call, person);
-      const done = await fixings[action](tx, { person, finding: row.id, reason });
+      const now = await lookAgain(tx.db, row, tx.now);
+      if (now === null) return holdsNoMore;
+      requireRank(call, now.person);
+      const done = await fixings[action](tx, { person: now.person, finding: row.id, reason });
       if (done.outcome === "fixed") await note(tx, row, reason);
       return done;
     });
@@ -153,5 +155,11 @@ export function createFixes(deps: FixesDeps) {
 }
 
 type FixFindings = ReturnType<typeof FixFindingsInput.parse>;
+
+/** A finding that still holds. */
+interface StillFound {
+  person: AuditedPerson;
+  fix: Fix;
+}
 
 const holdsNoMore = { outcome: "gone", detail: "It does not hold any more." } as const;

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { Standings } from "../permissions/standing.ts";
 import { auditChecks } from "./roster.audit.checks.ts";
-import type { Found } from "./roster.audit.checks.ts";
+import type { Fix, Found } from "./roster.audit.checks.ts";
 import type { AuditDb, AuditedPerson, AuditPeople, AuditTime } from "./roster.audit.people.ts";
-import type { AuditCode, AuditScope, FixAction, Severity } from "./roster.audit.schema.ts";
+import type { AuditCode, AuditScope, Severity } from "./roster.audit.schema.ts";
 import { auditCodes, severities } from "./roster.audit.schema.ts";
 import { createWholeChecks } from "./roster.audit.whole.ts";
 import type { WholeDeps } from "./roster.audit.whole.ts";
@@ -21,7 +21,7 @@ export interface ScannedFinding {
   userId: string | null;
   detail: string;
   facts: Readonly<Record<string, unknown>>;
-  fix: { action: FixAction; detail: string } | null;
+  fix: Fix | null;
 }
 
 export interface Scan {
@@ -120,9 +120,9 @@ export function findingsOf(person: AuditedPerson, time: AuditTime, codes: readon
   );
 }
 
-function findingOf(code: AuditCode, subject: string, userId: string | null, { detail, facts = {} }: Found): ScannedFinding {
-  const { severity, fix = null } = auditChecks[code];
-  return { key: `${code}:${subject}`, code, severity, userId, detail, facts, fix };
+function findingOf(code: AuditCode, subject: string, userId: string | null, { detail, facts = {}, fix }: Found): ScannedFinding {
+  const { severity, fix: usual = null } = auditChecks[code];
+  return { key: `${code}:${subject}`, code, severity, userId, detail, facts, fix: fix ?? usual };
 }
 
 function isInPool({ role, callsigns }: AuditedPerson, pool: string | undefined): boolean {

@@ -9,6 +9,7 @@ import type { Standing, Standings } from "../permissions/standing.ts";
 import { factsOf } from "./roster.facts.ts";
 import type { driftCodes, EntryView } from "./roster.schema.ts";
 import { isLive } from "./roster.states.ts";
+import { hasLostRoles } from "./roster.sync.diff.ts";
 import { statusesFrom } from "./roster.patch.ts";
 
 /** Who may call the verbs of the roster. */
@@ -78,15 +79,17 @@ function dayOf(at: Date | undefined): string | null {
 }
 
 /** Who holds no mapped role is not followed: of them counts what was found when they were last looked at. */
-function shownBy(row: RosterEntry, { held, members, ...person }: Standing): EntryView["discord"] {
+function shownBy(row: RosterEntry, standing: Standing): EntryView["discord"] {
+  const { held, members } = standing;
   const isKnown = members.length > 0;
-  const isInGuild = isKnown ? person.isInGuild : row.inGuild;
+  const isInGuild = isKnown ? standing.isInGuild : row.inGuild;
   const present = members.find((member) => member.present);
   const drift: (typeof driftCodes)[number][] = [];
   const keys = held.map(({ role }) => role.key);
   const isThere = isLive(row);
   if (isThere && !isInGuild && (isKnown || row.syncedAt !== null)) drift.push("left_guild");
-  if (isThere && !drift.includes("left_guild") && row.staffRole !== null && !keys.includes(row.staffRole)) drift.push("missing_role");
+  const isMissing = row.staffRole === null ? hasLostRoles(row, standing) : !keys.includes(row.staffRole);
+  if (isThere && !drift.includes("left_guild") && isMissing) drift.push("missing_role");
   if (keys.some((key) => !isThere || key !== row.staffRole)) drift.push("extra_role");
   return {
     in_guild: isInGuild,

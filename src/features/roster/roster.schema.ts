@@ -1,10 +1,13 @@
 import { z } from "zod";
-import { listQuery, redacted, Snowflake, text, Timestamp, UserRef } from "../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, snowflakeForm, text, Timestamp, UserRef } from "../../kernel/fields.ts";
 import { rosterStatuses } from "./roster.states.ts";
 
 export const EntryKey = z
   .string()
-  .regex(/^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d{17,20}|@me)$/, "Name the entry by its id or that of its person.")
+  .regex(
+    new RegExp(`^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|${snowflakeForm}|@me)$`),
+    "Name the entry by its id or that of its person.",
+  )
   .meta({ description: "Id of the entry or of its person, or `@me`", example: "80351110224678912" });
 
 const status = z.enum(rosterStatuses);

@@ -1,6 +1,7 @@
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
+import type { Standing } from "../permissions/standing.ts";
 import { isLive } from "./roster.states.ts";
-import { followsDiscord, highestOf, storedOf } from "./roster.sync.diff.ts";
+import { followsDiscord, hasLostRoles, highestOf, storedOf } from "./roster.sync.diff.ts";
 import type { RankOf, Shown } from "./roster.sync.diff.ts";
 import type { SyncChange, SyncMemberView, SyncValue } from "./roster.sync.schema.ts";
 
@@ -20,8 +21,10 @@ export function stateOf(entry: RosterEntry | null): SyncMemberView["state"] {
   return isLive(entry) ? "on_roster" : "left";
 }
 
+const lostRoles = "They hold no staff role any more. Give them one, or end their entry: that is for a person to decide.";
+
 /** @param shown null when Discord shows nothing of them */
-export function compare(entry: RosterEntry | null, shown: Shown | null, rankOf: RankOf): Difference[] {
+export function compare(entry: RosterEntry | null, shown: Shown | null, person: Pick<Standing, "status">, rankOf: RankOf): Difference[] {
   if (shown === null) return [];
   const highest = highestOf(shown.held_roles, rankOf);
   if (entry === null) return highest === null ? [] : [{ field: "entry", discord: highest, roster: null, reason: null }];
@@ -32,6 +35,7 @@ export function compare(entry: RosterEntry | null, shown: Shown | null, rankOf: 
     staffRole(entry, highest),
     { field: "nickname", discord: shown.in_guild ? shown.nickname : stored.nickname, roster: stored.nickname, reason: null },
   ];
+  if (hasLostRoles(entry, person)) rows.push({ field: "entry", discord: null, roster: entry.status, reason: lostRoles });
   return rows.filter(({ discord, roster }) => JSON.stringify(discord) !== JSON.stringify(roster));
 }
 

@@ -38,6 +38,18 @@ export function followsDiscord({ status }: Pick<RosterEntry, "status">): boolean
   return followed.has(status);
 }
 
+/** Those who are to hold the Discord role of a staff role. */
+const working: ReadonlySet<string> = new Set(["trial", "active", "loa", "probation", "inactive"]);
+
+export function isWorking({ status }: Pick<RosterEntry, "status">): boolean {
+  return working.has(status);
+}
+
+/** Whether somebody is still on the roster although they lost every staff role they had. Whether they leave it is for a person to decide. */
+export function hasLostRoles(entry: Pick<RosterEntry, "status" | "staffRole">, { status }: Pick<Standing, "status">): boolean {
+  return isWorking(entry) && entry.staffRole === null && status === "former";
+}
+
 /** What the guilds show of somebody; null when nothing at all is known of them. */
 export function shownOf({ members, held }: Pick<Standing, "members" | "held">, guilds: readonly GuildInfo[]): Shown | null {
   if (members.length === 0) return null;

@@ -60,7 +60,7 @@ export function createSyncMember(
 
   /** The changes of the roster, and what makes them. @throws ProblemError hierarchy_violation */
   function inward(call: Call, { person, shown, input }: Known, entry: RosterEntry | null, at: Date): Inward {
-    const rows = compare(entry, shown, people.rankOf);
+    const rows = compare(entry, shown, person, people.rankOf);
     const isAsked = (field: SyncField): boolean => input.apply?.includes(field) ?? true;
     const wanted = rows.filter(({ field, reason }) => reason === null && isAsked(field));
     const isDone = !input.dry_run && wanted.length > 0;
@@ -120,7 +120,7 @@ export function createSyncMember(
       const entry = await roster.find(database.read, person.id);
       if (input.direction === "to_discord") return await out.toDiscord(call, known, entry, (...answer) => viewOf(known, entry, ...answer));
       if (input.direction === "from_discord") return viewOf(known, entry, inward(call, known, entry, clock.now()).changes);
-      const rows = compare(entry, known.shown, people.rankOf);
+      const rows = compare(entry, known.shown, person, people.rankOf);
       return viewOf(
         known,
         entry,

@@ -60,11 +60,14 @@ export function createRosterSync(deps: RosterSyncDeps) {
     standing.trackAlso(new Set(users), new Set(neverStaff));
   }
 
-  /** Those who lost a staff role in Discord, as their history says. */
+  /** Those who lost a staff role, in Discord or on the roster, as their history says. */
   async function formerHoldersAmong(userIds: readonly string[]): Promise<Set<string>> {
     const found = new Set<string>();
     for (let from = 0; from < userIds.length; from += readAtOnce) {
-      const where = { userId: { in: userIds.slice(from, from + readAtOnce) }, event: "role_removed" };
+      const where = {
+        userId: { in: userIds.slice(from, from + readAtOnce) },
+        OR: [{ event: "role_removed" }, { formerRole: { not: null } }],
+      };
       const rows = await database.read.rosterEvent.findMany({ where, select: { userId: true }, distinct: ["userId"] });
       for (const { userId } of rows) found.add(userId);
       await nextTurn();

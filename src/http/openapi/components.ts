@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { problems } from "../../kernel/errors.ts";
+import { snowflakePattern } from "../../kernel/fields.ts";
 import { isConditionalRead } from "../../operations/route.ts";
 import type { RouteSpec } from "../../operations/route.ts";
 
@@ -49,7 +50,7 @@ const parameters = {
   ActingUser: {
     name: "X-Acting-User",
     required: false,
-    schema: { ...text, pattern: "^\\d{17,20}$" },
+    schema: { ...text, pattern: snowflakePattern },
     description: "The Discord user this is done for; needed on every write unless the key holds `system.act`",
   },
   ActingAssertion: {

@@ -77,7 +77,7 @@ function actingUserErrors(request: RequestInfo, errors: FieldError[]): void {
       pointer: "/X-Acting-User",
       in: "header",
       code: "invalid_snowflake",
-      detail: "Send the id of a Discord user: 17–20 digits.",
+      detail: "Send the id of a Discord user: 17–20 digits without a zero in front.",
     });
   }
 }

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { snowflakePattern } from "../../../src/kernel/fields.ts";
 import { hostileTexts } from "../../support/hostile.ts";
 import type { Schema } from "../document.ts";
 import { resolved } from "../document.ts";
@@ -75,7 +76,7 @@ function fittingObject({ properties = {}, required: requiredKeys = [] }: Schema,
 function fittingText({ pattern, format, minLength = 0, maxLength = 3000 }: Schema, ids: Text): Text {
   if (format === "date-time") return oneOf(...times);
   if (format === "uuid") return oneOf(...uuids);
-  if (pattern === "^\\d{17,20}$") return ids;
+  if (pattern === snowflakePattern) return ids;
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern as string));
   const texts = [...plainTexts, ...hostileTexts].map((text) => text.slice(0, maxLength as number));
   return oneOf(...texts.filter(({ length }) => length >= minLength), "x".repeat(minLength as number));
