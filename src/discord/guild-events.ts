@@ -1,4 +1,10 @@
-import { GatewayDispatchEvents, type APIRole, type APIUser, type GatewayDispatchPayload } from "discord-api-types/v10";
+import {
+  GatewayDispatchEvents,
+  type APIRole,
+  type APIUser,
+  type GatewayDispatchPayload,
+  type GatewayGuildCreateDispatchData,
+} from "discord-api-types/v10";
 import type { GuildLink } from "./guild-link.ts";
 import type { GuildRecord } from "./guild-record.ts";
 import { memberState, roleInfo } from "./guild-rows.ts";
@@ -29,8 +35,6 @@ interface GuildEventsOptions {
   record: GuildRecord;
   link: GuildLink;
   sync: MemberSync;
-  /** The guild's state may have gaps until its member list is read. */
-  readAgain(guildId: string): Promise<void>;
   /** Keep a member as told, when they are of those to be stored. */
   observe(state: MemberState): void;
   /** An event about this person arrived. */
@@ -42,17 +46,7 @@ interface GuildEventsOptions {
 }
 
 /** Translates gateway dispatches into changes of the record; dispatches of guilds that are not ours are ignored. */
-export function createGuildEvents({
-  isOurs,
-  record,
-  link,
-  sync,
-  readAgain,
-  observe,
-  touched,
-  roleGone,
-  guildsChanged,
-}: GuildEventsOptions) {
+export function createGuildEvents({ isOurs, record, link, sync, observe, touched, roleGone, guildsChanged }: GuildEventsOptions) {
   const removed = (guildId: string): void => {
     const known = record.guild(guildId);
     link.drop(guildId);
@@ -107,6 +101,23 @@ export function createGuildEvents({
     record.setAbsent(guildId, userId);
   };
 
+  /** What is being read now may be older than what Discord tells when it has the guild again. */
+  const away = (guildId: string): void => {
+    link.setUnavailable(guildId, true);
+    sync.lost(guildId);
+  };
+
+  const there = (guild: GatewayGuildCreateDispatchData): void => {
+    const isAwaited = record.guild(guild.id) === undefined || (link.unread.has(guild.id) && !link.isUnavailable(guild.id));
+    link.setUnavailable(guild.id, false);
+    guildInfo(guild);
+    record.setRoles(guild.id, new Map(guild.roles.map((role) => [role.id, roleInfo(role)])));
+    guildsChanged();
+    link.markUnread(guild.id);
+    if (isAwaited) void sync.request(guild.id);
+    else sync.requestAgain(guild.id);
+  };
+
   const ofGuild = ({ t, d }: GuildDispatch, guildId: string): void => {
     switch (t) {
       case GatewayDispatchEvents.GuildUpdate:
@@ -124,16 +135,9 @@ export function createGuildEvents({
       case GatewayDispatchEvents.GuildMembersChunk:
         return sync.chunk(d);
       case GatewayDispatchEvents.GuildDelete:
-        if (d.unavailable !== true) return removed(guildId);
-        return link.setUnavailable(guildId, true);
+        return d.unavailable === true ? away(guildId) : removed(guildId);
       case GatewayDispatchEvents.GuildCreate:
-        if (d.unavailable === true) return link.setUnavailable(guildId, true);
-        link.setUnavailable(guildId, false);
-        guildInfo(d);
-        record.setRoles(guildId, new Map(d.roles.map((role) => [role.id, roleInfo(role)])));
-        guildsChanged();
-        void readAgain(guildId);
-        return undefined;
+        return d.unavailable === true ? away(guildId) : there(d);
       default:
         return undefined;
     }
@@ -142,7 +146,7 @@ export function createGuildEvents({
   return function handle(dispatch: GuildDispatch): void {
     if (dispatch.t === GatewayDispatchEvents.Ready) return ready(dispatch.d.guilds.map((guild) => guild.id));
     if (dispatch.t === GatewayDispatchEvents.Resumed) return resumed();
-    if (dispatch.t === GatewayDispatchEvents.RateLimited) return sync.rateLimited(dispatch.d.meta.guild_id);
+    if (dispatch.t === GatewayDispatchEvents.RateLimited) return sync.rateLimited(dispatch.d.meta.guild_id, dispatch.d.retry_after);
     const guildId = guildOf(dispatch);
     if (isOurs(guildId)) ofGuild(dispatch, guildId);
   };
