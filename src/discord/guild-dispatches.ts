@@ -28,7 +28,7 @@ export type GuildPayload = z.infer<typeof guild>;
 export const guildDispatchSchemas = {
   [GatewayDispatchEvents.Ready]: z.object({ guilds: z.array(z.object({ id })) }),
   [GatewayDispatchEvents.Resumed]: z.unknown(),
-  [GatewayDispatchEvents.RateLimited]: z.object({ meta: z.object({ guild_id: id.optional() }) }),
+  [GatewayDispatchEvents.RateLimited]: z.object({ retry_after: z.number().min(0), meta: z.object({ guild_id: id.optional() }) }),
   [GatewayDispatchEvents.GuildCreate]: z.union([
     z.object({ id, unavailable: z.literal(true) }),
     guild.extend({ unavailable: z.literal(false).nullish(), roles: z.array(role) }),

@@ -43,7 +43,7 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
     clock,
     source,
     isLinked,
-    isWanted: isPresent,
+    isWanted: (guildId) => isPresent(guildId) && !link.isUnavailable(guildId),
     presentIds: (guildId) => record.membersOf(guildId).flatMap((state) => (state.present ? [state.userId] : [])),
     accept: (guildId, member) => observe(memberState(guildId, member)),
     absent: (guildId, userId) => record.setAbsent(guildId, userId),
@@ -58,10 +58,6 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
     },
     onFailed: (guildId) => (isPresent(guildId) ? link.markUnread(guildId) : undefined),
   });
-  const readAgain = (guildId: string): Promise<void> => {
-    link.markUnread(guildId);
-    return sync.request(guildId);
-  };
   const readLater = (guildIds: Iterable<string>): void => {
     for (const guildId of guildIds) {
       if (isPresent(guildId)) link.markUnread(guildId);
@@ -81,7 +77,6 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
     record,
     link,
     sync,
-    readAgain,
     readLater,
     observe,
     roleGone: (guildId, roleId) => void goneRoles.add(roleRef(guildId, roleId)),

@@ -18,9 +18,7 @@ interface GuildEventsOptions {
   record: GuildRecord;
   link: GuildLink;
   sync: MemberSync;
-  /** The guild's state may have gaps until its member list is read. */
-  readAgain(guildId: string): Promise<void>;
-  /** As {@link readAgain}, after a pause. */
+  /** The guild's member list is read after a pause; its state may have gaps until then. */
   readLater(guildIds: Iterable<string>): void;
   /** Keep a member as told, when they are of those to be stored. */
   observe(state: MemberState): void;
@@ -40,7 +38,6 @@ export function createGuildEvents({
   record,
   link,
   sync,
-  readAgain,
   readLater,
   observe,
   touched,
@@ -109,22 +106,31 @@ export function createGuildEvents({
     record.setAbsent(guildId, userId);
   };
 
-  const guildCreated = (data: GuildDispatch<"GUILD_CREATE">): void => {
-    if (data.unavailable === true) return link.setUnavailable(data.id, true);
-    link.setUnavailable(data.id, false);
-    guildInfo(data);
-    record.setRoles(data.id, new Map(data.roles.map((role) => [role.id, roleInfo(role)])));
+  /** What is being read now may be older than what Discord tells when it has the guild again. */
+  const away = (guildId: string): void => {
+    link.setUnavailable(guildId, true);
+    sync.lost(guildId);
+  };
+
+  const there = (guild: GuildPayload & { roles: readonly RolePayload[] }): void => {
+    const isAwaited = record.guild(guild.id) === undefined || (link.unread.has(guild.id) && !link.isUnavailable(guild.id));
+    link.setUnavailable(guild.id, false);
+    guildInfo(guild);
+    record.setRoles(guild.id, new Map(guild.roles.map((role) => [role.id, roleInfo(role)])));
     guildsChanged();
-    void readAgain(data.id);
+    link.markUnread(guild.id);
+    if (isAwaited) void sync.request(guild.id);
+    else sync.requestAgain(guild.id);
   };
 
   const handlers: Handlers = {
     [GatewayDispatchEvents.Ready]: ({ guilds }) => ready(guilds.map(({ id }) => id)),
     [GatewayDispatchEvents.Resumed]: resumed,
-    [GatewayDispatchEvents.RateLimited]: ({ meta }) => (meta.guild_id === undefined ? undefined : sync.rateLimited(meta.guild_id)),
-    [GatewayDispatchEvents.GuildCreate]: guildCreated,
+    [GatewayDispatchEvents.RateLimited]: ({ retry_after, meta }) =>
+      meta.guild_id === undefined ? undefined : sync.rateLimited(meta.guild_id, retry_after),
+    [GatewayDispatchEvents.GuildCreate]: (data) => (data.unavailable === true ? away(data.id) : there(data)),
     [GatewayDispatchEvents.GuildUpdate]: guildInfo,
-    [GatewayDispatchEvents.GuildDelete]: ({ id, unavailable }) => (unavailable === true ? link.setUnavailable(id, true) : removed(id)),
+    [GatewayDispatchEvents.GuildDelete]: ({ id, unavailable }) => (unavailable === true ? away(id) : removed(id)),
     [GatewayDispatchEvents.GuildRoleCreate]: ({ guild_id, role }) => setRole(guild_id, role),
     [GatewayDispatchEvents.GuildRoleUpdate]: ({ guild_id, role }) => setRole(guild_id, role),
     [GatewayDispatchEvents.GuildRoleDelete]: ({ guild_id, role_id }) => roleDeleted(guild_id, role_id),

@@ -11,6 +11,7 @@ export interface GuildLink {
   markUnread(guildId: string): void;
   markRead(guildId: string): void;
   setUnavailable(guildId: string, isUnavailable: boolean): void;
+  isUnavailable(guildId: string): boolean;
   /** A new session begins: nothing of these guilds is known to be current. */
   begin(guildIds: readonly string[]): void;
   /** A guild counts no more. */
@@ -51,6 +52,7 @@ export function createGuildLink({ clock, isFailing }: GuildLinkOptions): GuildLi
       if (isUnavailable) unavailable.add(guildId);
       else unavailable.delete(guildId);
     },
+    isUnavailable: (guildId) => unavailable.has(guildId),
     begin(guildIds) {
       unavailable.clear();
       unread.clear();

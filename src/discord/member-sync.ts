@@ -11,14 +11,14 @@ export interface SyncLimits {
   windowMs?: number;
   /** Longest silence between two chunks; default 10,000. */
   chunkTimeoutMs?: number;
-  /** Pause before a failed read is repeated; default 30,000. */
+  /** Pause before a failed read is repeated, at least until the gateway answers again; default 30,000. */
   retryMs?: number;
 }
 
 interface MemberSyncOptions extends SyncLimits {
   source(): MemberSource | undefined;
   isLinked(): boolean;
-  /** Whether the bot is (still) in the guild. */
+  /** Whether the bot is (still) in the guild, and Discord has it. */
   isWanted(guildId: string): boolean;
   presentIds(guildId: string): Iterable<string>;
   accept(guildId: string, member: MemberPayload): void;
@@ -38,25 +38,32 @@ export interface MemberSync {
   request(guildId: string): Promise<void>;
   /** Read after a pause, for what must not become a storm. */
   requestLater(guildId: string): void;
+  /** The guild came back: read at once, and if that happens again within the window, when it ends. */
+  requestAgain(guildId: string): void;
   chunk(data: GuildDispatch<"GUILD_MEMBERS_CHUNK">): void;
-  rateLimited(guildId: string): void;
+  /** The gateway answers the next whole-list request in so many seconds. */
+  rateLimited(guildId: string, seconds: number): void;
   touched(guildId: string, userId: string): void;
-  /** The link broke, or (with a guild) the bot was removed there. */
+  /** The link broke, or (with a guild) the bot was removed there, or Discord has lost the guild. */
   lost(guildId?: string): void;
 }
 
 export function createMemberSync(options: MemberSyncOptions): MemberSync {
   const { source, isLinked, isWanted, logger, clock, windowMs = 31_000, chunkTimeoutMs = 10_000, retryMs = 30_000 } = options;
   const waiting = new Map<string, { ended: Promise<void>; end: () => void }>();
-  const lastRequest = new Map<string, number>();
+  /** When the gateway answers the next whole-list request. */
+  const opensAt = new Map<string, number>();
+  /** Until when a guild that comes back is not read at once. */
+  const calmUntil = new Map<string, number>();
   const timers = new Map<string, NodeJS.Timeout>();
   let read: MemberRead | undefined;
   let isRunning = false;
 
+  const left = (times: ReadonlyMap<string, number>, guildId: string): number => (times.get(guildId) ?? 0) - performance.now();
+
   const isWindowOpen = (guildId: string): boolean => {
-    const now = performance.now();
-    if (now - (lastRequest.get(guildId) ?? -Infinity) < windowMs) return false;
-    lastRequest.set(guildId, now);
+    if (left(opensAt, guildId) > 0) return false;
+    opensAt.set(guildId, performance.now() + windowMs);
     return true;
   };
 
@@ -91,7 +98,7 @@ export function createMemberSync(options: MemberSyncOptions): MemberSync {
       waiting.delete(guildId);
       if (isWanted(guildId) && !(await readAll(guildId, discord))) {
         options.onFailed(guildId);
-        requestLater(guildId);
+        requestLater(guildId, Math.max(retryMs, left(opensAt, guildId)));
       }
       end();
     }
@@ -113,9 +120,10 @@ export function createMemberSync(options: MemberSyncOptions): MemberSync {
     return ended;
   };
 
-  const requestLater = (guildId: string): void => {
+  const requestLater = (guildId: string, ms = retryMs): void => {
     if (!isLinked() || !isWanted(guildId) || waiting.has(guildId) || timers.has(guildId)) return;
-    timers.set(guildId, setTimeout(() => void request(guildId), retryMs).unref());
+    // Timers may be a little early, and the gateway takes nothing early.
+    timers.set(guildId, setTimeout(() => void request(guildId), Math.ceil(ms) + 2).unref());
   };
 
   const cancel = (guildId: string): void => {
@@ -125,9 +133,16 @@ export function createMemberSync(options: MemberSyncOptions): MemberSync {
 
   return {
     request,
-    requestLater,
+    requestLater: (guildId) => requestLater(guildId),
+    requestAgain(guildId) {
+      const ms = left(calmUntil, guildId);
+      if (ms > 0) return requestLater(guildId, Math.max(ms, left(opensAt, guildId)));
+      calmUntil.set(guildId, performance.now() + windowMs);
+      void request(guildId);
+    },
     chunk: (data) => read?.chunk(data),
-    rateLimited(guildId) {
+    rateLimited(guildId, seconds) {
+      opensAt.set(guildId, performance.now() + seconds * 1000);
       if (read?.guildId === guildId) read.refuse();
     },
     touched(guildId, userId) {

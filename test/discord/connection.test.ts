@@ -49,7 +49,7 @@ test("an incomplete read marks nobody as gone; a complete one does", async () =>
   const { sandbox, guild, ann, discord, database } = await createHarbour();
   await discord.stop();
   guild.kick(ann);
-  const again = linkTo(sandbox, database, { state: { sync: { chunkTimeoutMs: 0, retryMs: 50 } }, discord: { repeatMs: 20 } });
+  const again = linkTo(sandbox, database, { state: { sync: { windowMs: 50, chunkTimeoutMs: 0, retryMs: 50 } }, discord: { repeatMs: 20 } });
   await again.state.load();
   const fault = sandbox.faults.rest({ route: "GET /guilds/:id/members", status: 500, times: 1000 });
   again.discord.start();
