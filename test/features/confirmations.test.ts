@@ -479,7 +479,8 @@ describe("at the same instant", () => {
     const held = await hold(shared.world, admin, { dangerous, input: { name } }, { via: "slash" });
     const answers = await Promise.all([...others, ...others].map((person) => confirm(held.id, person)));
     const accepted = answers.filter(({ status }) => status === 200);
-    expect(accepted.map(({ headers }) => headers.get("idempotency-replayed")).toSorted()).toEqual([null, "true"]);
+    expect(accepted).toHaveLength(2);
+    expect(accepted.filter(({ headers }) => headers.get("idempotency-replayed") === "true")).toHaveLength(1);
     expect(answers.filter(({ body }) => body.code === "record_not_found")).toHaveLength(6);
     expect(await done(name)).toBe(1);
     expect((await journalOf(shared.world, held.id)).events).toHaveLength(2);
