@@ -1,9 +1,13 @@
-import { writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { verifyOutside } from "../../src/features/audit/audit.outside.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
 import { createWorld } from "../support/world.ts";
 import { createChainGround, entriesOf, growChain } from "./audit-chain-ground.ts";
 import type { ChainGround } from "./audit-chain-ground.ts";
@@ -105,6 +109,66 @@ test("through the door: entries that may not be known of are left out, details o
   const bare = await linesOf((await world.get("/audit/export", { key })).body);
   expect(JSON.parse(bare[0] ?? "")).toMatchObject({ complete: false });
   for (const line of bare) expect(JSON.parse(line)).not.toHaveProperty("payload");
+});
+
+/** The program that the documentation prints, as somebody outside would copy and run it. */
+async function createPrintedVerifier(folder: string) {
+  const [, program] = /```js\n(\/\/ verify-export\.mjs\n[\s\S]*?)```/.exec(await readFile("docs/audit.md", "utf8")) ?? [];
+  if (program === undefined) throw new Error("docs/audit.md prints no verifier");
+  const [script, file] = [join(folder, "verify-export.mjs"), join(folder, "printed.ndjson")];
+  await writeFile(script, program);
+  return async (lines: readonly string[]): Promise<{ code: number | null; said: string }> => {
+    await writeFile(file, `${lines.join("\n")}\n`);
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, file], { encoding: "utf8" });
+    return { code: status, said: stdout + stderr };
+  };
+}
+
+test("the verifier that the documentation prints accepts an export of the service, and finds each way to change it", async () => {
+  const world = await createWorld();
+  const [owner, person] = [await world.staff("owner"), world.member()];
+  for (const [index, reason] of ["Über die Höhe 😀 \u2028", "plain", 'quoted "x" \\'].entries()) {
+    const record = { kind: "user", subject_id: `8035111022467800${index.toString()}`, reason_internal: reason, severity: "low" };
+    expect((await world.post("/blacklist", record, { actor: owner })).status).toBe(201);
+  }
+  const patch = { overrides: [{ key: "users.refresh", effect: "deny", reason: "erased later" }] };
+  expect((await world.patch(`/permissions/users/${person.id}`, patch, { actor: owner })).status).toBe(200);
+  await world.app.database.write(systemCall("job", uuid7()), (tx) =>
+    world.app.audit.erase(tx, { targetId: person.id }, { action: "thing.purge" }),
+  );
+  const folder = await mkdtemp(join(tmpdir(), "provost-printed-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const verify = await createPrintedVerifier(folder);
+  const exported = async (query = "") => linesOf((await world.get(`/audit/export${query}`, { actor: owner })).body);
+
+  const lines = await exported();
+  const entries = lines.slice(1, -1).map((line) => JSON.parse(line));
+  expect(entries.some((entry) => entry.payload === undefined)).toBe(true);
+  expect(await verify(lines)).toMatchObject({ code: 0, said: expect.stringContaining(`${entries.length.toString()} entries`) });
+  expect(await verify(await exported("?action=blacklist.create"))).toMatchObject({ code: 0 });
+
+  const [index, entry] = [3, entries[2]];
+  const changed = (change: object): string[] => lines.with(index, JSON.stringify({ ...entry, ...change }));
+  const { salt: _salt, payload: _payload, ...bare } = entry;
+  const damaged: Record<string, string[]> = {
+    "an edited column": changed({ actor_id: person.id }),
+    "a column set to null": changed({ permission_used: null }),
+    "edited details": changed({ payload: { ...entry.payload, reason: "another" } }),
+    "details taken away": lines.with(index, JSON.stringify(bare)),
+    "an entry taken away": lines.toSpliced(index, 1),
+    "the first entry taken away": lines.toSpliced(1, 1),
+    "the last entry taken away": lines.toSpliced(-2, 1),
+    "a swapped pair": lines.with(index, lines[index + 1] ?? "").with(index + 1, lines[index] ?? ""),
+    "an entry that stands twice": lines.toSpliced(index, 0, lines[index] ?? ""),
+    "no end": lines.slice(0, -1),
+    "no head": lines.slice(1),
+    nothing: [],
+  };
+  for (const [what, changedLines] of Object.entries(damaged)) {
+    const { code, said } = await verify(changedLines);
+    expect([what, code, said]).toEqual([what, 1, expect.stringMatching(/^\S/)]);
+    expect(said).not.toMatch(/^\s+at /m);
+  }
 });
 
 test("an export whose reader leaves stops reading", async () => {

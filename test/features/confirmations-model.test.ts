@@ -100,6 +100,9 @@ interface Model {
   needs: string[];
   status: string;
   endsAt: number;
+  /** Who has said yes, and who has said no. */
+  yes: Name[];
+  no: Name[];
 }
 
 function isEligible(who: Name, { by, dangerous, subject, rank = -1 }: Asked): boolean {
@@ -122,10 +125,14 @@ interface Said {
 
 /** What saying something comes to: the new status, or the problem. */
 function outcomeOf(model: Model, { who, door, isYes }: Said, now: number): string {
-  const { asked, needs, status, endsAt } = model;
+  const { asked, needs, status, endsAt, yes, no } = model;
   const holds: readonly string[] = people[who].holds;
   const maySee = who === asked.by || isEligible(who, asked) || holds.includes("audit.read");
-  if (status !== "pending" || endsAt <= now || !maySee) return "record_not_found";
+  if (!maySee) return "record_not_found";
+  const isPending = status === "pending" && endsAt > now;
+  if (isYes && yes.includes(who) && (isPending || status === "applied")) return `${status} already`;
+  if (!isYes && no.includes(who)) return `${status} already`;
+  if (!isPending) return "record_not_found";
   if (!isYes && who === asked.by) return "declined";
   const isFirst = needs[0] === "acting_user";
   if (isYes && isFirst && who === asked.by && door === "rest") return "invalid_transition";
@@ -200,7 +207,7 @@ async function askFor({ database, confirmations, time }: Bench, asked: Asked): P
   const held = isHeld(answer) ? answer.confirmation_required : undefined;
   expect(held?.needs ?? []).toEqual(needs);
   if (held === undefined) return undefined;
-  return { asked, id: held.id, needs, status: "pending", endsAt: time.now + (asked.dangerous ? 86_400_000 : 900_000) };
+  return { asked, id: held.id, needs, status: "pending", endsAt: time.now + (asked.dangerous ? 86_400_000 : 900_000), yes: [], no: [] };
 }
 
 /** Say it to the service and to the model. @returns what it came to */
@@ -208,11 +215,13 @@ async function say({ confirmations, time }: Bench, model: Model, said: Said): Pr
   const call = callOf(said.who, said.door);
   const answer = said.isYes ? confirmations.confirm(call, model.id) : confirmations.decline(call, model.id);
   const came = await answer.then(
-    ({ status }) => status as string,
+    ({ status }) => (call.replayed ? `${status} already` : status),
     (error: unknown) => (error instanceof ProblemError ? error.code : String(error)),
   );
   expect(came, JSON.stringify({ model, said })).toBe(outcomeOf(model, said, time.now));
   if (came === "pending") model.needs.shift();
+  if (came === "pending" || came === "applied") model.yes.push(said.who);
+  if (came === "declined") model.no.push(said.who);
   if (came === "applied" || came === "declined") model.status = came;
   if (came === "last_owner") model.status = "failed";
   return came;

@@ -9,7 +9,7 @@ import type { ConfirmationRecords } from "./confirmations.records.ts";
 import { isForTwo, requireSecondPerson } from "./confirmations.rights.ts";
 import type { ConfirmationRow } from "./confirmations.rows.ts";
 import { answersOf, keyOf, needsOf } from "./confirmations.rows.ts";
-import type { Need } from "./confirmations.schema.ts";
+import type { ConfirmationView, Need } from "./confirmations.schema.ts";
 import { DeclineConfirmationInput } from "./confirmations.schema.ts";
 import type { Apply, ConfirmationsService } from "./confirmations.service.ts";
 
@@ -55,13 +55,20 @@ export function createDecisions({ database, records, standing, actions }: Decide
   }
 
   async function accept(tx: Tx, id: string, requester: Actor) {
-    const row = await records.open(tx, id);
+    const { row, isSaid } = await records.open(tx, id, "yes");
+    if (isSaid) return sayAgain(tx, row);
     const need = requireTurn(tx.call, row);
     const needs = needsOf(row).filter((one) => one !== need);
     const isLast = needs.length === 0;
     const changed = await records.change(tx, row, { verb: "accept", answer: need, needs, ...(isLast && { status: "applied" }) });
     if (isLast) await carryOut(tx, changed, requester);
     return presentConfirmation(tx.call, changed, tx.now);
+  }
+
+  /** The answer to what somebody has said before: nothing happens. */
+  function sayAgain({ call, now, afterCommit }: Tx, row: ConfirmationRow): ConfirmationView {
+    afterCommit(() => void (call.replayed = true));
+    return presentConfirmation(call, row, now);
   }
 
   /** Nothing stays of the attempt but that it failed. */
@@ -94,7 +101,8 @@ export function createDecisions({ database, records, standing, actions }: Decide
       const { reason } = DeclineConfirmationInput.parse(input);
       const { id } = await locate(key);
       return await database.write(call, async (tx) => {
-        const row = await records.open(tx, id);
+        const { row, isSaid } = await records.open(tx, id, "no");
+        if (isSaid) return sayAgain(tx, row);
         const actor = requireActor(call);
         if (actor.id !== row.actorId) requireSecond(call, actor, row);
         const declined = await records.change(tx, row, { verb: "decline", status: "declined", answer: "declined", reason });

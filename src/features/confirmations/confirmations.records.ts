@@ -7,7 +7,8 @@ import { confirmationsPermission } from "./confirmations.policy.ts";
 import { canSee } from "./confirmations.rights.ts";
 import type { Answer, ConfirmationRow } from "./confirmations.rows.ts";
 import { answersOf, statusAt, withoutInput } from "./confirmations.rows.ts";
-import type { Need } from "./confirmations.schema.ts";
+import { needs } from "./confirmations.schema.ts";
+import type { ConfirmationView, Need } from "./confirmations.schema.ts";
 
 /** One step of a held change; without a status it stays pending. */
 interface Step {
@@ -22,6 +23,12 @@ interface Step {
   reason?: string | undefined;
 }
 
+/** What people say, as which answer it is kept, and while it counts. */
+const sayings: Readonly<Record<"yes" | "no", { as: readonly Answer["as"][]; countsIn: readonly ConfirmationView["status"][] }>> = {
+  yes: { as: needs, countsIn: ["pending", "applied"] },
+  no: { as: ["declined"], countsIn: ["declined"] },
+};
+
 export type ConfirmationRecords = ReturnType<typeof createConfirmationRecords>;
 
 /** The rows of held changes: every step is one update with its audit entry and, at the end, its event. */
@@ -35,11 +42,19 @@ export function createConfirmationRecords({ audit, events }: { audit: AuditServi
     /** The row under its lock. */
     read,
 
-    /** The row under its lock, when it is pending and the caller may know of it. @throws ProblemError record_not_found */
-    async open(tx: Tx, id: string): Promise<ConfirmationRow> {
+    /**
+     * The row under its lock, when the caller may know of it and can say something about it.
+     * @param wanted what they want to say: where they have said it already, and it counts, it is to be answered again
+     * @throws ProblemError record_not_found
+     */
+    async open(tx: Tx, id: string, wanted: keyof typeof sayings): Promise<{ row: ConfirmationRow; isSaid: boolean }> {
       const row = await read(tx, id);
-      if (!canSee(tx.call, row) || statusAt(row, tx.now) !== "pending") throw recordNotFound();
-      return row;
+      if (!canSee(tx.call, row)) throw recordNotFound();
+      const status = statusAt(row, tx.now);
+      const { as, countsIn } = sayings[wanted];
+      const isSaid = countsIn.includes(status) && answersOf(row).some((one) => one.user_id === tx.call.actor?.id && as.includes(one.as));
+      if (!isSaid && status !== "pending") throw recordNotFound();
+      return { row, isSaid };
     },
 
     async change(tx: Tx, row: ConfirmationRow, step: Step): Promise<ConfirmationRow> {

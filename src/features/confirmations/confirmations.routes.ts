@@ -80,7 +80,7 @@ function answerRoutes(confirmations: ConfirmationsService): Route[] {
         tags,
         summary: "Confirm a held change as the second person",
         description:
-          "The last confirmation carries the change out, for the person who asked and as they stand now. When it is not allowed any more, the answer is that refusal and the change has failed. The person who asked confirms in Discord, with `/confirm accept`.",
+          "The last confirmation carries the change out, for the person who asked and as they stand now. When it is not allowed any more, the answer is that refusal and the change has failed. The person who asked confirms in Discord, with `/confirm accept`: here they get 409 `invalid_transition` while their own word is needed, and 403 `conflict_of_interest` where a second person's is. Confirming again what one has confirmed answers the same again.",
         access,
         request: { params },
         success: { ...single, description: "The change as it stands now" },
@@ -95,6 +95,7 @@ function answerRoutes(confirmations: ConfirmationsService): Route[] {
         operationId: "declineChange",
         tags,
         summary: "Decline a held change, or take it back as the person who asked",
+        description: "Declining again what one has declined answers the same again.",
         access,
         request: { params, body: DeclineConfirmationInput, bodyOptional: true, example: { reason: "Let us talk about it first." } },
         success: { ...single, description: "The declined change" },

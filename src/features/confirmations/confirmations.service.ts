@@ -58,13 +58,14 @@ export interface ConfirmationsService {
    */
   hold(tx: Tx, change: Confirmable): Promise<Held | undefined>;
   /**
-   * Say yes, as the person who asked (in Discord) or as the second person. The last yes carries the change out.
+   * Say yes, as the person who asked (in Discord) or as the second person. The last yes carries the change out. Who says it again gets
+   * the answer again (`call.replayed`), and nothing happens.
    * @param key id or code
    * @throws ProblemError record_not_found, invalid_transition (not the caller's turn), conflict_of_interest, permission_denied,
    * cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed for good
    */
   confirm(call: Call, key: string): Promise<ConfirmationView>;
-  /** Say no, as the person who asked or as a possible second person. @throws ProblemError as `confirm` */
+  /** Say no, as the person who asked or as a possible second person; again as with `confirm`. @throws ProblemError as `confirm` */
   decline(call: Call, key: string, input?: DeclineConfirmationInput): Promise<ConfirmationView>;
   /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */
   get(call: Call, key: string): Promise<ConfirmationView>;
