@@ -111,8 +111,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
       const row = await open(tx, id);
       if (row.status !== "approved") return null;
       const { reason, permission, actorId } = note;
-      const payload = row.payload as Record<string, unknown>;
-      await effects().undo({ tx, type: row.type as WorkflowKind, request: row, payload, reason, actorId, permission });
+      await effects().undo({ tx, request: row, reason, actorId, permission });
       const said = { by: actorId ?? "", at: tx.now.toISOString(), reason_public: reason, reason_internal: null };
       const decision = { ...(row.decision as WorkflowDecision | null), reversal: said } as Prisma.InputJsonObject;
       const changes = { status: "reversed", reversedAt: tx.now, decision };

@@ -10,7 +10,8 @@ import type { EventType } from "../events/events.types.ts";
 import type { LinkReach } from "../links/links.reach.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { Effects } from "./effects.ts";
-import type { Approval, Reversal } from "./effects.types.ts";
+import type { Approval } from "./effects.ts";
+import type { Reversal } from "./effects.types.ts";
 import type { Moved } from "./transition.ts";
 import { approversOf } from "./transition.ts";
 import { lockKept } from "./workflows.attempt.ts";
@@ -247,6 +248,5 @@ export function approvalOf(tx: Tx, request: Request, input: DecisionInput, actor
 
 function reversalOf(tx: Tx, request: Request, input: DecisionInput, actorId: string): Reversal {
   const type = request.type as WorkflowKind;
-  const payload = request.payload as Record<string, unknown>;
-  return { tx, type, request, payload, reason: input.reasonPublic ?? "", actorId, permission: permissionOf("reverse", type) ?? "" };
+  return { tx, request, reason: input.reasonPublic ?? "", actorId, permission: permissionOf("reverse", type) ?? "" };
 }
