@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError, problems } from "../../kernel/errors.ts";
@@ -28,7 +29,7 @@ export function createInwardDelivery({ database, records, effects, logger }: Inw
     if (opened?.row.status !== "pending" || !isItsTurn(opened, tx.now)) return "passed";
     const { request, row } = opened;
     const type = request.type as WorkflowKind;
-    const run = effects.dueOf({ type, payload: request.payload as Record<string, unknown> }, row.key);
+    const run = effects.dueOf({ type, payload: jsonObject(request.payload) }, row.key);
     if (run === undefined) throw new ProblemError("unsupported_operation", { detail: "Nothing is known any more of how this is done." });
     const done = await run({ tx, request, actorId: null, permission: permissionOf("approve", type) ?? "" }, row);
     await records.write(tx, opened, changesAfter(tx.now, opened, done));
