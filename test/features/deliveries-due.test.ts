@@ -6,7 +6,8 @@ import { pauseAfter } from "../../src/features/workflows/deliveries.pace.ts";
 import type { Delivering } from "../../src/features/workflows/deliveries.outward.ts";
 import { createDeliveries } from "../../src/features/workflows/deliveries.ts";
 import { outward } from "../../src/features/workflows/effects.outward.ts";
-import type { Done, Effect } from "../../src/features/workflows/effects.types.ts";
+import type { Effects } from "../../src/features/workflows/effects.ts";
+import type { Done } from "../../src/features/workflows/effects.types.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";
 import type { DiscordAction, Performed } from "../../src/kernel/discord-action.ts";
@@ -21,9 +22,11 @@ const done: Performed = { outcome: "done", detail: "Done.", changed: true };
 const key = "test.dated";
 const requestCount = sizeOf({ quick: 6, all: 20, long: 20 });
 
+type Run = NonNullable<ReturnType<Effects["dueOf"]>>;
+
 interface Given {
   /** What happens at the date. */
-  run?: NonNullable<Effect["run"]>;
+  run?: Run;
   /** How the bot answers. */
   perform?: (action: DiscordAction) => Performed;
   state?: ReturnType<Delivering["status"]>["state"];
@@ -32,8 +35,7 @@ interface Given {
 /** One instance that delivers, with an effect of its own. */
 function instance({ services }: Ground, { run, perform = () => done, state = "ready" }: Given = {}) {
   const { database, audit, events, workflows, clock } = services;
-  const spec: Effect = { preview: "", apply: () => Promise.resolve([]), ...(run !== undefined && { run }) };
-  const effects = { ...workflows.effects, specOf: (name: string) => (name === key ? spec : undefined) };
+  const effects = { ...workflows.effects, dueOf: (_due: unknown, name: string) => (name === key ? run : undefined) };
   const deliveries = createDeliveries({
     database,
     audit,
@@ -80,7 +82,7 @@ const rowsOf = async (ground: Ground, requestId: string) =>
 const count = async ({ database: { read } }: Ground) => [await read.auditEntry.count(), await read.outboxEvent.count()];
 
 /** Leaves a trace that can be counted. */
-const trace: NonNullable<Effect["run"]> = async ({ tx, request }) => {
+const trace: Run = async ({ tx, request }) => {
   await tx.db.setting.create({ data: { key: `trace.${uuid7()}`, value: request.id, updatedAt: tx.now } });
   return { status: "done", detail: "It was done at its date.", undo: { before: 1 } };
 };

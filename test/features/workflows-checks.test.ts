@@ -12,8 +12,7 @@ async function createCheckGround() {
   const { services } = ground;
   const reach = { groupOf: linkedOver(ground) };
   const checks = createChecks({ ...services, reach });
-  const all = async (userId: string, reference?: string) =>
-    checks.of(ground.database.read, { user_id: userId }, services.clock.now(), reference);
+  const all = async (userId: string, reference?: string) => checks.of(ground.database.read, userId, services.clock.now(), reference);
   return {
     ...ground,
     all,

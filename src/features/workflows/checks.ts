@@ -56,8 +56,7 @@ const checks: Readonly<Record<string, (checked: Checked) => Promise<Finding>>> =
 export function createChecks(parts: ChecksParts) {
   return {
     /** @param reference of the request the checks are for, once it has one */
-    async of(db: CheckReader, payload: Record<string, unknown>, now: Date, reference?: string): Promise<CheckView[]> {
-      const userId = String(payload["user_id"]);
+    async of(db: CheckReader, userId: string, now: Date, reference?: string): Promise<CheckView[]> {
       const checked = { db, userId, accounts: await parts.reach.groupOf(db, userId), now, reference, parts };
       const found: CheckView[] = [];
       for (const [key, check] of Object.entries(checks)) found.push({ key, ...(await check(checked)), at: now.toISOString() });

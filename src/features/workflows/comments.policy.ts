@@ -1,6 +1,7 @@
 import type { ReadClient } from "../../database/database.ts";
 import type { WorkflowComment } from "../../generated/sqlite/client.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can } from "../../kernel/call.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
@@ -25,7 +26,7 @@ export function sideOf(call: Call, request: About, accounts: readonly string[]):
   const actor = call.actor?.id;
   if (actor === undefined) return "staff";
   if (isRequester(request, actor)) return "requester";
-  const named = kinds[request.type as WorkflowKind].conflicts?.(request.payload as Record<string, unknown>) ?? [];
+  const named = kinds[request.type as WorkflowKind].conflicts?.(jsonObject(request.payload)) ?? [];
   const rows = request.subjects.filter(({ kind }) => partialKinds.includes(kind)).map(({ subjectId }) => subjectId);
   const partial = new Set([request.requesterId, ...named, ...rows]);
   return [actor, ...accounts].some((id) => partial.has(id)) ? "partial" : "staff";

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError, problems } from "../../kernel/errors.ts";
@@ -16,7 +17,7 @@ import { permissionOf } from "./transition.table.ts";
 export interface InwardParts {
   database: Database;
   records: EffectRecords;
-  effects: Pick<Effects, "specOf">;
+  effects: Pick<Effects, "dueOf">;
   logger: Logger;
 }
 
@@ -27,13 +28,10 @@ export function createInwardDelivery({ database, records, effects, logger }: Inw
     const opened = await openEffect(tx, at);
     if (opened?.row.status !== "pending" || !isItsTurn(opened, tx.now)) return "passed";
     const { request, row } = opened;
-    const spec = effects.specOf(row.key);
-    if (spec?.run === undefined)
-      throw new ProblemError("unsupported_operation", { detail: "Nothing is known any more of how this is done." });
     const type = request.type as WorkflowKind;
-    const payload = request.payload as Record<string, unknown>;
-    const due = { tx, type, request, payload, actorId: null, permission: permissionOf("approve", type) ?? "" };
-    const done = await spec.run(due, row);
+    const run = effects.dueOf({ type, payload: jsonObject(request.payload) }, row.key);
+    if (run === undefined) throw new ProblemError("unsupported_operation", { detail: "Nothing is known any more of how this is done." });
+    const done = await run({ tx, request, actorId: null, permission: permissionOf("approve", type) ?? "" }, row);
     await records.write(tx, opened, changesAfter(tx.now, opened, done));
     return "ended";
   }

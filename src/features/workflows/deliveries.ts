@@ -22,7 +22,7 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 export interface DeliveryParts extends EffectRecordParts {
   database: Database;
   reach: Pick<LinkReach, "groupOf">;
-  effects: Pick<Effects, "append" | "leaving" | "specOf">;
+  effects: Pick<Effects, "append" | "leaving" | "dueOf">;
   clock: Clock;
   logger: Logger;
 }

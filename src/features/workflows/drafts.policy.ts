@@ -1,5 +1,6 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { Prisma, RequestDraft } from "../../generated/sqlite/client.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { DraftStatus, DraftView } from "./drafts.schema.ts";
 import { kindOf } from "./workflows.kinds.ts";
@@ -22,7 +23,7 @@ export function presentDraft(row: RequestDraft): DraftView {
     id: row.id,
     type,
     status: row.status as DraftStatus,
-    payload: row.payload as Record<string, unknown>,
+    payload: jsonObject(row.payload),
     subject: { kind: row.subjectKind as DraftView["subject"]["kind"], id: row.subjectId },
     cause: row.cause,
     cause_reference: row.causeReference,

@@ -8,11 +8,11 @@ import type { LinkReach } from "../links/links.reach.ts";
 import type { ActionsService } from "../cases/actions.service.ts";
 import type { AppealTarget } from "./appeal.target.ts";
 import { findTarget } from "./appeal.target.ts";
+import type { EffectInputs } from "./effects.inputs.ts";
 import type { Approval, Blocker, Done, Json, Reversal, SomeEffects } from "./effects.types.ts";
 import type { Undone } from "../../kernel/undo.ts";
 import type { Ruling } from "./workflows.kinds.ts";
 import type { Overturning, OverturnNote } from "./workflows.overturn.ts";
-import type { AppealPayload } from "./workflows.payloads.ts";
 import { viewerOf } from "./workflows.policy.ts";
 
 export interface AppealEffectParts {
@@ -21,6 +21,8 @@ export interface AppealEffectParts {
   overturning: Overturning;
   reach: Pick<LinkReach, "groupOf">;
 }
+
+type Appeal = EffectInputs["appeal.ruling"];
 
 /** One thing a ruling did, by what takes it back. */
 const Part = z.object({ what: z.enum(["blacklist", "void", "reduce", "reverse", "reopen"]), undo: z.unknown() });
@@ -37,7 +39,11 @@ const nothing: Ruled = { parts: [], detail: "There was nothing in force any more
 /** What an appeal that is heard does to what it is against. */
 export function createAppealEffects({ blacklist, actions, overturning, reach }: AppealEffectParts): SomeEffects<"appeal.ruling"> {
   const { overturn, reduce, remit } = createRulings({ blacklist, actions, overturning });
-  const rulings: Readonly<Record<Ruling, (approval: Approval, target: AppealTarget) => Promise<Ruled>>> = { overturn, reduce, remit };
+  const rulings: Readonly<Record<Ruling, (approval: Approval, target: AppealTarget, input: Appeal) => Promise<Ruled>>> = {
+    overturn,
+    reduce,
+    remit,
+  };
 
   /** What takes each part back. */
   const undoing: Readonly<Record<Part["what"], (reversal: Reversal, undo: unknown) => Promise<Undone>>> = {
@@ -51,24 +57,24 @@ export function createAppealEffects({ blacklist, actions, overturning, reach }: 
   return {
     "appeal.ruling": {
       preview: ({ target, desired_outcome: desired }) =>
-        `${String(target)} is overturned, reduced or sent back, as the decision says; asked for: ${String(desired)}.`,
+        `${target} is overturned, reduced or sent back, as the decision says; asked for: ${desired}.`,
 
-      async check(approval): Promise<Blocker[]> {
-        const target = await targetOf(approval, reach);
+      async check(approval, input): Promise<Blocker[]> {
+        const target = await targetOf(approval, input, reach);
         if (target === null) return [{ code: "target_missing", detail: "There is nothing of the name that this appeals against." }];
-        const ruling = rulingOf(approval);
+        const ruling = rulingOf(approval, input);
         if (ruling === "reduce") requireReduction(approval, target);
         if (ruling === "remit" && target.kind !== "request")
           return [{ code: "not_remittable", detail: "Only a request goes back to those who decided it." }];
         return [];
       },
 
-      async apply(approval): Promise<Done[]> {
-        const target = await targetOf(approval, reach);
-        const ruling = rulingOf(approval);
+      async apply(approval, input): Promise<Done[]> {
+        const target = await targetOf(approval, input, reach);
+        const ruling = rulingOf(approval, input);
         if (target === null || ruling === undefined)
           return [{ status: "skipped", detail: "The appeal was answered; nothing is changed by it." }];
-        const { parts, detail } = await rulings[ruling](approval, target);
+        const { parts, detail } = await rulings[ruling](approval, target, input);
         const named = { kind: target.kind === "request" ? "workflow" : target.kind, id: target.id, reference: target.reference };
         return [{ status: "done", target: named, detail, undo: { parts } as unknown as Json }];
       },
@@ -91,14 +97,13 @@ const noteOf = ({ reason, permission, actorId, request }: Reversal): OverturnNot
 });
 
 /** What the appeal is against, as far as whoever decides may know of it. */
-async function targetOf({ tx, payload }: Approval, reach: AppealEffectParts["reach"]): Promise<AppealTarget | null> {
-  const target = await findTarget(tx.db, (payload as z.output<typeof AppealPayload>).target);
+async function targetOf({ tx }: Approval, input: Appeal, reach: AppealEffectParts["reach"]): Promise<AppealTarget | null> {
+  const target = await findTarget(tx.db, input.target);
   return target?.isKnownTo(await viewerOf(tx.db, reach, tx.call)) === true ? target : null;
 }
 
 /** What the decision says, else what was asked for; an appeal for clarity is answered in words. */
-function rulingOf({ input, payload }: Approval): Ruling | undefined {
-  const { desired_outcome: desired } = payload as z.output<typeof AppealPayload>;
+function rulingOf({ input }: Approval, { desired_outcome: desired }: Appeal): Ruling | undefined {
   return input.ruling ?? (desired === "clarify" ? undefined : desired);
 }
 
@@ -149,8 +154,7 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectPar
   }
 
   /** The actions of a case that an appeal is about: those against whoever appeals, else all. */
-  async function actionsOf({ tx, payload }: Approval, caseId: string): Promise<string[]> {
-    const { user_id: userId } = payload as z.output<typeof AppealPayload>;
+  async function actionsOf({ tx }: Approval, caseId: string, { user_id: userId }: Appeal): Promise<string[]> {
     const where = { caseId, voidedAt: null, ...(userId !== undefined && { userId }) };
     return (await tx.db.caseAction.findMany({ where, select: { id: true }, orderBy: { id: "asc" } })).map(({ id }) => id);
   }
@@ -184,16 +188,16 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectPar
   }
 
   return {
-    async overturn(approval: Approval, target: AppealTarget): Promise<Ruled> {
+    async overturn(approval: Approval, target: AppealTarget, input: Appeal): Promise<Ruled> {
       if (target.kind === "request") return await overturnRequest(approval, target);
       if (target.kind === "blacklist") return await revoke(approval, target.id);
-      return await voidAll(approval, target.kind === "case" ? await actionsOf(approval, target.id) : [target.id]);
+      return await voidAll(approval, target.kind === "case" ? await actionsOf(approval, target.id, input) : [target.id]);
     },
 
-    async reduce(approval: Approval, target: AppealTarget): Promise<Ruled> {
+    async reduce(approval: Approval, target: AppealTarget, input: Appeal): Promise<Ruled> {
       if (target.kind === "request") return await reduceRequest(approval, target.id);
       if (target.kind === "blacklist") return await reduceRecord(approval, target.id);
-      return await reduceActions(approval, target.kind === "case" ? await actionsOf(approval, target.id) : [target.id]);
+      return await reduceActions(approval, target.kind === "case" ? await actionsOf(approval, target.id, input) : [target.id]);
     },
 
     /** Back to those who decided, with what they are to look at again. */

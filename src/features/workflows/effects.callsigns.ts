@@ -1,10 +1,8 @@
-import type { z } from "zod";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
-import type { Approval, Blocker, Reversal, SomeEffects } from "./effects.types.ts";
+import type { Blocker, Reversal, SomeEffects } from "./effects.types.ts";
 import type { Undone } from "../../kernel/undo.ts";
 import { noteOf } from "./effects.words.ts";
-import type { RecruitmentPayload } from "./workflows.payloads.ts";
 
 export type CallsignKeys = "callsign.allocate" | "callsign.hold";
 
@@ -19,9 +17,8 @@ export function createCallsignEffects({ callsigns }: CallsignEffectParts): SomeE
 
   return {
     "callsign.allocate": {
-      preview: ({ callsign }) => `They are given a callsign of the pool ${String((callsign as { pool: string }).pool)}.`,
-      async check(approval): Promise<Blocker[]> {
-        const wish = wishOf(approval);
+      preview: ({ pool }) => `They are given a callsign of the pool ${pool}.`,
+      async check(approval, wish): Promise<Blocker[]> {
         if (!(await callsigns.knowsPool(approval.tx.db, wish.pool))) {
           return [{ code: "unknown_pool", detail: `There is no pool of callsigns named ${wish.pool}: make it, or amend the request.` }];
         }
@@ -33,8 +30,8 @@ export function createCallsignEffects({ callsigns }: CallsignEffectParts): SomeE
           return [{ code: error.code, detail: error.detail ?? `The pool ${wish.pool} has no free callsign.` }];
         }
       },
-      async apply(approval) {
-        const { slot, reused, undo: left } = await callsigns.allocateWithin(approval.tx, { ...wishOf(approval), ...noteOf(approval) });
+      async apply(approval, wish) {
+        const { slot, reused, undo: left } = await callsigns.allocateWithin(approval.tx, { ...wish, ...noteOf(approval) });
         const detail = reused ? `They keep the callsign ${slot.callsign}.` : `They have the callsign ${slot.callsign}.`;
         const target = { kind: "callsign", id: slot.id, reference: slot.callsign };
         return [{ status: "done", target, detail, undo: left, memo: slot.callsign }];
@@ -43,22 +40,12 @@ export function createCallsignEffects({ callsigns }: CallsignEffectParts): SomeE
     },
     "callsign.hold": {
       preview: "Their callsigns rest: nobody else gets the numbers meanwhile.",
-      async apply(approval) {
-        const {
-          held,
-          callsigns: names,
-          undo: left,
-        } = await callsigns.holdAllWithin(approval.tx, String(approval.payload["user_id"]), noteOf(approval));
+      async apply(approval, { userId }) {
+        const { held, callsigns: names, undo: left } = await callsigns.holdAllWithin(approval.tx, userId, noteOf(approval));
         if (held === 0) return [{ status: "skipped", detail: "They have no callsign." }];
         return [{ status: "done", detail: `Resting now: ${names.join(", ")}.`, undo: left }];
       },
       undo,
     },
   };
-}
-
-function wishOf({ payload }: Approval) {
-  const { user_id: userId, position, department, callsign } = payload as z.output<typeof RecruitmentPayload>;
-  const { pool, preferred } = callsign === "none" ? { pool: "" } : callsign;
-  return { pool, userId, roleKey: position, preferred, department };
 }

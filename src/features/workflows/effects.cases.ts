@@ -1,17 +1,16 @@
-import type { z } from "zod";
-import { addSeconds } from "../../kernel/clock.ts";
-import { parseDuration } from "../../kernel/fields.ts";
+import { z } from "zod";
 import { caseReference } from "../../kernel/stored.ts";
 import type { ActionsService } from "../cases/actions.service.ts";
 import type { CasesService } from "../cases/cases.service.ts";
 import type { DraftsService } from "./drafts.service.ts";
+import type { CaseInput, EffectInputs } from "./effects.inputs.ts";
 import type { Approval, Done, Earlier, Reversal, SomeEffects } from "./effects.types.ts";
+import { untilOf } from "./effects.words.ts";
 import type { Undone } from "../../kernel/undo.ts";
-import type { InvestigationPayload, PunishmentPayload } from "./workflows.payloads.ts";
 import type { WorkflowEffect } from "../../generated/sqlite/client.ts";
 
 type Keys = "case.action" | "case.append" | "case.open" | "draft.blacklist";
-type Punishment = z.output<typeof PunishmentPayload>;
+const Suggested = z.object({ open_key: z.string() });
 
 export interface CasesEffectParts {
   cases: Pick<CasesService, "appendOrOpenWithin" | "undoCaseWithin">;
@@ -24,8 +23,8 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectParts)
   const undoCase = ({ tx, reason, permission, actorId }: Reversal, { undo }: WorkflowEffect): Promise<Undone> =>
     cases.undoCaseWithin(tx, undo, { reason, permission, authorId: actorId });
 
-  async function bring(approval: Approval): Promise<Done[]> {
-    const { row, isNew, undo } = await cases.appendOrOpenWithin(approval.tx, await caseOf(approval));
+  async function bring(approval: Approval, input: CaseInput): Promise<Done[]> {
+    const { row, isNew, undo } = await cases.appendOrOpenWithin(approval.tx, await caseOf(approval, input));
     const reference = caseReference(row.number);
     const detail = isNew ? "A case was opened." : "It was added to the open case.";
     return [{ status: "done", target: { kind: "case", id: row.id, reference }, detail, undo }];
@@ -43,18 +42,17 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectParts)
       undo: undoCase,
     },
     "case.action": {
-      preview: ({ action, points }) => `The ${String(action)} is recorded in the case with ${String(points)} points.`,
-      async apply(approval, earlier) {
-        const { action, undo } = await actions.recordWithin(approval.tx, caseIdOf(earlier), actionOf(approval));
-        const detail = `The ${(approval.payload as Punishment).action} was recorded with ${action.points.toString()} points.`;
+      preview: ({ action, points }) => `The ${action} is recorded in the case with ${points.toString()} points.`,
+      async apply(approval, input, earlier) {
+        const { action, undo } = await actions.recordWithin(approval.tx, caseIdOf(earlier), actionOf(approval, input));
+        const detail = `The ${input.action} was recorded with ${action.points.toString()} points.`;
         return [{ status: "done", target: { kind: "case_action", id: action.id }, detail, undo }];
       },
       undo: ({ tx, reason, permission }, { undo }) => actions.undoRecordWithin(tx, undo, { reason, permission }),
     },
     "draft.blacklist": {
       preview: "A request to blacklist the user is suggested; a person files it.",
-      async apply({ tx, payload, request }) {
-        const { user_id: id, reason } = payload as Punishment;
+      async apply({ tx, request }, { userId: id, reason }) {
         const openKey = `referral:${id}`;
         const draft = await drafts.suggestWithin(tx, {
           type: "blacklist-user",
@@ -75,7 +73,7 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectParts)
         ];
       },
       async undo({ tx, reason }, { undo }) {
-        const dismissed = await drafts.dismissWithin(tx, [(undo as { open_key: string }).open_key], reason);
+        const dismissed = await drafts.dismissWithin(tx, [Suggested.parse(undo).open_key], reason);
         return dismissed > 0
           ? { restored: true, detail: "The suggestion was dismissed." }
           : { restored: false, detail: "The suggestion was filed or dismissed already." };
@@ -85,41 +83,20 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectParts)
 }
 
 /** The case an approval leads to. */
-async function caseOf({ tx, type, request, payload, actorId, permission }: Approval) {
-  const common = {
+async function caseOf({ tx, request, actorId, permission }: Approval, { type, subject, text, caseKey, people }: CaseInput) {
+  return {
     title: request.title,
     priority: request.priority,
     originReference: request.reference,
     originRequestId: request.id,
     authorId: actorId,
     permission,
-    body: `${request.reference} was approved. ${String(payload["reason"] ?? payload["allegation"] ?? request.summary)}`
-      .trim()
-      .slice(0, longestNote),
+    body: `${request.reference} was approved. ${text ?? request.summary}`.trim().slice(0, longestNote),
+    type,
+    subject,
+    caseReference: caseKey === undefined || (await isConfidential(tx, caseKey)) ? undefined : caseKey,
+    ...people,
   };
-  switch (type) {
-    case "investigation": {
-      const {
-        subject,
-        confidential,
-        lead_user_id: leadId,
-        team_user_ids: team,
-        due_at: dueAt,
-      } = payload as z.output<typeof InvestigationPayload>;
-      const about = { kind: subject.kind === "server" ? "server" : "user", id: subject.id } as const;
-      const people = { isConfidential: confidential, leadId, team, dueAt: dueAt === undefined ? null : new Date(dueAt) };
-      return { ...common, ...people, type: "investigation", subject: about };
-    }
-    case "punishment": {
-      const { user_id: id, case_reference: named } = payload as Punishment;
-      const caseKey = named === undefined || (await isConfidential(tx, named)) ? undefined : named;
-      return { ...common, type: "punishment", subject: { kind: "user", id } as const, caseReference: caseKey };
-    }
-    case "poach":
-      return { ...common, type: "poach", subject: { kind: "server", id: String(payload["offending_server_id"]) } as const };
-    default:
-      return { ...common, type: "blacklist", subject: { kind: "user", id: String(payload["user_id"]) } as const };
-  }
 }
 
 const longestNote = 4000;
@@ -138,15 +115,13 @@ function caseIdOf(earlier: Earlier): string {
 }
 
 /** What is recorded of a punishment; without a length it counts for good. */
-function actionOf({ from, request, payload, permission }: Approval) {
-  const { action, user_id: userId, points, reason, duration } = payload as Punishment;
-  const seconds = typeof duration === "string" ? parseDuration(duration) : undefined;
+function actionOf({ from, request, permission }: Approval, { action, userId, points, reason, length }: EffectInputs["case.action"]) {
   return {
     kind: action === "blacklist_referral" ? ("other" as const) : action,
     userId,
     points,
     reason,
-    expiresAt: seconds === undefined ? null : addSeconds(from, seconds),
+    expiresAt: untilOf(length, from),
     originReference: request.reference,
     permission,
   };

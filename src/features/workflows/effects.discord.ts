@@ -1,18 +1,16 @@
-import type { z } from "zod";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { StaffService } from "../staff/staff.service.ts";
+import type { EffectInputs } from "./effects.inputs.ts";
 import type { NoticeEffectParts, NoticeKeys } from "./effects.notices.ts";
 import { createNoticeEffects } from "./effects.notices.ts";
 import type { OutwardAction } from "./effects.outward.ts";
 import { outward } from "./effects.outward.ts";
 import type { Approval, Done, SomeEffects } from "./effects.types.ts";
-import type { PunishmentPayload } from "./workflows.payloads.ts";
 
 type Keys = NoticeKeys | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
-type Punishment = z.output<typeof PunishmentPayload>;
-type Penalty = Exclude<Punishment["discord"]["action"], "none" | "role_remove">;
+type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 
 export type DiscordEffectParts = NoticeEffectParts & {
   staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
@@ -57,20 +55,19 @@ export function createDiscordEffects(parts: DiscordEffectParts): SomeEffects<Key
     return held.filter((role, index) => held.findIndex((one) => isSame(one, role)) === index);
   }
 
-  function changeRoles(approval: Approval, key: Keys, kind: "role_add" | "role_remove", roles: readonly Role[]): Done[] {
-    const { request, payload } = approval;
+  function changeRoles(approval: Approval, userId: string, key: Keys, kind: "role_add" | "role_remove", roles: readonly Role[]): Done[] {
+    const { request } = approval;
     const detail = kind === "role_add" ? "A Discord role of the staff role is given." : "A Discord role of the staff is taken.";
     return roles.map(({ guildId, roleId }) => {
       const id = nameOf(approval, key, `${guildId}:${roleId}`);
-      const action = { kind, guildId, roleId, userId: String(payload["user_id"]), reason: request.reference };
+      const action = { kind, guildId, roleId, userId, reason: request.reference };
       return { ...outward(action, { id, detail }), target: { kind: "discord_role", id: roleId } };
     });
   }
 
-  function punish(approval: Approval, kind: Penalty, guildIds: readonly string[]): Done[] {
-    const { request, payload, tx } = approval;
-    const { user_id: userId, duration } = payload as Punishment;
-    const wanted = typeof duration === "string" ? parseDuration(duration) : undefined;
+  function punish(approval: Approval, kind: Penalty, { userId, guildIds, length }: Omit<EffectInputs["discord.punish"], "action">): Done[] {
+    const { request, tx } = approval;
+    const wanted = typeof length === "string" ? parseDuration(length) : undefined;
     const until = addSeconds(tx.now, Math.min(wanted ?? longestTimeout, longestTimeout));
     const { action, detail } = penalties[kind];
     return guildIds.map((guildId) => {
@@ -84,41 +81,38 @@ export function createDiscordEffects(parts: DiscordEffectParts): SomeEffects<Key
     ...createNoticeEffects(parts),
     "discord.roles_add": {
       preview: "The Discord roles of the staff role are given, where they are a member.",
-      apply(approval) {
-        const { user_id: userId, position, demote_to: lower } = approval.payload;
-        const guilds = membershipsOf(String(userId));
-        const roles = staff.discordRolesOf(String(position ?? lower)).filter(({ guildId }) => guilds.includes(guildId));
+      apply(approval, { userId, roleKey }) {
+        const guilds = membershipsOf(userId);
+        const roles = staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId));
         return orNothing(
-          changeRoles(approval, "discord.roles_add", "role_add", roles),
+          changeRoles(approval, userId, "discord.roles_add", "role_add", roles),
           "No Discord role stands for the staff role where they are a member.",
         );
       },
     },
     "discord.roles_remove": {
       preview: "The Discord roles of the staff are taken from them.",
-      apply(approval) {
-        const { user_id: userId, demote_to: kept } = approval.payload as Punishment;
-        const roles = rolesToTake(userId, kept);
+      apply(approval, { userId, keptRoleKey }) {
+        const roles = rolesToTake(userId, keptRoleKey);
         return orNothing(
-          changeRoles(approval, "discord.roles_remove", "role_remove", roles),
+          changeRoles(approval, userId, "discord.roles_remove", "role_remove", roles),
           "They hold no other Discord role of the staff.",
         );
       },
     },
     "discord.punish": {
-      preview: ({ discord }) => `In Discord: ${(discord as Punishment["discord"]).action.replace("_", " ")}.`,
+      preview: ({ action }) => `In Discord: ${action.replace("_", " ")}.`,
       isOptional: true,
-      apply(approval, earlier) {
-        const { user_id: userId, discord } = approval.payload as Punishment;
+      apply(approval, { userId, action, guildIds: named, length }, earlier) {
         const ours = presentGuilds();
-        const guildIds = discord.guild_ids.length === 0 ? ours : discord.guild_ids.filter((id) => ours.includes(id));
+        const guildIds = named.length === 0 ? ours : named.filter((id) => ours.includes(id));
         const none = "It names no server the bot is in.";
-        if (discord.action === "none" || guildIds.length === 0) return orNothing([], none);
-        if (discord.action !== "role_remove") return orNothing(punish(approval, discord.action, guildIds), none);
+        if (guildIds.length === 0) return orNothing([], none);
+        if (action !== "role_remove") return orNothing(punish(approval, action, { userId, guildIds, length }), none);
         const taken = new Set(earlier.flatMap(({ key, target }) => (key === "discord.roles_remove" ? [target?.id] : [])));
         const roles = rolesToTake(userId).filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
         return orNothing(
-          changeRoles(approval, "discord.punish", "role_remove", roles),
+          changeRoles(approval, userId, "discord.punish", "role_remove", roles),
           "They hold no further Discord role of the staff there.",
         );
       },

@@ -5,6 +5,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/events.types.ts";
 import type { LinkReach } from "../links/links.reach.ts";
+import type { EffectInputs } from "./effects.inputs.ts";
 import type { Approval, Done, Reversal, SomeEffects } from "./effects.types.ts";
 import type { Undone } from "../../kernel/undo.ts";
 import { isOpenStatus, openStatuses } from "./transition.table.ts";
@@ -78,8 +79,7 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectParts): So
     };
   }
 
-  async function concerned({ tx, payload }: Approval): Promise<Request[]> {
-    const userId = String(payload["user_id"]);
+  async function concerned({ tx }: Approval, { userId }: EffectInputs[typeof key]): Promise<Request[]> {
     return await openRecruitments(tx, [userId, ...(await reach.groupOf(tx.db, userId))]);
   }
 
@@ -87,12 +87,12 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectParts): So
     [key]: {
       preview: "Their open recruitment requests are held.",
       /** Nothing is in the way; but their locks come before those of records and matches, as their own approvals take them. */
-      async check(approval) {
-        await concerned(approval);
+      async check(approval, input) {
+        await concerned(approval, input);
         return [];
       },
-      async apply(approval) {
-        const rows = await concerned(approval);
+      async apply(approval, input) {
+        const rows = await concerned(approval, input);
         const done: Done[] = [];
         for (const row of rows) done.push(await hold(approval, row));
         return done.length > 0 ? done : [{ status: "skipped", detail: "There is no open recruitment request." }];

@@ -33,9 +33,9 @@ export function createListingEffects({ blacklist, links }: ListingEffectParts): 
   return {
     "blacklist.create": {
       preview: "The subject is put on the blacklist; an active record is strengthened instead.",
-      async apply(approval) {
+      async apply(approval, input) {
         const { tx, request, permission } = approval;
-        const drafts = draftsOf(approval);
+        const drafts = draftsOf(approval, input);
         await blacklist.lockSubjects(tx, drafts);
         const done: Done[] = [];
         for (const draft of drafts) {
@@ -50,13 +50,13 @@ export function createListingEffects({ blacklist, links }: ListingEffectParts): 
     },
     "matches.recompute": {
       preview: "Everyone concerned is compared with the record.",
-      apply: (_approval, earlier) => Promise.resolve([matchesEffect(earlier)]),
+      apply: (_approval, _input, earlier) => Promise.resolve([matchesEffect(earlier)]),
     },
     "account_link.create": {
       preview: "The accounts are linked, each with each; a link there is becomes surer instead.",
-      async apply(approval) {
+      async apply(approval, input) {
         const done: Done[] = [];
-        for (const draft of linkDraftsOf(approval)) {
+        for (const draft of linkDraftsOf(approval, input)) {
           const { row, isMerged, undo } = await links.createLinkWithin(approval.tx, draft);
           done.push({
             key: isMerged ? "account_link.merge" : "account_link.create",

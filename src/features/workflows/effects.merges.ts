@@ -9,12 +9,11 @@ import type { MergeFacts } from "../servers/servers.merges.ts";
 import type { RegistryService } from "../servers/servers.service.ts";
 import type { StaffService } from "../staff/staff.service.ts";
 import { rankBlockers } from "./effects.ranks.ts";
+import type { MergeInput } from "./effects.inputs.ts";
 import type { Approval, Blocker, Done, Due, Json, Reversal, SomeEffects } from "./effects.types.ts";
 import type { Undone } from "../../kernel/undo.ts";
-import type { ServerMergePayload } from "./workflows.payloads-servers.ts";
 
-type Merge = z.output<typeof ServerMergePayload>;
-type Move = Merge["staff_plan"][number];
+type Move = MergeInput["staff_plan"][number];
 
 export interface MergeEffectParts {
   registry: RegistryService;
@@ -32,39 +31,34 @@ const undoableFor = 30 * day;
 /** A merger is planned when it is approved, and carried out at its date if nothing it depends on has changed. */
 export function createMergeEffects(parts: MergeEffectParts): SomeEffects<"merge.plan" | "server.merge"> {
   const { registry } = parts;
-  const planOf = async ({ tx, payload }: Pick<Approval, "tx" | "payload">): Promise<MergeFacts> => {
-    const { source_server_id: source, target_server_id: target, effective_at: at } = payload as Merge;
-    return await registry.mergeFacts(tx.db, source, target, new Date(at));
-  };
+  const planOf = ({ tx }: Pick<Approval, "tx">, input: MergeInput): Promise<MergeFacts> =>
+    registry.mergeFacts(tx.db, input.source_server_id, input.target_server_id, new Date(input.effective_at));
 
   return {
     "merge.plan": {
       preview: "The plan of the merger is frozen: it is called off if the servers change before its date.",
-      async check(approval) {
-        const payload = approval.payload as Merge;
-        const given = payload.staff_plan.map(({ to_role: role }) => role).filter((role) => role !== "release");
-        return [...(await blockersOf(approval.tx, payload)), ...rankBlockers(parts.staff, approval, given)];
+      async check(approval, input) {
+        const given = input.staff_plan.map(({ to_role: role }) => role).filter((role) => role !== "release");
+        return [...(await blockersOf(approval.tx, input)), ...rankBlockers(parts.staff, approval, given)];
       },
-      async apply(approval) {
-        const hash = hashOf(await planOf(approval));
+      async apply(approval, input) {
+        const hash = hashOf(await planOf(approval, input));
         return [{ status: "done", detail: `The plan was frozen as ${hash.slice(0, 12)}.`, memo: hash }];
       },
       undo: () => Promise.resolve({ restored: true, detail: "The plan was given up." }),
     },
     "server.merge": {
-      preview: ({ effective_at: at }) =>
-        `At ${String(at)} the source becomes part of the target: records, matches, agreements and staff follow.`,
-      apply({ payload }, earlier): Promise<Done[]> {
-        const { effective_at: at } = payload as Merge;
+      preview: ({ effective_at: at }) => `At ${at} the source becomes part of the target: records, matches, agreements and staff follow.`,
+      apply(_approval, { effective_at: at }, earlier): Promise<Done[]> {
         const hash = String(earlier.find(({ key }) => key === "merge.plan")?.memo);
         return Promise.resolve([{ status: "pending", detail: `The servers are merged at ${at}.`, input: { hash }, dueAt: new Date(at) }]);
       },
-      async run(due, { input }) {
-        if (hashOf(await planOf(due)) !== Plan.parse(input).hash)
+      async run(due, { input: plan }, input) {
+        if (hashOf(await planOf(due, input)) !== Plan.parse(plan).hash)
           throw new ProblemError("invalid_transition", {
             detail: "The servers or their agreements changed since the plan was frozen; file the merger again.",
           });
-        return await carryOut(parts, due);
+        return await carryOut(parts, due, input);
       },
       undo: (reversal, effect) => takeBack(parts, reversal, effect),
     },
@@ -72,7 +66,7 @@ export function createMergeEffects(parts: MergeEffectParts): SomeEffects<"merge.
 }
 
 /** Both owners have to consent; who they are is what the register says, where it does. */
-async function blockersOf({ db }: Approval["tx"], payload: Merge): Promise<Blocker[]> {
+async function blockersOf({ db }: Approval["tx"], payload: MergeInput): Promise<Blocker[]> {
   const blockers: Blocker[] = [];
   for (const id of [payload.source_server_id, payload.target_server_id]) {
     const server = await db.server.findFirst({
@@ -91,10 +85,10 @@ function hashOf(facts: MergeFacts): string {
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex");
 }
 
-async function carryOut(parts: MergeEffectParts, due: Due): Promise<Done> {
+async function carryOut(parts: MergeEffectParts, due: Due, input: MergeInput): Promise<Done> {
   const { registry } = parts;
-  const { tx, payload, request, permission } = due;
-  const { source_server_id: sourceId, target_server_id: targetId, staff_plan: staffPlan } = payload as Merge;
+  const { tx, request, permission } = due;
+  const { source_server_id: sourceId, target_server_id: targetId, staff_plan: staffPlan } = input;
   const note = { permission, reason: `Approval of ${request.reference}` };
   // The register before the agreements: in the order in which everybody else takes them.
   const { undo: merge } = await registry.mergeWithin(tx, { sourceId, targetId, permission, causeReference: request.reference });
@@ -102,7 +96,7 @@ async function carryOut(parts: MergeEffectParts, due: Due): Promise<Done> {
   const roster: unknown[] = [];
   const callsigns: unknown[] = [];
   for (const move of staffPlan) {
-    const moved = await moveStaff(parts, due, move);
+    const moved = await moveStaff(parts, due, { ...move, renumbers: input.callsign_policy === "renumber" });
     roster.push(...moved.roster);
     callsigns.push(...moved.callsigns);
   }
@@ -112,8 +106,12 @@ async function carryOut(parts: MergeEffectParts, due: Due): Promise<Done> {
 }
 
 /** Somebody of the plan gets the new role, or leaves; whoever is not on the roster stays off it. */
-async function moveStaff({ roster, callsigns, staff }: MergeEffectParts, { tx, payload, request, permission }: Due, move: Move) {
-  const { user_id: userId, to_role: role } = move;
+async function moveStaff(
+  { roster, callsigns, staff }: MergeEffectParts,
+  { tx, request, permission }: Due,
+  move: Move & { renumbers: boolean },
+) {
+  const { user_id: userId, to_role: role, renumbers } = move;
   const isReleased = role === "release";
   const note = { causeReference: request.reference, permission, reason: `Merger of servers, ${request.reference}` };
   const entry = await roster.find(tx.db, userId);
@@ -122,7 +120,7 @@ async function moveStaff({ roster, callsigns, staff }: MergeEffectParts, { tx, p
   if ("skipped" in moved) return { roster: [], callsigns: [] };
   const undos: unknown[] = [];
   const pool = isReleased ? null : (staff.staffRoleOf(role)?.callsignPool ?? null);
-  const isRenumbered = (payload as Merge).callsign_policy === "renumber" && pool !== null && (await callsigns.knowsPool(tx.db, pool));
+  const isRenumbered = renumbers && pool !== null && (await callsigns.knowsPool(tx.db, pool));
   if (isReleased || isRenumbered) undos.push((await callsigns.holdAllWithin(tx, userId, note)).undo);
   if (isRenumbered) undos.push((await callsigns.allocateWithin(tx, { pool, userId, roleKey: role, ...note })).undo);
   return { roster: [moved.undo], callsigns: undos };

@@ -1,10 +1,8 @@
-import type { z } from "zod";
 import type { StaffService } from "../staff/staff.service.ts";
 import { outward } from "./effects.outward.ts";
 import { amendsOf, punishmentText, warningText, welcomeText } from "./effects.texts.ts";
 import type { Approval, Done, SomeEffects } from "./effects.types.ts";
 import { untilOf } from "./effects.words.ts";
-import type { PunishmentPayload, RecruitmentPayload } from "./workflows.payloads.ts";
 
 export type NoticeKeys = "notice.owner" | "notice.subject" | "notice.welcome";
 
@@ -25,20 +23,18 @@ export function createNoticeEffects({ staff }: NoticeEffectParts): SomeEffects<N
     "notice.subject": {
       preview: "The subject is told by message.",
       isOptional: true,
-      apply(approval) {
-        const payload = approval.payload as z.output<typeof PunishmentPayload>;
+      apply(approval, input) {
         const { now } = approval.tx;
-        const content = punishmentText(payload, aboutOf(approval), { now, until: untilOf(payload, now) });
+        const content = punishmentText(input, aboutOf(approval), { now, until: untilOf(input.length, now) });
         if (content === null) return skipped("This is a matter of the staff: the subject is told nothing.");
         const amends = amendsOf.subject(approval.request.reference);
-        return told(approval, "notice.subject", { userId: payload.user_id, content, amends, detail: "The subject is told." });
+        return told(approval, "notice.subject", { userId: input.userId, content, amends, detail: "The subject is told." });
       },
     },
     "notice.owner": {
       preview: "The owner of the offending server is warned by message, if the register names them.",
       isOptional: true,
-      async apply(approval) {
-        const serverId = String(approval.payload["offending_server_id"]);
+      async apply(approval, { serverId }) {
         const where = { OR: [{ id: serverId }, { aliases: { some: { aliasId: serverId } } }] };
         const server = await approval.tx.db.server.findFirst({ where, select: { ownerUserId: true } });
         if (server === null || server.ownerUserId === null) return skipped("The register names no owner of the server.");
@@ -55,10 +51,9 @@ export function createNoticeEffects({ staff }: NoticeEffectParts): SomeEffects<N
     "notice.welcome": {
       preview: "They are welcomed by message.",
       isOptional: true,
-      apply(approval, earlier) {
-        const { user_id: userId, position, trial_days: trialDays } = approval.payload as z.output<typeof RecruitmentPayload>;
+      apply(approval, { userId, roleKey, trialDays }, earlier) {
         const callsign = earlier.find(({ key, memo }) => key === "callsign.allocate" && typeof memo === "string")?.memo;
-        const role = staff.staffRoleOf(position)?.name ?? position;
+        const role = staff.staffRoleOf(roleKey)?.name ?? roleKey;
         const content = welcomeText(role, { trialDays, callsign: typeof callsign === "string" ? callsign : null });
         return told(approval, "notice.welcome", { userId, content, amends: amendsOf.welcome(), detail: "They are welcomed." });
       },

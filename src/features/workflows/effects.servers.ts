@@ -1,11 +1,9 @@
-import type { z } from "zod";
 import type { DraftsService } from "./drafts.service.ts";
 import type { RegistryService } from "../servers/servers.service.ts";
 import { agreementDraft } from "./effects.drafts.ts";
 import type { MergeEffectParts } from "./effects.merges.ts";
 import { createMergeEffects } from "./effects.merges.ts";
 import type { Approval, Done, Reversal, SomeEffects } from "./effects.types.ts";
-import type { PoachPayload } from "./workflows.payloads-servers.ts";
 
 type Keys =
   | "agreement.create"
@@ -15,7 +13,6 @@ type Keys =
   | "merge.plan"
   | "poach.incident"
   | "server.merge";
-type Poach = z.output<typeof PoachPayload>;
 
 export interface ServersEffectParts extends MergeEffectParts {
   registry: RegistryService;
@@ -36,8 +33,8 @@ function agreementEffects({ registry }: ServersEffectParts): SomeEffects<"agreem
   return {
     "agreement.create": {
       preview: "The agreement is made between the servers, from its start to its end.",
-      async apply(approval) {
-        const made = await registry.createAgreementWithin(approval.tx, agreementDraft(approval));
+      async apply(approval, input) {
+        const made = await registry.createAgreementWithin(approval.tx, agreementDraft(approval, input));
         if (made === null) {
           const detail = "Nothing was made: it would be over before it begins, or it names fewer than two servers.";
           return [{ status: "skipped", detail }];
@@ -54,10 +51,9 @@ function agreementEffects({ registry }: ServersEffectParts): SomeEffects<"agreem
     },
     "agreements.suspend": {
       preview: "Agreements with the server are suspended while it is listed.",
-      async apply({ tx, payload, request, permission }) {
-        const ids = [String(payload["server_id"]), ...(payload["aliases"] as string[])];
+      async apply({ tx, request, permission }, { serverIds }) {
         const note = { reference: request.reference, permission, reason: `Approval of ${request.reference}` };
-        const suspended = await registry.suspendAgreementsWithin(tx, ids, note);
+        const suspended = await registry.suspendAgreementsWithin(tx, [...serverIds], note);
         if (suspended.ids.length === 0) return [{ status: "skipped", detail: "There is no agreement with the server." }];
         return [{ status: "done", detail: `${suspended.ids.length.toString()} agreements were suspended.`, undo: { ...suspended.undo } }];
       },
@@ -70,13 +66,9 @@ function clearanceEffects({ registry }: ServersEffectParts): SomeEffects<"cleara
   return {
     "clearance.grant": {
       preview: "The user may be recruited once in spite of an agreement between the servers.",
-      async apply({ tx, payload, request, permission }) {
-        const told = payload as Poach;
+      async apply({ tx, request, permission }, input) {
         const granted = await registry.grantClearanceWithin(tx, {
-          userId: told.user_id ?? "",
-          fromServerId: told.from_server_id ?? "",
-          toServerId: told.to_server_id ?? "",
-          validUntil: told.valid_until === undefined ? null : new Date(told.valid_until),
+          ...input,
           originReference: request.reference,
           permission,
         });
@@ -87,8 +79,8 @@ function clearanceEffects({ registry }: ServersEffectParts): SomeEffects<"cleara
     },
     "clearance.use": {
       preview: "A clearance of the applicant, if there is one, is used up.",
-      async apply({ tx, payload, request, permission }): Promise<Done[]> {
-        const [clearance] = await registry.findClearances(tx.db, String(payload["user_id"]), tx.now);
+      async apply({ tx, request, permission }, { userId }): Promise<Done[]> {
+        const [clearance] = await registry.findClearances(tx.db, userId, tx.now);
         if (clearance === undefined) return [{ status: "skipped", detail: "There is no clearance to use." }];
         const used = await registry.useClearanceWithin(tx, { id: clearance.id, reference: request.reference, permission });
         if ("skipped" in used) return [{ status: "skipped", detail: used.skipped }];
@@ -130,16 +122,14 @@ function incidentEffects({ registry, drafts }: ServersEffectParts): SomeEffects<
   return {
     "poach.incident": {
       preview: `The incident counts against the server for 180 days; from ${incidentsThatSuggest.toString()} on, a blacklist request is suggested.`,
-      async apply(approval) {
-        const { tx, payload, request, permission } = approval;
-        const told = payload as Poach;
-        const serverId = told.offending_server_id ?? "";
+      async apply(approval, { serverId, victimServerId, offender_user_ids: offenderIds, method, occurredAt }) {
+        const { tx, request, permission } = approval;
         const { id, count, undo } = await registry.recordIncidentWithin(tx, {
           serverId,
-          victimServerId: told.victim_server_id ?? "",
-          offenderIds: told.offender_user_ids,
-          method: told.method,
-          occurredAt: new Date(told.occurred_at ?? tx.now),
+          victimServerId,
+          offenderIds,
+          method,
+          occurredAt: occurredAt ?? tx.now,
           originReference: request.reference,
           permission,
         });

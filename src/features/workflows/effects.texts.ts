@@ -1,10 +1,9 @@
-import type { z } from "zod";
 import { addSeconds } from "../../kernel/clock.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import { dayOf } from "./effects.words.ts";
-import type { PunishmentPayload } from "./workflows.payloads.ts";
+import type { EffectInputs } from "./effects.inputs.ts";
 
-type Punishment = z.output<typeof PunishmentPayload>;
+type Punishment = EffectInputs["notice.subject"];
 
 /** What somebody is told of what was decided about them; null: it is the staff's own matter, and they are told nothing. */
 const punished: Readonly<Record<Punishment["action"], string | null>> = {
@@ -18,7 +17,7 @@ const punished: Readonly<Record<Punishment["action"], string | null>> = {
   blacklist_referral: null,
 };
 
-const inDiscord: Readonly<Record<Punishment["discord"]["action"], string | null>> = {
+const inDiscord: Readonly<Record<Punishment["discordAction"], string | null>> = {
   none: null,
   timeout: "You cannot write in Discord for a while.",
   role_remove: "Your roles in Discord are taken away.",
@@ -43,7 +42,7 @@ export function punishmentText(
   const appealUntil = appealEnd(payload.appeal_until, now);
   return lines([
     told,
-    inDiscord[payload.discord.action],
+    inDiscord[payload.discordAction],
     reason === null ? null : `Reason: ${reason}`,
     until === null ? null : `It ends on ${dayOf(until)}.`,
     appealUntil <= now ? null : `You can appeal until ${dayOf(appealUntil)}: ask the staff for it, and name ${reference}.`,

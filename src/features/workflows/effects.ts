@@ -1,15 +1,49 @@
 import type { Tx } from "../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
-import type { Approval, Blocker, Done, Earlier, Effect, EffectTable, Reversal } from "./effects.types.ts";
+import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import type { EffectInputs, EffectKey, Use } from "./effects.inputs.ts";
+import type {
+  Approval as Approving,
+  Blocker,
+  Done,
+  Due as DueEffect,
+  Earlier,
+  Effect,
+  EffectTable,
+  EffectUndone,
+  Reversal,
+} from "./effects.types.ts";
 import { amendsKeyOf, isAmends, mayBeDone } from "./effects.outward.ts";
 import { takenBackOf } from "./effects.standing.ts";
-import type { EffectKey, Kind } from "./workflows.kinds.ts";
+import type { Kind } from "./workflows.kinds.ts";
 import { kinds } from "./workflows.kinds.ts";
 import type { Delivered } from "./effects.outward.ts";
 import type { EffectView } from "./workflows.schema.ts";
 
 export type Effects = ReturnType<typeof createEffects>;
+
+/** An approval with what it approves. */
+export interface Approval extends Approving {
+  type: WorkflowKind;
+  /** As it is approved: with the length that the decision says. */
+  payload: Record<string, unknown>;
+}
+/** What was left for a date, with the request it is of. */
+export interface Due extends DueEffect {
+  type: WorkflowKind;
+  payload: Record<string, unknown>;
+}
+
+/** An effect of one request: everything it can do, told what it is to know. */
+interface Bound {
+  key: EffectKey;
+  preview: string;
+  isOptional: boolean;
+  check(approval: Approving): Promise<readonly Blocker[]>;
+  apply(approval: Approving, earlier: Earlier): Promise<readonly Done[]>;
+  run?(due: DueEffect, row: WorkflowEffect): Promise<Done>;
+}
 
 /** Names that say more closely what an effect did. */
 const sameEffect: Readonly<Record<string, EffectKey>> = {
@@ -19,10 +53,11 @@ const sameEffect: Readonly<Record<string, EffectKey>> = {
 
 /** Carries out what approvals do and takes it back, by the table. */
 export function createEffects(table: EffectTable) {
-  const specOf = (key: string): Effect | undefined => {
-    const name = sameEffect[key] ?? key;
-    return Object.hasOwn(table, name) ? table[name as EffectKey] : undefined;
+  const keyOf = (name: string): EffectKey | undefined => {
+    const key = sameEffect[name] ?? name;
+    return isEffect(table, key) ? key : undefined;
   };
+  const usesOf = (kind: Kind, payload: Record<string, unknown>): Bound[] => kind.effects(payload).map((use) => bind(table, use));
   const leaving: { current: (() => void) | undefined } = { current: undefined };
 
   /** Keep what was done, and what is left to be done, behind the request's earlier effects. */
@@ -33,27 +68,32 @@ export function createEffects(table: EffectTable) {
   }
 
   return {
-    specOf,
+    /** How an effect that was left for a date is done; undefined when nothing is known of it any more. */
+    dueOf({ type, payload }: Pick<Due, "type" | "payload">, name: string): Bound["run"] {
+      const key = keyOf(name);
+      return usesOf(kinds[type], payload).find((use) => use.key === key)?.run;
+    },
     /** Told after each commit that left something to be done; bound while somebody does it. */
     leaving,
 
-    preview: (kind: Kind, payload: Record<string, unknown>) =>
-      effectsOf(kind, payload).map((key) => ({ key, detail: previewOf(table[key], payload) })),
+    preview: (kind: Kind, payload: Record<string, unknown>) => usesOf(kind, payload).map(({ key, preview }) => ({ key, detail: preview })),
 
     /** Everything that keeps an approval from taking effect now. */
     async check(approval: Approval): Promise<Blocker[]> {
       const blockers: Blocker[] = [];
-      for (const key of wanted(table, approval)) blockers.push(...((await table[key].check?.(approval)) ?? []));
+      for (const use of wanted(usesOf(kinds[approval.type], approval.payload), approval)) blockers.push(...(await use.check(approval)));
       return blockers;
     },
 
     /** Do everything an approval of this kind does; whatever throws undoes the approval. @throws ProblemError */
     async apply(approval: Approval): Promise<WorkflowEffect[]> {
       const { request, input } = approval;
-      const kept = wanted(table, approval);
+      const all = usesOf(kinds[approval.type], approval.payload);
+      const kept = wanted(all, approval);
       const earlier: (Done & { key: string })[] = [];
-      for (const key of effectsOf(kinds[approval.type], approval.payload)) {
-        if (kept.includes(key)) for (const done of await table[key].apply(approval, earlier)) earlier.push({ key, ...done });
+      for (const use of all) {
+        const { key } = use;
+        if (kept.includes(use)) for (const done of await use.apply(approval, earlier)) earlier.push({ key, ...done });
         else earlier.push({ key, status: "skipped", detail: `Switched off in the decision of ${input.action}.` });
       }
       return await append(approval.tx, request, earlier);
@@ -66,7 +106,7 @@ export function createEffects(table: EffectTable) {
       const amends: (Done & { key: string })[] = [];
       const taken: WorkflowEffect[] = [];
       for (const row of rows) {
-        const change = await undoneBy(specOf(row.key), reversal, row);
+        const change = await undoneBy(undoOf(table, keyOf(row.key)), reversal, row);
         if (change === null) continue;
         amends.push(...(change.amends ?? []).map((done) => ({ key: amendsKeyOf(row.key), ...done })));
         const { status, detail, dueAt = null, undo } = change;
@@ -126,14 +166,14 @@ interface Change {
 }
 
 /** How an effect stands once its approval is taken back; null: as before. */
-async function undoneBy(spec: Effect | undefined, reversal: Reversal, row: WorkflowEffect): Promise<Change | null> {
+async function undoneBy(undo: UndoOf, reversal: Reversal, row: WorkflowEffect): Promise<Change | null> {
   if (isAmends(row)) return null;
   if (row.status === "pending" || row.status === "failed") return calledOff(row, reversal.tx.now);
   if (row.status !== "done") return null;
   const amended = await takenBackOf(row, reversal);
   if (amended !== undefined) return amended;
-  if (spec?.undo === undefined) return null;
-  const { restored, detail, amends } = await spec.undo(reversal, row);
+  if (undo === undefined) return null;
+  const { restored, detail, amends } = await undo(reversal, row);
   return {
     status: restored ? "reversed" : "done",
     detail: restored ? detail : `${row.detail} ${detail}`,
@@ -147,25 +187,40 @@ function calledOff(row: WorkflowEffect, now: Date): Change {
   return { status: "skipped", detail: `${row.detail} It was called off while it was being done.`, dueAt: row.dueAt ?? now };
 }
 
-/** The effects of a payload that the decision leaves on. @throws ProblemError for those nobody switches off */
-function wanted(table: EffectTable, { type, payload, input }: Approval): EffectKey[] {
-  const all = effectsOf(kinds[type], payload);
+/** The effects that the decision leaves on. @throws ProblemError for those nobody switches off */
+function wanted(all: readonly Bound[], { input }: Approval): Bound[] {
   const choices = Object.entries(input.body.effects ?? {});
   for (const [key, isOn] of choices) {
-    const known = all.find((effect) => effect === key);
-    if (known === undefined) throw fieldError(`/effects/${key}`, "unknown_effect", `An approval of this request does: ${all.join(", ")}.`);
-    if (!isOn && table[known].isOptional !== true)
-      throw fieldError(`/effects/${key}`, "not_optional", "This effect is the point of the request.");
+    const known = all.find((use) => use.key === key);
+    if (known === undefined) {
+      const keys = all.map((use) => use.key);
+      throw fieldError(`/effects/${key}`, "unknown_effect", `An approval of this request does: ${keys.join(", ")}.`);
+    }
+    if (!isOn && !known.isOptional) throw fieldError(`/effects/${key}`, "not_optional", "This effect is the point of the request.");
   }
-  return all.filter((key) => !choices.some(([off, isOn]) => off === key && !isOn));
+  return all.filter(({ key }) => !choices.some(([off, isOn]) => off === key && !isOn));
 }
 
-function effectsOf({ effects }: Kind, payload: Record<string, unknown>): readonly EffectKey[] {
-  return typeof effects === "function" ? effects(payload) : effects;
+function bind<Key extends EffectKey>(table: { [Each in Key]: Effect<EffectInputs[Each]> }, { key, input }: Use<Key>): Bound {
+  const { preview, isOptional, check, apply, run }: Effect<EffectInputs[Key]> = table[key];
+  return {
+    key,
+    preview: typeof preview === "function" ? preview(input) : preview,
+    isOptional: isOptional === true,
+    check: async (approval) => (await check?.(approval, input)) ?? [],
+    apply: (approval, earlier) => apply(approval, input, earlier),
+    ...(run !== undefined && { run: (due: DueEffect, row: WorkflowEffect) => run(due, row, input) }),
+  };
 }
 
-function previewOf({ preview }: Effect, payload: Record<string, unknown>): string {
-  return typeof preview === "function" ? preview(payload) : preview;
+type UndoOf = ((reversal: Reversal, row: WorkflowEffect) => Promise<EffectUndone>) | undefined;
+
+function undoOf(table: EffectTable, key: EffectKey | undefined): UndoOf {
+  return key === undefined ? undefined : table[key].undo?.bind(table[key]);
+}
+
+function isEffect(table: EffectTable, name: string): name is EffectKey {
+  return Object.hasOwn(table, name);
 }
 
 export function presentEffect(row: WorkflowEffect): EffectView {

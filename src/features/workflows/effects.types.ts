@@ -1,9 +1,8 @@
 import type { Tx } from "../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
 import type { Undone } from "../../kernel/undo.ts";
-import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { DecisionInput } from "./workflows.decision.ts";
-import type { EffectKey } from "./workflows.kinds.ts";
+import type { EffectInputs } from "./effects.inputs.ts";
 import type { Request } from "./workflows.policy.ts";
 
 export type Json = Prisma.InputJsonObject;
@@ -11,11 +10,8 @@ export type Json = Prisma.InputJsonObject;
 /** An approval that takes effect, inside its transaction. */
 export interface Approval {
   tx: Tx;
-  type: WorkflowKind;
-  /** The request as it was before this decision. */
-  request: Request;
-  /** As it is approved: with the length that the decision says. */
-  payload: Record<string, unknown>;
+  /** The request as it was before this decision; what an effect needs of its payload is its input. */
+  request: Omit<Request, "payload">;
   input: DecisionInput;
   /** From when lengths count: the decision, also when it is put back in force later. */
   from: Date;
@@ -28,9 +24,7 @@ export interface Approval {
 /** An approval that is taken back, inside its transaction. */
 export interface Reversal {
   tx: Tx;
-  type: WorkflowKind;
-  request: Request;
-  payload: Record<string, unknown>;
+  request: Omit<Request, "payload">;
   reason: string;
   actorId: string | null;
   permission: string;
@@ -77,25 +71,25 @@ export interface Blocker {
 /** What earlier effects of the same approval did. */
 export type Earlier = readonly (Done & { key: string })[];
 
-/** One thing that approvals do; a further one is a further entry in a table. */
-export interface Effect {
+/** One thing that approvals do. A kind of request says from its payload what the effect is to know: its input. */
+export interface Effect<Input> {
   /** What an approval will do, for those who decide. */
-  preview: string | ((payload: Record<string, unknown>) => string);
+  preview: string | ((input: Input) => string);
   /** Whether a decision may switch it off. */
   isOptional?: true;
   /** What keeps it from being done now. */
-  check?(approval: Approval): Promise<readonly Blocker[]>;
+  check?(approval: Approval, input: Input): Promise<readonly Blocker[]>;
   /** Whatever throws undoes the approval. */
-  apply(approval: Approval, earlier: Earlier): Promise<readonly Done[]>;
+  apply(approval: Approval, input: Input, earlier: Earlier): Promise<readonly Done[]>;
   /** Absent: there is nothing to take back. What waits for the bot is taken back by itself. */
   undo?(reversal: Reversal, effect: WorkflowEffect): Promise<EffectUndone>;
   /** What was left for a date is done, in a transaction of its own. Throws ProblemError when it cannot be. */
-  run?(due: Due, effect: WorkflowEffect): Promise<Done>;
+  run?(due: Due, effect: WorkflowEffect, input: Input): Promise<Done>;
 }
 
 /** An effect whose date has come. */
 export type Due = Omit<Reversal, "reason">;
 
-export type EffectTable = Readonly<Record<EffectKey, Effect>>;
-/** A part of the table that one room of effects fills. */
-export type SomeEffects<Key extends EffectKey> = Readonly<Record<Key, Effect>>;
+/** A part of the table of effects that one room of them fills. */
+export type SomeEffects<Key extends keyof EffectInputs> = { readonly [Each in Key]: Effect<EffectInputs[Each]> };
+export type EffectTable = SomeEffects<keyof EffectInputs>;

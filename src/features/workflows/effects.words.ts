@@ -1,10 +1,11 @@
 import { addSeconds } from "../../kernel/clock.ts";
 import { parseDuration } from "../../kernel/fields.ts";
+import type { Length } from "./effects.inputs.ts";
 import type { Approval } from "./effects.types.ts";
 
-/** The end of what a payload asks for; null: it holds until somebody ends it. */
-export function untilOf({ duration }: Readonly<Record<string, unknown>>, from: Date): Date | null {
-  const seconds = typeof duration === "string" ? parseDuration(duration) : undefined;
+/** The end of what lasts so long; null: it holds until somebody ends it. */
+export function untilOf(length: Length, from: Date): Date | null {
+  const seconds = typeof length === "string" ? parseDuration(length) : undefined;
   return seconds === undefined ? null : addSeconds(from, seconds);
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Database, Tx } from "../../database/database.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import type { Call } from "../../kernel/call.ts";
 import { can, requireWrite } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
@@ -154,7 +155,7 @@ export function createActing(parts: ActParts) {
     const prepared = await prepare(tx, type, key, input, ifMatch);
     const { request, state, attempt, context } = prepared;
     const result = transition(state, attempt, context);
-    const plan = effects.preview(kinds[type], request.payload as Record<string, unknown>).map(plannedEffect);
+    const plan = effects.preview(kinds[type], jsonObject(request.payload)).map(plannedEffect);
     const planned = input.action === "approve" ? plan : [];
     if (!result.ok) {
       const { code, detail = "" } = refusal(result, { action: input.action, request, state });
@@ -239,7 +240,7 @@ interface LengthGround {
 function requireLength({ action, body: { duration } }: DecisionInput, { request, state, context, policy }: LengthGround): void {
   const approvers = approversOf(state);
   if (action !== "approve" || duration === undefined || approvers.includes(context.actorId)) return;
-  const payload = request.payload as Record<string, unknown>;
+  const payload = jsonObject(request.payload);
   const type = request.type as WorkflowKind;
   const isGraver = approvalsFor(type, policy, { ...payload, duration }) > approvalsFor(type, policy, payload);
   if (isGraver) throw fieldError("/duration", "needs_more_people", "For this length the request needs more people: it has to be amended.");

@@ -1,4 +1,5 @@
 import type { Tx } from "../../database/database.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import { can } from "../../kernel/call.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { LinkReach } from "../links/links.reach.ts";
@@ -18,7 +19,7 @@ export async function lockKept(tx: Tx, ids: readonly string[]): Promise<void> {
 /** The whole payload after an amendment: what is sent replaces, null takes away. @throws ZodError with paths below /payload */
 export function amendedPayload(request: Request, { body }: DecisionInput): Record<string, unknown> {
   const kind = kinds[request.type as WorkflowKind];
-  const amended = understandAmendment(kind, request.payload as Record<string, unknown>, body.payload ?? {});
+  const amended = understandAmendment(kind, jsonObject(request.payload), body.payload ?? {});
   // As it is stored: what is not there has no name.
   return JSON.parse(JSON.stringify(amended)) as Record<string, unknown>;
 }

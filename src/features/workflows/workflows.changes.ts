@@ -1,3 +1,4 @@
+import { jsonObject } from "../../kernel/json.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
 import type { Tx } from "../../database/database.ts";
@@ -56,7 +57,7 @@ const writes: Partial<Readonly<Record<Action, (move: Move) => RequestChanges>>> 
   amend: ({ request, policy, amended, redescribed }) => {
     if (amended === undefined) return { ...redescribed?.changes };
     const type = request.type as WorkflowKind;
-    const isOwnTitle = request.title === kinds[type].title(request.payload as Record<string, unknown>);
+    const isOwnTitle = request.title === kinds[type].title(jsonObject(request.payload));
     return {
       payload: json(amended),
       approvalsRequired: approvalsFor(type, policy, amended),

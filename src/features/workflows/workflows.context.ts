@@ -1,4 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import type { Actor, Call } from "../../kernel/call.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import { can } from "../../kernel/call.ts";
@@ -47,7 +48,7 @@ function contextWith(standing: Ranks, decider: Decider, request: Request, target
     .filter(({ kind }) => kind === "user")
     .map(({ id }) => id);
   const kind = kinds[request.type as WorkflowKind];
-  const payload = request.payload as Record<string, unknown>;
+  const payload = jsonObject(request.payload);
   const [named, concerned] = [kind.conflicts?.(payload) ?? [], kind.concerned?.(payload) ?? []];
   const targets = targetNames(request).flatMap((name) => targetsByName.get(name) ?? []);
   const about = [...users, ...concerned, ...targets.flatMap((target) => target.users)];

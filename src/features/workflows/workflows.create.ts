@@ -80,7 +80,7 @@ export function createFiling(parts: CreateParts) {
     const { duplicates, joined } = await checkFiling(tx, asked);
     if (joined !== undefined) return await join(tx, joined, intake);
     const prefix = referencePrefix ?? policy.prefix;
-    const checked = kind.isChecked === true ? await checks.of(tx.db, intake.payload, tx.now) : null;
+    const checked = kind.isChecked === true ? await checks.of(tx.db, String(intake.payload["user_id"]), tx.now) : null;
     const number = await nextNumber(tx, `workflow:${prefix}`);
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
     const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Action } from "./transition.table.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
+import { effect, type Use } from "./effects.inputs.ts";
 import * as people from "./workflows.payloads.ts";
 import * as servers from "./workflows.payloads-servers.ts";
 
@@ -13,40 +14,6 @@ export interface Subject {
   kind: "user" | "server" | "record";
   id: string;
 }
-
-/** What approvals can do, by name; what each does stands in the tables of effects. */
-export type EffectKey =
-  | "account_link.create"
-  | "agreement.create"
-  | "agreements.suspend"
-  | "appeal.ruling"
-  | "blacklist.create"
-  | "callsign.allocate"
-  | "callsign.hold"
-  | "case.action"
-  | "case.append"
-  | "case.open"
-  | "clearance.grant"
-  | "clearance.use"
-  | "discord.punish"
-  | "discord.roles_add"
-  | "discord.roles_remove"
-  | "draft.blacklist"
-  | "interim.measure"
-  | "matches.recompute"
-  | "merge.plan"
-  | "notice.owner"
-  | "notice.subject"
-  | "notice.welcome"
-  | "poach.incident"
-  | "recruitment.hold"
-  | "roster.demote"
-  | "roster.probation"
-  | "roster.suspend"
-  | "roster.terminate"
-  | "roster.trial"
-  | "server.merge"
-  | "staff.suspend";
 
 /** What comes of an appeal that is heard. */
 export const rulings = ["overturn", "reduce", "remit"] as const;
@@ -85,8 +52,8 @@ interface KindSpec<Payload extends z.ZodObject> {
   /** Who may see the request besides its requester, when not everybody who reads requests may. */
   readers?(payload: z.output<Payload>): string[] | undefined;
   title(payload: z.output<Payload>): string;
-  /** What an approval does, by the names of the effects. */
-  effects: readonly EffectKey[] | ((payload: z.output<Payload>) => readonly EffectKey[]);
+  /** What an approval does, in order, and what each effect is told. */
+  effects(payload: z.output<Payload>): readonly Use[];
   /** Whether a decision counts when its subjects are compared with what is known: they are compared again. */
   isRemembered?: true;
   example: object;
@@ -100,23 +67,59 @@ function kind<Payload extends z.ZodObject>(spec: KindSpec<Payload>): Kind {
 }
 
 const ofUser = { target_id: "user_id", target_user_id: "user_id", discord_user_id: "user_id", member_id: "user_id" };
-const user = (id: string): Subject => ({ kind: "user", id });
-const server = (id: string): Subject => ({ kind: "server", id });
+const user = (id: string) => ({ kind: "user" as const, id });
+const server = (id: string) => ({ kind: "server" as const, id });
+const dateOf = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text));
+/** How long somebody whose account was taken over is listed, unless the request says otherwise. */
+const compromisedLength = "P30D";
+type Punishment = z.output<typeof people.PunishmentPayload>;
+type Poach = z.output<typeof servers.PoachPayload>;
 /** What a punishment does besides its entry in a case. */
-const penalties: Readonly<Record<z.output<typeof people.PunishmentPayload>["action"], readonly EffectKey[]>> = {
-  note: [],
-  warning: [],
-  strike: [],
-  probation: ["roster.probation"],
-  suspension: ["staff.suspend", "roster.suspend"],
-  demotion: ["roster.demote", "discord.roles_remove", "discord.roles_add"],
-  termination: ["roster.terminate", "callsign.hold", "discord.roles_remove"],
-  blacklist_referral: ["draft.blacklist"],
+const penalties: Readonly<Record<Punishment["action"], (payload: Punishment) => readonly Use[]>> = {
+  note: () => [],
+  warning: () => [],
+  strike: () => [],
+  probation: ({ user_id: userId, duration: length }) => [effect("roster.probation", { userId, length })],
+  suspension: ({ user_id: userId, duration: length }) => [
+    effect("staff.suspend", { userId, length }),
+    effect("roster.suspend", { userId, length }),
+  ],
+  demotion: ({ user_id: userId, demote_to: roleKey }) => [
+    effect("roster.demote", { userId, roleKey: roleKey ?? null }),
+    effect("discord.roles_remove", { userId, keptRoleKey: roleKey }),
+    effect("discord.roles_add", { userId, roleKey: roleKey ?? "" }),
+  ],
+  termination: ({ user_id: userId }) => [
+    effect("roster.terminate", { userId }),
+    effect("callsign.hold", { userId }),
+    effect("discord.roles_remove", { userId, keptRoleKey: undefined }),
+  ],
+  blacklist_referral: ({ user_id: userId, reason }) => [effect("draft.blacklist", { userId, reason })],
 };
-const poachEffects: Readonly<Record<z.output<typeof servers.PoachPayload>["kind"], readonly EffectKey[]>> = {
-  report: ["case.append", "poach.incident", "notice.owner"],
-  agreement: ["agreement.create"],
-  clearance: ["clearance.grant"],
+const poachEffects: Readonly<Record<Poach["kind"], (payload: Poach) => readonly Use[]>> = {
+  report: (payload) => {
+    const serverId = payload.offending_server_id ?? "";
+    return [
+      effect("case.append", { type: "poach", subject: server(serverId), text: payload.reason }),
+      effect("poach.incident", {
+        serverId,
+        victimServerId: payload.victim_server_id ?? "",
+        offender_user_ids: payload.offender_user_ids,
+        method: payload.method,
+        occurredAt: dateOf(payload.occurred_at),
+      }),
+      effect("notice.owner", { serverId }),
+    ];
+  },
+  agreement: (payload) => [effect("agreement.create", payload)],
+  clearance: (payload) => [
+    effect("clearance.grant", {
+      userId: payload.user_id ?? "",
+      fromServerId: payload.from_server_id ?? "",
+      toServerId: payload.to_server_id ?? "",
+      validUntil: dateOf(payload.valid_until),
+    }),
+  ],
 };
 const snowflake = "80351110224678912";
 const otherSnowflake = "80351110224678913";
@@ -142,7 +145,23 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     subjects: ({ server_id }) => [server(server_id)],
     conflicts: ({ owner_user_id }) => (owner_user_id === undefined ? [] : [owner_user_id]),
     title: ({ server_id, server_name }) => `Blacklist server ${server_name ?? server_id}`,
-    effects: ["blacklist.create", "matches.recompute", "agreements.suspend"],
+    effects: (payload) => {
+      const serverIds = [...new Set([payload.server_id, ...payload.aliases])];
+      return [
+        effect("blacklist.create", {
+          kind: "server",
+          serverIds,
+          name: payload.server_name,
+          memberPolicy: payload.member_policy,
+          gracePeriod: payload.grace_period,
+          exemptUserIds: payload.exempt_user_ids,
+          ...recordOf(payload),
+          length: payload.duration,
+        }),
+        effect("matches.recompute", {}),
+        effect("agreements.suspend", { serverIds }),
+      ];
+    },
     example: {
       server_id: snowflake,
       server_name: "Raid Central",
@@ -164,13 +183,27 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     coolDown: 14 * day,
     subjects: ({ user_id }) => [user(user_id)],
     title: ({ user_id }) => `Blacklist user ${user_id}`,
-    effects: ({ severity }) => [
-      "blacklist.create",
-      "case.append",
-      "matches.recompute",
-      "recruitment.hold",
-      ...(severity === "high" || severity === "critical" ? (["roster.suspend"] as const) : []),
-    ],
+    effects: (payload) => {
+      const { user_id: userId, severity } = payload;
+      const isCompromised = payload.category === "compromised" || payload.compromised_account;
+      const length = payload.duration === undefined && isCompromised ? compromisedLength : payload.duration;
+      return [
+        effect("blacklist.create", {
+          kind: "user",
+          userId,
+          scope: payload.scope,
+          serverIds: payload.server_ids,
+          recommendedAction: payload.recommended_action,
+          includeAlts: payload.include_alts,
+          ...recordOf(payload),
+          length,
+        }),
+        effect("case.append", { type: "blacklist", subject: user(userId), text: payload.reason }),
+        effect("matches.recompute", {}),
+        effect("recruitment.hold", { userId }),
+        ...(severity === "high" || severity === "critical" ? [effect("roster.suspend", { userId, length })] : []),
+      ];
+    },
     example: { user_id: snowflake, category: "raid", severity: "high", reason: "Led the raid of last night." },
   }),
   investigation: kind({
@@ -187,7 +220,15 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     readers: ({ confidential, lead_user_id, team_user_ids }) =>
       confidential ? [...(lead_user_id === undefined ? [] : [lead_user_id]), ...team_user_ids] : undefined,
     title: ({ subject }) => `Investigation of ${subject.kind} ${subject.id}`,
-    effects: ({ interim }) => ["case.open", ...(interim === "none" ? [] : (["interim.measure"] as const))],
+    effects: ({ subject, allegation, confidential, interim, ...payload }) => {
+      const dueAt = dateOf(payload.due_at);
+      const people = { isConfidential: confidential, leadId: payload.lead_user_id, team: payload.team_user_ids, dueAt };
+      const about = subject.kind === "server" ? server(subject.id) : user(subject.id);
+      return [
+        effect("case.open", { type: "investigation", subject: about, text: allegation, people }),
+        ...(interim === "none" ? [] : [effect("interim.measure", { subject, confidential, measure: interim, dueAt })]),
+      ];
+    },
     example: { subject: { kind: "user", id: snowflake }, allegation: "Shared internal screenshots outside the team.", category: "leak" },
   }),
   recruitment: kind({
@@ -209,12 +250,14 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     title: ({ user_id, position }) => `Recruitment of ${user_id} as ${position}`,
     hasBlindVotes: true,
     isChecked: true,
-    effects: ({ callsign }) => [
-      "roster.trial",
-      ...(callsign === "none" ? [] : (["callsign.allocate"] as const)),
-      "clearance.use",
-      "discord.roles_add",
-      "notice.welcome",
+    effects: ({ user_id: userId, position: roleKey, department, trial_days: trialDays, callsign }) => [
+      effect("roster.trial", { userId, roleKey, department, trialDays }),
+      ...(callsign === "none"
+        ? []
+        : [effect("callsign.allocate", { userId, roleKey, department, pool: callsign.pool, preferred: callsign.preferred })]),
+      effect("clearance.use", { userId }),
+      effect("discord.roles_add", { userId, roleKey }),
+      effect("notice.welcome", { userId, roleKey, trialDays }),
     ],
     isRemembered: true,
     example: { user_id: snowflake, position: "moderator", timezone: "Europe/Berlin" },
@@ -235,7 +278,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
     concerned: ({ staff_plan }) => planned(staff_plan),
     title: ({ source_server_id, target_server_id }) => `Merge of server ${source_server_id} into ${target_server_id}`,
-    effects: ["merge.plan", "server.merge"],
+    effects: (payload) => [effect("merge.plan", payload), effect("server.merge", payload)],
     example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },
   }),
   "alt-request": kind({
@@ -260,7 +303,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     coolDown: 7 * day,
     subjects: ({ user_ids }) => user_ids.map(user),
     title: ({ user_ids }) => `Linked accounts: ${user_ids.length.toString()} accounts of ${user_ids[0] ?? ""}`,
-    effects: ["account_link.create"],
+    effects: (payload) => [effect("account_link.create", payload)],
     example: {
       user_ids: [snowflake, otherSnowflake],
       confidence: "suspected",
@@ -278,14 +321,21 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     coolDown: 0,
     subjects: ({ user_id }) => [user(user_id)],
     title: ({ user_id, action }) => `Punishment (${action}) of ${user_id}`,
-    effects: ({ action, discord, notify_subject: isTold }) => [
-      "case.append",
-      "case.action",
-      ...penalties[action],
-      // Told first: whom the bot has removed it can no longer write to.
-      ...(isTold ? (["notice.subject"] as const) : []),
-      ...(discord.action === "none" ? [] : (["discord.punish"] as const)),
-    ],
+    effects: (payload) => {
+      const { user_id: userId, action, points, reason, duration: length, discord, appeal_until } = payload;
+      return [
+        effect("case.append", { type: "punishment", subject: user(userId), text: reason, caseKey: payload.case_reference }),
+        effect("case.action", { userId, action, points, reason, length }),
+        ...penalties[action](payload),
+        // Told first: whom the bot has removed it can no longer write to.
+        ...(payload.notify_subject
+          ? [effect("notice.subject", { userId, action, appeal_until, discordAction: discord.action, length })]
+          : []),
+        ...(discord.action === "none"
+          ? []
+          : [effect("discord.punish", { userId, action: discord.action, guildIds: discord.guild_ids, length })]),
+      ];
+    },
     example: { user_id: snowflake, action: "strike", points: 1, reason: "Ignored the second warning about insults." },
   }),
   poach: kind({
@@ -306,7 +356,7 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
     coolDown: 7 * day,
     subjects: (payload) => poachSubjects(payload),
     title: ({ kind: what }) => ({ report: "Poaching report", agreement: "No-poach agreement", clearance: "Poaching clearance" })[what],
-    effects: ({ kind: what }) => poachEffects[what],
+    effects: (payload) => poachEffects[payload.kind](payload),
     example: {
       kind: "report",
       offending_server_id: snowflake,
@@ -331,10 +381,15 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
       upheld: { action: "deny" },
       ...Object.fromEntries(rulings.map((ruling) => [ruling, { action: "approve", ruling }])),
     },
-    effects: ["appeal.ruling"],
+    effects: (payload) => [effect("appeal.ruling", payload)],
     example: { target: "BLU-REQ-000001", grounds: "The account was stolen on the day of the raid." },
   }),
 };
+
+/** What a record says whoever it is about. */
+function recordOf(payload: { category: string; severity: (typeof people.severities)[number]; reason: string; review_after: string }) {
+  return { category: payload.category, severity: payload.severity, reason: payload.reason, reviewAfter: payload.review_after };
+}
 
 /** The people of a staff plan; a request of old may have none. */
 function planned(plan: readonly { user_id: string }[] | undefined): string[] {

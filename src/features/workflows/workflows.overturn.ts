@@ -3,6 +3,7 @@ import { tellOf } from "./workflows.told.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
@@ -111,8 +112,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
       const row = await open(tx, id);
       if (row.status !== "approved") return null;
       const { reason, permission, actorId } = note;
-      const payload = row.payload as Record<string, unknown>;
-      await effects().undo({ tx, type: row.type as WorkflowKind, request: row, payload, reason, actorId, permission });
+      await effects().undo({ tx, request: row, reason, actorId, permission });
       const said = { by: actorId ?? "", at: tx.now.toISOString(), reason_public: reason, reason_internal: null };
       const decision = { ...(row.decision as WorkflowDecision | null), reversal: said } as Prisma.InputJsonObject;
       const changes = { status: "reversed", reversedAt: tx.now, decision };
@@ -127,7 +127,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
       const type = row.type as WorkflowKind;
       const chosen = await chosenBy(tx, id);
       const { duration } = chosen;
-      const payload = kinds[type].payload.safeParse({ ...(row.payload as object), ...(duration !== undefined && { duration }) });
+      const payload = kinds[type].payload.safeParse({ ...jsonObject(row.payload), ...(duration !== undefined && { duration }) });
       if (!payload.success) return { restored: false, detail: "The payload of the request no longer fits its kind." };
       const { reversal: _reversal, ...decision } = row.decision as WorkflowDecision;
       const approvedBy = approversOf(row);

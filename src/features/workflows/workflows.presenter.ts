@@ -1,4 +1,5 @@
 import type { GuildState } from "../../discord/guild-state.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { UserRef } from "../../kernel/fields.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
@@ -39,7 +40,7 @@ export function presentRequest(call: Call, request: Request, surroundings: Surro
     urgent: request.urgent,
     title: request.title,
     summary: request.summary,
-    payload: request.payload as Record<string, unknown>,
+    payload: jsonObject(request.payload),
     payload_revision: request.payloadRevision,
     extra: request.extra as Record<string, unknown>,
     requester: request.requesterId === null ? null : userRef(guildState, request.requesterId, request.requesterName),

@@ -2,6 +2,7 @@ import { tellOf } from "./workflows.told.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../generated/sqlite/client.ts";
+import { jsonObject } from "../../kernel/json.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -10,7 +11,8 @@ import type { EventType } from "../events/events.types.ts";
 import type { LinkReach } from "../links/links.reach.ts";
 import type { MatchesService } from "../intelligence/matches.service.ts";
 import type { Effects } from "./effects.ts";
-import type { Approval, Reversal } from "./effects.types.ts";
+import type { Approval } from "./effects.ts";
+import type { Reversal } from "./effects.types.ts";
 import type { Moved } from "./transition.ts";
 import { approversOf } from "./transition.ts";
 import { lockKept } from "./workflows.attempt.ts";
@@ -187,7 +189,7 @@ async function replaceSubjects(tx: Tx, request: Request, payload: Record<string,
 
 /** The fields that an amendment changed, with what they were. */
 function changedBy({ request, amended, redescribed }: Settled): Record<string, unknown> {
-  const before = request.payload as Record<string, unknown>;
+  const before = jsonObject(request.payload);
   const after = amended ?? before;
   const names = Object.keys({ ...before, ...after }).filter((name) => !isDeepStrictEqual(before[name], after[name]));
   return { ...Object.fromEntries(names.map((name) => [name, before[name] ?? null])), ...redescribed?.before };
@@ -233,7 +235,7 @@ export function approvalOf(tx: Tx, request: Request, input: DecisionInput, actor
   const { shape } = kinds[type].payload;
   if (duration !== undefined && !Object.hasOwn(shape, "duration"))
     throw fieldError("/duration", "not_offered", `A ${type} request has no length.`);
-  const payload = kinds[type].payload.safeParse({ ...(request.payload as object), ...(duration !== undefined && { duration }) });
+  const payload = kinds[type].payload.safeParse({ ...jsonObject(request.payload), ...(duration !== undefined && { duration }) });
   if (!payload.success) {
     const detail = "The payload no longer fits its kind, so its effects cannot be carried out.";
     throw new ProblemError("invalid_transition", {
@@ -247,6 +249,5 @@ export function approvalOf(tx: Tx, request: Request, input: DecisionInput, actor
 
 function reversalOf(tx: Tx, request: Request, input: DecisionInput, actorId: string): Reversal {
   const type = request.type as WorkflowKind;
-  const payload = request.payload as Record<string, unknown>;
-  return { tx, type, request, payload, reason: input.reasonPublic ?? "", actorId, permission: permissionOf("reverse", type) ?? "" };
+  return { tx, request, reason: input.reasonPublic ?? "", actorId, permission: permissionOf("reverse", type) ?? "" };
 }
