@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { settled } from "../kernel/held.ts";
 import { list, wholeNumber } from "./arguments.ts";
-import { expiresDaysOption, scopesHelp, settingsInput, settingsOptions } from "./keys-options.ts";
+import { endInput, endOptions, scopesHelp, settingsInput, settingsOptions } from "./keys-options.ts";
 import type { SettingsOptions } from "./keys-options.ts";
 import { print, printError } from "./output.ts";
 import { findKey, withServices } from "./services.ts";
@@ -29,25 +29,26 @@ export function updateCommand(): Command {
 
 /** `provost keys rotate` */
 export function rotateCommand(): Command {
-  return new Command("rotate")
+  const command = new Command("rotate")
     .description("Give an API key a new secret; the new key alone is printed on standard output, once")
     .argument(...keyArgument)
     .addOption(
       new Option("--grace <seconds>", "how long the old key goes on working; 0 ends it at once")
         .argParser(wholeNumber(0, 604_800))
         .default(86_400),
-    )
-    .addOption(expiresDaysOption("days until the new key expires; without it, it ends when the old one would have"))
-    .action(async (given: string, { grace, expiresDays }: { grace: number; expiresDays?: number }) => {
-      await withServices(async (services, call) => {
-        const known = await findKey(services, call, given);
-        const input = { grace_seconds: grace, ...(expiresDays !== undefined && { expires_days: expiresDays }) };
-        const made = settled(await services.keys.rotate(call, known.id, input));
-        const old = grace === 0 ? "is revoked" : `works for ${grace.toString()} more seconds at most`;
-        printError(`Key "${made.name}", valid until ${made.expires_at}; the old one ${old}. Keep it safe, it is shown only now:`);
-        print(made.key);
-      });
+    );
+  for (const option of endOptions("days until the new key expires; without an end, it ends when the old one would have"))
+    command.addOption(option);
+  return command.action(async (given: string, { grace, ...end }: { grace: number } & Parameters<typeof endInput>[0]) => {
+    await withServices(async (services, call) => {
+      const known = await findKey(services, call, given);
+      const input = { grace_seconds: grace, ...endInput(end) };
+      const made = settled(await services.keys.rotate(call, known.id, input));
+      const old = grace === 0 ? "is revoked" : `works for ${grace.toString()} more seconds at most`;
+      printError(`Key "${made.name}", valid until ${made.expires_at}; the old one ${old}. Keep it safe, it is shown only now:`);
+      print(made.key);
     });
+  });
 }
 
 /** `provost keys revoke` */

@@ -11,6 +11,7 @@ export interface SettingsOptions {
   delegation?: KeyView["delegation"];
   publicKey?: CreateKeyInput["public_key"];
   ip?: string[];
+  expiresAt?: string;
   expiresDays?: number;
 }
 
@@ -27,22 +28,30 @@ export const settingsOptions = (expiry: string): Option[] => [
     publicKey,
   ),
   new Option("--ip <list>", "comma list of addresses and ranges the key may be used from; any: from anywhere").argParser(addresses),
-  expiresDaysOption(expiry),
+  ...endOptions(expiry),
 ];
 
-export function expiresDaysOption(description: string): Option {
-  return new Option("--expires-days <days>", description).argParser(wholeNumber(1, 3650));
+/** When a key ends, by one of two options; what is wrong with them is for the verb to refuse. */
+export function endOptions(description: string): Option[] {
+  return [
+    new Option("--expires-days <days>", description).argParser(wholeNumber(1, 3650)),
+    new Option("--expires-at <time>", "the time at which it ends, such as 2027-01-31T00:00:00Z, in place of days"),
+  ];
+}
+
+export function endInput({ expiresAt, expiresDays }: Pick<SettingsOptions, "expiresAt" | "expiresDays">) {
+  return { ...(expiresAt !== undefined && { expires_at: expiresAt }), ...(expiresDays !== undefined && { expires_days: expiresDays }) };
 }
 
 /** The options in the form of the verbs; what was not given is left out. */
-export function settingsInput({ name, scopes, delegation, publicKey, ip, expiresDays }: SettingsOptions) {
+export function settingsInput({ name, scopes, delegation, publicKey, ip, ...end }: SettingsOptions) {
   return {
     ...(name !== undefined && { name }),
     ...(scopes !== undefined && { scopes }),
     ...(delegation !== undefined && { delegation }),
     ...(publicKey !== undefined && { public_key: publicKey }),
     ...(ip !== undefined && { ip_allowlist: ip }),
-    ...(expiresDays !== undefined && { expires_days: expiresDays }),
+    ...endInput(end),
   };
 }
 

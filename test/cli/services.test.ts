@@ -92,6 +92,21 @@ test("a signed key is made from a PEM file, shown, and changed with JSON", async
   expect(changed).toMatchObject({ name: "other", public_key: two.jwk, ip_allowlist: [], warning: "expires_soon", revision: 2 });
 });
 
+test("a key is made, changed and rotated with the time at which it ends, in place of days", async () => {
+  await using work = await createInstallation();
+  const times = [10, 20, 30].map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
+  const [first = "", second = "", third = ""] = times;
+  const made = await work.here(["keys", "create", "--name", "site", "--scopes", "staff.*", "--expires-at", first]);
+  expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining(`valid until ${first}`) });
+  const keyId = key.exec(made.stdout)?.[1] ?? "";
+  expect(await work.here(["keys", "update", keyId, "--expires-at", second])).toMatchObject({ code: 0 });
+  expect(JSON.parse((await work.here(["keys", "show", keyId, "--json"])).stdout)).toMatchObject({ expires_at: second });
+  const rotated = await work.here(["keys", "rotate", keyId, "--expires-at", third]);
+  expect(rotated).toMatchObject({ code: 0, stderr: expect.stringContaining(`valid until ${third}`) });
+  const both = await work.here(["keys", "create", "--name", "two", "--scopes", "staff.*", "--expires-at", first, "--expires-days", "3"]);
+  expect(both).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("not both") });
+});
+
 test("a key is rotated with a grace, and without one revoked at once", async () => {
   await using work = await createInstallation();
   const created = await work.here(["keys", "create", "--name", "site", "--scopes", "*,system.act"]);

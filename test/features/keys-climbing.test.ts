@@ -106,6 +106,9 @@ describe("nobody makes a key that may do more than they may", () => {
     expect(made.status).toBe(201);
     expect(await refusal(() => patch(made.body.data.id, { expires_days: 11 }, { actor: person }))).toMatchObject(unheld);
     expect(await refusal(() => rotate(made.body.data.id, { expires_days: 11 }, { actor: person }))).toMatchObject(unheld);
+    const expires_at = new Date(Date.now() + 11 * day).toISOString();
+    expect(await refusal(() => post({ scopes, expires_at }, { actor: person }))).toMatchObject(unheld);
+    expect(await refusal(() => rotate(made.body.data.id, { expires_at }, { actor: person }))).toMatchObject(unheld);
     expect((await rotate(made.body.data.id, {}, { actor: person })).status).toBe(201);
   });
 });

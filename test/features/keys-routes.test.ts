@@ -97,6 +97,19 @@ describe("POST /keys", () => {
     expect(await eventsOf(view.id)).toEqual([{ type: "api_key.created", permission: "clients.manage", id: view.id, key_id: view.key_id }]);
   });
 
+  test("makes one that ends at a time or after days, as a rotation and a change do", async () => {
+    const [first, second, third] = [inDays(3), inDays(40), inDays(50)];
+    const made = await make({ expires_at: first });
+    expect(made).toMatchObject({ expires_at: first, warning: "expires_soon" });
+    const rotated = await rotate(made.id, { expires_at: second });
+    expect([rotated.status, rotated.body.data]).toMatchObject([201, { expires_at: second, rotated_from: made.id }]);
+    const { id } = rotated.body.data;
+    expect((await patch(id, { expires_at: third })).body.data).toMatchObject({ expires_at: third });
+    const inDaysOf = ({ body }: Answer): number => Math.round((Date.parse(body.data.expires_at) - Date.now()) / day);
+    expect(inDaysOf(await patch(id, { expires_days: 7 }))).toBe(7);
+    expect(inDaysOf(await rotate(id, { expires_days: 9 }))).toBe(9);
+  });
+
   test("repeated with its idempotency key makes no second one, and does not show the first again", async () => {
     const body = { name: "once", scopes: ["staff.read"] };
     const ask = () => shared.world.post("/keys", body, { actor: owner, headers: { "idempotency-key": "make-one-key-1" } });
@@ -111,7 +124,9 @@ describe("POST /keys", () => {
     ["an unknown scope", { scopes: ["staff.read", "stuff.*"] }, "/scopes/1", "unknown_scope"],
     ["no scope", { scopes: [] }, "/scopes", "too_few"],
     ["a life that is too long", { expires_days: 3651 }, "/expires_days", "too_large"],
-    ["an end in place of days", { expires_at: inDays(3) }, "/expires_at", "unknown_field"],
+    ["an end in the past", { expires_at: "2020-01-01T00:00:00.000Z" }, "/expires_at", "in_the_past"],
+    ["an end too far away", { expires_at: inDays(3651) }, "/expires_at", "too_large"],
+    ["two ends", { expires_at: inDays(3), expires_days: 3 }, "/expires_days", "invalid_value"],
     ["an address that is none", { ip_allowlist: ["203.0.113.0/33"] }, "/ip_allowlist/0", "invalid_value"],
     ["signed delegation without public key", { delegation: "signed" }, "/public_key", "required"],
     ["a public key without signed delegation", { delegation: "trusted", public_key: jwk }, "/public_key", "only_signed"],
@@ -349,6 +364,17 @@ describe("POST /keys/{id}/rotate", () => {
       successor_id: made.id,
       successor_key_id: made.key_id,
     });
+  });
+
+  test.each([
+    ["an end in the past", { expires_at: "2020-01-01T00:00:00.000Z" }, "/expires_at", "in_the_past"],
+    ["an end too far away", { expires_at: inDays(3651) }, "/expires_at", "too_large"],
+    ["two ends", { expires_at: inDays(3), expires_days: 3 }, "/expires_days", "invalid_value"],
+  ])("refuses %s, and the key stays as it is", async (_what, input, pointer, code) => {
+    const { id } = await make();
+    const before = await read(id);
+    expect(await refusal(() => rotate(id, input))).toMatchObject({ status: 422, errors: [{ pointer, code }] });
+    expect(await read(id)).toEqual(before);
   });
 
   test("gives a day of grace unless told, and never more life than the old key had", async () => {

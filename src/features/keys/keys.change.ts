@@ -2,16 +2,14 @@ import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import { requireWrite } from "../../kernel/call.ts";
-import { addSeconds } from "../../kernel/clock.ts";
-import { fieldError } from "../../kernel/errors.ts";
 import type { Held } from "../../kernel/held.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { KeyGrants } from "./keys.grants.ts";
-import { boundEnd, keysPolicy, presentKey, requireActive, requireFittingKey, secondsPerDay, settingsOf } from "./keys.policy.ts";
+import { boundEnd, endOf, keysPolicy, presentKey, requireActive, requireFittingKey, settingsOf } from "./keys.policy.ts";
 import type { KeySettings } from "./keys.policy.ts";
 import type { KeyRecords } from "./keys.records.ts";
-import { UpdateKeyInput, keysLimits } from "./keys.schema.ts";
+import { UpdateKeyInput } from "./keys.schema.ts";
 import type { KeyView } from "./keys.schema.ts";
 import { changedOf, inWords } from "./keys.summary.ts";
 
@@ -130,14 +128,4 @@ function changed(before: KeySettings, input: Update["input"], now: Date): KeySet
     ipAllowlist: input.ip_allowlist ?? before.ipAllowlist,
     expiresAt: endOf(input, now) ?? before.expiresAt,
   };
-}
-
-function endOf({ expires_at: at, expires_days: days }: Update["input"], now: Date): Date | undefined {
-  if (days !== undefined) return addSeconds(now, days * secondsPerDay);
-  if (at === undefined) return undefined;
-  const end = new Date(at);
-  if (end <= now) throw fieldError("/expires_at", "in_the_past", "The end lies in the past; revoke the key instead.");
-  if (end > addSeconds(now, keysLimits.expiresDays * secondsPerDay))
-    throw fieldError("/expires_at", "too_large", `A key lasts at most ${keysLimits.expiresDays.toString()} days.`);
-  return end;
 }

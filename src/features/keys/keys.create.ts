@@ -7,7 +7,7 @@ import type { Held } from "../../kernel/held.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { KeyGrants } from "./keys.grants.ts";
-import { boundEnd, keysPolicy, presentKey, requireFittingKey, secondsPerDay } from "./keys.policy.ts";
+import { boundEnd, endOf, keysPolicy, presentKey, requireFittingKey, secondsPerDay } from "./keys.policy.ts";
 import type { KeyRecords } from "./keys.records.ts";
 import { BootstrapInput, CreateKeyInput } from "./keys.schema.ts";
 import type { CreatedKeyView, KeyView } from "./keys.schema.ts";
@@ -32,12 +32,11 @@ const defaultDays = 365;
 /** The verbs that make keys out of nothing. */
 export function createKeyCreation({ database, permissions, confirmations, records, grants, secrets }: CreateDeps) {
   async function make(tx: Tx, draft: Draft): Promise<KeyView | Held> {
-    const { name, delegation, public_key: publicKey = null, expires_days: days } = draft;
+    const { name, delegation, public_key: publicKey = null } = draft;
     const scopes = [...new Set(draft.scopes)];
     requireFittingKey(delegation, publicKey);
     grants.requireKnown(scopes);
-    const after = (count: number): Date => addSeconds(tx.now, count * secondsPerDay);
-    const expiresAt = boundEnd(tx.call, days === undefined ? undefined : after(days), after(defaultDays));
+    const expiresAt = boundEnd(tx.call, endOf(draft, tx.now), addSeconds(tx.now, defaultDays * secondsPerDay));
     grants.requireMayGive(tx.call, { scopes, expiresAt });
     const settings = { name, scopes, delegation, publicKey, ipAllowlist: draft.ip_allowlist, expiresAt };
     const dangerous = grants.dangerousIn(scopes);

@@ -3,7 +3,8 @@ import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError, fieldError } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import { KeyView, PublicKey } from "./keys.schema.ts";
+import type { KeyEnd } from "./keys.schema.ts";
+import { KeyView, PublicKey, keysLimits } from "./keys.schema.ts";
 
 /** A row of the table of keys. */
 export interface KeyRow {
@@ -109,6 +110,17 @@ export function requireFittingKey(delegation: KeyView["delegation"], publicKey: 
   throw hasKey
     ? fieldError("/public_key", "only_signed", "A public key belongs to signed delegation alone.")
     : fieldError("/public_key", "required", "Signed delegation needs the public key that assertions are verified with.");
+}
+
+/** The end that was named, if any. @throws ProblemError validation_failed when it has passed or is too far */
+export function endOf({ expires_at: at, expires_days: days }: KeyEnd, now: Date): Date | undefined {
+  if (days !== undefined) return addSeconds(now, days * secondsPerDay);
+  if (at === undefined) return undefined;
+  const end = new Date(at);
+  if (end <= now) throw fieldError("/expires_at", "in_the_past", "The end lies in the past. To end a key at once, revoke it.");
+  if (end > addSeconds(now, keysLimits.expiresDays * secondsPerDay))
+    throw fieldError("/expires_at", "too_large", `A key lasts at most ${keysLimits.expiresDays.toString()} days.`);
+  return end;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Held } from "../../kernel/held.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { KeyGrants } from "./keys.grants.ts";
-import { boundEnd, keysPolicy, presentKey, requireActive, secondsPerDay, settingsOf } from "./keys.policy.ts";
+import { boundEnd, endOf, keysPolicy, presentKey, requireActive, settingsOf } from "./keys.policy.ts";
 import type { KeyRow } from "./keys.policy.ts";
 import type { KeyRecords } from "./keys.records.ts";
 import { RotateKeyInput } from "./keys.schema.ts";
@@ -45,8 +45,7 @@ export function createKeyRotation({ database, permissions, confirmations, record
     const row = await records.lock(tx, asked.id);
     permissions.requireRevision(asked.revision, row.revision);
     requireActive(row, tx.now);
-    const { expires_days: days } = asked;
-    const end = boundEnd(tx.call, days === undefined ? undefined : addSeconds(tx.now, days * secondsPerDay), row.expiresAt);
+    const end = boundEnd(tx.call, endOf(asked, tx.now), row.expiresAt);
     const settings = { ...settingsOf(row), expiresAt: end };
     const { scopes, delegation } = settings;
     const byItself = asked.by_itself || tx.call.client?.id === row.id;

@@ -48,7 +48,17 @@ const Addresses = z
   .max(keysLimits.addresses)
   .meta({ description: "Where the key may be used from; empty: anywhere" });
 
-const ExpiresDays = z.int().min(1).max(keysLimits.expiresDays);
+const ExpiresAt = Timestamp.optional();
+const ExpiresDays = z.int().min(1).max(keysLimits.expiresDays).optional();
+
+/** When a key is to end: at a time, or so many days from now. */
+export interface KeyEnd {
+  expires_at?: string | undefined;
+  expires_days?: number | undefined;
+}
+
+const isOneEnd = (input: KeyEnd): boolean => input.expires_at === undefined || input.expires_days === undefined;
+const twoEnds = { path: ["expires_days"], message: "Send expires_at or expires_days, not both." };
 
 export const CreateKeyInput = z
   .strictObject({
@@ -56,9 +66,13 @@ export const CreateKeyInput = z
     scopes: Scopes,
     delegation: Delegation.default("none"),
     public_key: PublicKeyInput.optional(),
-    expires_days: ExpiresDays.optional().meta({ description: "365 unless told, but never beyond the end of a key without acting user" }),
+    expires_at: ExpiresAt.meta({ description: "When it ends; send it or `expires_days`" }),
+    expires_days: ExpiresDays.meta({
+      description: "Days until it ends: 365 unless one of both is sent, but never beyond the end of a key without acting user",
+    }),
     ip_allowlist: Addresses.default([]),
   })
+  .refine(isOneEnd, twoEnds)
   .meta({ id: "CreateKeyInput" });
 export type CreateKeyInput = z.input<typeof CreateKeyInput>;
 
@@ -69,13 +83,10 @@ export const UpdateKeyInput = z
     delegation: Delegation.optional(),
     public_key: PublicKeyInput.optional(),
     ip_allowlist: Addresses.optional(),
-    expires_at: Timestamp.optional().meta({ description: "The new end; send it or `expires_days`" }),
-    expires_days: ExpiresDays.optional().meta({ description: "The new end, in days from now" }),
+    expires_at: ExpiresAt.meta({ description: "The new end; send it or `expires_days`" }),
+    expires_days: ExpiresDays.meta({ description: "The new end, in days from now" }),
   })
-  .refine((input) => input.expires_at === undefined || input.expires_days === undefined, {
-    path: ["expires_days"],
-    message: "Send expires_at or expires_days, not both.",
-  })
+  .refine(isOneEnd, twoEnds)
   .meta({ id: "UpdateKeyInput", description: "Fields that are not sent stay" });
 export type UpdateKeyInput = z.input<typeof UpdateKeyInput>;
 
@@ -87,10 +98,12 @@ export const RotateKeyInput = z
       .max(keysLimits.graceSeconds)
       .default(86_400)
       .meta({ description: "How long the old key goes on working; 0 ends it at once" }),
-    expires_days: ExpiresDays.optional().meta({
-      description: "Days until the new key ends; without it, it ends when the old one would have",
+    expires_at: ExpiresAt.meta({ description: "When the new key ends; send it or `expires_days`" }),
+    expires_days: ExpiresDays.meta({
+      description: "Days until the new key ends; without one of both, it ends when the old one would have",
     }),
   })
+  .refine(isOneEnd, twoEnds)
   .meta({ id: "RotateKeyInput" });
 export type RotateKeyInput = z.input<typeof RotateKeyInput>;
 
