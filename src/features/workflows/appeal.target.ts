@@ -29,8 +29,8 @@ export async function findTarget(db: Reader, named: string, depth = 0): Promise<
   if (request !== null) {
     const users = request.subjects.filter(({ kind }) => kind === "user").map(({ subjectId }) => subjectId);
     const deciders = request.votes.map(({ actorId }) => actorId);
-    const about = request.type === "appeal" ? request.subjects.find(({ kind }) => kind === "record")?.subjectId : undefined;
-    // An appeal against an appeal is about what that one was against, too.
+    const about = request.subjects.find(({ kind }) => kind === "record")?.subjectId;
+    // A request about a record, such as an appeal against an appeal, is about what that one was against, too.
     const root = about === undefined || depth >= deepest ? null : await findTarget(db, about, depth + 1);
     return {
       kind: "request",

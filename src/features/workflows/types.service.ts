@@ -50,14 +50,13 @@ export function createTypes({ database, effects, referencePrefix }: TypesParts) 
   }
 
   function present(call: Call, type: WorkflowKind, policy: Policy): TypeView {
-    const { aliases, assumed = {}, payload, example } = kinds[type];
+    const { aliases, assumed = {}, payload, example, filedForOneself } = kinds[type];
     const permissions = {
       create: `workflows.${type}.create`,
       decide: permissionOf("approve", type) ?? "",
       reverse: permissionOf("reverse", type) ?? "",
     };
-    // Everybody may appeal for themselves.
-    const own = type === "appeal" ? call.actor?.id : undefined;
+    const own = filedForOneself === undefined ? undefined : call.actor?.id;
     return {
       type,
       path: `/workflows/${type}`,

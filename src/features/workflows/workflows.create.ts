@@ -57,10 +57,10 @@ export function createFiling(parts: CreateParts) {
    * @throws ZodError, ProblemError duplicate_open, cooldown, rate_limited
    */
   async function create(call: Call, type: WorkflowKind, body: unknown): Promise<CreationAnswer> {
-    const { intake, isOwnAppeal } = requireFiling(call, type, body);
-    if (isOwnAppeal) await grants.requireGrant(call.actor?.id ?? "");
+    const { intake, isForOneself } = requireFiling(call, type, body);
+    if (isForOneself) await grants.requireGrant(call.actor?.id ?? "");
     const answer = await database.write(call, async (tx) => {
-      if (isOwnAppeal) await requireOwnTarget(tx, reach, intake);
+      if (isForOneself) await requireOwnTarget(tx, reach, type, intake);
       return await fileWithin(tx, type, intake);
     });
     return visibleCreation(call, answer);
@@ -118,7 +118,8 @@ export function createFiling(parts: CreateParts) {
     });
     const said = { status: "pending", action: "create" };
     tellOf(events, tx, "workflow.created", { id, reference, type, subjects }, said);
-    if (type === "appeal") tellOf(events, tx, "appeal.filed", { id, reference, type, subjects }, said);
+    const own = kinds[type].events?.filed;
+    if (own !== undefined) tellOf(events, tx, own, { id, reference, type, subjects }, said);
   }
 
   /** Whoever files what is open already joins it: what they bring is kept with it, and they are as partial as its requester. */
@@ -175,31 +176,32 @@ function requireJoinable(tx: Tx, row: Request): boolean {
 }
 
 /**
- * Who may file: holders of the permission, and whoever appeals for themselves.
+ * Who may file: holders of the permission, and whoever files for themselves what people file for themselves.
  * @throws ZodError, ProblemError as requireWrite
  */
-function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake: Intake; isOwnAppeal: boolean } {
+function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake: Intake; isForOneself: boolean } {
   const permission = `workflows.${type}.create`;
-  const isOwnAppeal = type === "appeal" && call.actor !== null && !can(call, permission);
-  if (!isOwnAppeal) requireWrite(call, permission);
+  const isForOneself = kinds[type].filedForOneself !== undefined && call.actor !== null && !can(call, permission);
+  if (!isForOneself) requireWrite(call, permission);
   const intake = understand(kinds[type], body);
-  if (isOwnAppeal) {
-    // Whoever appeals against what was decided about them needs no permission: it is their own.
+  if (isForOneself) {
+    // Whoever asks about what was decided about them needs no permission: it is their own.
     const named = intake.payload["user_id"];
     requireWrite(call, permission, { own: typeof named === "string" ? named : call.actor?.id });
     if (named === undefined) intake.payload["user_id"] = call.actor?.id;
   }
-  return { intake, isOwnAppeal };
+  return { intake, isForOneself };
 }
 
-/** A person without rights here appeals only against what is about them, with any account of theirs. @throws ProblemError validation_failed */
-async function requireOwnTarget(tx: Tx, reach: Pick<LinkReach, "groupOf">, { payload }: Intake): Promise<void> {
+/** A person without rights here asks only about what is about them, with any account of theirs. @throws ProblemError validation_failed */
+async function requireOwnTarget(tx: Tx, reach: Pick<LinkReach, "groupOf">, type: WorkflowKind, { payload }: Intake): Promise<void> {
   const userId = tx.call.actor?.id ?? "";
-  const target = await findTarget(tx.db, String(payload["target"]));
+  const field = kinds[type].filedForOneself?.about ?? "";
+  const target = await findTarget(tx.db, String(payload[field]));
   const viewer = await viewerOf(tx.db, reach, tx.call);
   const accounts = new Set([userId, ...viewer.accounts]);
   if (target?.users.some((id) => accounts.has(id)) !== true || !target.isKnownTo(viewer))
-    throw fieldError("/target", "unknown_reference", "There is nothing about you under this name.");
+    throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
 }
 
 function requesterName(guildState: GuildState, call: Call): string | null {

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Action } from "./transition.table.ts";
 import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
 import { workflowKinds } from "../../kernel/workflow-kinds.ts";
+import type { EventType } from "../events/events.types.ts";
 import { effect, type Use } from "./effects.inputs.ts";
 import * as people from "./workflows.payloads.ts";
 import * as servers from "./workflows.payloads-servers.ts";
@@ -54,6 +55,10 @@ interface KindSpec<Payload extends z.ZodObject> {
   title(payload: z.output<Payload>): string;
   /** What an approval does, in order, and what each effect is told. */
   effects(payload: z.output<Payload>): readonly Use[];
+  /** Whether people file it for themselves, without a permission, about what is about them: the field of the payload that names it. */
+  filedForOneself?: { about: keyof z.output<Payload> & string };
+  /** What is told of it besides what is told of every request. */
+  events?: { filed: EventType; decided: EventType };
   /** Whether a decision counts when its subjects are compared with what is known: they are compared again. */
   isRemembered?: true;
   example: object;
@@ -382,6 +387,8 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
       ...Object.fromEntries(rulings.map((ruling) => [ruling, { action: "approve", ruling }])),
     },
     effects: (payload) => [effect("appeal.ruling", payload)],
+    filedForOneself: { about: "target" },
+    events: { filed: "appeal.filed", decided: "appeal.decided" },
     example: { target: "BLU-REQ-000001", grounds: "The account was stolen on the day of the raid." },
   }),
 };

@@ -77,6 +77,7 @@ function bodyOf(kind: WorkflowKind) {
 }
 
 function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
+  const isPersonal = kinds[kind].filedForOneself !== undefined;
   return route(
     {
       method: "post",
@@ -86,7 +87,7 @@ function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
       summary: `File a ${kind} request`,
       description:
         "The fields may stand flat or in `payload`, in snake_case or camelCase. A needed field that is missing is refused by name. Unknown fields are kept and reported in `warnings`; names only the service gives are refused.",
-      access: { permission: `workflows.${kind}.create`, ...(kind === "appeal" && { personal: true }) },
+      access: { permission: `workflows.${kind}.create`, ...(isPersonal && { personal: true }) },
       request: { body: bodyOf(kind), example: kinds[kind].example },
       success: {
         status: 201,
@@ -102,7 +103,7 @@ function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
           effects_preview: [],
         },
       },
-      refusals: ["duplicate_open", "cooldown", ...(kind === "appeal" ? (["authorization_required"] as const) : [])],
+      refusals: ["duplicate_open", "cooldown", ...(isPersonal ? (["authorization_required"] as const) : [])],
     },
     ({ call, body }) => workflows.create(call, kind, body),
   );

@@ -156,8 +156,8 @@ export function createSettling({ audit, events, effects, reach, matches, moveEvi
       : (told[action] ?? "workflow.updated");
     const said = { status: result.next.status, action };
     tellOf(events, tx, type, request, said);
-    if (request.type === "appeal" && result.isFinal && !isVote && type === "workflow.decided")
-      tellOf(events, tx, "appeal.decided", request, said);
+    const own = kinds[request.type as WorkflowKind].events?.decided;
+    if (own !== undefined && result.isFinal && !isVote && type === "workflow.decided") tellOf(events, tx, own, request, said);
   }
 }
 
