@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { DiscordAPIError, RESTJSONErrorCodes, type REST } from "discord.js";
+import { DiscordAPIError, HTTPError, RESTJSONErrorCodes, type REST } from "discord.js";
 
 interface Patience {
   route: RegExp;
@@ -15,6 +15,7 @@ const answers: readonly Patience[] = [
   { route: /^\/interactions\//, attempts: 20, attemptMs: 1000, endMs: 2800 },
   { route: /^\/webhooks\//, attempts: 20, attemptMs: 10_000, endMs: 420_000 },
 ];
+/** What the link asks before it is there. It is begun anew where there is no connection, with pauses of its own. */
 const others: Patience = { route: /^/, attempts: 4, attemptMs: 10_000, endMs: 60_000 };
 
 /** How much longer than the first the longest pause is: half a minute. */
@@ -28,7 +29,8 @@ const longest = 300;
 export function repeatCalls(rest: REST, firstMs = 100): void {
   const once = rest.request.bind(rest);
   rest.request = async (request) => {
-    const { attempts, attemptMs, endMs } = answers.find(({ route }) => route.test(request.fullRoute)) ?? others;
+    const patience = answers.find(({ route }) => route.test(request.fullRoute)) ?? others;
+    const { attempts, attemptMs, endMs } = patience;
     const end = performance.now() + endMs;
     for (let tried = 1; ; tried += 1) {
       try {
@@ -36,7 +38,8 @@ export function repeatCalls(rest: REST, firstMs = 100): void {
       } catch (error) {
         if (tried > 1 && isTaken(error)) return undefined;
         const pauseMs = firstMs * Math.min(longest, 2 ** (tried - 1)) * (0.75 + Math.random() / 2);
-        if (error instanceof DiscordAPIError || tried >= attempts || performance.now() + pauseMs > end) throw error;
+        const isFinal = error instanceof DiscordAPIError || (patience === others && !(error instanceof HTTPError));
+        if (isFinal || tried >= attempts || performance.now() + pauseMs > end) throw error;
         await wait(pauseMs, undefined, { ref: false });
       }
     }
