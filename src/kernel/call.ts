@@ -95,6 +95,11 @@ export function notStaff(person: Pick<Actor, "isUnknown">): ProblemError {
   return person.isUnknown?.() === true ? unanswered() : new ProblemError("acting_user_not_staff");
 }
 
+/** Nothing is decided about somebody of whom nobody knows whether they are staff. @throws ProblemError discord_unavailable */
+export function requireAnswered(person: Pick<Actor, "isUnknown">): void {
+  if (person.isUnknown?.() === true) throw unanswered();
+}
+
 /** Discord could not be asked about a person, and without its answer nothing is done. */
 export function unanswered(): ProblemError {
   return new ProblemError("discord_unavailable", { detail: "Discord could not be asked about the person.", retryAfter: 5 });

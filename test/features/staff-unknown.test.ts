@@ -50,6 +50,29 @@ test("a member is not compared with the roster while Discord cannot be asked abo
   expect([compared.status, compared.body.code]).toEqual([503, "discord_unavailable"]);
 });
 
+test("nothing is done about somebody of whom nobody knows whether they are staff", async () => {
+  const world = await createWorld({ pauses });
+  const owner = await staffAtConsole(world, "owner");
+  const { id } = world.member();
+  silence(world);
+  world.guild.setAvailable(false);
+  await world.sandbox.waitFor(() => world.app.guildState.freshness().stale);
+  const until = new Date(Date.now() + 86_400_000).toISOString();
+  const reason = "They asked for it.";
+  for (const [method, path, body] of [
+    ["GET", `/staff/${id}/profile`, undefined],
+    ["PATCH", `/staff/${id}`, { department: "North" }],
+    ["POST", `/staff/${id}/loa`, { until, reason }],
+    ["POST", `/staff/${id}/suspend`, { reason }],
+    ["PATCH", `/permissions/users/${id}`, { overrides: [{ key: "cases.read", effect: "deny", reason }] }],
+    ["POST", `/users/${id}/redaction`, { reason }],
+    ["POST", "/roster", { user_id: world.member().id, supervisor_id: id, reason }],
+  ] as const) {
+    const { status, body: answer } = await world.request(method, path, body, { actor: owner });
+    expect([path, status, answer.code], JSON.stringify(answer)).toEqual([path, 503, "discord_unavailable"]);
+  }
+});
+
 test("somebody known as an owner by name needs no look-up", async () => {
   const world = await createWorld({ pauses });
   const owner = world.member();

@@ -1,7 +1,7 @@
 import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { can, requirePermission, requireWrite, unanswered } from "../../kernel/call.ts";
+import { can, requireAnswered, requirePermission, requireWrite } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { RosterEntriesDeps } from "./roster.entries.service.ts";
 import type { RosterFacts } from "./roster.facts.ts";
@@ -42,7 +42,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
       throw fieldError("/staff_role", "unknown_role", "There is no such staff role.");
     if (typeof supervisor_id !== "string") return;
     const supervisor = await standing.resolve(supervisor_id);
-    if (supervisor.isUnknown()) throw unanswered();
+    requireAnswered(supervisor);
     if (supervisor_id === userId || !supervisor.isStaff)
       throw fieldError("/supervisor_id", "not_staff", "A supervisor is another member of the staff.");
   }
