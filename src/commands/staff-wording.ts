@@ -13,18 +13,19 @@ export function accessText(view: AccessView, say: Say): string {
     const key = code === "not_member" && source !== "guild" ? "not_member-role" : code;
     return `• ${say(`staff because ${key}`, { source: escapeText(source) })}`;
   });
+  const isUnknown = view.reasons.some(({ code }) => code === "unknown");
   const decisions = (view.decisions ?? []).map(({ permission, allowed }) => `${allowed ? "✓" : "✗"} \`${permission}\``);
   return [
     say(view.allowed ? "staff access yes" : "staff access no", { user: `<@${view.user_id}>` }),
     say("staff access line", {
       level: named(say, view.level),
-      status: view.status === null ? say("staff never") : named(say, view.status),
+      status: view.status === null ? say(isUnknown ? "staff unknown" : "staff never") : named(say, view.status),
       count: view.permissions.length,
     }),
     ...decisions,
     ...new Set(reasons),
     ...(view.expires_at === null ? [] : [say("staff access ends", { at: momentOf(view.expires_at) })]),
-    ...(view.stale === true ? [say("staff access stale")] : []),
+    ...(view.stale === true && typeof view.as_of === "string" ? [say("staff access stale")] : []),
   ].join("\n");
 }
 

@@ -22,10 +22,13 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
     members: (userId) => record.mirror.memberships(userId),
     async lookUp(userId) {
       const stored = record.mirror.memberships(userId);
-      if (stored.some((state) => state.present) || engine.presentGuilds().length === stored.length) return stored;
-      const { states } = await engine.lookUps.ask(userId);
+      const guilds = engine.presentGuilds().length;
+      if (stored.some((state) => state.present) || (guilds > 0 && guilds === stored.length)) return { members: stored, isComplete: true };
+      if (guilds === 0) return { members: stored, isComplete: link.isLive() };
+      const { states, isComplete, isOutdated } = await engine.lookUps.ask(userId, "stranger");
       const now = record.mirror.memberships(userId);
-      return [...now, ...states.filter((state) => !now.some((known) => known.guildId === state.guildId))];
+      const members = [...now, ...states.filter((state) => !now.some((known) => known.guildId === state.guildId))];
+      return { members, isComplete: isComplete && !isOutdated };
     },
     trackedUsers: () => record.mirror.users(),
     freshness: () => link.freshness(),

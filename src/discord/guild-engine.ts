@@ -36,7 +36,7 @@ export function createGuildEngine({ database, logger, clock = systemClock, ...op
   const isLinked = (): boolean => link.isLinked();
   const isPresent = (guildId: string): boolean => record.guild(guildId)?.present === true;
   const presentGuilds = (): string[] => record.guilds().flatMap((guild) => (guild.present ? [guild.id] : []));
-  const lookUps = createLookUps({ source, guildIds: presentGuilds, lifeMs: options.lookUpLifeMs });
+  const lookUps = createLookUps({ source, guildIds: presentGuilds, ...options.lookUp });
   const sync = createMemberSync({
     ...options.sync,
     logger,

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Database } from "../database/database.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { GuildDispatchName } from "./guild-dispatches.ts";
+import type { LookUpLimits } from "./member-look-up.ts";
 import type { MemberSource } from "./member-source.ts";
 import type { SyncLimits } from "./member-sync.ts";
 
@@ -31,6 +32,5 @@ export interface GuildStateOptions {
   /** How often a live state notes its time, so that a restart knows its age; default 60,000. */
   noteMs?: number;
   sync?: SyncLimits;
-  /** How long an on-demand look-up is remembered; default 60,000. */
-  lookUpLifeMs?: number;
+  lookUp?: LookUpLimits;
 }

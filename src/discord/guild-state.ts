@@ -38,6 +38,12 @@ export interface Freshness {
   ageSeconds: number | null;
 }
 
+export interface LookedUp {
+  members: readonly MemberState[];
+  /** False where Discord could not be asked: then nothing follows from what is not there. */
+  isComplete: boolean;
+}
+
 /** Who must be stored: holders of these roles (`guildId:roleId`) and these users. */
 export interface Tracked {
   roles: ReadonlySet<string>;
@@ -53,8 +59,8 @@ export interface GuildState {
   roles(guildId: string): readonly RoleInfo[];
   /** The stored memberships of a person; synchronous, no I/O. */
   members(userId: string): readonly MemberState[];
-  /** Stored memberships, else those Discord tells on demand; [] quickly while Discord is down, never an exception. */
-  lookUp(userId: string): Promise<readonly MemberState[]>;
+  /** Stored memberships, else those Discord tells on demand; an answer within seconds, never an exception. */
+  lookUp(userId: string): Promise<LookedUp>;
   /** Everyone stored. */
   trackedUsers(): Iterable<string>;
   freshness(): Freshness;

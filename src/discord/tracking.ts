@@ -30,7 +30,7 @@ export function createTracking({ record, lookUps, presentGuilds, isLinked, read,
 
   const findOne = async (userId: string): Promise<boolean> => {
     lookUps.touched(userId);
-    const found = await lookUps.ask(userId);
+    const found = await lookUps.ask(userId, "staff");
     if (!found.isComplete || found.isOutdated) return false;
     for (const state of found.states) observe(state);
     return true;

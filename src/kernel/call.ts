@@ -5,7 +5,7 @@ export type Via = "rest" | "slash" | "job" | "cli" | "web";
 
 /** One rule that spoke in a permission decision. */
 export interface Reason {
-  code: "role_mapping" | "user_allow" | "user_deny" | "suspension" | "blacklist" | "not_member" | "loa_policy" | "owner";
+  code: "role_mapping" | "user_allow" | "user_deny" | "suspension" | "blacklist" | "not_member" | "unknown" | "loa_policy" | "owner";
   /** Where the rule stands, such as `role_deny`, `role_allow`, `default` or `guild`. */
   source: string;
   /** What the rule belongs to: a staff role key, an override id, a guild id. */
@@ -27,6 +27,8 @@ export interface Actor {
   rank: number;
   /** Whether the guild state behind this standing is older than the limit for privileged writes. */
   isStale(): boolean;
+  /** Whether nobody can say if they are staff: Discord could not be asked about them, and the guild state has gaps. */
+  isUnknown?(): boolean;
   /** @param guildId where the call was given, if in a guild: entries limited to that guild count, too */
   decide(permission: string, guildId?: string): Decision;
   /** Until when a permission is held: null for good, undefined when it is not held. */
@@ -79,13 +81,28 @@ export function can(call: Call, permission: string, options: PermissionOptions =
 
 /**
  * Refuse a call that lacks a permission.
- * @throws ProblemError permission_denied (missing in the key or the acting user) or acting_user_not_staff
+ * @throws ProblemError permission_denied (missing in the key or the acting user), acting_user_not_staff or discord_unavailable
  */
 export function requirePermission(call: Call, permission: string, options: PermissionOptions = {}): void {
   if (can(call, permission, options)) return;
   if (call.client !== null && !call.client.allows(permission)) throw denied(permission, "key");
-  if (call.actor !== null && !call.actor.isStaff) throw new ProblemError("acting_user_not_staff");
+  if (call.actor !== null && !call.actor.isStaff) throw notStaff(call.actor);
   throw denied(permission, "acting_user");
+}
+
+/** The refusal of somebody without a staff role; where that is not known, as something to try again. */
+export function notStaff(person: Pick<Actor, "isUnknown">): ProblemError {
+  return person.isUnknown?.() === true ? unanswered() : new ProblemError("acting_user_not_staff");
+}
+
+/** Nothing is decided about somebody of whom nobody knows whether they are staff. @throws ProblemError discord_unavailable */
+export function requireAnswered(person: Pick<Actor, "isUnknown">): void {
+  if (person.isUnknown?.() === true) throw unanswered();
+}
+
+/** Discord could not be asked about a person, and without its answer nothing is done. */
+export function unanswered(): ProblemError {
+  return new ProblemError("discord_unavailable", { detail: "Discord could not be asked about the person.", retryAfter: 5 });
 }
 
 /**

@@ -201,11 +201,11 @@ test("a state that was never read is too old, and one that outlived the limit be
 test("a refusal of the token in a call is reported while the gateway goes on", async () => {
   const { sandbox, state, discord } = await createHarbour();
   sandbox.faults.rest({ route: "GET /guilds/:id/members/:id", status: 401, times: 1 });
-  expect(await state.lookUp("100000000000000001")).toEqual([]);
+  expect(await state.lookUp("100000000000000001")).toEqual({ members: [], isComplete: false });
   expect(discord.status()).toMatchObject({ state: "down" });
   expect(discord.status().reason).toMatch(/DISCORD_TOKEN/);
   const calls = sandbox.exchanges.length;
-  expect(await state.lookUp("100000000000000002")).toEqual([]);
+  expect(await state.lookUp("100000000000000002")).toEqual({ members: [], isComplete: false });
   expect(sandbox.exchanges).toHaveLength(calls);
 });
 

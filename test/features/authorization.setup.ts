@@ -52,7 +52,7 @@ export interface Ask {
 }
 
 const communities = [{ id: "613425648685547000", name: "Harbour & <Sons>", icon: null, ownerId: null, present: true, syncedAt: null }];
-const guildState = { guilds: () => communities, members: () => [], lookUp: () => Promise.resolve([]) };
+const guildState = { guilds: () => communities, members: () => [], lookUp: () => Promise.resolve({ members: [], isComplete: true }) };
 
 function createClock(): MovableClock {
   let offset = 0;

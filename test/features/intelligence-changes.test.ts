@@ -28,7 +28,7 @@ function createRooms(database: Database) {
   return createIntelligence({
     database,
     clock,
-    guildState: { lookUp: () => Promise.resolve([]) },
+    guildState: { lookUp: () => Promise.resolve({ members: [], isComplete: true }) },
     grants: createGrantsService({ read: database.read, clock }),
     keyring: createKeyring(new Map([["k", Buffer.alloc(32, 1)]])),
     cursors: createCursors(key),

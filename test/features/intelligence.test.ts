@@ -198,7 +198,7 @@ function createRooms(database: Database) {
   const keyring = createKeyring(new Map([["k", Buffer.alloc(32, 1)]]));
   const deps = {
     database,
-    guildState: { lookUp: () => Promise.resolve([]) },
+    guildState: { lookUp: () => Promise.resolve({ members: [], isComplete: true }) },
     grants,
     keyring,
     cursors: createCursors(key),

@@ -32,7 +32,7 @@ function guildStateOf(members: ReadonlyMap<string, readonly MemberState[]>): Gui
     role: () => undefined,
     roles: () => [],
     members: (userId) => members.get(userId) ?? [],
-    lookUp: (userId) => Promise.resolve(members.get(userId) ?? []),
+    lookUp: (userId) => Promise.resolve({ members: members.get(userId) ?? [], isComplete: true }),
     trackedUsers: () => members.keys(),
     freshness: () => ({ stale: false, asOf: null, ageSeconds: 0 }),
     isTooOld: () => false,

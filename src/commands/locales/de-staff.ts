@@ -41,6 +41,8 @@ export const deStaff: Readonly<Record<string, string>> = {
   "staff because blacklist": "steht auf der Sperrliste",
   "staff because not_member": "ist auf keinem Server dieser Community",
   "staff because not_member-role": "ist Mitglied ohne Teamrolle",
+  "staff unknown": "nicht bekannt",
+  "staff because unknown": "Discord war dazu nicht zu befragen; bitte gleich noch einmal fragen",
   "staff because loa_policy": "ist abwesend gemeldet",
   "staff profile line": "Stufe: {level} · Rang {rank} · Status: {status} · {availability}",
   "staff profile roles": "Teamrollen: {roles}",

@@ -41,6 +41,8 @@ export const enStaff: Readonly<Record<string, string>> = {
   "staff because blacklist": "is blacklisted",
   "staff because not_member": "is not a member of a guild of this community",
   "staff because not_member-role": "is a member without a staff role",
+  "staff unknown": "not known",
+  "staff because unknown": "Discord could not be asked about them; ask again in a moment",
   "staff because loa_policy": "is on leave",
   "staff profile line": "Level: {level} · rank {rank} · status: {status} · {availability}",
   "staff profile roles": "Staff roles: {roles}",

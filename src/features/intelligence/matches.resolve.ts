@@ -76,7 +76,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
 
   /** The view with the names that are known now. */
   async function named(view: MatchView, userId: string): Promise<MatchView> {
-    const user = presentUser(userId, await guildState.lookUp(userId));
+    const user = presentUser(userId, (await guildState.lookUp(userId)).members);
     if (view.server === undefined) return { ...view, user };
     const hash = hashOf(view.server.id);
     const details = (await servers.detailsOf(userId, [hash])).get(hash);

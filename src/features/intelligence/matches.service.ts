@@ -91,7 +91,7 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
         take: limit + 1,
       });
       const details = await servers.detailsOf(userId, hashesOf(rows));
-      const user = presentUser(userId, await guildState.lookUp(userId));
+      const user = presentUser(userId, (await guildState.lookUp(userId)).members);
       const page = toPage(
         rows,
         limit,

@@ -2,7 +2,7 @@ import type { Reason } from "../../kernel/call.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { ExplainView, Step } from "./permissions.explain.schema.ts";
 import { steps } from "./permissions.explain.schema.ts";
-import { clientOnly, notGranted, notStaff } from "./resolve.ts";
+import { clientOnly, notGranted, notStaff, notTold } from "./resolve.ts";
 import type { Standing } from "./standing.ts";
 
 /** What is known of a rule besides its reason. */
@@ -51,13 +51,14 @@ const kinds: Readonly<Record<Step, StepKind>> = {
 
 function nothingSentence({ permission, code }: Spoken): string {
   if (permission === clientOnly) return "API keys alone hold it, by their scopes; no person does.";
+  if (code === notTold.reason.code) return "Discord could not be asked which roles they hold.";
   return code === notStaff.reason.code ? "They hold no staff role." : "No rule gives it to them.";
 }
 
 const roleSteps: ReadonlySet<string> = new Set(["role_deny", "role_allow", "default"] satisfies Step[]);
 
 function stepOf({ code, source, ref }: Reason): Step {
-  if (code === "not_member") return "nothing";
+  if (code === "not_member" || code === "unknown") return "nothing";
   if (code !== "role_mapping") return code;
   return ref !== notGranted.reason.ref && roleSteps.has(source) ? (source as Step) : "nothing";
 }

@@ -116,7 +116,7 @@ export function createExplanations({ standing, clock, guildIds, requireKeys, req
     async simulate(call: Call, given: SimulateInput): Promise<SimulateView> {
       requirePermission(call, permissionsPolicy.explain);
       const { changes } = SimulateInput.parse(given);
-      const named = await Promise.all(changes.flatMap(({ user_id }) => user_id ?? []).map((id) => standing.resolve(id)));
+      const named = await Promise.all(changes.flatMap(({ user_id }) => user_id ?? []).map(async (id) => await standing.resolve(id)));
       requireThinkable(changes, { hasRole: (key) => standing.role(key) !== undefined, guilds: guildIds(), now: clock.now() });
       const people = new Map<string, Standing>(named.map((one) => [one.id, one]));
       for (const id of standing.people()) if (!people.has(id)) people.set(id, standing.of(id));

@@ -89,7 +89,7 @@ export const HeldUserClear = z.strictObject({ ...heldUser, reason: Reason });
 
 const Status = z.enum(["active", "trial", "loa", "suspended", "former"]);
 export const PermissionReason = z.object({
-  code: z.enum(["role_mapping", "user_allow", "user_deny", "suspension", "blacklist", "not_member", "loa_policy", "owner"]),
+  code: z.enum(["role_mapping", "user_allow", "user_deny", "suspension", "blacklist", "not_member", "unknown", "loa_policy", "owner"]),
   source: z.string().meta({ description: "Where the rule stands: `role_deny`, `role_allow`, `default`, `user`, `user@<guild>`, …" }),
   ref: z.string().nullable().meta({ description: "What the rule belongs to: a staff role, an entry, a record" }),
 });

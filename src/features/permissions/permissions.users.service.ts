@@ -1,6 +1,6 @@
 import type { Database, Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requirePermission, requireWrite } from "../../kernel/call.ts";
+import { requireAnswered, requirePermission, requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Held } from "../../kernel/held.ts";
 import { isHeld } from "../../kernel/held.ts";
@@ -117,7 +117,9 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
 
   /** People who are not stored are looked up before the transaction, which waits for nobody. */
   async function change(call: Call, userId: string, ifMatch: number | undefined, of: (target: Target) => UserChange) {
-    const { rank } = await standing.resolve(userId);
+    const target = await standing.resolve(userId);
+    requireAnswered(target);
+    const { rank } = target;
     const answer = await database.write(call, (tx) => apply(tx, of({ userId, rank, ifMatch })));
     return isHeld(answer) ? answer : visibleUser(call, answer);
   }

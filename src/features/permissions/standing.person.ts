@@ -4,7 +4,7 @@ import { roleRef } from "../../kernel/role-ref.ts";
 import type { Level } from "./catalog.ts";
 import { levelOrder } from "./catalog.ts";
 import type { Rule, Subject } from "./resolve.ts";
-import { resolve, rule } from "./resolve.ts";
+import { notTold, resolve, rule } from "./resolve.ts";
 import type { BarFacts, HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./standing.subject.ts";
 import { barsOf, heldUntil, subjectOf } from "./standing.subject.ts";
 
@@ -21,6 +21,9 @@ export interface Standing extends Actor {
   listing: Listing | null;
   /** Whether they are a member of a guild right now. */
   isInGuild: boolean;
+  /** Whether Discord could not be asked about them, so that whether they are a member is not known. */
+  isUnanswered: boolean;
+  isUnknown(): boolean;
   /** Their staff roles, highest rank first. */
   held: readonly HeldRole[];
   members: readonly MemberState[];
@@ -39,6 +42,8 @@ export interface PersonFacts extends BarFacts {
   userId: string;
   members: readonly MemberState[];
   isStored: boolean;
+  /** Discord was to be asked about them, and did not answer. */
+  isUnanswered?: boolean;
   /** Where ownership comes from when not from a role: `configuration`, `owners` or `last_owner`. */
   ownerSource: string | null;
   overrides: readonly Override[];
@@ -46,6 +51,8 @@ export interface PersonFacts extends BarFacts {
   isPresentGuild: (guildId: string) => boolean;
   roleAt: (ref: string) => StaffRoleRecord | undefined;
   isStale: () => boolean;
+  /** Whether whoever is not stored is certainly no staff. */
+  isCertain?: () => boolean;
 }
 
 /** Owners stand above every rank a role can have. */
@@ -58,10 +65,11 @@ export function standingOf(facts: PersonFacts): Standing {
   const held = heldRoles(presentRefs(facts.members, facts.isPresentGuild), facts.roleAt);
   const owner = ownership(facts.ownerSource, held);
   const isStaff = owner !== null || held.length > 0;
+  const isUnanswered = facts.isUnanswered === true && !isStaff;
   const overrides = facts.overrides.filter((entry) => entry.expiresAt === null || entry.expiresAt > now);
   const isOnLeave = leave !== null && leave.from <= now && (leave.until === null || leave.until > now);
   const bars = barsOf(facts, overrides, isOnLeave);
-  const subject = subjectOf({ overrides, owner, bars, held, isStaff });
+  const subject = subjectOf({ overrides, owner, bars, held, isStaff, isUnanswered });
   const isBarred = bars.length > 0 && owner === null;
   return {
     id: facts.userId,
@@ -77,10 +85,12 @@ export function standingOf(facts: PersonFacts): Standing {
     leave,
     listing: facts.listing,
     isInGuild,
+    isUnanswered,
+    isUnknown: () => isUnanswered && facts.isCertain?.() !== true,
     held,
     members: facts.members,
     overrides,
-    reasons: accessReasons(subject, held, overrides, isInGuild),
+    reasons: accessReasons(subject, held, overrides, isUnanswered ? "unknown" : isInGuild ? "staff" : "guild"),
     explicitDenials: owner !== null ? [] : isBarred ? ["*"] : denials(subject),
     expiresAt: nextChange(facts),
   };
@@ -119,10 +129,16 @@ function ownership(source: string | null, held: readonly HeldRole[]): Rule | nul
   return role === undefined ? null : rule(true, { code: "owner", source: role.role.key, ref: role.refs[0] ?? null });
 }
 
-function accessReasons(subject: Subject, held: readonly HeldRole[], overrides: readonly Override[], isInGuild: boolean): Reason[] {
+function accessReasons(
+  subject: Subject,
+  held: readonly HeldRole[],
+  overrides: readonly Override[],
+  lacking: "unknown" | "staff" | "guild",
+): Reason[] {
   const reasons: Reason[] = [...(subject.owner === null ? [] : [subject.owner]), ...subject.bars].map(({ reason }) => reason);
   for (const { role, refs } of held) for (const ref of refs) reasons.push({ code: "role_mapping", source: role.key, ref });
-  if (subject.owner === null && held.length === 0) reasons.push({ code: "not_member", source: isInGuild ? "staff" : "guild", ref: null });
+  if (subject.owner === null && held.length === 0)
+    reasons.push(lacking === "unknown" ? notTold.reason : { code: "not_member", source: lacking, ref: null });
   for (const { id, permission, effect } of overrides) {
     if (permission !== "*") reasons.push({ code: effect === "allow" ? "user_allow" : "user_deny", source: permission, ref: id });
   }

@@ -1,6 +1,6 @@
 import type { Level } from "./catalog.ts";
 import type { RoleRules, Rule, Subject } from "./resolve.ts";
-import { notGranted, notStaff, resolve, rule } from "./resolve.ts";
+import { notGranted, notStaff, notTold, resolve, rule } from "./resolve.ts";
 
 /** A staff role as it stands in memory. */
 export interface StaffRoleRecord {
@@ -85,10 +85,11 @@ interface SubjectFacts {
   bars: readonly Rule[];
   held: readonly HeldRole[];
   isStaff: boolean;
+  isUnanswered: boolean;
 }
 
 /** What is known about a person when their permissions are decided. */
-export function subjectOf({ overrides, owner, bars, held, isStaff }: SubjectFacts): Subject {
+export function subjectOf({ overrides, owner, bars, held, isStaff, isUnanswered }: SubjectFacts): Subject {
   const guilds = new Set(overrides.flatMap(({ guildId }) => (guildId === null ? [] : [guildId])));
   // Without a staff role a personal allow gives nothing: it ends with the membership it was given for.
   const allows = (guildId: string | null) => (isStaff ? rulesOf(overrides, "allow", guildId) : new Map<string, Rule>());
@@ -99,7 +100,7 @@ export function subjectOf({ overrides, owner, bars, held, isStaff }: SubjectFact
     userAllow: allows(null),
     local: new Map([...guilds].map((guildId) => [guildId, { deny: rulesOf(overrides, "deny", guildId), allow: allows(guildId) }])),
     roles: held.map((one) => one.role.rules),
-    otherwise: isStaff ? notGranted : notStaff,
+    otherwise: isStaff ? notGranted : isUnanswered ? notTold : notStaff,
   };
 }
 

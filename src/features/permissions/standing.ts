@@ -16,6 +16,11 @@ export type { HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./stan
 /** How often records that another process has listed are looked for. */
 const listingsMs = 30_000;
 
+interface Doubts {
+  supposition?: Supposition;
+  isUnanswered?: boolean;
+}
+
 /** @param options.guildState is loaded before `load` is called */
 export function createStanding(options: StandingOptions): Standings {
   const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000 } = options;
@@ -40,18 +45,28 @@ export function createStanding(options: StandingOptions): Standings {
   });
   const stop = guildState.onChange(changed);
 
+  let tracking = 0;
   const isStale = (): boolean => guildState.isTooOld();
+  /** Whoever holds a staff role is stored, once every member list is known. */
+  const isCertain = (): boolean => tracking === 0 && !guildState.freshness().stale;
   const isPresentGuild = (guildId: string): boolean => guildState.guilds().some((guild) => guild.id === guildId && guild.present);
 
   /** Tell the guild state whom to store; it catches up in its own time. */
   function track(): void {
     const users = new Set([...facts.owners(), ...facts.overridden(), ...further]);
+    tracking += 1;
     guildState
       .track({ roles: facts.refs(), users })
-      .catch((error: unknown) => logger?.warn({ err: error }, "members could not be tracked"));
+      .catch((error: unknown) => logger?.warn({ err: error }, "members could not be tracked"))
+      .finally(() => (tracking -= 1));
   }
 
-  function build(userId: string, members: readonly MemberState[], isStored: boolean, supposition?: Supposition): Standing {
+  function build(
+    userId: string,
+    members: readonly MemberState[],
+    isStored: boolean,
+    { supposition, isUnanswered = false }: Doubts = {},
+  ): Standing {
     const { roles, overrides = facts.overridesOf(userId) } = supposition ?? {};
     const roleAt: Facts["roleAt"] =
       roles === undefined
@@ -65,6 +80,8 @@ export function createStanding(options: StandingOptions): Standings {
       now: clock.now(),
       members,
       isStored,
+      isUnanswered,
+      isCertain,
       ownerSource: facts.ownerSource(userId),
       overrides,
       leave: facts.leaveOf(userId),
@@ -93,11 +110,10 @@ export function createStanding(options: StandingOptions): Standings {
   const holders = (refs: ReadonlySet<string>): string[] => people().filter((id) => refsOf(id).some((ref) => refs.has(ref)));
   const ownership = createOwnership({ facts, people, refsOf });
 
-  async function resolve(userId: string): Promise<Standing> {
-    const known = find(userId);
-    if (known !== undefined) return known;
-    const members = await guildState.lookUp(userId);
-    return find(userId) ?? build(userId, members, false);
+  async function lookUp(userId: string): Promise<Standing> {
+    const { members, isComplete } = await guildState.lookUp(userId);
+    // What only a part of Discord's answer says gives no right: a rule that denies may stand in the other part.
+    return find(userId) ?? build(userId, isComplete ? members : [], false, { isUnanswered: !isComplete });
   }
 
   return {
@@ -110,9 +126,9 @@ export function createStanding(options: StandingOptions): Standings {
       timers.push(again(facts.pollOwners, pollMs), again(facts.pollListings, listingsMs));
     },
     of,
-    resolve,
-    actorOf: (userId) => find(userId) ?? resolve(userId),
-    suppose: ({ id, members, status }, supposition) => build(id, members, status !== null, supposition),
+    resolve: (userId) => find(userId) ?? lookUp(userId),
+    actorOf: (userId) => find(userId) ?? (isCertain() ? build(userId, [], false) : lookUp(userId)),
+    suppose: ({ id, members, status }, supposition) => build(id, members, status !== null, { supposition }),
     people,
     trackAlso(users, neverStaff) {
       const concerned = [...strangers, ...neverStaff].filter((id) => strangers.has(id) !== neverStaff.has(id));

@@ -40,9 +40,9 @@ export interface Standings
   load(): Promise<void>;
   /** The standing by what is stored; synchronous. Somebody not stored looks like a stranger: ask `resolve` for them. */
   of(userId: string): Standing;
-  /** The standing, asking Discord about people who are not stored. */
-  resolve(userId: string): Promise<Standing>;
-  /** As `resolve`, at once where everything is in memory. */
+  /** The standing, asking Discord about people who are not stored; at once where everything is in memory. */
+  resolve(userId: string): Standing | Promise<Standing>;
+  /** Who acts: as `resolve`, at once where memory tells. While every member list is known, whoever is not stored is no staff. */
   actorOf(userId: string): Standing | Promise<Standing>;
   /** The standing this person would have with other roles or entries. */
   suppose(standing: Standing, supposition: Supposition): Standing;

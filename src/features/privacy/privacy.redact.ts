@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requireWrite } from "../../kernel/call.ts";
+import { requireAnswered, requireWrite } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import type { Held } from "../../kernel/held.ts";
@@ -32,6 +32,7 @@ export function createRedaction(deps: RedactDeps) {
     if (target.isOwner && standing.listOwners().length === 1)
       throw new ProblemError("last_owner", { detail: "This is the last owner: name another one first." });
     if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be redacted." });
+    requireAnswered(target);
     permissions.requireRankAbove(call, target.rank);
     if (!target.isStaff) return;
     throw new ProblemError("invalid_transition", {

@@ -1,7 +1,7 @@
 import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
+import { can, requireAnswered, requirePermission, requireWrite } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { RosterEntriesDeps } from "./roster.entries.service.ts";
 import type { RosterFacts } from "./roster.facts.ts";
@@ -41,7 +41,9 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
     if (typeof staff_role === "string" && standing.role(staff_role) === undefined)
       throw fieldError("/staff_role", "unknown_role", "There is no such staff role.");
     if (typeof supervisor_id !== "string") return;
-    if (supervisor_id === userId || !(await standing.resolve(supervisor_id)).isStaff)
+    const supervisor = await standing.resolve(supervisor_id);
+    requireAnswered(supervisor);
+    if (supervisor_id === userId || !supervisor.isStaff)
       throw fieldError("/supervisor_id", "not_staff", "A supervisor is another member of the staff.");
   }
 

@@ -2,7 +2,7 @@ import type { Database } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requirePermission, requireWrite } from "../../kernel/call.ts";
+import { requirePermission, requireWrite, unanswered } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
@@ -115,6 +115,7 @@ export function createSyncMember(
       const replay = isWrite ? await database.findReplay(call) : undefined;
       if (replay !== undefined) return replay.value as SyncMemberView;
       const person = await standing.resolve(input.discord_user_id);
+      if (person.isUnanswered) throw unanswered();
       const known: Known = { person, shown: shownOf(person, guildState.guilds()), input };
       if (isWrite && input.direction === "from_discord") return await fromDiscord(call, known);
       const entry = await roster.find(database.read, person.id);

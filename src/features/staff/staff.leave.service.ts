@@ -1,6 +1,6 @@
 import type { Database, Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requirePermission, requireWrite } from "../../kernel/call.ts";
+import { requireAnswered, requirePermission, requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -32,6 +32,7 @@ const batch = 100;
 export function createLeavesService({ database, audit, events, standing, permissions, roster, profiles, clock }: LeavesDeps) {
   async function targetOf(userId: string): Promise<Standing> {
     const target = await standing.resolve(userId);
+    requireAnswered(target);
     if (target.status === null) throw recordNotFound();
     return target;
   }

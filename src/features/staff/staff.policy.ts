@@ -1,6 +1,6 @@
 import type { Freshness, MemberState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requireWrite } from "../../kernel/call.ts";
+import { notStaff, requireWrite } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { UserRef } from "../../kernel/fields.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
@@ -36,7 +36,7 @@ export function requireMayManage(
     requireWrite(call, staffPolicy.manage);
     return requireRankAbove(call, target.rank);
   }
-  if (!target.isStaff) throw new ProblemError("acting_user_not_staff");
+  if (!target.isStaff) throw notStaff(target);
   if (target.isBarred) throw withoutAccess();
 }
 
@@ -73,7 +73,8 @@ export function presentAccess(standing: Standing, known: ReadonlySet<string>, { 
     reasons: [...standing.reasons],
     expires_at: isoOrNull(standing.expiresAt),
     ...(stale && { stale, as_of: isoOrNull(asOf) }),
-    max_age_seconds: maxAgeSeconds,
+    ...(standing.isUnanswered && { stale: true, as_of: null }),
+    max_age_seconds: standing.isUnanswered ? 0 : maxAgeSeconds,
   };
 }
 

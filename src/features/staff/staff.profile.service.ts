@@ -1,7 +1,7 @@
 import type { Database } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requirePermission, requireWrite } from "../../kernel/call.ts";
+import { requireAnswered, requirePermission, requireWrite } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { seesRedactions } from "../../kernel/visibility.ts";
@@ -39,6 +39,7 @@ export function createProfilesService({ database, audit, events, guildState, sta
     async profile(call: Call, userId: string): Promise<ProfileView> {
       requirePermission(call, staffPolicy.profile, { own: userId });
       const found = await standing.resolve(userId);
+      requireAnswered(found);
       if (found.status === null) throw recordNotFound();
       const now = clock.now();
       const { decider, confidential } = clearanceFor(call, userId);
@@ -59,6 +60,7 @@ export function createProfilesService({ database, audit, events, guildState, sta
       requireWrite(call, staffPolicy.manage, { own: userId });
       const input = UpdateProfileInput.parse(given);
       const found = await standing.resolve(userId);
+      requireAnswered(found);
       if (found.status === null) throw recordNotFound();
       requireMayManage(call, found, permissions, { isOwnAllowed: input.department === undefined });
       const view = await database.write(call, async (tx) => {

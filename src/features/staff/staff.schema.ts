@@ -29,7 +29,7 @@ export const RoleKey = z
 
 export const ReasonView = z
   .object({
-    code: z.enum(["role_mapping", "user_allow", "user_deny", "suspension", "blacklist", "not_member", "loa_policy", "owner"]),
+    code: z.enum(["role_mapping", "user_allow", "user_deny", "suspension", "blacklist", "not_member", "unknown", "loa_policy", "owner"]),
     source: z.string().meta({ description: "Where the rule stands: a staff role, `role_allow`, `role_deny`, `default`, `guild`, …" }),
     ref: z.string().nullable().meta({ description: "What the rule belongs to: `guild:role`, a staff role, an override" }),
   })
@@ -55,15 +55,17 @@ export const AccessView = z
     staff_roles: z.array(z.string()).meta({ description: "Keys of their staff roles, highest rank first" }),
     permissions: z.array(z.string()).meta({ description: "Every permission they hold, sorted" }),
     denied: z.array(z.string()).meta({ description: "Permissions that a deny entry takes away, sorted; `*` while suspended" }),
-    status: StaffStatus.nullable().meta({ description: "null: never was staff here" }),
+    status: StaffStatus.nullable().meta({ description: "null: never was staff here, or nobody knows while Discord cannot be asked" }),
     reasons: z.array(ReasonView).meta({ description: "Why, the deciding reason first" }),
     decisions: z
       .array(z.object({ permission: z.string(), allowed: z.boolean(), reasons: z.array(ReasonView) }))
       .optional()
       .meta({ description: "One decision for each asked permission, in the order asked" }),
     expires_at: Timestamp.nullable().meta({ description: "When a temporary entry ends, so that the answer may change by itself" }),
-    stale: z.boolean().optional().meta({ description: "True while Discord cannot be reached and the last known state answers" }),
-    as_of: Timestamp.nullable().optional().meta({ description: "The time of that state; null when there never was one" }),
+    stale: z.boolean().optional().meta({
+      description: "True while Discord cannot be reached and the last known state answers, or while it could not be asked about them",
+    }),
+    as_of: Timestamp.nullable().optional().meta({ description: "The time of that state; null when there is none" }),
     evaluated_at: Timestamp,
     max_age_seconds: z.int().meta({ description: "How long a client may rely on the answer" }),
   })

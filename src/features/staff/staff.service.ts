@@ -74,7 +74,7 @@ export function createStaffService(given: StaffDeps) {
     access(call: Call, userId: string, query: AccessQuery = {}): TaggedAccess | Promise<TaggedAccess> {
       requirePermission(call, staffPolicy.access, { own: userId });
       const asked = answers.parse(query);
-      const found = standing.actorOf(userId);
+      const found = standing.resolve(userId);
       return found instanceof Promise ? found.then((one) => answers.answer(one, asked)) : answers.answer(found, asked);
     },
 

@@ -1,6 +1,6 @@
 import type { Database } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
-import { requireWrite } from "../../kernel/call.ts";
+import { requireAnswered, requireWrite } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
@@ -27,6 +27,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
   /** @throws ProblemError record_not_found, hierarchy_violation */
   async function targetOf(call: Call, userId: string): Promise<Standing> {
     const target = await standing.resolve(userId);
+    requireAnswered(target);
     if (target.status === null) throw recordNotFound();
     if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be suspended." });
     if (call.actor?.id === userId) throw new ProblemError("hierarchy_violation", { detail: "Nobody suspends or reinstates themselves." });

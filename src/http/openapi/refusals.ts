@@ -38,7 +38,7 @@ export function baselineCodes(spec: RouteSpec): ProblemCode[] {
       "rate_limited",
       "validation_failed",
     );
-  if (!isPublic) codes.push("permission_denied", "acting_user_not_staff", "storage_busy");
+  if (!isPublic) codes.push("permission_denied", "acting_user_not_staff", "discord_unavailable", "storage_busy");
   if (spec.write ?? (isWrite && !isPublic)) codes.push("acting_user_required", "roster_stale");
   if (isWrite) codes.push("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
   if (isWrite)
