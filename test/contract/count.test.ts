@@ -206,7 +206,7 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/workflows", "type=punishment&sort=created_at", 2],
   ["/callsigns", "", 4],
   ["/callsigns", "state=assigned&q=north", 3],
-  ["/callsigns/pools", "", 3],
+  ["/callsigns/pools", "", 4],
   ["/callsigns/repairs", "", 2],
   ["/roster", "", 2],
   ["/roster", "status=trial", 2],
