@@ -12,7 +12,7 @@ interface Patience {
 
 /** The first answer to an interaction counts within three seconds; an edit and a message after it share what is left of fifteen minutes. */
 const answers: readonly Patience[] = [
-  { route: /^\/interactions\//, attempts: 20, attemptMs: 1000, endMs: 2800 },
+  { route: /^\/interactions\//, attempts: 20, attemptMs: 2000, endMs: 2800 },
   { route: /^\/webhooks\//, attempts: 20, attemptMs: 10_000, endMs: 420_000 },
 ];
 
