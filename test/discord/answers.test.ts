@@ -8,7 +8,7 @@ const first = "POST /interactions/:id/:token/callback";
 const edit = "PATCH /webhooks/:id/:token/messages/@original";
 const word = { name: "word", description: "A word", type: Option.String, autocomplete: true } as const;
 
-/** A link whose pauses between repetitions begin with so many milliseconds. */
+/** A link whose pauses between repetitions begin with so many milliseconds. Its own three seconds count, not how busy the machine is. */
 async function createDoor(repeatMs = 1) {
   let ran = 0;
   const command: Command = {
@@ -16,7 +16,7 @@ async function createDoor(repeatMs = 1) {
     run: () => ({ content: `answer ${(ran += 1).toString()}` }),
     autocomplete: () => [{ name: "one", value: "1" }],
   };
-  const stand = await createStand({ discord: { commands: [command], repeatMs } });
+  const stand = await createStand({ sandbox: { ackDeadlineMs: 20_000 }, discord: { commands: [command], repeatMs } });
   const guild = stand.sandbox.createGuild({ name: "Harbour" });
   const ann = stand.sandbox.createUser("ann");
   guild.addMember(ann);
@@ -34,11 +34,11 @@ test("an answer that Discord fails to take is sent again until it is taken, and 
 
 test("the first answer is sent again within its three seconds, with pauses", async () => {
   const { at, sandbox, ran } = await createDoor(100);
-  const fault = sandbox.faults.rest({ route: first, status: 502, times: 4 });
+  const fault = sandbox.faults.rest({ route: first, status: 502, times: 3 });
   expect((await (await at.runSlashCommand("echo")).reply()).content).toBe("answer 1");
-  expect([fault.hits, ran()]).toEqual([4, 1]);
+  expect([fault.hits, ran()]).toEqual([3, 1]);
   const times = sandbox.exchanges.filter(({ path }) => path.endsWith("/callback")).map(({ at: time }) => time);
-  expect(times.at(-1)! - times[0]!).toBeGreaterThan(1000);
+  expect(times.at(-1)! - times[0]!).toBeGreaterThan(450);
 });
 
 test("a first answer that Discord took without saying so counts", async () => {
