@@ -1,4 +1,4 @@
-import { catalog, levelOrder } from "../src/features/permissions/catalog.ts";
+import { catalog, levelOrder } from "../src/kernel/permissions.ts";
 
 /** A server to measure: how to start it and what to ask it. */
 export interface Target {

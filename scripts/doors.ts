@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { routeTable } from "../src/app.ts";
+import { routeTable } from "../src/features.ts";
 import { doorsOf, doorsPage, flawsOf } from "../src/commands/doors.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { defaultPolicy } from "../src/features/workflows/policies.ts";
-import { actions, moves } from "../src/features/workflows/transition.table.ts";
+import { defaultPolicy } from "../src/features/workflows/policies/policies.ts";
+import { actions, moves } from "../src/features/workflows/state/table.ts";
 import { workflowKinds } from "../src/kernel/workflow-kinds.ts";
 
 /**

@@ -3,14 +3,12 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Page } from "playwright-core";
-import { chromium } from "playwright-core";
+import { chromium, type Page } from "playwright-core";
 import { createApp } from "../src/app.ts";
 import { readConfig } from "../src/config/config.ts";
 import { systemCall } from "../src/kernel/call.ts";
 import { uuid7 } from "../src/kernel/ids.ts";
-import type { User } from "../src/sandbox/index.ts";
-import { createSandbox } from "../src/sandbox/index.ts";
+import { createSandbox, type User } from "../src/sandbox/index.ts";
 import { chromiumArguments, chromiumPath } from "../test/browser/executable.ts";
 import { smallPng } from "./small-png.ts";
 

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openApiDocument } from "../src/app.ts";
-import { catalog } from "../src/features/permissions/catalog.ts";
-import type { CatalogEntry } from "../src/features/permissions/catalog.ts";
+import { catalog, type CatalogEntry } from "../src/kernel/permissions.ts";
 
 /**
  * Makes the tables of routes and permissions in `docs/permissions.md` anew from the code; everything else on the page stays.

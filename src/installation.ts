@@ -21,7 +21,7 @@ interface Installed {
  * @returns the id of the installation
  * @throws DatabaseError foreign_database, with what to do
  */
-export async function settleInstallation({ database, config, acceptsOtherDatabase }: Installed): Promise<string> {
+export async function checkInstallation({ database, config, acceptsOtherDatabase }: Installed): Promise<string> {
   const marker = join(config.dataDir, "instance_id");
   const expected = existsSync(marker) ? (await readFile(marker, "utf8")).trim() : undefined;
   const found = await database.instance.find();

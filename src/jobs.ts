@@ -1,7 +1,6 @@
 import { Cron } from "croner";
 import type { Logger } from "pino";
-import { systemCall } from "./kernel/call.ts";
-import type { Call } from "./kernel/call.ts";
+import { systemCall, type Call } from "./kernel/call.ts";
 import { uuid7 } from "./kernel/ids.ts";
 
 /** Recurring work: what ends by time is ended, what was kept long enough is deleted. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
 import type { Config } from "../src/config/config.ts";
-import { settleInstallation } from "../src/installation.ts";
+import { checkInstallation } from "../src/installation.ts";
 import { sampleCall } from "./database/samples.ts";
 import { until } from "./discord/support.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -36,7 +36,7 @@ test("a data folder goes with the database it was first used with, and with no o
   const config = await createConfig();
   const [database, empty, foreign] = [await openEmpty(), await openEmpty(), await openEmpty()];
   const settle = (which: typeof database, acceptsOtherDatabase = false) =>
-    settleInstallation({ database: which, config, acceptsOtherDatabase });
+    checkInstallation({ database: which, config, acceptsOtherDatabase });
   const id = await settle(database);
   expect(await settle(database)).toBe(id);
   await expect(settle(empty)).rejects.toMatchObject({
@@ -60,8 +60,8 @@ test.each(["checkpoints.log", "erasures.jsonl", "evidence/ab12"])(
     await mkdir(join(path, ".."), { recursive: true });
     await writeFile(path, "");
     const database = await openEmpty();
-    await expect(settleInstallation({ database, config, acceptsOtherDatabase: false })).rejects.toThrow(/is empty.*put its database back/);
-    await expect(settleInstallation({ database, config, acceptsOtherDatabase: true })).resolves.toMatch(/^[\w-]{22}$/);
+    await expect(checkInstallation({ database, config, acceptsOtherDatabase: false })).rejects.toThrow(/is empty.*put its database back/);
+    await expect(checkInstallation({ database, config, acceptsOtherDatabase: true })).resolves.toMatch(/^[\w-]{22}$/);
   },
 );
 

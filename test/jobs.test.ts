@@ -1,8 +1,7 @@
 // @module-tag sqlite
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createJobs } from "../src/jobs.ts";
-import type { Jobs } from "../src/jobs.ts";
+import { createJobs, type Jobs } from "../src/jobs.ts";
 import { systemCall } from "../src/kernel/call.ts";
 import { uuid7 } from "../src/kernel/ids.ts";
 import { createWorld } from "./support/world.ts";

@@ -1,4 +1,4 @@
-import { catalog } from "../../src/features/permissions/catalog.ts";
+import { catalog } from "../../src/kernel/permissions.ts";
 import type { AccessView } from "../../src/features/staff/staff.schema.ts";
 import { type DriverTrace, type Statements, startDriverTrace } from "./driver-trace.ts";
 import { createNaiveModel } from "./naive.ts";

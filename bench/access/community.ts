@@ -1,4 +1,4 @@
-import { catalog, type Level } from "../../src/features/permissions/catalog.ts";
+import { catalog, type Level } from "../../src/kernel/permissions.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 
 /** A staff role as it is set up. */

@@ -1,4 +1,4 @@
-import { catalog } from "../../src/features/permissions/catalog.ts";
+import { catalog } from "../../src/kernel/permissions.ts";
 import type { Decision } from "../../src/kernel/call.ts";
 import { createRandom } from "./community.ts";
 import { createNaiveModel } from "./naive.ts";

@@ -1,4 +1,4 @@
-import { catalog, levelOrder } from "../../src/features/permissions/catalog.ts";
+import { storedPermission, catalog, levelOrder } from "../../src/kernel/permissions.ts";
 import type { Decision, Reason } from "../../src/kernel/call.ts";
 import type { Community, EntryPlan, RolePlan } from "./community.ts";
 
@@ -50,6 +50,6 @@ export function createNaiveModel({ roles, people }: Community, ids: readonly str
 }
 
 function givesByDefault(role: Rules | undefined, permission: string): boolean {
-  const lowest = defaults.get(permission) ?? "none";
+  const lowest = defaults.get(storedPermission(permission)) ?? "none";
   return role !== undefined && lowest !== "none" && levelOrder[role.level] >= levelOrder[lowest];
 }

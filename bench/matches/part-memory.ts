@@ -1,7 +1,6 @@
 import { createCandidateIndex } from "../../src/features/intelligence/candidates.ts";
 import type { BenchmarkOptions } from "../benchmark.ts";
-import type { Findings } from "./part.ts";
-import { hashOf, heldBytes, million } from "./part.ts";
+import { hashOf, heldBytes, million, type Findings } from "./part.ts";
 
 /** What a million records take, put in one by one, beside a set and a map of the same hashes. */
 export function measureMemory({ progress }: BenchmarkOptions): Findings {

@@ -1,19 +1,15 @@
 import type { Tx } from "../../src/database/database.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
 import { createCandidateIndex } from "../../src/features/intelligence/candidates.ts";
-import { applyRecord } from "../../src/features/intelligence/matches.apply.ts";
-import { recordOf } from "../../src/features/intelligence/matches.store.ts";
-import { createLinkReach } from "../../src/features/links/links.reach.ts";
-import { createServerFacts } from "../../src/features/servers/servers.facts.ts";
+import { applyRecord } from "../../src/features/intelligence/matches/apply.ts";
+import { recordOf } from "../../src/features/intelligence/matches/store.ts";
+import { createLinkReach } from "../../src/features/links/reach.ts";
+import { createServerFacts } from "../../src/features/servers/facts.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { BenchmarkOptions } from "../benchmark.ts";
-import { median } from "../benchmark.ts";
-import type { Community } from "./community.ts";
-import { createCommunity, serverId } from "./community.ts";
-import type { Cost } from "./counted.ts";
-import { counted } from "./counted.ts";
-import type { Findings } from "./part.ts";
-import { hashOf } from "./part.ts";
+import { median, type BenchmarkOptions } from "../benchmark.ts";
+import { createCommunity, serverId, type Community } from "./community.ts";
+import { counted, type Cost } from "./counted.ts";
+import { hashOf, type Findings } from "./part.ts";
 
 const sizes = [10, 100, 1000];
 const [many, few] = [100_000, 1000];

@@ -1,8 +1,6 @@
 import { createCandidateIndex } from "../../src/features/intelligence/candidates.ts";
-import type { BenchmarkOptions } from "../benchmark.ts";
-import { median } from "../benchmark.ts";
-import type { Findings } from "./part.ts";
-import { hashOf, million } from "./part.ts";
+import { median, type BenchmarkOptions } from "../benchmark.ts";
+import { hashOf, million, type Findings } from "./part.ts";
 
 const servers = 200;
 const hits = 3;

@@ -12,7 +12,7 @@ import { benchKey, payload, type Target } from "../target.ts";
 
 const AccessView = z.object({ id: Snowflake, is_staff: z.boolean() });
 const success = { status: 200, shape: "single", schema: AccessView, description: "The answer" } as const;
-const guard = { tags: ["bench"], summary: "Measured", access: { permission: "staff.access" } };
+const guard = { tags: ["bench"], summary: "Measured", access: { permission: "staff.access.read" } as const };
 
 const plain = route({ ...guard, method: "get", path: "/plain", operationId: "getPlain", success }, async () => payload);
 const headers = { Authorization: `Bearer ${benchKey}` };
@@ -31,7 +31,7 @@ async function start(): Promise<number> {
     logger,
     accessLog: pino.destination({ dest: "/dev/null", sync: false }),
     clock: systemClock,
-    known: { permissions: new Set(["staff.access"]), expansions: {} },
+    known: { permissions: new Set(["staff.access.read"]), expansions: {} },
     switchedOff: () => undefined,
     unsupportedStatus: 501,
     isShuttingDown: () => false,
@@ -43,7 +43,7 @@ async function start(): Promise<number> {
 
 /** A hashed-key check with the warm path of a real one: one-shot SHA-256, a map of verified keys. */
 function createStandInAuthentication(): Authenticate {
-  const client = { id: "key", name: "bench", allows: (permission: string) => permission === "staff.access" };
+  const client = { id: "key", name: "bench", allows: (permission: string) => permission === "staff.access.read" };
   const known = { id: "key", keyId: "Bench0000000", expiresAt: new Date(Date.now() + 365 * 86_400_000) };
   const verified = new Map([[hash("sha256", benchKey, "base64url"), { client, known }]]);
   return ({ presented, requestId }) => {

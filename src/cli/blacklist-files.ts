@@ -1,5 +1,4 @@
-import type { FileHandle } from "node:fs/promises";
-import { open, stat } from "node:fs/promises";
+import { open, stat, type FileHandle } from "node:fs/promises";
 
 /** The file cannot be read at all. */
 export class UnreadableFile extends Error {

@@ -1,10 +1,9 @@
 import { extname } from "node:path";
 import { Command, Option } from "commander";
-import type { ImportedLine } from "../features/blacklist/blacklist.import.schema.ts";
-import type { ImportSummary } from "../features/blacklist/blacklist.import.ts";
+import type { ImportedLine } from "../features/blacklist/import/import.schema.ts";
+import type { ImportSummary } from "../features/blacklist/import/import.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import type { ImportProgress } from "./blacklist-progress.ts";
-import { createProgress, sumLine } from "./blacklist-progress.ts";
+import { createProgress, sumLine, type ImportProgress } from "./blacklist-progress.ts";
 import { openReport, openText, UnreadableFile } from "./blacklist-files.ts";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";

@@ -1,5 +1,5 @@
-import type { ImportedLine } from "../features/blacklist/blacklist.import.schema.ts";
-import type { ImportSummary } from "../features/blacklist/blacklist.import.ts";
+import type { ImportedLine } from "../features/blacklist/import/import.schema.ts";
+import type { ImportSummary } from "../features/blacklist/import/import.ts";
 
 /** Wrong lines that are named on the terminal; the report names all of them. */
 const namedLines = 20;

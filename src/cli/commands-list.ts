@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { loadConfigOrExit } from "../config/config.ts";
-import type { Change } from "../discord/registration-compare.ts";
-import { type CommandList, createCommandList } from "../discord/registration-list.ts";
-import { createDiscordRest } from "../discord/rest.ts";
+import type { Change } from "../discord/registration/compare.ts";
+import { type CommandList, createCommandList } from "../discord/registration/list.ts";
+import { createDiscordRest } from "../discord/rest/rest.ts";
 import { refusalInWords } from "./commands-refusals.ts";
 import { printError } from "./output.ts";
 

@@ -1,6 +1,6 @@
-import { tokenInstruction } from "../discord/gateway-fatal.ts";
-import { commandRefusal } from "../discord/registration-refusal.ts";
-import { rateLimitWait } from "../discord/rest-errors.ts";
+import { tokenInstruction } from "../discord/gateway/session.ts";
+import { commandRefusal } from "../discord/registration/refusal.ts";
+import { rateLimitWait } from "../discord/rest/errors.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { printable } from "./commands-words.ts";
 

@@ -1,5 +1,4 @@
-import type { Change, Difference } from "../discord/registration-compare.ts";
-import type { Detail } from "../discord/registration-fields.ts";
+import type { Change, Detail, Difference } from "../discord/registration/compare.ts";
 
 const mostLines = 100;
 const mostCharacters = 80;

@@ -1,11 +1,10 @@
 import { createInterface } from "node:readline/promises";
 import { Command, Option } from "commander";
 import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
-import { payloadOf } from "../discord/registration-compare.ts";
+import { payloadOf } from "../discord/registration/compare.ts";
 import { snowflake } from "./arguments.ts";
 import { changesAsJson, differenceInWords, lineOf, nameOf, sumInWords } from "./commands-words.ts";
-import { withCommandList } from "./commands-list.ts";
-import type { Pace } from "./commands-list.ts";
+import { withCommandList, type Pace } from "./commands-list.ts";
 import { print, printError } from "./output.ts";
 
 /** What the verbs need from outside, so that tests can put something else in its place. */

@@ -1,8 +1,7 @@
 import { Command, Option } from "commander";
 import { settled } from "../kernel/held.ts";
 import { list, wholeNumber } from "./arguments.ts";
-import { endInput, endOptions, scopesHelp, settingsInput, settingsOptions } from "./keys-options.ts";
-import type { SettingsOptions } from "./keys-options.ts";
+import { endInput, endOptions, scopesHelp, settingsInput, settingsOptions, type SettingsOptions } from "./keys-options.ts";
 import { print, printError } from "./output.ts";
 import { findKey, withServices } from "./services.ts";
 

@@ -3,8 +3,7 @@ import type { KeyView } from "../features/keys/keys.schema.ts";
 import { settled } from "../kernel/held.ts";
 import { list } from "./arguments.ts";
 import { keyArgument, revokeCommand, rotateCommand, updateCommand } from "./keys-change.ts";
-import { scopesHelp, settingsInput, settingsOptions } from "./keys-options.ts";
-import type { SettingsOptions } from "./keys-options.ts";
+import { scopesHelp, settingsInput, settingsOptions, type SettingsOptions } from "./keys-options.ts";
 import { print, printError, table } from "./output.ts";
 import { findKey, listKeys, withServices } from "./services.ts";
 

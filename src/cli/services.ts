@@ -1,18 +1,16 @@
-import { loadConfigOrExit } from "../config/config.ts";
-import type { Config } from "../config/config.ts";
+import { loadConfigOrExit, type Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { AuditService } from "../features/audit/audit.service.ts";
 import type { BlacklistService } from "../features/blacklist/blacklist.service.ts";
-import type { BlacklistTransfer } from "../features/blacklist/blacklist.import.service.ts";
+import type { BlacklistTransfer } from "../features/blacklist/import/import.service.ts";
 import type { AuthorizationService } from "../features/authorization/authorization.service.ts";
 import type { GuildState } from "../discord/guild-state.ts";
 import type { KeyView } from "../features/keys/keys.schema.ts";
 import type { KeysService } from "../features/keys/keys.service.ts";
 import type { PermissionsService } from "../features/permissions/permissions.service.ts";
-import type { Standings } from "../features/permissions/standing.ts";
+import type { Standings } from "../features/permissions/standing/standing.ts";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
-import { systemCall } from "../kernel/call.ts";
-import type { Call } from "../kernel/call.ts";
+import { systemCall, type Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
 

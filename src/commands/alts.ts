@@ -1,4 +1,5 @@
-import { confidences, LinkBasis, type ChangedLinkView, type LinkGroupView, type LinkView } from "../features/links/links.schema.ts";
+import { linkConfidences, linkKinds } from "../kernel/vocabulary.ts";
+import { LinkBasis, type ChangedLinkView, type LinkGroupView, type LinkView } from "../features/links/links.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -14,9 +15,8 @@ import type { Verbs } from "./verbs.ts";
 const command = "alts";
 const user: OptionSpec = { name: "user", kind: "person", required: true };
 const other: OptionSpec = { name: "other", kind: "person", required: true };
-const confidence: OptionSpec = { name: "confidence", kind: "text", choices: confidences };
-const kinds = ["suspected_evasion", "declared_alt", "shared_account", "compromised"] as const;
-const kind: OptionSpec = { name: "kind", kind: "text", choices: kinds };
+const confidence: OptionSpec = { name: "confidence", kind: "text", choices: linkConfidences };
+const kind: OptionSpec = { name: "kind", kind: "text", choices: linkKinds };
 const basis: OptionSpec = { name: "basis", kind: "text", choices: LinkBasis.shape.type.options };
 const main: OptionSpec = { name: "main", kind: "person" };
 const propagates: OptionSpec = { name: "propagates", kind: "yes" };

@@ -1,4 +1,4 @@
-import type { BlacklistImport } from "../features/blacklist/blacklist.import.schema.ts";
+import type { BlacklistImport } from "../features/blacklist/import/import.schema.ts";
 import type { BlacklistView } from "../features/blacklist/blacklist.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import { aboutOf, importText, recordLine } from "./blacklist-words.ts";

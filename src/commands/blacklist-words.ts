@@ -1,4 +1,4 @@
-import type { BlacklistImport } from "../features/blacklist/blacklist.import.schema.ts";
+import type { BlacklistImport } from "../features/blacklist/import/import.schema.ts";
 import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../features/blacklist/blacklist.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Reply, Wording } from "./entry.ts";

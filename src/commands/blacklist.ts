@@ -1,12 +1,6 @@
-import {
-  categories,
-  severities,
-  statuses,
-  type BlacklistCheck,
-  type BlacklistVersionView,
-  type BlacklistView,
-} from "../features/blacklist/blacklist.schema.ts";
-import { importModes, type BlacklistImport } from "../features/blacklist/blacklist.import.schema.ts";
+import { altChoices, blacklistCategories, memberPolicies, recommendedActions, severities } from "../kernel/vocabulary.ts";
+import { statuses, type BlacklistCheck, type BlacklistVersionView, type BlacklistView } from "../features/blacklist/blacklist.schema.ts";
+import { importModes, type BlacklistImport } from "../features/blacklist/import/import.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import { fieldError } from "../kernel/errors.ts";
 import { asksToAdd, asksToImport, asksToPurge, asksToRevoke, imported, importInput, recordAt } from "./blacklist-asks.ts";
@@ -30,11 +24,15 @@ const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", r
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
 const revision: OptionSpec = { name: "revision", kind: "whole", min: 1 };
 const kind: OptionSpec = { name: "kind", kind: "text", choices: ["user", "server"] };
-const category: OptionSpec = { name: "category", kind: "text", choices: [...new Set([...categories.user, ...categories.server])] };
+const category: OptionSpec = {
+  name: "category",
+  kind: "text",
+  choices: [...new Set([...blacklistCategories.user, ...blacklistCategories.server])],
+};
 const severity: OptionSpec = { name: "severity", kind: "text", choices: severities };
-const action: OptionSpec = { name: "recommended-action", kind: "text", choices: ["monitor", "verify", "deny_entry", "kick", "ban"] };
-const policy: OptionSpec = { name: "member-policy", kind: "text", choices: ["inform", "flag", "verify", "deny_staff", "deny_entry"] };
-const alts: OptionSpec = { name: "include-alts", kind: "text", choices: ["none", "confirmed", "probable"] };
+const action: OptionSpec = { name: "recommended-action", kind: "text", choices: recommendedActions };
+const policy: OptionSpec = { name: "member-policy", kind: "text", choices: memberPolicies };
+const alts: OptionSpec = { name: "include-alts", kind: "text", choices: altChoices };
 const duration: OptionSpec = { name: "duration", kind: "text", max: 40 };
 const filters: readonly OptionSpec[] = [
   kind,

@@ -1,6 +1,6 @@
-import type { CardMessage } from "../discord/cards.ts";
+import type { CardMessage } from "../discord/rest/cards.ts";
 import { escapeText } from "../discord/replies.ts";
-import type { ShownQueue } from "../features/workflows/cards.shown.ts";
+import type { ShownQueue } from "../features/workflows/cards/shown.ts";
 import { cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 

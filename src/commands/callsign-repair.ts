@@ -1,5 +1,5 @@
 import { escapeText } from "../discord/replies.ts";
-import { repairCodes, type RepairRecordView, type RepairView } from "../features/callsigns/callsigns.repair.schema.ts";
+import { repairCodes, type RepairRecordView, type RepairView } from "../features/callsigns/repair/repair.schema.ts";
 import type { Entry, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { textIn } from "./given.ts";
 import { pressButton } from "./press.ts";

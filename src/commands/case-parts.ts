@@ -1,9 +1,9 @@
-import { actionKinds } from "../features/cases/actions.schema.ts";
-import { caseTypes } from "../features/cases/cases.outcomes.ts";
+import { actionKinds } from "../features/cases/actions/actions.schema.ts";
+import { caseTypes } from "../features/cases/outcomes.ts";
 import { type CaseView, priorities } from "../features/cases/cases.schema.ts";
 import { escapeText } from "../discord/replies.ts";
-import type { TemplateView } from "../features/cases/cases.templates.ts";
-import type { NoteView } from "../features/cases/cases.notes.schema.ts";
+import type { TemplateView } from "../features/cases/templates/templates.ts";
+import type { NoteView } from "../features/cases/notes/notes.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import { recordNotFound } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";

@@ -1,7 +1,7 @@
-import { caseTypes, outcomes } from "../features/cases/cases.outcomes.ts";
+import { caseTypes, outcomes } from "../features/cases/outcomes.ts";
 import { linkRels, priorities, type CaseView } from "../features/cases/cases.schema.ts";
-import { caseStatuses } from "../features/cases/cases.states.ts";
-import type { CaseTimelineEntryView } from "../features/cases/cases.timeline.ts";
+import { caseStatuses } from "../features/cases/states.ts";
+import type { CaseTimelineEntryView } from "../features/cases/timeline.ts";
 import { fieldError } from "../kernel/errors.ts";
 import { caseFilesPress, caseHistoryPress, caseOption, caseShowPress, personTimelinePress, timelineKind } from "./case-presses.ts";
 import { actionEntries, noteEntries, templateEntries } from "./case-parts.ts";

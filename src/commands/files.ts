@@ -4,8 +4,8 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { AttachmentSource } from "../discord/attachments.ts";
 import { bodyLimit, type UploadedFile } from "../operations/route.ts";
+import type { AttachmentSource } from "../kernel/discord-port.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { fileProblem } from "../kernel/files.ts";
 import { parseText } from "../kernel/parsing.ts";
@@ -15,10 +15,10 @@ import type { VerbsDeps } from "./verbs.ts";
 const downloadMs = 60_000;
 
 /** Brings files that were given in Discord to where a route wants them. */
-export function createFiles(source: () => AttachmentSource | undefined): Pick<VerbsDeps, "withFile" | "textOf"> {
+export function createFiles(source: AttachmentSource): Pick<VerbsDeps, "withFile" | "textOf"> {
   async function open({ url, bytes }: GivenFile, most: number, signal: AbortSignal): Promise<Readable> {
     if (bytes > most) throw tooLarge(most);
-    const stream = await source()?.open(url, signal);
+    const stream = await source.open(url, signal);
     if (stream === undefined) throw new ProblemError("discord_unavailable", { detail: "Discord did not give the file.", retryAfter: 30 });
     return stream;
   }

@@ -1,6 +1,6 @@
 import { isSnowflake } from "../kernel/fields.ts";
 import type { Form } from "../discord/command.ts";
-import { fitForm } from "../discord/limits-forms.ts";
+import { fitForm } from "../discord/interactions/component-limits.ts";
 import type { Entry, FieldSpec, Given } from "./entry.ts";
 import { choiceKeys, keysOf, languages, textOf, type Texts } from "./texts.ts";
 

@@ -1,5 +1,5 @@
 import type { AgreementView, ServerView } from "../features/servers/servers.schema.ts";
-import type { IncidentView } from "../features/servers/servers.poaching.schema.ts";
+import type { IncidentView } from "../features/servers/poaching/poaching.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Reply, Wording } from "./entry.ts";
 import { agreementsPress, incidentsPress } from "./intel-servers-presses.ts";

@@ -1,6 +1,6 @@
 import { purposes, serverDetails, type AuthorizationView } from "../features/authorization/authorization.schema.ts";
 import { matchKinds, matchStatuses } from "../features/intelligence/intelligence.schema.ts";
-import type { StrikesNotes } from "../features/cases/actions.schema.ts";
+import type { StrikesNotes } from "../features/cases/actions/actions.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import { actionLine } from "./case-parts.ts";
 import type { Entry, Given, OptionSpec, Wording } from "./entry.ts";

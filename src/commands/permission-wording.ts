@@ -1,7 +1,7 @@
 import { escapeText } from "../discord/replies.ts";
-import type { ExplainView, SimulateView } from "../features/permissions/permissions.explain.schema.ts";
+import type { ExplainView, SimulateView } from "../features/permissions/explain/explain.schema.ts";
 import type { CatalogView, RolePermissionsView } from "../features/permissions/permissions.schema.ts";
-import type { EffectiveView, UserPermissionsView } from "../features/permissions/permissions.users.schema.ts";
+import type { EffectiveView, UserPermissionsView } from "../features/permissions/users/users.schema.ts";
 import type { Reply } from "./entry.ts";
 import { named } from "./named.ts";
 import { cut, momentOf } from "./show.ts";

@@ -1,5 +1,5 @@
 import type { Call } from "../kernel/call.ts";
-import type { UserPermissionsView } from "../features/permissions/permissions.users.schema.ts";
+import type { UserPermissionsView } from "../features/permissions/users/users.schema.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { timeOf } from "./lengths.ts";

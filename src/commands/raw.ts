@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import type { Reply } from "../discord/command.ts";
-import type { RawAnswer, RouteSpec } from "../operations/route.ts";
-import { mediaTypesOf } from "../operations/route.ts";
+import { mediaTypesOf, type RawAnswer, type RouteSpec } from "../operations/route.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Say } from "./texts.ts";
 

@@ -1,13 +1,8 @@
+import { blacklistCategories, memberPolicies, severities } from "../kernel/vocabulary.ts";
 import type { FieldSpec, Given, OptionSpec } from "./entry.ts";
 import { durationIn } from "./lengths.ts";
 import { picked, textIn } from "./given.ts";
 import { linesOf } from "./review-moves.ts";
-
-const severities = ["low", "medium", "high", "critical"];
-const userCategories =
-  "raid,harassment,hate,exploit,scam,doxxing,impersonation,ban_evasion,leaking,predatory,staff_abuse,poaching,compromised,other";
-const serverCategories = "poaching,raiding,exploits,stolen_assets,leaking,scam,predatory,ban_evasion_hub,terms,other";
-const memberPolicies = "inform,flag,verify,deny_staff,deny_entry";
 
 const text = (name: string, most = 100): OptionSpec => ({ name, kind: "text", max: most });
 const server = (name: string): OptionSpec => ({ name, kind: "text", min: 17, max: 20 });
@@ -20,9 +15,9 @@ const one = (name: string, of: string | readonly string[]): OptionSpec => ({
 const oneField = (name: string, choices: readonly string[]): FieldSpec => ({ name, kind: "choice", choices });
 /** What a suggested request may still lack. In its form, for the command has no room for further options. */
 export const missingInDrafts: readonly FieldSpec[] = [
-  oneField("category", [...new Set(`${userCategories},${serverCategories}`.split(","))]),
+  oneField("category", [...new Set([...blacklistCategories.user, ...blacklistCategories.server])]),
   oneField("severity", severities),
-  oneField("member-policy", memberPolicies.split(",")),
+  oneField("member-policy", memberPolicies),
 ];
 const needed = (option: OptionSpec): OptionSpec => ({ ...option, required: true });
 const long = (name: string, min: number, max: number): FieldSpec => ({ name, kind: "paragraph", required: true, min, max });
@@ -65,7 +60,7 @@ const ownFilings: readonly Filing[] = [
     operation: "createBlacklistUserRequest",
     options: [
       needed(person("user")),
-      needed(one("category", userCategories)),
+      needed(one("category", blacklistCategories.user)),
       needed(one("severity", severities)),
       one("scope", "network,servers"),
       text("servers", 500),
@@ -85,7 +80,7 @@ const ownFilings: readonly Filing[] = [
     operation: "createBlacklistServerRequest",
     options: [
       needed(server("server")),
-      needed(one("category", serverCategories)),
+      needed(one("category", blacklistCategories.server)),
       needed(one("severity", severities)),
       needed(one("member-policy", memberPolicies)),
       text("server-name"),

@@ -1,5 +1,5 @@
-import type { DraftView } from "../features/workflows/drafts.schema.ts";
-import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../features/workflows/workflows.schema.ts";
+import type { DraftView } from "../features/workflows/drafts/drafts.schema.ts";
+import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Entry, Given, OptionSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";

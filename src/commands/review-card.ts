@@ -1,10 +1,10 @@
 import type { APIEmbed, APIEmbedField } from "discord.js";
-import type { CardMessage } from "../discord/cards.ts";
+import type { CardMessage } from "../discord/rest/cards.ts";
 import type { Row } from "../discord/command.ts";
 import { isBlank } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
-import type { ShownRequest } from "../features/workflows/cards.shown.ts";
-import type { WorkflowView } from "../features/workflows/workflows.schema.ts";
+import type { ShownRequest } from "../features/workflows/cards/shown.ts";
+import type { WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
 import { parseDuration } from "../kernel/fields.ts";
 import { lengthText } from "./lengths.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "./show.ts";

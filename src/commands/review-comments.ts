@@ -1,4 +1,4 @@
-import type { CommentView } from "../features/workflows/comments.schema.ts";
+import type { CommentView } from "../features/workflows/comments/comments.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import { recordNotFound } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";

@@ -1,6 +1,6 @@
 import { escapeText } from "../discord/replies.ts";
-import type { StepView } from "../features/workflows/history.schema.ts";
-import type { DecisionAnswer, WorkflowView } from "../features/workflows/workflows.schema.ts";
+import type { StepView } from "../features/workflows/history/history.schema.ts";
+import type { DecisionAnswer, WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
 import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";

@@ -1,8 +1,8 @@
-import type { CommentView } from "../features/workflows/comments.schema.ts";
-import { openStatuses, statuses } from "../features/workflows/transition.table.ts";
-import type { StepView } from "../features/workflows/history.schema.ts";
-import type { DecisionAnswer, WorkflowView } from "../features/workflows/workflows.schema.ts";
-import type { StatsView } from "../features/workflows/stats.schema.ts";
+import type { CommentView } from "../features/workflows/comments/comments.schema.ts";
+import { openStatuses, statuses } from "../features/workflows/state/table.ts";
+import type { StepView } from "../features/workflows/history/history.schema.ts";
+import type { DecisionAnswer, WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
+import type { StatsView } from "../features/workflows/stats/stats.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";

@@ -1,13 +1,13 @@
 import type { Row } from "../discord/command.ts";
 import { escapeText } from "../discord/replies.ts";
-import { auditCodes } from "../features/roster/roster.audit.schema.ts";
-import type {
-  FindingResults,
-  RosterAuditAnswer,
-  RosterAuditReport,
-  RosterAuditSummary,
-  RosterFindingView,
-} from "../features/roster/roster.audit.schema.ts";
+import {
+  auditCodes,
+  type FindingResults,
+  type RosterAuditAnswer,
+  type RosterAuditReport,
+  type RosterAuditSummary,
+  type RosterFindingView,
+} from "../features/roster/audit/audit.schema.ts";
 import type { Entry, FieldSpec, OptionSpec, PickSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn, timeIn } from "./given.ts";
 import { pickRow, pressButton } from "./press.ts";

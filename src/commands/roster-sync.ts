@@ -1,6 +1,6 @@
 import { escapeText } from "../discord/replies.ts";
 import { isSnowflake } from "../kernel/fields.ts";
-import type { SyncChange, SyncMemberView, SyncPlanView, SyncValue } from "../features/roster/roster.sync.schema.ts";
+import type { SyncChange, SyncMemberView, SyncPlanView, SyncValue } from "../features/roster/sync/sync.schema.ts";
 import type { Entry, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { pressButton } from "./press.ts";

@@ -2,9 +2,8 @@ import type { ChannelsView } from "../features/channels/channels.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
 import { readView } from "./readings.ts";
-import type { SetupGround, SetupPage, SetupStep } from "./setup-ground.ts";
+import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./setup-ground.ts";
 import { rowOf } from "./rows.ts";
-import { actId, listSeen } from "./setup-ground.ts";
 import type { Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 

@@ -4,9 +4,8 @@ import { annotated } from "../operations/route.ts";
 import { isHeld } from "../kernel/held.ts";
 import { heldReply } from "./held.ts";
 import { momentOf } from "./show.ts";
-import type { SetupGround, SetupPage, SetupStep } from "./setup-ground.ts";
+import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./setup-ground.ts";
 import { buttonOf, rowOf } from "./rows.ts";
-import { actId, listSeen } from "./setup-ground.ts";
 import type { Say } from "./texts.ts";
 
 const step = "key";

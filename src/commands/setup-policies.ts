@@ -1,8 +1,7 @@
-import type { PolicyView } from "../features/workflows/policies.schema.ts";
+import type { PolicyView } from "../features/workflows/policies/policies.schema.ts";
 import { named } from "./named.ts";
-import type { SetupGround, SetupPage, SetupStep } from "./setup-ground.ts";
+import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./setup-ground.ts";
 import { rowOf } from "./rows.ts";
-import { actId, listSeen } from "./setup-ground.ts";
 
 const step = "policies";
 const fields = ["approvals", "approvals_grave", "reversals"] as const;

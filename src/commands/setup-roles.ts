@@ -1,11 +1,10 @@
 import { escapeText } from "../discord/replies.ts";
-import type { StaffRoleView } from "../features/staff/staff.roles.schema.ts";
+import type { StaffRoleView } from "../features/staff/roles/roles.schema.ts";
 import { isHeld } from "../kernel/held.ts";
 import { heldReply } from "./held.ts";
 import { named } from "./named.ts";
-import type { SetupGround, SetupPage, SetupStep } from "./setup-ground.ts";
+import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./setup-ground.ts";
 import { rowOf } from "./rows.ts";
-import { actId, listSeen } from "./setup-ground.ts";
 
 const step = "roles";
 const most = 10;

@@ -1,5 +1,5 @@
 import { escapeText } from "../discord/replies.ts";
-import type { PolicyView } from "../features/workflows/policies.schema.ts";
+import type { PolicyView } from "../features/workflows/policies/policies.schema.ts";
 import { workflowKinds } from "../kernel/workflow-kinds.ts";
 import { parseDuration } from "../kernel/fields.ts";
 import type { ChannelsView } from "../features/channels/channels.schema.ts";

@@ -1,8 +1,8 @@
 import type { BlacklistView } from "../features/blacklist/blacklist.schema.ts";
-import type { ActionView } from "../features/cases/actions.schema.ts";
-import type { NoteView } from "../features/cases/cases.notes.schema.ts";
+import type { ActionView } from "../features/cases/actions/actions.schema.ts";
+import type { NoteView } from "../features/cases/notes/notes.schema.ts";
 import type { CaseView } from "../features/cases/cases.schema.ts";
-import type { TemplateView } from "../features/cases/cases.templates.ts";
+import type { TemplateView } from "../features/cases/templates/templates.ts";
 import type { MatchView } from "../features/intelligence/intelligence.schema.ts";
 import type { ServerView } from "../features/servers/servers.schema.ts";
 import type { Given, SourceSpec, VerbInput } from "./entry.ts";

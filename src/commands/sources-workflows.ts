@@ -1,6 +1,6 @@
-import type { CommentView } from "../features/workflows/comments.schema.ts";
-import type { DraftView } from "../features/workflows/drafts.schema.ts";
-import type { WorkflowView } from "../features/workflows/workflows.schema.ts";
+import type { CommentView } from "../features/workflows/comments/comments.schema.ts";
+import type { DraftView } from "../features/workflows/drafts/drafts.schema.ts";
+import type { WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
 import type { SourceSpec } from "./entry.ts";
 import { ownComments } from "./review-comments.ts";
 import { cut } from "./show.ts";

@@ -1,7 +1,7 @@
 import { escapeText } from "../discord/replies.ts";
-import type { LeaveStateView, SuspensionStateView } from "../features/staff/staff.duty.schema.ts";
-import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../features/staff/staff.profile.schema.ts";
-import type { QuietHours } from "../features/staff/staff.quiet-hours.ts";
+import type { LeaveStateView, SuspensionStateView } from "../features/staff/duty/duty.schema.ts";
+import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../features/staff/profile/profile.schema.ts";
+import type { QuietHours } from "../features/staff/quiet-hours.ts";
 import type { AccessView, StaffEntryView } from "../features/staff/staff.schema.ts";
 import { momentOf } from "./show.ts";
 import { named } from "./named.ts";

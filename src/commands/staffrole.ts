@@ -1,5 +1,5 @@
 import { escapeText } from "../discord/replies.ts";
-import type { StaffRoleView } from "../features/staff/staff.roles.schema.ts";
+import type { StaffRoleView } from "../features/staff/roles/roles.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import { fieldError } from "../kernel/errors.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";

@@ -1,10 +1,7 @@
 import { readFileSync } from "node:fs";
-import { processEnvironment, readEnv } from "./env.ts";
-import type { Variables } from "./env.ts";
-import { toSecrets, unprintable } from "./secrets.ts";
-import type { Secrets } from "./secrets.ts";
-import type { RateLimits, StrikeThreshold } from "./values.ts";
-import { switchedOffBy } from "./values.ts";
+import { processEnvironment, readEnv, type Variables } from "./env.ts";
+import { toSecrets, unprintable, type Secrets } from "./secrets.ts";
+import { switchedOffBy, type RateLimits, type StrikeThreshold } from "./values.ts";
 import type { Env } from "./variables.ts";
 
 /** The settings of one installation, with every default filled in. It can be printed: a database password shows as `***`. */

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { isLoopback } from "./values.ts";
-import { Env, fileVariables, variableNames, whereToFind } from "./variables.ts";
-import type { VariableName } from "./variables.ts";
+import { Env, fileVariables, variableNames, whereToFind, type VariableName } from "./variables.ts";
 
 /** An environment: what `process.env` holds, or a test's own. */
 export type Variables = Readonly<Record<string, string | undefined>>;

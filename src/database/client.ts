@@ -1,6 +1,5 @@
 import { PrismaClient as PostgresClient } from "../generated/postgres/client.ts";
-import type { Prisma } from "../generated/sqlite/client.ts";
-import { PrismaClient } from "../generated/sqlite/client.ts";
+import { PrismaClient, type Prisma } from "../generated/sqlite/client.ts";
 import { dialectOf, sqliteFile } from "./dialect.ts";
 import { createPostgresAdapter } from "./postgres-adapter.ts";
 import { unwrapped } from "./problems.ts";

@@ -1,22 +1,17 @@
+import { createWrite, type Instance, type Logger, type Tx, type Write } from "./write.ts";
 import { dirname, resolve } from "node:path";
 import type { Call } from "../kernel/call.ts";
-import type { Clock } from "../kernel/clock.ts";
-import { systemClock } from "../kernel/clock.ts";
+import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import type { PrismaClient, ReadClient } from "./client.ts";
-import { createClient, readsOf } from "./client.ts";
-import type { Dialect } from "./dialect.ts";
-import { dialectOf, sqliteFile } from "./dialect.ts";
+import { createClient, readsOf, type PrismaClient, type ReadClient } from "./client.ts";
+import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
 import { ensureFolder } from "./folder.ts";
-import type { Replay } from "./idempotency.ts";
-import { createClaims, findStored } from "./idempotency.ts";
+import { createClaims, findStored, type Replay } from "./idempotency.ts";
 import { migrate } from "./migrate.ts";
-import type { Logger, Tx, Write } from "./write.ts";
 import { concurrentTransactions } from "./postgres-adapter.ts";
 import { unwrapped } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
-import { createInstance, type Instance } from "./instance.ts";
-import { createWrite } from "./write.ts";
+import { createInstance } from "./instance.ts";
 
 export type { PrismaClient, ReadClient, TransactionClient } from "./client.ts";
 export type { Logger, Tx } from "./write.ts";

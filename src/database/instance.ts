@@ -1,23 +1,13 @@
+import type { Instance, Write } from "./write.ts";
 import { systemCall } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import { randomToken } from "../kernel/secrets.ts";
 import type { ReadClient } from "./client.ts";
-import type { Write } from "./write.ts";
 
 const key = "instance_id";
 /** How often it is made sure of. */
 const lookMs = 1000;
-
-/** The id of an installation, which its database carries from its first start on. */
-export interface Instance {
-  /** The id that the database carries now; undefined in a new one. */
-  find(): Promise<string | undefined>;
-  /** The id, made where there is none yet. */
-  id(): Promise<string>;
-  /** @throws ProblemError storage_readonly when the database is that of another installation than at the start; asked at most once a second */
-  assertSame(db: Pick<ReadClient, "setting">): Promise<void>;
-}
 
 export function createInstance(read: ReadClient, write: () => Write): Instance {
   let known: string | undefined;

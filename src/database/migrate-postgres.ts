@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import type { AppliedMigration, Migration } from "./migrations.ts";
-import { foreignDatabase, pendingMigrations } from "./migrations.ts";
+import { foreignDatabase, pendingMigrations, type AppliedMigration, type Migration } from "./migrations.ts";
 
 const migrationTable = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                      VARCHAR(36) PRIMARY KEY NOT NULL,

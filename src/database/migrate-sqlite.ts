@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
 import BetterSqlite3 from "better-sqlite3";
-import type { AppliedMigration, Migration } from "./migrations.ts";
+import { foreignDatabase, pendingMigrations, type AppliedMigration, type Migration } from "./migrations.ts";
 import { keepAlive } from "./keep-alive.ts";
 import { DatabaseError } from "./errors.ts";
-import { foreignDatabase, pendingMigrations } from "./migrations.ts";
 
 const migrationTable = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
     "id"                    TEXT PRIMARY KEY NOT NULL,

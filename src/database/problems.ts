@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isDriverAdapterError } from "@prisma/driver-adapter-utils";
-import type { ProblemCode } from "../kernel/errors.ts";
-import { ProblemError } from "../kernel/errors.ts";
+import { ProblemError, type ProblemCode } from "../kernel/errors.ts";
 
 /** Primary result codes of SQLite. */
 const sqliteProblems = new Map<number, ProblemCode>([

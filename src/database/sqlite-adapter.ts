@@ -1,8 +1,7 @@
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery } from "@prisma/driver-adapter-utils";
 import { createPace } from "./pace.ts";
 import { retryWhileBusy, withProblems } from "./problems.ts";
-import type { SqliteConnection, SqliteOptions } from "./sqlite-connection.ts";
-import { openSqliteConnection } from "./sqlite-connection.ts";
+import { openSqliteConnection, type SqliteConnection, type SqliteOptions } from "./sqlite-connection.ts";
 import { createWriter, sqliteIdentity } from "./sqlite-writer.ts";
 
 /** How much of one turn of the event loop queries may take. */

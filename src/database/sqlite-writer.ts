@@ -4,8 +4,7 @@ import type { createPace } from "./pace.ts";
 import { holdFile } from "./file-identity.ts";
 import { retryWhileBusy, withProblems } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
-import type { SqliteConnection, SqliteOptions } from "./sqlite-connection.ts";
-import { openSqliteConnection } from "./sqlite-connection.ts";
+import { openSqliteConnection, type SqliteConnection, type SqliteOptions } from "./sqlite-connection.ts";
 
 type Pace = ReturnType<typeof createPace>;
 

@@ -1,15 +1,23 @@
+import type { ReadClient, PrismaClient, TransactionClient } from "./client.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Call, IdempotencyClaim } from "../kernel/call.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import type { PrismaClient, TransactionClient } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
-import type { createClaims } from "./idempotency.ts";
-import type { Instance } from "./instance.ts";
-import { findStored, store } from "./idempotency.ts";
+import { findStored, store, type createClaims } from "./idempotency.ts";
 import { unwrapped, WriteConflictError } from "./problems.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
+
+/** The id of an installation, which its database carries from its first start on. */
+export interface Instance {
+  /** The id that the database carries now; undefined in a new one. */
+  find(): Promise<string | undefined>;
+  /** The id, made where there is none yet. */
+  id(): Promise<string>;
+  /** @throws ProblemError storage_readonly when the database is that of another installation than at the start; asked at most once a second */
+  assertSame(db: Pick<ReadClient, "setting">): Promise<void>;
+}
 
 /** What work inside a transaction is given. */
 export interface Tx {

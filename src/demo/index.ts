@@ -1,5 +1,4 @@
-import { createStage } from "./stage.ts";
-import type { Stage } from "./stage.ts";
+import { createStage, type Stage } from "./stage.ts";
 import { steps } from "./steps.ts";
 
 /**

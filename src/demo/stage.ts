@@ -7,8 +7,7 @@ import { createApp } from "../app.ts";
 import { readConfig } from "../config/config.ts";
 import { systemCall } from "../kernel/call.ts";
 import { uuid7 } from "../kernel/ids.ts";
-import { createSandbox } from "../sandbox/index.ts";
-import type { Sandbox } from "../sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 
 /** What an answer looked like; the body is typed by the room's own view. */
 export interface Answer<Body> {

@@ -1,4 +1,4 @@
-import type { WorkflowView } from "../features/workflows/workflows.schema.ts";
+import type { WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
 import type { User } from "../sandbox/index.ts";
 import type { Problem, Single, Stage } from "./stage.ts";
 

@@ -1,6 +1,6 @@
 import type { HealthView } from "../features/health/health.schema.ts";
 import type { CatalogView } from "../features/permissions/permissions.schema.ts";
-import type { StaffRoleView } from "../features/staff/staff.roles.schema.ts";
+import type { StaffRoleView } from "../features/staff/roles/roles.schema.ts";
 import type { AccessView, StaffEntryView } from "../features/staff/staff.schema.ts";
 import type { List, Single, Stage } from "./stage.ts";
 

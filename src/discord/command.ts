@@ -13,16 +13,16 @@ import type {
 import type { Call } from "../kernel/call.ts";
 
 export type SlashInteraction = ChatInputCommandInteraction<"cached" | "raw">;
-/** A command of the menu on a person or a message. */
+/** A command in the context menu of a person or a message. */
 export type MenuInteraction = ContextMenuCommandInteraction<"cached" | "raw">;
-/** A button or a menu of a message was used. */
+/** The use of a button or a select menu of a message. */
 export type ComponentInteraction = MessageComponentInteraction<"cached" | "raw">;
-/** A form was sent. */
+/** The submission of a form. */
 export type FormInteraction = ModalSubmitInteraction<"cached" | "raw">;
 
-/** A form to fill in, as Discord takes it. */
+/** A form (Discord's modal). */
 export type Form = APIModalInteractionResponseCallbackData;
-/** Buttons and menus of a message, at most five rows. */
+/** A row of buttons or select menus; a message has at most five. */
 export type Row = APIActionRowComponent<APIComponentInMessageActionRow>;
 
 /** The options of a slash command, as discord.js resolves them. */
@@ -33,18 +33,18 @@ export interface ReplyFile {
   content: string | Buffer;
 }
 
-/** What a person gets back. Texts of users go through `escapeText` first; mentions never ping. */
+/** The reply to a person. Texts of users have to go through `escapeText` first; mentions never ping. */
 export interface Reply {
   /** More than 2,000 characters are cut with a note. */
   content: string;
   embeds?: readonly APIEmbed[];
   components?: readonly Row[];
-  /** Only the person who asked sees it; default true. */
+  /** Whether only the person who used the command sees it; default true. */
   ephemeral?: boolean;
   files?: readonly ReplyFile[];
 }
 
-/** Parses options, calls one verb, words the answer. Runs after the command was acknowledged, so it may take its time. */
+/** Parses the options, calls one service method and makes the reply. Runs after the command was acknowledged, so there is no hurry. */
 export type Run = (options: CommandOptions, call: Call, interaction: SlashInteraction) => Promise<Reply> | Reply;
 
 export interface Choice {
@@ -52,7 +52,7 @@ export interface Choice {
   value: string;
 }
 
-/** Choices for the option being typed; at most 25 are shown, and only those given within three seconds. */
+/** Choices for the option being typed; at most 25 are shown, and only if they come within three seconds. */
 export type Complete = (
   focused: { name: string; value: string },
   call: Call,
@@ -60,9 +60,9 @@ export type Complete = (
 ) => Promise<readonly Choice[]> | readonly Choice[];
 
 /**
- * A top-level command: its payload as data, and what runs.
+ * A top-level command: its payload and its handlers.
  * `run` serves a slash command without sub-commands; else `subcommands` is keyed by the path after the name, such as `open` or
- * `loa start`. `menu` serves a command of the menu on a person or a message.
+ * `loa start`. `menu` serves a command in the context menu of a person or a message.
  * Unless the payload says otherwise, a command is for guilds only and hidden from members without administrator rights.
  */
 export interface Command {
@@ -71,19 +71,19 @@ export interface Command {
   subcommands?: Readonly<Record<string, Run>>;
   menu?: (call: Call, interaction: MenuInteraction) => Promise<Reply> | Reply;
   /**
-   * A form that is shown instead of running anything. Discord takes one only at once, so it is made without any look-up.
-   * `call` is there where the person is known already: who may not at all is refused before they type anything.
+   * A form to show instead of running a handler. Discord takes a form only as the first answer, so it is made without look-ups.
+   * `call` is defined if the person is known already; then people without the permission can be refused before they type anything.
    */
   opens?: (path: string, interaction: SlashInteraction | MenuInteraction, call: Call | undefined) => Form | undefined;
   autocomplete?: Complete;
 }
 
-/** What buttons, menus and forms do whose custom ids begin with `<name>:`; the parts after it are handed on. */
+/** Handles buttons, menus and forms whose custom ids begin with `<name>:`; the parts after it are the `args`. */
 export interface Control {
   name: string;
-  /** Whether the answer takes the place of the message; else it is one of its own. A refusal never takes its place. */
+  /** Whether the answer replaces the message; otherwise it is a new message. A refusal never replaces it. */
   updates?: (args: readonly string[]) => boolean;
-  /** A form that is shown instead of running anything, made without any look-up. */
+  /** A form to show instead of running `run`, made without look-ups. */
   opens?: (args: readonly string[], interaction: ComponentInteraction) => Form | undefined;
   run(args: readonly string[], call: Call, interaction: ComponentInteraction | FormInteraction): Promise<Reply> | Reply;
 }

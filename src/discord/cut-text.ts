@@ -11,21 +11,21 @@ const tick = /(?<!\\)(?:\\\\)*`/g;
 export function cutText(text: string, length: number): string {
   const whole = text.replaceAll(/\p{Surrogate}/gu, "\uFFFD");
   if (whole.length <= length) return whole;
-  const kept = withoutHalves(whole.slice(0, Math.max(0, length - mark.length)));
-  if (!isOdd(kept.split(fence).length - 1)) return closeCode(kept) + mark;
+  const start = withoutHalves(whole.slice(0, Math.max(0, length - mark.length)));
+  if (!isOdd(start.split(fence).length - 1)) return closeCode(start) + mark;
   const end = `${mark}\n${fence}`;
   const shorter = withoutHalves(whole.slice(0, Math.max(0, length - end.length)));
   return isOdd(shorter.split(fence).length - 1) ? shorter + end : closeCode(shorter) + mark;
 }
 
-/** Whether people see nothing where this text stands. */
+/** Whether a text shows nothing. */
 export function isBlank(text: string | null | undefined): boolean {
   return text === undefined || text === null || /^[\s\p{Cf}\p{Cc}]*$/u.test(text);
 }
 
 function withoutHalves(text: string): string {
-  const within = text.replace(/[\ud800-\udbff]$/, "").replace(halfTag, "");
-  return isOdd(/\\*$/.exec(within)?.[0].length ?? 0) ? within.slice(0, -1) : within;
+  const tidied = text.replace(/[\ud800-\udbff]$/, "").replace(halfTag, "");
+  return isOdd(/\\*$/.exec(tidied)?.[0].length ?? 0) ? tidied.slice(0, -1) : tidied;
 }
 
 /** Code that was opened with one tick and not closed would take in what comes after. */

@@ -1,4 +1,4 @@
-/** One person in one guild, as last told by Discord. */
+/** One person in one guild, as Discord last reported it. */
 export interface MemberState {
   guildId: string;
   userId: string;
@@ -31,7 +31,7 @@ export interface RoleInfo {
   color: number;
 }
 
-/** How far the state can be trusted. Live: `stale` false, age 0. Never synchronised: `asOf` null. */
+/** How current the state is. Live: `stale` false, age 0. Never synchronised: `asOf` null. */
 export interface Freshness {
   stale: boolean;
   asOf: Date | null;
@@ -40,7 +40,7 @@ export interface Freshness {
 
 export interface LookedUp {
   members: readonly MemberState[];
-  /** False where Discord could not be asked: then nothing follows from what is not there. */
+  /** False if Discord could not be asked about every guild: then a missing membership proves nothing. */
   isComplete: boolean;
 }
 
@@ -59,17 +59,17 @@ export interface GuildState {
   roles(guildId: string): readonly RoleInfo[];
   /** The stored memberships of a person; synchronous, no I/O. */
   members(userId: string): readonly MemberState[];
-  /** Stored memberships, else those Discord tells on demand; an answer within seconds, never an exception. */
+  /** The stored memberships, or else those that Discord reports on demand. Answers within seconds and never throws. */
   lookUp(userId: string): Promise<LookedUp>;
   /** Everyone stored. */
   trackedUsers(): Iterable<string>;
   freshness(): Freshness;
   /** Whether the state is too old to base privileged writes on. */
   isTooOld(): boolean;
-  /** Tell who must be stored; resolves when they were found, or when the search is queued because Discord is down. */
+  /** Set who must be stored. Resolves when they were found, or when the search is queued because Discord is down. */
   track(what: Tracked): Promise<void>;
-  /** Somebody's rows were deleted: nothing is known of them until Discord tells of them again and there is a reason to store them. */
+  /** Forget a person whose rows were deleted, until Discord reports them again and there is a reason to store them. */
   forget(userId: string): void;
-  /** Hear of changes; null means that anything may have changed. Returns the way to stop. */
+  /** Listen for changes; null means that anything may have changed. @returns how to stop listening */
   onChange(listener: (userId: string | null) => void): () => void;
 }

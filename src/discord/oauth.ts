@@ -1,21 +1,47 @@
 import {
   allowInsecureRequests,
   authorizationCodeGrantRequest,
+  type AuthorizationServer,
   ClientSecretPost,
   processAuthorizationCodeResponse,
   processRefreshTokenResponse,
   refreshTokenGrantRequest,
   revocationRequest,
-  validateAuthResponse,
-  type AuthorizationServer,
   type TokenEndpointResponse,
+  validateAuthResponse,
 } from "oauth4webapi";
 import { z } from "zod";
-import { systemClock, addSeconds, type Clock } from "../kernel/clock.ts";
-import { deadline, fetchAnswer, fetchIssuer, readAs, toRefusal } from "./oauth-answers.ts";
-import { OAuthRefusal } from "./oauth-refusal.ts";
-import { DiscordUser, PartialGuild } from "./oauth-schema.ts";
-import { userAgent } from "./user-agent.ts";
+import { addSeconds, type Clock, systemClock } from "../kernel/clock.ts";
+import { deadline, fetchAnswer, fetchIssuer, OAuthRefusal, readAs, toRefusal } from "./rest/plain-requests.ts";
+import { userAgent } from "./rest/rest.ts";
+
+/** The signed-in person: the fields that are used. */
+const DiscordUser = z.object({
+  id: z.string(),
+  username: z.string(),
+  global_name: z
+    .string()
+    .nullish()
+    .transform((name) => name ?? null),
+  avatar: z
+    .string()
+    .nullish()
+    .transform((hash) => hash ?? null),
+});
+type DiscordUser = z.output<typeof DiscordUser>;
+
+/** A guild of the signed-in person. `permissions` is a bit set as decimal text. */
+const PartialGuild = z.object({
+  id: z.string(),
+  name: z.string(),
+  icon: z
+    .string()
+    .nullish()
+    .transform((hash) => hash ?? null),
+  owner: z.boolean().default(false),
+  permissions: z.string().default("0"),
+});
+type PartialGuild = z.output<typeof PartialGuild>;
 
 export { OAuthRefusal };
 
@@ -23,7 +49,7 @@ export interface UserTokens {
   accessToken: string;
   refreshToken: string;
   expiresAt: Date;
-  /** What was granted, which may be less than what was asked for. */
+  /** The granted scopes, which may be fewer than the requested ones. */
   scopes: readonly string[];
 }
 
@@ -34,7 +60,7 @@ export interface DiscordOAuth {
   authorizeUrl(p: { state: string; codeChallenge: string; scopes: readonly string[]; redirectUri: string }): string;
   /** @throws OAuthRefusal access_denied, state_invalid, invalid_grant, scope_missing, discord_error */
   exchange(p: { callbackUrl: URL; expectedState: string; codeVerifier: string; redirectUri: string }): Promise<UserTokens>;
-  /** The given refresh token is spent afterwards. @throws OAuthRefusal invalid_grant, discord_error */
+  /** Spends the refresh token. @throws OAuthRefusal invalid_grant, discord_error */
   refresh(refreshToken: string): Promise<UserTokens>;
   /** Ends the whole grant; a token that has ended already is no error. */
   revoke(token: string): Promise<void>;
@@ -52,7 +78,7 @@ export interface OAuthOptions {
   clock?: Clock;
 }
 
-/** Plain requests: a 401 to a user's token must not touch the bot's. */
+/** Calls with a person's token go past the bot's REST client, so that a 401 does not count against the bot's token. */
 export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = systemClock }: OAuthOptions): DiscordOAuth {
   const { origin } = new URL(apiBase);
   const client = { client_id: clientId };

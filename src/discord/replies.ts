@@ -1,18 +1,38 @@
-import { MessageFlags, type APIEmbed } from "discord.js";
+import { type APIEmbed, MessageFlags } from "discord.js";
 import { ZodError } from "zod";
 import { ProblemError, problems } from "../kernel/errors.ts";
 import type { Reply, Row } from "./command.ts";
 import { cutText, isBlank } from "./cut-text.ts";
-import { fitRows } from "./limits-components.ts";
-import { fitEmbeds } from "./limits-embeds.ts";
-import { fitFiles } from "./limits-files.ts";
-import { englishWords, type Words } from "./words.ts";
+import { fitRows } from "./interactions/component-limits.ts";
+import { fitEmbeds, fitFiles } from "./interactions/message-limits.ts";
+
+/** The text of a key in one language; `{name}` in it is replaced. */
+export type Translate = (key: string, filled?: Readonly<Record<string, string | number>>) => string;
+
+/** The texts of the interaction handler in English. Other languages have the same keys among their texts. */
+export const interactionTexts: Readonly<Record<string, string>> = {
+  "door unknown": "This command is not known here (any more).",
+  "door other-server": "This server is not served here.",
+  "door not-here": "This is not served here.",
+  "door below": "The answer is below, for everyone here.",
+  "door failed": "Something went wrong here. If you report it, name this number: {number}",
+  "door wait": "Try again {at}.",
+  "door new-here":
+    "Is this service new here? Whoever runs it names the first owner (`provost bootstrap --owner`); an owner then says with `/setup` who is staff.",
+  "door cut": "… (cut: the full text is too long for a message)",
+  "door cut-file": "… (cut: the file {file} has all of it)",
+  "door controls-cut": "Not every button and choice has room here.",
+  "door files-cut": "Too large for a message: {files}. Take it over HTTP or the command line.",
+};
+
+export const english: Translate = (key, filled = {}) =>
+  (interactionTexts[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
 
 const contentLimit = 2000;
 const wholeFile = "answer.txt";
 const nothing = "–";
 const noteLimit = 500;
-/** Characters that reorder text on screen could make a reply read as something else. */
+/** Characters that reorder text on screen, with which a reply could read as something else. */
 const directionMarks = /[\u202a-\u202e\u2066-\u2069\u200e\u200f]/g;
 
 /** Text of a user made safe to show: no formatting, no links, no mentions, no reordering. */
@@ -29,19 +49,18 @@ interface SentMessage {
 }
 
 /**
- * The reply as Discord takes it: within all its limits, and nobody is ever pinged. What had to be cut is marked, said in a note, and
- * comes whole in a file.
+ * Fits a reply into Discord's limits; it never pings. Cut texts are marked, mentioned in a note, and attached in full as a file.
  */
-export function messageOf(reply: Reply, words: Words = englishWords): SentMessage {
+export function messageOf(reply: Reply, t: Translate = english): SentMessage {
   const fitted = fitEmbeds(reply.embeds ?? []);
   const { rows, isCut: hasLostControls } = fitRows(reply.components ?? []);
   const isCut = fitted.isCut || reply.content.length > contentLimit;
   const { files, missing } = fitFiles([...(reply.files ?? []), ...(isCut ? [{ name: wholeFile, content: wholeOf(reply) }] : [])]);
   const hasWhole = isCut && !missing.includes(wholeFile);
   const notes = [
-    ...(missing.length > 0 ? [cutText(words("door files-cut", { files: escapeText(missing.join(", ")) }), noteLimit)] : []),
-    ...(hasLostControls ? [words("door controls-cut")] : []),
-    ...(isCut ? [hasWhole ? words("door cut-file", { file: wholeFile }) : words("door cut")] : []),
+    ...(missing.length > 0 ? [cutText(t("door files-cut", { files: escapeText(missing.join(", ")) }), noteLimit)] : []),
+    ...(hasLostControls ? [t("door controls-cut")] : []),
+    ...(isCut ? [hasWhole ? t("door cut-file", { file: wholeFile }) : t("door cut")] : []),
   ];
   const content = noted(reply.content, notes);
   const isEmpty = isBlank(content) && fitted.embeds.length + rows.length + files.length === 0;
@@ -51,28 +70,28 @@ export function messageOf(reply: Reply, words: Words = englishWords): SentMessag
 /** The flags of a first answer. */
 export const onlyForAsker = MessageFlags.Ephemeral;
 
-/** The one translation of a refusal into a reply; undefined when the error is not a refusal and has to be logged. */
-export function refusalReply(error: unknown, words: Words = englishWords): Reply | undefined {
-  if (error instanceof ZodError) return refusalReply(problemOf(error), words);
+/** Translates a refusal into a reply; undefined if the error is not a refusal and has to be logged. */
+export function refusalReply(error: unknown, t: Translate = english): Reply | undefined {
+  if (error instanceof ZodError) return refusalReply(problemOf(error), t);
   if (!(error instanceof ProblemError)) return undefined;
-  const lines = [`${titleOf(error, words)}.`];
+  const lines = [`${titleOf(error, t)}.`];
   if (error.detail !== undefined) lines.push(escapeText(error.detail));
   for (const { pointer, detail } of error.errors ?? []) lines.push(`• ${escapeText(pointer.slice(1))}: ${escapeText(detail)}`);
   if (error.retryAfter !== undefined)
-    lines.push(words("door wait", { at: `<t:${(Math.ceil(Date.now() / 1000) + error.retryAfter).toString()}:R>` }));
+    lines.push(t("door wait", { at: `<t:${(Math.ceil(Date.now() / 1000) + error.retryAfter).toString()}:R>` }));
   lines.push(`-# ${error.code}`);
   return { content: lines.join("\n") };
 }
 
-/** What a person reads after an unexpected error: nothing but the number to report. */
-export function neutralReply(requestId: string, words: Words = englishWords): Reply {
-  return { content: words("door failed", { number: requestId }) };
+/** The reply after an unexpected error: only the number to report. */
+export function neutralReply(requestId: string, t: Translate = english): Reply {
+  return { content: t("door failed", { number: requestId }) };
 }
 
-/** Other languages may have the titles of refusals among their texts. */
-function titleOf({ code }: ProblemError, words: Words): string {
+/** The title of a refusal in the language of `t`, or else in English. */
+function titleOf({ code }: ProblemError, t: Translate): string {
   const key = `problem ${code}`;
-  const title = words(key);
+  const title = t(key);
   return title === key ? problems[code].title : title;
 }
 
@@ -91,7 +110,7 @@ function noted(content: string, notes: readonly string[]): string {
   return cutText(content, contentLimit - note.length) + (isBlank(content) ? note.trimStart() : note);
 }
 
-/** Every text of a reply, for reading it whole. */
+/** All texts of a reply. */
 function wholeOf({ content, embeds = [] }: Reply): string {
   const texts = embeds.flatMap(({ author, title, description, fields = [], footer }) => [
     author?.name,
@@ -101,4 +120,17 @@ function wholeOf({ content, embeds = [] }: Reply): string {
     footer?.text,
   ]);
   return [content, ...texts].filter((text) => !isBlank(text)).join("\n\n");
+}
+
+/** A refusal with buttons that offer another attempt, so that the input is not lost. */
+export class RefusedWithOffer extends Error {
+  readonly refusal: ProblemError;
+  readonly components: readonly Row[];
+
+  constructor(refusal: ProblemError, components: readonly Row[]) {
+    super(refusal.message);
+    this.name = "RefusedWithOffer";
+    this.refusal = refusal;
+    this.components = components;
+  }
 }

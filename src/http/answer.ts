@@ -1,6 +1,5 @@
 import { parseAccept } from "hono/utils/accept";
-import { isHeld } from "../kernel/held.ts";
-import type { Held } from "../kernel/held.ts";
+import { isHeld, type Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { discard, type Reply, type RequestInfo } from "./context.ts";
 import { annotated, isConditionalRead, mediaTypesOf, type RawAnswer, type RouteSpec } from "../operations/route.ts";

@@ -42,9 +42,9 @@ export function createTurns(onDropped: () => void) {
   }
 
   function feed(socket: Socket, connection: Connection, parse: (bytes: Buffer) => void): void {
-    // After the last answer of a connection nothing more is done for it (RFC 9112 §9.6).
-    if (!socket.writable) connection.unparsed = noBytes;
     while (connection.unparsed.length > 0 && connection.waiting.length === 0 && !socket.isPaused()) {
+      // After the last answer of a connection nothing more is done for it (RFC 9112 §9.6). Node has given its parser away by then.
+      if (!socket.writable) return void (connection.unparsed = noBytes);
       const size = connection.last?.complete === false ? bodyPieceBytes : pieceBytes;
       const piece = connection.unparsed.subarray(0, size);
       connection.unparsed = connection.unparsed.subarray(size);

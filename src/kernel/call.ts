@@ -1,4 +1,5 @@
 import { ProblemError } from "./errors.ts";
+import type { PermissionKey } from "./permissions.ts";
 
 /** The door a call came through; kept in the audit. */
 export type Via = "rest" | "slash" | "job" | "cli" | "web";
@@ -39,6 +40,7 @@ export interface Actor {
 export interface CallClient {
   id: string;
   name: string;
+  /** @param permission any text: keys of an older version, and scopes such as `cases.*`, are asked about, too */
   allows(permission: string): boolean;
   /** When the key itself ends; absent for the service itself. */
   expiresAt?: Date;
@@ -72,7 +74,7 @@ export interface PermissionOptions {
 }
 
 /** Whether this call holds a permission: key scopes ∩ permissions of the acting staff member. */
-export function can(call: Call, permission: string, options: PermissionOptions = {}): boolean {
+export function can(call: Call, permission: PermissionKey, options: PermissionOptions = {}): boolean {
   if (call.client !== null && !call.client.allows(permission)) return false;
   if (call.actor === null) return call.client !== null;
   if (options.own !== undefined && call.actor.id === options.own) return true;
@@ -83,7 +85,7 @@ export function can(call: Call, permission: string, options: PermissionOptions =
  * Refuse a call that lacks a permission.
  * @throws ProblemError permission_denied (missing in the key or the acting user), acting_user_not_staff or discord_unavailable
  */
-export function requirePermission(call: Call, permission: string, options: PermissionOptions = {}): void {
+export function requirePermission(call: Call, permission: PermissionKey, options: PermissionOptions = {}): void {
   if (can(call, permission, options)) return;
   if (call.client !== null && !call.client.allows(permission)) throw denied(permission, "key");
   if (call.actor !== null && !call.actor.isStaff) throw notStaff(call.actor);
@@ -109,7 +111,7 @@ export function unanswered(): ProblemError {
  * Refuse a write that lacks a permission, an actor, or a guild state fresh enough to trust the actor's standing.
  * @throws ProblemError as {@link requirePermission}, acting_user_required or roster_stale
  */
-export function requireWrite(call: Call, permission: string, options: PermissionOptions = {}): void {
+export function requireWrite(call: Call, permission: PermissionKey, options: PermissionOptions = {}): void {
   requirePermission(call, permission, options);
   if (call.actor === null && call.client?.allows("system.act") !== true) {
     throw new ProblemError("acting_user_required", { detail: "Name the staff member this is done for in X-Acting-User." });
@@ -129,4 +131,14 @@ function denied(required: string, missingIn: "key" | "acting_user"): ProblemErro
     detail: `The ${who} lacks ${required}.`,
     extra: { required, missing_in: missingIn },
   });
+}
+
+/** The call of somebody who uses the pages. They have no rights as staff there, also when they are signed in. */
+export function webCall(requestId: string, userId: string | null = null): Call {
+  const decide: Actor["decide"] = () => ({ allowed: false, reasons: [] });
+  const actor =
+    userId === null
+      ? null
+      : { id: userId, isStaff: false, isOwner: false, rank: 0, isStale: () => false, decide, heldUntil: () => undefined };
+  return { client: null, actor, via: "web", requestId, idempotency: null, replayed: false };
 }

@@ -1,6 +1,5 @@
 import type { Call } from "./call.ts";
-import { ProblemError, problems } from "./errors.ts";
-import type { ProblemCode } from "./errors.ts";
+import { ProblemError, problems, type ProblemCode } from "./errors.ts";
 
 /** What somebody tried and may not do, as the door that refused it tells it. Nothing of the content is in it. */
 export interface DeniedAttempt {

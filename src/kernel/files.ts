@@ -1,5 +1,4 @@
-import { ProblemError } from "./errors.ts";
-import type { ProblemCode } from "./errors.ts";
+import { ProblemError, type ProblemCode } from "./errors.ts";
 
 /** What the file system says, as problems a caller can understand. */
 const codes: Readonly<Record<string, ProblemCode>> = {

@@ -34,8 +34,11 @@ export function createKeyring(keys: ReadonlyMap<string, Buffer>): Keyring {
   };
 }
 
+/** What keys are derived for. */
+export type KeyPurpose = "api-keys" | "cursors" | "servers" | "pages" | "people" | "audit-checkpoints";
+
 /** One 32-byte key per purpose, derived from the installation's secret, so that no two uses share a key. */
-export function deriveKey(secret: Buffer, purpose: "api-keys" | "cursors" | "servers" | "pages" | "people" | "audit-checkpoints"): Buffer {
+export function deriveKey(secret: Buffer, purpose: KeyPurpose): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), `provost/${purpose}`, 32));
 }
 

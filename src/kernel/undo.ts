@@ -1,7 +1,8 @@
+import type { PermissionKey } from "./permissions.ts";
 /** Why something is taken back, and what permits it. */
 export interface UndoNote {
   reason: string;
-  permission: string;
+  permission: PermissionKey;
 }
 
 /** What became of an attempt to take something back. */

@@ -1,5 +1,4 @@
-import type { Call } from "./call.ts";
-import { can } from "./call.ts";
+import { can, type Call } from "./call.ts";
 
 /** The classes of domain fields, from what anybody may see who may ask, to what leaves the service for nobody. */
 export const fieldClasses = ["public", "requester", "staff", "decider", "confidential", "secret"] as const;

@@ -1,8 +1,9 @@
 import { can, requirePermission, requireWrite, type Call } from "../kernel/call.ts";
 import { type Denial, isDenial, requiredBy } from "../kernel/denied.ts";
+import type { PermissionKey, RoutePermission } from "../kernel/permissions.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import { redact } from "../kernel/redact.ts";
-import type { Access, PathParams, RouteSpec } from "./route.ts";
+import type { PathParams, RouteSpec } from "./route.ts";
 
 /**
  * A check of the caller's permission, made once per route. An acting user who was named badly is nobody, and refused with the content. A
@@ -17,7 +18,7 @@ export function createPermissionCheck(
   const isWrite = spec.write ?? spec.method !== "get";
   const permissionFor = permissionOf(access);
   const pattern = new RegExp(`^${access.permission.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^.]+")}$`);
-  const family = [...known].filter((one) => pattern.test(one));
+  const family = [...known].filter((one): one is PermissionKey => pattern.test(one));
   const othersFor = (access.either ?? []).map((permission) => permissionOf({ permission }));
   return (call, params, isActorMalformed) => {
     const own = access.own === undefined ? undefined : params[access.own];
@@ -38,11 +39,13 @@ export function createPermissionCheck(
 
 const allows = ({ client }: Call, permission: string): boolean => client?.allows(permission) ?? true;
 
-type Guarded = Extract<Access, { permission: string }>;
-
-function permissionOf({ permission }: Guarded): (params: PathParams) => string {
-  if (!permission.includes("{")) return () => permission;
-  return (params) => permission.replace(/\{(\w+)\}/g, (_match, name: string) => (params[name] ?? "").toLowerCase().replaceAll("_", "-"));
+/** The boot check refuses routes whose permission is not in the catalog; a path may still name a kind that does not exist. */
+function permissionOf({ permission }: { permission: RoutePermission }): (params: PathParams) => PermissionKey {
+  const isWhole = (key: RoutePermission): key is PermissionKey => !key.includes("{");
+  if (isWhole(permission)) return () => permission;
+  const filled = (params: PathParams): string =>
+    permission.replace(/\{(\w+)\}/g, (_match, name: string) => (params[name] ?? "").toLowerCase().replaceAll("_", "-"));
+  return (params) => filled(params) as PermissionKey;
 }
 
 /** What a refusal was about, when it was for lack of rights: what the path named, and nothing of the content. */

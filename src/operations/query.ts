@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type FieldError, ProblemError } from "../kernel/errors.ts";
-import { check, showText } from "../kernel/validation.ts";
-import { pointer } from "../kernel/validation.ts";
+import { check, showText, pointer } from "../kernel/validation.ts";
 
 /**
  * Read a query by its schema. Fields that are lists take every value of a repeated parameter; other fields take one.

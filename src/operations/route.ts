@@ -5,6 +5,7 @@ import type { Call } from "../kernel/call.ts";
 import type { ProblemCode } from "../kernel/errors.ts";
 import type { Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
+import type { PermissionKey, RoutePermission } from "../kernel/permissions.ts";
 
 /**
  * Who may pass the door. `permission` may hold `{param}` placeholders, filled from the path (lower-cased, `_` as `-`).
@@ -16,7 +17,7 @@ import type { Page } from "../kernel/page.ts";
  */
 export type Access =
   | { public: true; credentials?: "optional" }
-  | { permission: string; either?: readonly string[]; also?: string; own?: string; personal?: true };
+  | { permission: RoutePermission; either?: readonly RoutePermission[]; also?: PermissionKey; own?: string; personal?: true };
 
 /** The parameters of a path, as sent. */
 export type PathParams = Readonly<Record<string, string>>;

@@ -4,15 +4,11 @@ import {
   InteractionType,
   PermissionFlagsBits,
 } from "discord-api-types/v10";
-import { browse } from "./browser.ts";
-import type { BrowseOptions } from "./browser.ts";
-import { commandData, findCommand, requireUsable } from "./command-options.ts";
-import type { OptionValue } from "./command-options.ts";
-import { createRun } from "./interaction-run.ts";
-import type { Run, RunContext } from "./interaction-run.ts";
+import { browse, type BrowseOptions } from "./browser.ts";
+import { commandData, findCommand, requireUsable, type OptionValue } from "./command-options.ts";
+import { createRun, type Run, type RunContext } from "./interaction-run.ts";
 import { findMenuCommand, messageCommandOpening, userCommandOpening } from "./menu-commands.ts";
-import { buttonOpening, findButton, findSelect, selectOpening } from "./message-controls.ts";
-import type { ButtonChoice } from "./message-controls.ts";
+import { buttonOpening, findButton, findSelect, selectOpening, type ButtonChoice } from "./message-controls.ts";
 import type { Choice } from "./interaction.ts";
 import { deleteMessage, postMessage } from "./messages.ts";
 import type { Attachment, Channel, Guild, Message, User } from "./model.ts";

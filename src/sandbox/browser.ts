@@ -1,8 +1,6 @@
 import { createCookieJar } from "./cookies.ts";
-import { parseForms } from "./forms.ts";
-import type { Form } from "./forms.ts";
-import { sendRequest } from "./http-request.ts";
-import type { HttpAnswer } from "./http-request.ts";
+import { parseForms, type Form } from "./forms.ts";
+import { sendRequest, type HttpAnswer } from "./http-request.ts";
 import type { User } from "./model.ts";
 
 export type BrowseOptions = {

@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Hono } from "hono";
-import type { FaultRules } from "./fault-rules.ts";
-import { faultResponse } from "./fault-rules.ts";
+import { faultResponse, type FaultRules } from "./fault-rules.ts";
 import type { Attachment, World } from "./model.ts";
 import type { Recorder } from "./recorder.ts";
 

@@ -1,12 +1,10 @@
-import { ApplicationCommandOptionType as OptionType, PermissionFlagsBits } from "discord-api-types/v10";
-import type { APIApplicationCommand } from "discord-api-types/v10";
+import { ApplicationCommandOptionType as OptionType, PermissionFlagsBits, type APIApplicationCommand } from "discord-api-types/v10";
 import { attachmentPayload } from "./cdn.ts";
 import type { OptionDefinition } from "./command-rules.ts";
 import type { Attachment, Channel, Guild, Member, Role, User, World } from "./model.ts";
 import { channelPayload, memberPayload, permissionString, rolePayload, userPayload } from "./payloads.ts";
 import { permissionsOf } from "./permissions.ts";
-import { isUpload, keepUpload } from "./uploads.ts";
-import type { Upload } from "./uploads.ts";
+import { isUpload, keepUpload, type Upload } from "./uploads.ts";
 
 export type OptionValue = string | number | boolean | User | Role | Channel | Upload;
 

@@ -1,6 +1,5 @@
 import { ButtonStyle, ComponentType } from "discord-api-types/v10";
-import { isSelect, walkComponents } from "./components.ts";
-import type { Component } from "./components.ts";
+import { isSelect, walkComponents, type Component } from "./components.ts";
 import { invalidForm } from "./errors.ts";
 
 const mostComponents = 40;

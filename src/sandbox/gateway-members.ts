@@ -1,5 +1,4 @@
-import { GatewayIntentBits, GatewayOpcodes } from "discord-api-types/v10";
-import type { GatewayRateLimitedDispatchData } from "discord-api-types/v10";
+import { GatewayIntentBits, GatewayOpcodes, type GatewayRateLimitedDispatchData } from "discord-api-types/v10";
 import type { Session } from "./gateway-session.ts";
 import type { Guild, Member, World } from "./model.ts";
 import { memberChunk } from "./payloads.ts";

@@ -1,13 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes } from "discord-api-types/v10";
-import type { GatewayReadyDispatchData } from "discord-api-types/v10";
+import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes, type GatewayReadyDispatchData } from "discord-api-types/v10";
 import { WebSocketServer } from "ws";
-import { createConnection } from "./gateway-connection.ts";
-import type { Connection, ConnectionHandlers } from "./gateway-connection.ts";
+import { createConnection, type Connection, type ConnectionHandlers } from "./gateway-connection.ts";
 import { answerMemberRequest } from "./gateway-members.ts";
-import { createSession } from "./gateway-session.ts";
-import type { Session } from "./gateway-session.ts";
+import { createSession, type Session } from "./gateway-session.ts";
 import type { World } from "./model.ts";
 import { guildCreatePayload } from "./payloads-guild.ts";
 import { userPayload } from "./payloads.ts";

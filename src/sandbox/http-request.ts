@@ -1,5 +1,4 @@
-import { request } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import { request, type IncomingHttpHeaders } from "node:http";
 
 export type HttpAnswer = { status: number; headers: IncomingHttpHeaders; setCookies: string[]; body: string };
 

@@ -2,13 +2,10 @@ import { createActor } from "./actor.ts";
 import { createGuildHandle } from "./guild-handle.ts";
 import type { Message, User } from "./model.ts";
 import type { SandboxOptions } from "./options.ts";
-import { seedSmall } from "./seed.ts";
-import type { Seeded } from "./seed.ts";
+import { seedSmall, type Seeded } from "./seed.ts";
 import { startServices } from "./start.ts";
-import { createGuild } from "./world-guilds.ts";
-import type { GuildOptions } from "./world-guilds.ts";
-import { createUser } from "./world.ts";
-import type { UserOptions } from "./world.ts";
+import { createGuild, type GuildOptions } from "./world-guilds.ts";
+import { createUser, type UserOptions } from "./world.ts";
 
 export type { BrowseOptions, BrowseResult, Hop } from "./browser.ts";
 export type { RestFault } from "./fault-rules.ts";

@@ -1,15 +1,12 @@
 import type { Component } from "./components.ts";
 import type { OptionValue } from "./command-options.ts";
-import { filesOf } from "./files.ts";
-import type { ShownFile } from "./files.ts";
+import { filesOf, type ShownFile } from "./files.ts";
 import type { Interaction, Modal, Opening } from "./interaction.ts";
 import type { Interactions } from "./interactions.ts";
-import { buttonOpening, findButton, findSelect, selectOpening } from "./message-controls.ts";
-import type { ButtonChoice } from "./message-controls.ts";
+import { buttonOpening, findButton, findSelect, selectOpening, type ButtonChoice } from "./message-controls.ts";
 import { isEphemeral } from "./message-payload.ts";
 import type { Message, World } from "./model.ts";
-import { modalOpening } from "./modal-fields.ts";
-import type { FieldValues } from "./modal-fields.ts";
+import { modalOpening, type FieldValues } from "./modal-fields.ts";
 import type { Signal } from "./signal.ts";
 
 /** How long a run waits for the application by default, in milliseconds. */

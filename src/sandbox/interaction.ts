@@ -1,5 +1,4 @@
-import { InteractionType } from "discord-api-types/v10";
-import type { InteractionResponseType } from "discord-api-types/v10";
+import { InteractionType, type InteractionResponseType } from "discord-api-types/v10";
 import { requireLength } from "./component-rules.ts";
 import type { Component } from "./components.ts";
 import { invalidForm, unknown } from "./errors.ts";

@@ -1,5 +1,4 @@
-import { ApplicationCommandType, InteractionType } from "discord-api-types/v10";
-import type { APIApplicationCommand } from "discord-api-types/v10";
+import { ApplicationCommandType, InteractionType, type APIApplicationCommand } from "discord-api-types/v10";
 import { resolve } from "./command-options.ts";
 import type { Opening } from "./interaction.ts";
 import { messagePayload } from "./message-payload.ts";

@@ -1,15 +1,12 @@
-import { GatewayIntentBits, MessageFlags } from "discord-api-types/v10";
-import type { APIEmbed } from "discord-api-types/v10";
+import { GatewayIntentBits, MessageFlags, type APIEmbed } from "discord-api-types/v10";
 import { checkComponents } from "./component-rules.ts";
-import { presentComponents } from "./components.ts";
-import type { Component } from "./components.ts";
+import { presentComponents, type Component } from "./components.ts";
 import { readEmbeds } from "./embeds.ts";
 import { DiscordApiError, invalidForm } from "./errors.ts";
 import { isEphemeral, messagePayload } from "./message-payload.ts";
 import { alertedBy, nobody } from "./mentions.ts";
 import type { Channel, Message, World } from "./model.ts";
-import { readAttachments } from "./uploads.ts";
-import type { Uploads } from "./uploads.ts";
+import { readAttachments, type Uploads } from "./uploads.ts";
 
 /** The changeable parts of a message; absent ones were not named. */
 export type MessageContent = Partial<Pick<Message, "content" | "embeds" | "components" | "flags" | "alerted" | "attachments">>;

@@ -1,8 +1,6 @@
 import { ComponentType, InteractionType } from "discord-api-types/v10";
-import { resolve, valueOf } from "./command-options.ts";
-import type { OptionValue } from "./command-options.ts";
-import { isSelect, walkComponents } from "./components.ts";
-import type { Component } from "./components.ts";
+import { resolve, valueOf, type OptionValue } from "./command-options.ts";
+import { isSelect, walkComponents, type Component } from "./components.ts";
 import type { Modal, Opening } from "./interaction.ts";
 import type { Guild, Message, World } from "./model.ts";
 import { isUpload, keepUpload } from "./uploads.ts";

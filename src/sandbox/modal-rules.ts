@@ -1,7 +1,6 @@
 import { ComponentType } from "discord-api-types/v10";
 import { checkCustomIds, checkSelect, requireLength } from "./component-rules.ts";
-import { isSelect } from "./components.ts";
-import type { Component } from "./components.ts";
+import { isSelect, type Component } from "./components.ts";
 import { invalidForm } from "./errors.ts";
 import type { Modal } from "./interaction.ts";
 

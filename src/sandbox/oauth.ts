@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import type { World } from "./model.ts";
-import { accessLifetimeSeconds } from "./oauth-grants.ts";
-import type { Grant, Grants } from "./oauth-grants.ts";
-import { ok } from "./rest/route.ts";
-import type { Call, Reply, Route } from "./rest/route.ts";
+import { accessLifetimeSeconds, type Grant, type Grants } from "./oauth-grants.ts";
+import { ok, type Call, type Reply, type Route } from "./rest/route.ts";
 
 type Form = Record<string, unknown>;
 

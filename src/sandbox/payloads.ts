@@ -1,14 +1,16 @@
-import { ChannelType, OverwriteType, PermissionFlagsBits } from "discord-api-types/v10";
-import type {
-  APIGuildMember,
-  APIRole,
-  APIUser,
-  APITextChannel,
-  GatewayGuildMembersChunkDispatchData,
-  ChannelFlags,
-  GuildMemberFlags,
-  RoleFlags,
-  UserFlags,
+import {
+  ChannelType,
+  OverwriteType,
+  PermissionFlagsBits,
+  type APIGuildMember,
+  type APIRole,
+  type APIUser,
+  type APITextChannel,
+  type GatewayGuildMembersChunkDispatchData,
+  type ChannelFlags,
+  type GuildMemberFlags,
+  type RoleFlags,
+  type UserFlags,
 } from "discord-api-types/v10";
 import type { Channel, Guild, Member, Role, User, World } from "./model.ts";
 import { permissionsOf } from "./permissions.ts";

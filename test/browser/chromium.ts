@@ -1,5 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage, Page } from "playwright-core";
-import { chromium } from "playwright-core";
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type ConsoleMessage, type Page } from "playwright-core";
 import { beforeAll, expect, onTestFinished } from "vitest";
 import { chromiumArguments, chromiumPath } from "./executable.ts";
 

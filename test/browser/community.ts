@@ -2,10 +2,8 @@ import { beforeAll, beforeEach } from "vitest";
 import type { Clock } from "../../src/kernel/clock.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freePort } from "../support/free-port.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
-import type { Visitor } from "./chromium.ts";
-import { press } from "./chromium.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { press, type Visitor } from "./chromium.ts";
 
 /** The whole service as browsers see it: under a host name that is another site than Discord's. */
 export interface Community {

@@ -1,7 +1,6 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
-import { flawsInBothSchemes, heading, lacksChromium, press, useChromium } from "./chromium.ts";
-import type { Visitor } from "./chromium.ts";
+import { flawsInBothSchemes, heading, lacksChromium, press, useChromium, type Visitor } from "./chromium.ts";
 import { answerAtDiscord, useCommunity } from "./community.ts";
 
 const agree = "Agree and continue to Discord";

@@ -1,6 +1,5 @@
 // @module-tag sqlite
-import { ActionRowBuilder, ButtonBuilder, ButtonStyle, ModalBuilder, TextInputBuilder, TextInputStyle } from "discord.js";
-import type { Interaction } from "discord.js";
+import { ActionRowBuilder, ButtonBuilder, ButtonStyle, ModalBuilder, TextInputBuilder, TextInputStyle, type Interaction } from "discord.js";
 import { describe, expect, test } from "vitest";
 import { startBot, startSandbox } from "../sandbox/support.ts";
 import { flawsOf, lacksChromium, useChromium } from "./chromium.ts";

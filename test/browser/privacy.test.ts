@@ -2,8 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
-import { flawsInBothSchemes, heading, lacksChromium, press, useChromium } from "./chromium.ts";
-import type { Visitor } from "./chromium.ts";
+import { flawsInBothSchemes, heading, lacksChromium, press, useChromium, type Visitor } from "./chromium.ts";
 import { answerAtDiscord, useCommunity } from "./community.ts";
 
 const chromium = useChromium();

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createDiscordOAuth } from "../../src/discord/oauth.ts";
-import { createSignIn } from "../../src/features/privacy/sign-in.service.ts";
+import { createSignIn } from "../../src/features/privacy/sign-in/sign-in.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createKeyring } from "../../src/kernel/secrets.ts";
 import { createTestDatabase } from "../support/database.ts";

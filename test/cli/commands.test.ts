@@ -1,11 +1,14 @@
 // @module-tag sqlite
-import { ApplicationCommandOptionType as Option, ApplicationCommandType as Kind } from "discord.js";
-import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
+import {
+  ApplicationCommandOptionType as Option,
+  ApplicationCommandType as Kind,
+  type RESTPostAPIApplicationCommandsJSONBody,
+} from "discord.js";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { CommandsMeans } from "../../src/cli/commands.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { commandPayloads } from "../../src/commands/payloads.ts";
-import { tokenInstruction } from "../../src/discord/gateway-fatal.ts";
+import { tokenInstruction } from "../../src/discord/gateway/session.ts";
 import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import { secretTexts, validEnvironment } from "../config/environment.ts";
 import { createWorkplace, dotEnv, type Outcome } from "./run.ts";

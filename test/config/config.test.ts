@@ -2,8 +2,7 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
-import { fileVariables, variableNames } from "../../src/config/variables.ts";
-import type { VariableName } from "../../src/config/variables.ts";
+import { fileVariables, variableNames, type VariableName } from "../../src/config/variables.ts";
 import { freshKey, secretTexts, validEnvironment } from "./environment.ts";
 
 const required = ["DISCORD_TOKEN", "DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET", "SECRET_KEY", "ENCRYPTION_KEYS"] as const;

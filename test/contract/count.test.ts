@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { catalog } from "../../src/features/permissions/catalog.ts";
+import { catalog } from "../../src/kernel/permissions.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
@@ -114,13 +114,13 @@ async function openCases(actor: User): Promise<void> {
 
 /** Two strikes in the first case, and two suggested requests. */
 async function keepStrikes(userId: string): Promise<void> {
-  const { database, drafts } = shared.world.app;
+  const { database, draftRecords } = shared.world.app;
   const row = { caseId: places["cases.id"] ?? "", kind: "strike", userId, points: 1, reason: "Insulted two newcomers." };
   await database.write(systemCall("cli", uuid7()), async (tx) => {
     await tx.db.caseAction.createMany({ data: [uuid7(), uuid7()].map((id) => ({ ...row, id, at: tx.now })) });
     for (const type of ["punishment", "poach"] as const) {
       const subject = { kind: "user", id: userId } as const;
-      await drafts.suggestWithin(tx, { type, payload: {}, subject, cause: "3 points are in force.", openKey: `count:${type}` });
+      await draftRecords.suggestWithin(tx, { type, payload: {}, subject, cause: "3 points are in force.", openKey: `count:${type}` });
     }
   });
 }

@@ -4,8 +4,7 @@ import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
-import type { Schema } from "./document.ts";
-import { document, documentedRoutes, filing, freshExample, freshId, resolved } from "./document.ts";
+import { document, documentedRoutes, filing, freshExample, freshId, resolved, type Schema } from "./document.ts";
 import { judgeOf } from "./judge.ts";
 import { createPersonnel } from "./personnel.ts";
 import { authorize, shareWorld, until } from "./world.ts";
@@ -170,10 +169,10 @@ test("every route, asked as it should be and by all who should not, answers only
   const strike = { kind: "strike", reason: "Insulted two newcomers." };
   const action = await world.post(`/cases/${mainCase}/actions`, strike, { actor: owner });
   const suggest = async (userId: string): Promise<string> => {
-    const { database, drafts } = world.app;
+    const { database, draftRecords } = world.app;
     const payload = { user_id: userId, action: "probation", reason: "3 points are in force." };
     const suggestion = { type: "punishment", payload, subject: { kind: "user", id: userId }, cause: "3 points.", openKey: userId } as const;
-    return (await database.write(systemCall("job", uuid7()), (tx) => drafts.suggestWithin(tx, suggestion)))?.id ?? "";
+    return (await database.write(systemCall("job", uuid7()), (tx) => draftRecords.suggestWithin(tx, suggestion)))?.id ?? "";
   };
   const personnel = await createPersonnel(world, owner);
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { routeTable } from "../../src/app.ts";
+import { routeTable } from "../../src/features.ts";
 import { entries, entryOf } from "../../src/commands/table.ts";
 import type { VerbInput } from "../../src/commands/entry.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
@@ -8,9 +8,8 @@ import { ProblemError } from "../../src/kernel/errors.ts";
 import { isHeld } from "../../src/kernel/held.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { tier } from "../support/size.ts";
-import type { World } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { ZodError } from "zod";
-import { createWorld } from "../support/world.ts";
 import { upload } from "../features/evidence-ground.ts";
 import { cases, environments, withoutCase } from "./parity/cases.ts";
 import type { Case, Scene, Way } from "./parity/scene.ts";

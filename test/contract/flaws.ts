@@ -1,6 +1,5 @@
 import { snowflakePattern } from "../../src/kernel/fields.ts";
-import type { DocumentedRoute, Schema } from "./document.ts";
-import { bodySchema, freshExample, resolved } from "./document.ts";
+import { bodySchema, freshExample, resolved, type DocumentedRoute, type Schema } from "./document.ts";
 
 /** A body with one wrong field. */
 export interface Flaw {

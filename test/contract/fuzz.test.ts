@@ -5,12 +5,9 @@ import { seedOf, sizeOf } from "../support/size.ts";
 import type { Answer, World } from "../support/world.ts";
 import { documentedRoutes } from "./document.ts";
 import { createWildClient, shown } from "./fuzz/client.ts";
-import type { Records } from "./fuzz/records.ts";
-import { createRecords } from "./fuzz/records.ts";
-import type { WildRequest } from "./fuzz/requests.ts";
-import { requestsOf } from "./fuzz/requests.ts";
-import type { Judge } from "./judge.ts";
-import { judgeOf } from "./judge.ts";
+import { createRecords, type Records } from "./fuzz/records.ts";
+import { requestsOf, type WildRequest } from "./fuzz/requests.ts";
+import { judgeOf, type Judge } from "./judge.ts";
 import { shareWorld } from "./world.ts";
 
 /** How many requests are made. */

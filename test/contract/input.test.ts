@@ -3,10 +3,8 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { Snowflake, snowflakePattern } from "../../src/kernel/fields.ts";
-import type { DocumentedRoute, Schema } from "./document.ts";
-import { bodySchema, documentedRoutes, filing, freshExample, freshId, resolved } from "./document.ts";
-import type { Flaw } from "./flaws.ts";
-import { flawsOf, wrongEverywhere, wrongIds } from "./flaws.ts";
+import { bodySchema, documentedRoutes, filing, freshExample, freshId, resolved, type DocumentedRoute, type Schema } from "./document.ts";
+import { flawsOf, wrongEverywhere, wrongIds, type Flaw } from "./flaws.ts";
 import { tier } from "../support/size.ts";
 import { authorize, everyRow, shareWorld } from "./world.ts";
 

@@ -1,8 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv";
 import type { Answer } from "../support/world.ts";
-import type { Document, DocumentedRoute, Schema } from "./document.ts";
-import { routesOf } from "./document.ts";
+import { routesOf, type Document, type DocumentedRoute, type Schema } from "./document.ts";
 
 const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

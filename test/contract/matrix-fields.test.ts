@@ -1,14 +1,10 @@
 // @module-tag sqlite
 import { beforeAll, expect, test } from "vitest";
 import { document } from "./document.ts";
-import type { Caller } from "./policy.ts";
-import { outcomeOf, policyRoutes } from "./policy.ts";
-import type { Person } from "./policy-cast.ts";
-import { createPeople } from "./policy-cast.ts";
-import type { PolicyFields } from "./policy-fields.ts";
-import { holds, matching, namesIn, policyFields, without } from "./policy-fields.ts";
-import type { Scene } from "./policy-scenes.ts";
-import { createGround, scenesOf } from "./policy-scenes.ts";
+import { outcomeOf, policyRoutes, type Caller } from "./policy.ts";
+import { createPeople, type Person } from "./policy-cast.ts";
+import { holds, matching, namesIn, policyFields, without, type PolicyFields } from "./policy-fields.ts";
+import { createGround, scenesOf, type Scene } from "./policy-scenes.ts";
 import { shareWorld } from "./world.ts";
 
 const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" } });

@@ -1,15 +1,11 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
 import { tier } from "../support/size.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { document } from "./document.ts";
-import type { Answered, Asked } from "./policy-client.ts";
-import { createClient } from "./policy-client.ts";
-import type { PolicyRoute } from "./policy.ts";
-import { outcomeOf, permissionsOf, policyRoutes } from "./policy.ts";
-import type { Key, Person } from "./policy-cast.ts";
-import { createKeyRing, createPeople } from "./policy-cast.ts";
+import { createClient, type Answered, type Asked } from "./policy-client.ts";
+import { outcomeOf, permissionsOf, policyRoutes, type PolicyRoute } from "./policy.ts";
+import { createKeyRing, createPeople, type Key, type Person } from "./policy-cast.ts";
 import { everyRow } from "./world.ts";
 
 /** One question to the service, and what the page says about it. */

@@ -1,14 +1,11 @@
-import { settled } from "../../src/kernel/held.ts";
+import { settled, isHeld } from "../../src/kernel/held.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import { isHeld } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
-import type { Answer, AskOptions, Level, World } from "../support/world.ts";
-import { ladder } from "../support/world.ts";
+import { ladder, type Answer, type AskOptions, type Level, type World } from "../support/world.ts";
 import { claimsFor, createPair, jws } from "../features/keys-signer.ts";
 import { freshId } from "./document.ts";
-import type { Caller } from "./policy.ts";
-import { policyPermissions } from "./policy.ts";
+import { policyPermissions, type Caller } from "./policy.ts";
 
 /** Somebody a call may be made for; without an id nobody is named. */
 export interface Person {

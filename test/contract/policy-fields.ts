@@ -1,5 +1,4 @@
-import type { Caller } from "./policy.ts";
-import { codesIn, isHeldBy, isInScopes, tableUnder } from "./policy.ts";
+import { codesIn, isHeldBy, isInScopes, tableUnder, type Caller } from "./policy.ts";
 
 /** A line of the table of fields. */
 export interface PolicyFields {

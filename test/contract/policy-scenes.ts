@@ -2,8 +2,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import type { Answer, AskOptions, World } from "../support/world.ts";
 import { filing, freshId } from "./document.ts";
 import type { Caller } from "./policy.ts";
-import type { Person } from "./policy-cast.ts";
-import { accept } from "./policy-cast.ts";
+import { accept, type Person } from "./policy-cast.ts";
 import { holds } from "./policy-fields.ts";
 import { authorize } from "./world.ts";
 

@@ -1,7 +1,6 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
-import type { DocumentedRoute, Operation } from "./document.ts";
-import { documentedCodes, documentedRoutes } from "./document.ts";
+import { documentedCodes, documentedRoutes, type DocumentedRoute, type Operation } from "./document.ts";
 import { permissionsOf, policyPermissions, policyRoutes } from "./policy.ts";
 import { shareWorld } from "./world.ts";
 

@@ -3,10 +3,8 @@ import { beforeAll, inject } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import type { Answer, Level, World, WorldOptions } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
-import type { Judge } from "./judge.ts";
-import { judgeOf } from "./judge.ts";
+import { createWorld, type Answer, type Level, type World, type WorldOptions } from "../support/world.ts";
+import { judgeOf, type Judge } from "./judge.ts";
 
 /** Judges by the settings of a world, which are all that its document depends on: it is made for the first of them only. */
 const judges = new Map<string, Judge>();

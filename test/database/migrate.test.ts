@@ -12,8 +12,7 @@ import {
   schemaFile,
   sqliteForEngine,
 } from "../../scripts/schema-engine.ts";
-import type { Tx } from "../../src/database/database.ts";
-import { openDatabase } from "../../src/database/database.ts";
+import { openDatabase, type Tx } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { readMigrations } from "../../src/database/migrations.ts";
 import { createEmptyCopy, createTestDatabase, createUnmigrated } from "../support/database.ts";

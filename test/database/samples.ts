@@ -1,6 +1,5 @@
-import type { Call } from "../../src/kernel/call.ts";
+import { systemCall, type Call } from "../../src/kernel/call.ts";
 import type { ReadClient, Tx } from "../../src/database/database.ts";
-import { systemCall } from "../../src/kernel/call.ts";
 
 /** A call of the system, with an idempotency key if one is named. */
 export function sampleCall(key?: string, fingerprint = "body"): Call {

@@ -1,8 +1,7 @@
 // @module-tag both
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { nextNumber } from "../../src/database/counter.ts";
-import type { Database } from "../../src/database/database.ts";
-import { openDatabase } from "../../src/database/database.ts";
+import { openDatabase, type Database } from "../../src/database/database.ts";
 import { createTestDatabase, endConnections } from "../support/database.ts";
 import { addOwner, createGate, ownerIds, sampleCall } from "./samples.ts";
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Database } from "../../src/database/database.ts";
-import { openDatabase } from "../../src/database/database.ts";
+import { openDatabase, type Database } from "../../src/database/database.ts";
 import { createFolder } from "./folders.ts";
 
 /** A migrated SQLite database, whichever database the run is about. */

@@ -1,9 +1,8 @@
 // @module-tag both
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Database } from "../../src/database/database.ts";
+import { openDatabase, type Database } from "../../src/database/database.ts";
 import { nextNumber } from "../../src/database/counter.ts";
-import { openDatabase } from "../../src/database/database.ts";
 import { createEmptyCopy, createTestDatabase } from "../support/database.ts";
 import { addOwner, createGate, ownerIds, sampleCall } from "./samples.ts";
 

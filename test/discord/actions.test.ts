@@ -1,9 +1,9 @@
 // @module-tag sqlite
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { auditReason, messageBody } from "../../src/discord/actions.text.ts";
-import { createDiscordActions } from "../../src/discord/actions.ts";
-import { createDiscordRest } from "../../src/discord/rest.ts";
+import { auditReason, messageBody } from "../../src/discord/actions/kinds.ts";
+import { createDiscordActions } from "../../src/discord/actions/actions.ts";
+import { createDiscordRest } from "../../src/discord/rest/rest.ts";
 import { DiscordAction, type Performed } from "../../src/kernel/discord-action.ts";
 import { createJudge, hasSpec } from "../sandbox/openapi-judge.ts";
 import { createLog, startSandbox } from "./support.ts";

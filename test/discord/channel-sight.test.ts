@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { canRead, Channel, Guild, Member } from "../../src/discord/channel-sight.ts";
+import { canRead, Channel, Guild, Member } from "../../src/discord/rest/messages.ts";
 
 const [guildId, staff, muted, user, owner] = ["1", "2", "3", "9", "8"] as const;
 const view = 1n << 10n;

@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { SimpleIdentifyThrottler } from "discord.js";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createIdentifyBudget } from "../../src/discord/identify-budget.ts";
+import { createIdentifyBudget } from "../../src/discord/gateway/identify-budget.ts";
 import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until, type StandOptions } from "./support.ts";
 
 /** A live link with one stored holder of a tracked role. */

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { createServer as createNetServer, type AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
-import { createGatewayPace, longestAwayMs, longestBrokenMs, pauseAfterFailures } from "../../src/discord/gateway-pace.ts";
+import { createGatewayPace, maxAwayMs, maxBrokenMs, pauseAfterFailures } from "../../src/discord/gateway/pace.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until, type StandOptions } from "./support.ts";
 
@@ -115,8 +115,8 @@ test("a gateway that answers a web page instead of a link, or nothing at all, en
 
 test("after two attempts in vain the next ones wait half a second, and twice as long each time, up to six seconds while nobody answers and half a minute while links break", () => {
   const pauses = (longestMs: number) => [0, 1, 2, 3, 4, 5, 8, 9, 40].map((failures) => pauseAfterFailures(failures, longestMs));
-  expect(pauses(longestBrokenMs)).toEqual([0, 0, 0, 500, 1000, 2000, 16_000, 30_000, 30_000]);
-  expect(pauses(longestAwayMs)).toEqual([0, 0, 0, 500, 1000, 2000, 6000, 6000, 6000]);
+  expect(pauses(maxBrokenMs)).toEqual([0, 0, 0, 500, 1000, 2000, 16_000, 30_000, 30_000]);
+  expect(pauses(maxAwayMs)).toEqual([0, 0, 0, 500, 1000, 2000, 6000, 6000, 6000]);
 });
 
 test("the first greeting after an outage ends the wait for it, also when it says that the session is invalid", async () => {
@@ -128,16 +128,16 @@ test("the first greeting after an outage ends the wait for it, also when it says
   pace.up();
   // The link is lost, and nobody answers for a long time.
   for (let attempt = 0; attempt < 40; attempt += 1) pace.closed();
-  expect(await isAtOnce(pace.turn())).toBe(false);
+  expect(await isAtOnce(pace.beforeAttempt())).toBe(false);
   pace.hello();
   pace.closed();
-  expect(await isAtOnce(pace.turn())).toBe(true);
+  expect(await isAtOnce(pace.beforeAttempt())).toBe(true);
   // A gateway that greets and breaks each link is no such thing.
   for (let attempt = 0; attempt < 3; attempt += 1) {
     pace.hello();
     pace.closed();
   }
-  expect(await isAtOnce(pace.turn())).toBe(false);
+  expect(await isAtOnce(pace.beforeAttempt())).toBe(false);
 });
 
 test("links that break again and again are tried with growing pauses", async () => {

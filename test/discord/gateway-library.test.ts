@@ -1,14 +1,14 @@
 // @module-tag sqlite
 import { Client, SimpleShardingStrategy, type WebSocketOptions } from "discord.js";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { adaptLibrary, type LibraryListener } from "../../src/discord/gateway-library.ts";
+import { adaptLibrary, type LibraryHooks } from "../../src/discord/gateway/library.ts";
 import { createStand, goLive, isLive, tracking, until } from "./support.ts";
 
 type Manager = Parameters<NonNullable<WebSocketOptions["buildStrategy"]>>[0];
 
 function listen() {
   const missing: string[] = [];
-  const listener: LibraryListener = {
+  const listener: LibraryHooks = {
     beforeAttempt: () => Promise.resolve(),
     onHello: () => undefined,
     onClosed: () => undefined,

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { routeTable } from "../../src/app.ts";
+import { routeTable } from "../../src/features.ts";
 import { de } from "../../src/commands/locales/de.ts";
 import { en } from "../../src/commands/locales/en.ts";
 import { namelessFields, showLine, showView, titleFields, unshownFields } from "../../src/commands/show.ts";
 import { entries } from "../../src/commands/table.ts";
 import { sayIn } from "../../src/commands/texts.ts";
-import { kinds } from "../../src/features/workflows/workflows.kinds.ts";
+import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
 
 /** Operations, or a field of what they answer, whose own wording makes use of the general card, by the file it stands in. */
 const ownWording: Readonly<Record<string, readonly string[]>> = {

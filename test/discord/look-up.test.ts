@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
-import { createMemberSource } from "../../src/discord/member-source.ts";
-import type { DiscordRequest } from "../../src/discord/rest-request.ts";
+import { createMemberSource } from "../../src/discord/guild/member-read.ts";
+import type { DiscordRequest } from "../../src/kernel/discord-port.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { createStand, goLive, startSandbox, tracking, until, linkTo, openTestDatabase, type StandOptions } from "./support.ts";
 

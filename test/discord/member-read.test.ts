@@ -1,6 +1,6 @@
 import type { APIGuildMember, GatewayGuildMembersChunkDispatchData } from "discord-api-types/v10";
 import { expect, test } from "vitest";
-import { createMemberRead } from "../../src/discord/member-read.ts";
+import { createMemberRead } from "../../src/discord/guild/member-read.ts";
 
 const guildId = "200000000000000001";
 

@@ -1,9 +1,8 @@
 // @module-tag sqlite
 import type { APIGuildMember } from "discord-api-types/v10";
 import { expect, onTestFinished, test } from "vitest";
-import { createGuildState } from "../../src/discord/create-guild-state.ts";
-import type { GuildDispatchName } from "../../src/discord/guild-dispatches.ts";
-import type { SyncLimits } from "../../src/discord/member-sync.ts";
+import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";
+import type { SyncLimits } from "../../src/discord/guild/member-sync.ts";
 import type { SandboxOptions } from "../../src/sandbox/index.ts";
 import { createLog, createStand, goLive, isLive, openTestDatabase, tracking, until } from "./support.ts";
 
@@ -52,7 +51,10 @@ test("a list that was being read when the server went away does not count as rea
   const answers: ((members: APIGuildMember[]) => void)[] = [];
   const page = () => new Promise<APIGuildMember[]>((resolve) => answers.push(resolve));
   state.feed.attach({ member: () => Promise.resolve(null), page, requestAll: () => undefined });
-  const tell = (t: string, d: object) => state.feed.handle(t as GuildDispatchName, d);
+  const tell = (t: string, d: object) => {
+    for (const { dispatch, receive } of state.feed.listeners) if (dispatch === t) void receive(d);
+    state.feed.alive();
+  };
   const guild = { id: "200000000000000001", name: "Harbour", owner_id: "100000000000000001", roles: [] };
   tell("READY", { guilds: [{ id: guild.id, unavailable: true }] });
   tell("GUILD_CREATE", guild);

@@ -10,8 +10,10 @@ const discord = createDiscord({
   clientId: "100000000000000001",
   guildIds: [],
   logger: pino({ level: "silent" }),
-  commands: [],
   retryMs: 20,
+});
+discord.serve({
+  commands: [],
   actorOf: () => ({
     id: "",
     isStaff: false,
@@ -21,7 +23,9 @@ const discord = createDiscord({
     decide: () => ({ allowed: false, reasons: [] }),
     heldUntil: () => undefined,
   }),
-  guildState: { feed: { attach: nothing, handle: nothing, doubt: nothing, alive: nothing, lost: nothing, stop: () => Promise.resolve() } },
+  guildState: {
+    feed: { listeners: [], attach: nothing, alive: nothing, lost: nothing, stored: () => Promise.resolve(), stop: () => Promise.resolve() },
+  },
 });
 discord.start();
 const watch = setInterval(() => {

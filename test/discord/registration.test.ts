@@ -1,12 +1,15 @@
 // @module-tag sqlite
-import { ApplicationCommandOptionType as Option, ApplicationCommandType as Kind, Routes } from "discord.js";
-import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
+import {
+  ApplicationCommandOptionType as Option,
+  ApplicationCommandType as Kind,
+  Routes,
+  type RESTPostAPIApplicationCommandsJSONBody,
+} from "discord.js";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { compareLists, payloadOf } from "../../src/discord/registration-compare.ts";
-import type { Fields } from "../../src/discord/registration-fields.ts";
-import { createRegistration } from "../../src/discord/registration.ts";
-import { createDiscordRest } from "../../src/discord/rest.ts";
+import { compareLists, payloadOf, type Fields } from "../../src/discord/registration/compare.ts";
+import { createRegistration } from "../../src/discord/registration/registration.ts";
+import { createDiscordRest } from "../../src/discord/rest/rest.ts";
 import type { Sandbox } from "../../src/sandbox/index.ts";
 import { createLog, createStand, goLive, startSandbox, until } from "./support.ts";
 import { runsOf } from "../support/size.ts";

@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
-import { createDiscordRest } from "../../src/discord/rest.ts";
+import { createDiscordRest } from "../../src/discord/rest/rest.ts";
 import { createLog, startSandbox } from "./support.ts";
 
 async function createCalls(options: { tokenRestMs?: number; repeatMs?: number } = {}) {

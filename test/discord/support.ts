@@ -1,8 +1,8 @@
-import { pino, type Logger } from "pino";
+import { type Logger, pino } from "pino";
 import { onTestFinished } from "vitest";
 import { createDiscord, type Discord, type DiscordOptions } from "../../src/discord/client.ts";
-import { createGuildState } from "../../src/discord/create-guild-state.ts";
-import type { GuildFeed, GuildStateOptions } from "../../src/discord/guild-feed.ts";
+import type { ServeOptions } from "../../src/discord/gateway/connection.ts";
+import { createGuildState, type GuildFeed, type GuildStateOptions } from "../../src/discord/guild/create-guild-state.ts";
 import type { GuildState } from "../../src/discord/guild-state.ts";
 import type { Actor } from "../../src/kernel/call.ts";
 import { createSandbox, type GuildHandle, type Role, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
@@ -20,7 +20,7 @@ export interface Stand {
 export interface StandOptions {
   sandbox?: SandboxOptions | Sandbox;
   state?: Partial<GuildStateOptions>;
-  discord?: Partial<DiscordOptions>;
+  discord?: Partial<DiscordOptions & ServeOptions>;
   /** Before the link starts: make guilds, track roles. */
   prepare?(sandbox: Sandbox): void;
 }
@@ -72,19 +72,18 @@ export function linkTo(
 ): Pick<Stand, "state" | "discord" | "log"> {
   const { logger, log } = createLog();
   const env = sandbox.env();
-  const state = createGuildState({ database, logger, guildIds: [], ...options.state });
+  const guildIds = options.discord?.guildIds ?? options.state?.guildIds ?? [];
+  const state = createGuildState({ database, logger, guildIds, ...options.state });
   const discord = createDiscord({
     apiBase: env.DISCORD_API_BASE,
     token: env.DISCORD_TOKEN,
     clientId: env.DISCORD_CLIENT_ID,
-    guildIds: [],
+    guildIds,
     logger,
-    commands: [],
-    actorOf: stranger,
-    guildState: state,
     ...soonBack,
     ...options.discord,
   });
+  discord.serve({ commands: [], actorOf: stranger, guildState: state, ...options.discord });
   onTestFinished(() => discord.stop());
   return { state, discord, log };
 }

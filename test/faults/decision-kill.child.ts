@@ -3,8 +3,7 @@ import { createInterface } from "node:readline";
 import { PrismaBetterSqlite3 } from "@prisma/adapter-better-sqlite3";
 import BetterSqlite3 from "better-sqlite3";
 import pg from "pg";
-import { decide, deliver, openOn } from "./decision-kill.ts";
-import type { Decision, Job, Orders } from "./decision-kill.ts";
+import { decide, deliver, openOn, type Decision, type Job, type Orders } from "./decision-kill.ts";
 
 /**
  * Decides on many databases at once, each up to a statement of its own, and is killed there. The drivers are stopped from here: the

@@ -12,8 +12,19 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { installation } from "../cli/installation.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
-import type { Decision, Job, Opened, Orders } from "./decision-kill.ts";
-import { callOf, decide, deliver, differences, everyRow, inShape, openOn } from "./decision-kill.ts";
+import {
+  callOf,
+  decide,
+  deliver,
+  differences,
+  everyRow,
+  inShape,
+  openOn,
+  type Decision,
+  type Job,
+  type Opened,
+  type Orders,
+} from "./decision-kill.ts";
 import { sizeOf, tier } from "../support/size.ts";
 
 type Tables = Record<string, string[]>;

@@ -5,12 +5,10 @@ import { pino } from "pino";
 import { readConfig } from "../../src/config/config.ts";
 import type { PrismaClient } from "../../src/database/database.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
-import type { Delivering } from "../../src/features/workflows/deliveries.outward.ts";
-import type { Actor, Call } from "../../src/kernel/call.ts";
-import { systemCall } from "../../src/kernel/call.ts";
+import { systemCall, type Actor, type Call } from "../../src/kernel/call.ts";
 import type { Performed } from "../../src/kernel/discord-action.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { openServices } from "../../src/services.ts";
+import { openServices } from "../../src/features.ts";
 
 /** What is decided, by whom, under which idempotency key. */
 export interface Decision {
@@ -105,7 +103,7 @@ export async function deliver({ services }: Opened, sent: string, step: <T>(work
       appendFileSync(sent, `${action.id} ${earlier?.mayBeDone === true ? "again" : "first"}\n`);
       return Promise.resolve({ outcome: "done", detail: "Sent.", changed: true });
     });
-  services.deliveries.delivering.current = { actions: { perform }, status: () => ({ state: "ready" }) } as unknown as Delivering;
+  Object.assign(services.discord, { actions: { perform }, status: () => ({ state: "ready" }) });
   return await services.deliveries.deliverDue(systemCall("job", uuid7()));
 }
 

@@ -2,14 +2,13 @@ import { randomBytes } from "node:crypto";
 import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { createSigner } from "../../src/features/audit/audit.sign.ts";
-import { verifyOutside } from "../../src/features/audit/audit.outside.ts";
+import { createSigner } from "../../src/features/audit/sign.ts";
+import { verifyOutside } from "../../src/features/audit/outside.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createWorld } from "../support/world.ts";
-import type { ChainGround } from "./audit-chain-ground.ts";
-import { createChainGround, entriesOf } from "./audit-chain-ground.ts";
+import { createChainGround, entriesOf, type ChainGround } from "./audit-chain-ground.ts";
 
 const linesOf = async ({ path }: ChainGround): Promise<string[]> => (await readFile(path, "utf8")).trimEnd().split("\n");
 const parsedLines = async (ground: ChainGround) => (await linesOf(ground)).map((line) => JSON.parse(line));

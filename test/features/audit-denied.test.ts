@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { createDenied } from "../../src/features/audit/audit.denied.ts";
-import type { DeniedAttempts } from "../../src/features/audit/audit.denied.ts";
+import { createDenied, type DeniedAttempts } from "../../src/features/audit/denied.ts";
 import type { DeniedAttempt } from "../../src/kernel/denied.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

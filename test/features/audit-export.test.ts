@@ -5,12 +5,11 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { verifyOutside } from "../../src/features/audit/audit.outside.ts";
+import { verifyOutside } from "../../src/features/audit/outside.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createWorld } from "../support/world.ts";
-import { createChainGround, entriesOf, growChain } from "./audit-chain-ground.ts";
-import type { ChainGround } from "./audit-chain-ground.ts";
+import { createChainGround, entriesOf, growChain, type ChainGround } from "./audit-chain-ground.ts";
 
 const linesOf = async (body: Readable | string): Promise<string[]> =>
   (typeof body === "string" ? body : await text(body)).trimEnd().split("\n");

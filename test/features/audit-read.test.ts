@@ -1,8 +1,7 @@
 // @module-tag both
 import { expect, inject, test } from "vitest";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
-import { systemCall } from "../../src/kernel/call.ts";
-import type { Call } from "../../src/kernel/call.ts";
+import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { filing } from "../contract/document.ts";
 import { createWorld } from "../support/world.ts";

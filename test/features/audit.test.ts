@@ -1,8 +1,7 @@
 // @module-tag postgres
 import { expect, test } from "vitest";
-import { commitment, storable } from "../../src/features/audit/audit.chain.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround } from "./workflows-ground.ts";
+import { commitment, storable } from "../../src/features/audit/chain.ts";
+import { createGround, type Ground } from "./workflows-ground.ts";
 
 async function record(ground: Ground, count: number, actor = ground.staff("admin")): Promise<string> {
   for (let made = 0; made < count; made += 1) {
@@ -84,7 +83,7 @@ test("a failed audit insert aborts the change", async () => {
     });
   });
   await expect(failing).rejects.toThrow();
-  expect(await ground.database.read.setting.count()).toBe(0);
+  expect(await ground.database.read.setting.count({ where: { key: "changed" } })).toBe(0);
   expect(await ground.database.read.auditEntry.count()).toBe(1);
 });
 

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import { createWorld } from "./authorization.setup.ts";
-import type { World } from "./authorization.setup.ts";
+import { createWorld, type World } from "./authorization.setup.ts";
 
 const day = 86_400;
 let numbers = 0;

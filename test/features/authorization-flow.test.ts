@@ -1,10 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
-import { webCall } from "../../src/features/authorization/authorization.policy.ts";
-import { systemCall } from "../../src/kernel/call.ts";
-import { answerAtDiscord, createWorld, press, visit } from "./authorization.setup.ts";
-import type { World } from "./authorization.setup.ts";
+import { webCall, systemCall } from "../../src/kernel/call.ts";
+import { answerAtDiscord, createWorld, press, visit, type World } from "./authorization.setup.ts";
 
 const staffId = "100000000000000001";
 

@@ -2,11 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, expect, inject, test } from "vitest";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { createEmptyCopy } from "../support/database.ts";
-import type { Ground, Person } from "./authorization.flows.ts";
-import { createFlow, createRandom } from "./authorization.flows.ts";
+import { createFlow, createRandom, type Ground, type Person } from "./authorization.flows.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
 import { freePort } from "../support/free-port.ts";
 

@@ -6,8 +6,7 @@ import { sealedIn } from "../../src/kernel/sealed.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createWorkplace, dotEnv } from "../cli/run.ts";
 import { validEnvironment } from "../config/environment.ts";
-import { answerAtDiscord, createWorld, press, visit } from "./authorization.setup.ts";
-import type { World } from "./authorization.setup.ts";
+import { answerAtDiscord, createWorld, press, visit, type World } from "./authorization.setup.ts";
 
 const staffId = "100000000000000001";
 const cli = () => systemCall("cli", "reencrypt");

@@ -1,10 +1,8 @@
 // @module-tag postgres
 import { describe, expect, test } from "vitest";
-import type { Call } from "../../src/kernel/call.ts";
-import { systemCall } from "../../src/kernel/call.ts";
+import { systemCall, type Call } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import { createWorld } from "./authorization.setup.ts";
-import type { World } from "./authorization.setup.ts";
+import { createWorld, type World } from "./authorization.setup.ts";
 
 const staffId = "100000000000000001";
 const tokenCalls = (world: World): number => world.sandbox.exchanges.filter(({ path }) => path.endsWith("/oauth2/token")).length;

@@ -1,10 +1,8 @@
 // @module-tag postgres
 import { describe, expect, inject, test } from "vitest";
-import { webCall } from "../../src/features/authorization/authorization.policy.ts";
-import { systemCall } from "../../src/kernel/call.ts";
+import { webCall, systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import { answerAtDiscord, createWorld, press, visit } from "./authorization.setup.ts";
-import type { World } from "./authorization.setup.ts";
+import { answerAtDiscord, createWorld, press, visit, type World } from "./authorization.setup.ts";
 
 const staffId = "100000000000000001";
 const revoke = (world: World, user: Pick<User, "id">, body?: object, headers: Record<string, string> = {}) =>
@@ -286,10 +284,14 @@ describe.runIf(inject("dialect") === "postgres")("while a refresh is being store
     world.clock.forward(3600);
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => (release = resolve));
+    let begun = (): void => undefined;
+    const held = new Promise<void>((resolve) => (begun = resolve));
     const holding = world.database.write(systemCall("job", "hold"), async (tx) => {
       await tx.lock("matches");
+      begun();
       await gate;
     });
+    await held;
     const refreshing = world.post(`/users/${user.id}/refresh`, {}, { actor: staffId });
     await waiting(world, 1);
     const working = work();

@@ -2,8 +2,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import type { FaultHandle } from "../../src/sandbox/fault-rules.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";
-import type { Visit } from "./authorization.setup.ts";
-import { answerAtDiscord, press, visit } from "./authorization.setup.ts";
+import { answerAtDiscord, press, visit, type Visit } from "./authorization.setup.ts";
 
 /** Numbers from 0 to 1 that are the same for the same seed. */
 export function createRandom(seed: number): () => number {

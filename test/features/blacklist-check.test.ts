@@ -1,15 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createCheck } from "../../src/features/blacklist/blacklist.check.ts";
-import { createLinkReach } from "../../src/features/links/links.reach.ts";
-import { createServerFacts } from "../../src/features/servers/servers.facts.ts";
+import { createCheck } from "../../src/features/blacklist/check.ts";
+import { createLinkReach } from "../../src/features/links/reach.ts";
+import { createServerFacts } from "../../src/features/servers/facts.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createWorld } from "../support/world.ts";
-import type { World } from "../support/world.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 import { runsOf } from "../support/size.ts";
 
 interface Edge {

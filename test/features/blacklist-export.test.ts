@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cellsFor, columns, readCsv } from "../../src/features/blacklist/blacklist.csv.ts";
-import { createExport } from "../../src/features/blacklist/blacklist.export.ts";
-import { readJsonArray, readNdjson } from "../../src/features/blacklist/blacklist.import-json.ts";
-import type { SourceLine } from "../../src/features/blacklist/blacklist.import-lines.ts";
-import { rowOf } from "../../src/features/blacklist/blacklist.records.ts";
+import { cellsFor, columns, readCsv } from "../../src/features/blacklist/csv.ts";
+import { createExport } from "../../src/features/blacklist/export.ts";
+import { readJsonArray, readNdjson } from "../../src/features/blacklist/import-json.ts";
+import type { SourceLine } from "../../src/features/blacklist/import-lines.ts";
+import { rowOf } from "../../src/features/blacklist/records.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createWorld } from "../support/world.ts";

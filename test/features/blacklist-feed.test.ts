@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
 import type { BlacklistChangeView, BlacklistView } from "../../src/features/blacklist/blacklist.schema.ts";
-import { createBlacklistRecords } from "../../src/features/blacklist/blacklist.records.ts";
+import { createBlacklistRecords } from "../../src/features/blacklist/records.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { settled } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

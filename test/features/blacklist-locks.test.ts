@@ -1,9 +1,8 @@
 // @module-tag postgres
 import { expect, onTestFinished, test } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
-import type { RecordDraft } from "../../src/features/blacklist/blacklist.records.ts";
-import { createBlacklistRecords } from "../../src/features/blacklist/blacklist.records.ts";
-import { createSweep } from "../../src/features/blacklist/blacklist.sweep.ts";
+import { createBlacklistRecords, type RecordDraft } from "../../src/features/blacklist/records.ts";
+import { createSweep } from "../../src/features/blacklist/sweep.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createTestDatabase } from "../support/database.ts";
 

@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createWorld } from "../support/world.ts";
-import type { World } from "../support/world.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 
 const reason = "Listed the wrong person.";
 const secret = "unmistakable words of an internal reason";

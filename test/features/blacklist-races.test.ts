@@ -2,8 +2,7 @@
 import { describe, expect, inject, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { Answer, Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createGround, freshId, type Answer, type Ground } from "./workflows-ground.ts";
 
 const limit = { timeout: 120_000 };
 /** Rounds of two writers of one instance, and of one writer each of two. */

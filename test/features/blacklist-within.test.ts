@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
-import type { RecordDraft } from "../../src/features/blacklist/blacklist.records.ts";
+import type { RecordDraft } from "../../src/features/blacklist/records.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
@@ -15,7 +15,7 @@ const shared = shareWorld({
   env: { SECOND_PERSON_FOR_DANGER: "false" },
 });
 const day = 86_400_000;
-const permission = "workflows.blacklist-user.decide";
+const permission = "workflows.blacklist-user.decide" as const;
 const note = { reason: "The request was reversed.", permission };
 const creation = { action: "blacklist.create", permission, reason: "Approval of BLU-REQ-000777" } as const;
 const now = (): number => Date.now() + time.offset;

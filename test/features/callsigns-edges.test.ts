@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { isWrittenRight } from "../../src/features/callsigns/callsigns.repair.text.ts";
+import { isWrittenRight } from "../../src/features/callsigns/repair/text.ts";
 import type { CallsignPool } from "../../src/generated/sqlite/client.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";

@@ -1,22 +1,20 @@
 // @module-tag postgres
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openDatabase } from "../../src/database/database.ts";
-import type { Database } from "../../src/database/database.ts";
+import { openDatabase, type Database } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import { createPoolsService } from "../../src/features/callsigns/callsigns.pools.service.ts";
-import { createCallsignRegistry } from "../../src/features/callsigns/callsigns.registry.service.ts";
+import { createPoolsService } from "../../src/features/callsigns/pools/pools.service.ts";
+import { createCallsignRegistry } from "../../src/features/callsigns/registry.service.ts";
 import { createCallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
-import type { Standings } from "../../src/features/permissions/standing.ts";
-import { addLines } from "../../src/features/roster/roster.lines.ts";
+import type { Standings } from "../../src/features/permissions/standing/standing.ts";
+import { addLines } from "../../src/features/roster/lines.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { shareWorld } from "../contract/world.ts";
-import type { TestDatabase } from "../support/database.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { sizeOf } from "../support/size.ts";
 
 const time = { now: Date.now() };

@@ -1,15 +1,13 @@
 import type { Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createCallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
-import { createRepairsService } from "../../src/features/callsigns/callsigns.repair.service.ts";
-import type { RepairsDeps } from "../../src/features/callsigns/callsigns.repair.service.ts";
-import type { RepairView } from "../../src/features/callsigns/callsigns.repair.schema.ts";
+import { createRepairsService, type RepairsDeps } from "../../src/features/callsigns/repair/repair.service.ts";
+import type { RepairView } from "../../src/features/callsigns/repair/repair.schema.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
-import { addLines } from "../../src/features/roster/roster.lines.ts";
-import { isLive } from "../../src/features/roster/roster.states.ts";
+import { addLines } from "../../src/features/roster/lines.ts";
+import { isLive } from "../../src/features/roster/states.ts";
 import type { CallsignSlot } from "../../src/generated/sqlite/client.ts";
-import { systemCall } from "../../src/kernel/call.ts";
-import type { Call } from "../../src/kernel/call.ts";
+import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -60,7 +58,9 @@ export async function createRepairGround(options: Partial<RepairsDeps> = {}) {
     } as unknown as RepairsDeps["standing"],
     roster: { isLive, lines: addLines },
     callsigns,
-    performing: () => undefined,
+    discord: {
+      actions: { perform: () => Promise.resolve({ outcome: "retry", detail: "Discord could not be reached.", mayBeDone: false }) },
+    },
     cursors,
     clock,
     ...options,

@@ -1,14 +1,11 @@
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { repairCodes } from "../../src/features/callsigns/callsigns.repair.schema.ts";
-import type { RepairCode } from "../../src/features/callsigns/callsigns.repair.schema.ts";
-import { createRepairsService } from "../../src/features/callsigns/callsigns.repair.service.ts";
+import { repairCodes, type RepairCode } from "../../src/features/callsigns/repair/repair.schema.ts";
+import { createRepairsService } from "../../src/features/callsigns/repair/repair.service.ts";
 import type { MemberState } from "../../src/discord/guild-state.ts";
-import type { Performing } from "../../src/features/callsigns/callsigns.repair.nicknames.ts";
 import type { Call } from "../../src/kernel/call.ts";
 import type { DiscordAction, Performed } from "../../src/kernel/discord-action.ts";
-import { call, createRepairGround, day, memberOf, personOf } from "./callsigns-repair-ground.ts";
-import type { RepairGround } from "./callsigns-repair-ground.ts";
+import { call, createRepairGround, day, memberOf, personOf, type RepairGround } from "./callsigns-repair-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
 let ground: RepairGround;
@@ -445,7 +442,7 @@ describe("a nickname", () => {
     const repairs = createRepairsService({
       ...ground.deps,
       guildState,
-      performing: () => ({ actions: { perform }, status: () => ({ state: "ready" }) }) as unknown as ReturnType<Performing>,
+      discord: { actions: { perform } },
     });
     await ground.pool("north", { nicknameTemplate: "{callsign} | {name}" });
     for (const index of [1, 2, 3]) await ground.enlist(index);

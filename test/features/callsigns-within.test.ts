@@ -2,17 +2,15 @@ import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import { inParts, numbersOf } from "../../src/features/callsigns/callsigns.numbers.ts";
-import { createCallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
-import type { CallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
-import type { Allocation } from "../../src/features/callsigns/callsigns.within.ts";
-import { formatCallsign } from "../../src/features/callsigns/callsigns.template.ts";
+import { inParts, numbersOf } from "../../src/features/callsigns/numbers.ts";
+import { createCallsignsService, type CallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
+import type { Allocation } from "../../src/features/callsigns/within.ts";
+import { formatCallsign } from "../../src/features/callsigns/template.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import type { TestDatabase } from "../support/database.ts";
-import { addLines } from "../../src/features/roster/roster.lines.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { addLines } from "../../src/features/roster/lines.ts";
 import { runsOf } from "../support/size.ts";
 
 const day = 86_400_000;
@@ -33,8 +31,12 @@ beforeEach(clear);
 
 const personOf = (index: number): string => (80_351_110_224_678_900n + BigInt(index)).toString();
 const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => ground.database.write(call, work);
-const cause = { causeReference: "REC-REQ-000001", permission: "workflows.recruitment.decide" };
-const termination = { causeReference: "PUN-REQ-000001", permission: "workflows.punishment.decide", reason: "They were terminated." };
+const cause = { causeReference: "REC-REQ-000001", permission: "workflows.recruitment.decide" as const };
+const termination = {
+  causeReference: "PUN-REQ-000001",
+  permission: "workflows.punishment.decide" as const,
+  reason: "They were terminated.",
+};
 
 const pool = (key: string, fields: object = {}) =>
   write(({ db }) => {

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
-import { canSee, hiddenWhere, visibleWhere, whole } from "../../src/features/cases/cases.policy.ts";
-import type { Viewer } from "../../src/features/cases/cases.policy.ts";
-import { moves, movesFrom, requireMove } from "../../src/features/cases/cases.states.ts";
-import type { CaseMove } from "../../src/features/cases/cases.states.ts";
+import { canSee, hiddenWhere, visibleWhere, whole, type Viewer } from "../../src/features/cases/cases.policy.ts";
+import { moves, movesFrom, requireMove, type CaseMove } from "../../src/features/cases/states.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createTestDatabase } from "../support/database.ts";

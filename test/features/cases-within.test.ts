@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
-import type { RequestedCase } from "../../src/features/cases/cases.requests.ts";
+import type { RequestedCase } from "../../src/features/cases/requests.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
@@ -13,7 +13,7 @@ import { runsOf } from "../support/size.ts";
 const time = { offset: 0 };
 const shared = shareWorld({ clock: { now: () => new Date(Date.now() + time.offset) } });
 const day = 86_400_000;
-const permission = "workflows.punishment.decide";
+const permission = "workflows.punishment.decide" as const;
 const note = { reason: "The request was reversed.", permission };
 const later = (days: number): Date => new Date(Date.now() + time.offset + days * day);
 let owner: User;

@@ -1,12 +1,9 @@
+import type { Confirmable } from "../../src/features/confirmations/hold.ts";
 import { z } from "zod";
 import type { Tx } from "../../src/database/database.ts";
-import type { Confirmable } from "../../src/features/confirmations/confirmations.service.ts";
-import type { Call, Via } from "../../src/kernel/call.ts";
-import { requireWrite } from "../../src/kernel/call.ts";
-import type { ProblemCode } from "../../src/kernel/errors.ts";
-import { ProblemError } from "../../src/kernel/errors.ts";
-import type { HeldView } from "../../src/kernel/held.ts";
-import { isHeld } from "../../src/kernel/held.ts";
+import { requireWrite, type Call, type Via } from "../../src/kernel/call.ts";
+import { ProblemError, type ProblemCode } from "../../src/kernel/errors.ts";
+import { isHeld, type HeldView } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";

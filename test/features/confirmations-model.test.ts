@@ -1,12 +1,11 @@
+import type { Confirmable } from "../../src/features/confirmations/hold.ts";
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import type { Confirmable } from "../../src/features/confirmations/confirmations.service.ts";
 import { createConfirmationsService } from "../../src/features/confirmations/confirmations.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
-import type { Actor, Call } from "../../src/kernel/call.ts";
-import { systemCall } from "../../src/kernel/call.ts";
+import { systemCall, type Actor, type Call } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { isHeld } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

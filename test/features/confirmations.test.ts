@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { systemCall } from "../../src/kernel/call.ts";
-import type { Call } from "../../src/kernel/call.ts";
+import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import type { Answer, Level } from "../support/world.ts";

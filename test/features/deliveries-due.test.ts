@@ -2,19 +2,18 @@
 import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { pauseAfter } from "../../src/features/workflows/deliveries.pace.ts";
-import type { Delivering } from "../../src/features/workflows/deliveries.outward.ts";
-import { createDeliveries } from "../../src/features/workflows/deliveries.ts";
-import { outward } from "../../src/features/workflows/effects.outward.ts";
-import type { Effects } from "../../src/features/workflows/effects.ts";
-import type { Done } from "../../src/features/workflows/effects.types.ts";
+import { pauseAfter } from "../../src/features/workflows/delivery/pace.ts";
+import type { Delivering } from "../../src/features/workflows/delivery/outward.ts";
+import { createDeliveries } from "../../src/features/workflows/delivery/deliveries.ts";
+import { outward } from "../../src/features/workflows/effects/outward.ts";
+import type { Effects } from "../../src/features/workflows/effects/effects.ts";
+import type { Done } from "../../src/features/workflows/effects/types.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";
 import type { DiscordAction, Performed } from "../../src/kernel/discord-action.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
 const system = () => systemCall("job", uuid7());
@@ -35,6 +34,7 @@ interface Given {
 /** One instance that delivers, with an effect of its own. */
 function instance({ services }: Ground, { run, perform = () => done, state = "ready" }: Given = {}) {
   const { database, audit, events, workflows, clock } = services;
+  const asked: { action: DiscordAction; mayBeDone: boolean | undefined }[] = [];
   const effects = { ...workflows.effects, dueOf: (_due: unknown, name: string) => (name === key ? run : undefined) };
   const deliveries = createDeliveries({
     database,
@@ -44,17 +44,16 @@ function instance({ services }: Ground, { run, perform = () => done, state = "re
     reach: { groupOf: () => Promise.resolve([]) },
     clock,
     logger: pino({ level: "silent" }),
-  });
-  const asked: { action: DiscordAction; mayBeDone: boolean | undefined }[] = [];
-  deliveries.delivering.current = {
-    status: () => ({ state, since: clock.now(), reconnects: 0 }),
-    actions: {
-      perform(action, earlier) {
-        asked.push({ action, mayBeDone: earlier?.mayBeDone });
-        return Promise.resolve(perform(action));
+    discord: {
+      status: () => ({ state, since: clock.now(), reconnects: 0 }),
+      actions: {
+        perform(action, earlier) {
+          asked.push({ action, mayBeDone: earlier?.mayBeDone });
+          return Promise.resolve(perform(action));
+        },
       },
     },
-  };
+  });
   return { asked, deliver: () => deliveries.deliverDue(system()) };
 }
 

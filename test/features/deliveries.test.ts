@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
-import type { Delivering } from "../../src/features/workflows/deliveries.outward.ts";
-import type { OutwardAction } from "../../src/features/workflows/effects.outward.ts";
-import { outward } from "../../src/features/workflows/effects.outward.ts";
+import { outward, type OutwardAction } from "../../src/features/workflows/effects/outward.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { DiscordActions } from "../../src/kernel/discord-action.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld, until } from "../contract/world.ts";
+import { pauseBot } from "../support/bot.ts";
 import { soonBack } from "../support/pauses.ts";
 
 const time = { offset: 0 };
@@ -79,12 +78,10 @@ async function leave(requestId: string, key: string, action: OutwardAction): Pro
 
 /** Whatever the bot is asked passes here first. */
 function between(perform: (real: DiscordActions) => DiscordActions["perform"]): () => void {
-  const { delivering } = shared.world.app.deliveries;
-  const real = delivering.current;
-  if (real === undefined) throw new Error("the service is bound to Discord");
-  const changed: Delivering = { status: () => real.status(), actions: { perform: perform(real.actions) } };
-  delivering.current = changed;
-  return () => void (delivering.current = real);
+  const { discord } = shared.world.app;
+  const { actions } = discord;
+  discord.actions = { perform: perform(actions) };
+  return () => void (discord.actions = actions);
 }
 
 const onMember = (user: User) => ({ guildId: shared.world.guild.id, userId: user.id, reason: "CASE-000001" });
@@ -134,13 +131,12 @@ test("a message that is not taken fails with its reason, the decision stands, an
 test("while Discord is away nothing is tried; afterwards the message arrives, once", async () => {
   const { world } = shared;
   const { decide, messages, effects, become } = await scene();
-  const { delivering } = world.app.deliveries;
-  const real = delivering.current;
-  delivering.current = undefined;
+  const { status } = world.app.discord;
+  const resume = pauseBot(world.app.discord);
   await decide({ decision: "approve" });
   const back = world.sandbox.faults.down(1500);
-  await world.sandbox.waitFor(() => world.app.discord.status().state !== "ready", limit);
-  delivering.current = real;
+  await world.sandbox.waitFor(() => status().state !== "ready", limit);
+  resume();
   await deliver();
   await back;
   await become("notice.requester", "done");
@@ -186,13 +182,11 @@ test("an approval that is taken back first leaves nothing for the bot to do", as
   const { world } = shared;
   const { id, decide, reverse, effects } = await scene();
   const [person, role] = [world.member(), world.guild.createRole("never")];
-  const { delivering } = world.app.deliveries;
-  const real = delivering.current;
-  delivering.current = undefined;
+  const resume = pauseBot(world.app.discord);
   await decide({ decision: "approve" });
   await leave(id, "test.role", { kind: "role_add", ...onMember(person), roleId: role.id });
   await reverse();
-  delivering.current = real;
+  resume();
   await deliver();
   expect(await effects("test.role")).toMatchObject([{ status: "skipped", attempts: 0, due_at: null }]);
   expect(await effects("test.role.undo")).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DraftView } from "../../src/features/workflows/drafts.schema.ts";
+import type { DraftView } from "../../src/features/workflows/drafts/drafts.schema.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
@@ -10,12 +10,12 @@ import type { Answer, AskOptions } from "../support/world.ts";
 const shared = shareWorld();
 const cause = "3 points are in force; from 3 on, probation is suggested.";
 
-type Suggestion = Parameters<typeof shared.world.app.drafts.suggestWithin>[1];
+type Suggestion = Parameters<typeof shared.world.app.draftRecords.suggestWithin>[1];
 
 /** Suggest within a transaction of its own, as a room would. */
 function suggest(more: Partial<Suggestion> & { userId?: string } = {}): Promise<DraftView | null> {
   const { userId = freshId(), ...rest } = more;
-  const { database, drafts } = shared.world.app;
+  const { database, draftRecords } = shared.world.app;
   const suggestion: Suggestion = {
     type: "punishment",
     payload: { user_id: userId, action: "probation", reason: cause },
@@ -24,7 +24,7 @@ function suggest(more: Partial<Suggestion> & { userId?: string } = {}): Promise<
     openKey: `test:${userId}`,
     ...rest,
   };
-  return database.write(systemCall("job", uuid7()), (tx) => drafts.suggestWithin(tx, suggestion));
+  return database.write(systemCall("job", uuid7()), (tx) => draftRecords.suggestWithin(tx, suggestion));
 }
 
 async function suggested(more: Parameters<typeof suggest>[0] = {}): Promise<DraftView> {
@@ -112,7 +112,7 @@ describe("a suggestion", () => {
     const { world } = shared;
     const [moderator, admin] = [await world.staff("moderator"), await world.staff("admin")];
     const reference = `HID-${freshId()}`;
-    world.app.drafts.withhold({
+    world.app.draftRecords.withhold({
       hiddenFrom: (call) => Promise.resolve(call.actor?.id === moderator.id ? [reference] : []),
       permissionFor: (_db, asked) => Promise.resolve(asked === reference ? "cases.confidential" : undefined),
     });
@@ -234,10 +234,10 @@ describe("dismissing a suggestion", () => {
     const { world } = shared;
     const moderator = await world.staff("moderator");
     const [one, other] = [await suggested(), await suggested()];
-    const { database, drafts } = world.app;
+    const { database, draftRecords } = world.app;
     const keys = [`test:${one.subject.id}`, `test:${freshId()}`];
     expect(
-      await database.write(await callOf(moderator), (tx) => drafts.dismissWithin(tx, keys, "The points are no longer in force.")),
+      await database.write(await callOf(moderator), (tx) => draftRecords.dismissWithin(tx, keys, "The points are no longer in force.")),
     ).toBe(1);
     const read = async (id: string) => (await world.get(`/workflows/drafts/${id}`, { actor: moderator })).body.data;
     expect(await read(one.id)).toMatchObject({ status: "dismissed", ended: { by: null } });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { inForce } from "./in-force.ts";
-import type { PeopleGround } from "./people-ground.ts";
-import { brief, createPeopleGround } from "./people-ground.ts";
+import { brief, createPeopleGround, type PeopleGround } from "./people-ground.ts";
 import { freshId } from "./workflows-ground.ts";
 
 const reason = "Ignored the second warning about insults.";

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { PeopleGround } from "./people-ground.ts";
-import { brief, createPeopleGround, guilds, roles } from "./people-ground.ts";
+import { brief, createPeopleGround, guilds, roles, type PeopleGround } from "./people-ground.ts";
 import { freshId } from "./workflows-ground.ts";
 
 const reason = "A secret of the staff, for nobody else.";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { gained, inForce } from "./in-force.ts";
-import type { PeopleGround } from "./people-ground.ts";
-import { brief, createPeopleGround, guilds, roles } from "./people-ground.ts";
+import { brief, createPeopleGround, guilds, roles, type PeopleGround } from "./people-ground.ts";
 import { freshId } from "./workflows-ground.ts";
 
 const reason = "Ignored the second warning about insults.";

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { inForce } from "./in-force.ts";
-import type { PeopleGround } from "./people-ground.ts";
-import { brief, createPeopleGround, guilds } from "./people-ground.ts";
+import { brief, createPeopleGround, guilds, type PeopleGround } from "./people-ground.ts";
 import { freshId } from "./workflows-ground.ts";
 
 const day = 86_400;

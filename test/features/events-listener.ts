@@ -1,5 +1,4 @@
-import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { request, type IncomingMessage } from "node:http";
 import { onTestFinished } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

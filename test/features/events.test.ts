@@ -1,19 +1,16 @@
 // @module-tag postgres
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { knownPermissions } from "../../src/features/permissions/catalog.ts";
-import { eventTypes } from "../../src/features/events/events.types.ts";
+import { knownPermissions } from "../../src/kernel/permissions.ts";
+import { eventTypes } from "../../src/features/events/types.ts";
 import type { Tx } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
-import { createWorld } from "../support/world.ts";
-import type { World } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import { emit, listen, openEvent } from "./events-listener.ts";
-import type { Listener } from "./events-listener.ts";
+import { emit, listen, openEvent, type Listener } from "./events-listener.ts";
 
 const job = () => systemCall("job", uuid7());
 const numbersOf = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);

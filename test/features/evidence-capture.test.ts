@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readdir } from "node:fs/promises";
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { allowedAddress, createAttachments, originOnThisMachine } from "../../src/discord/attachments.ts";
+import { allowedAddress, createAttachments, originOnThisMachine } from "../../src/discord/rest/attachments.ts";
 import type { GuildHandle, Message, User } from "../../src/sandbox/index.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 import { contentIntents, download, listSomebody } from "./evidence-ground.ts";

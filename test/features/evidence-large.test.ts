@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createEvidenceStore } from "../../src/features/evidence/evidence.store.ts";
+import { createEvidenceStore } from "../../src/features/evidence/store.ts";
 import { createWorld } from "../support/world.ts";
 import { download, fileRequest } from "./evidence-ground.ts";
 

@@ -1,10 +1,10 @@
+import type { Person, MatchDraft } from "../../src/features/intelligence/match-drafts.ts";
+import { severities } from "../../src/kernel/vocabulary.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createCandidateIndex } from "../../src/features/intelligence/candidates.ts";
 import type { MatchRecord } from "../../src/features/intelligence/match-record.ts";
-import { severities } from "../../src/features/intelligence/match-record.ts";
-import { knownFrom, matchUser } from "../../src/features/intelligence/matching.ts";
-import type { Facts, MatchDraft, Person } from "../../src/features/intelligence/matching.ts";
+import { knownFrom, matchUser, type Facts } from "../../src/features/intelligence/matching.ts";
 import { runsOf } from "../support/size.ts";
 
 const now = new Date("2026-11-20T12:00:00.000Z");

@@ -1,11 +1,9 @@
 // @module-tag postgres
+import type { MatchDraft } from "../../src/features/intelligence/match-drafts.ts";
+import { type Severity, severities } from "../../src/kernel/vocabulary.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { severities } from "../../src/features/intelligence/match-record.ts";
-import type { Severity } from "../../src/features/intelligence/match-record.ts";
-import type { MatchDraft } from "../../src/features/intelligence/matching.ts";
-import type { StoredMatch } from "../../src/features/intelligence/reconcile.ts";
-import { isStanding, reconcile } from "../../src/features/intelligence/reconcile.ts";
+import { isStanding, reconcile, type StoredMatch } from "../../src/features/intelligence/reconcile.ts";
 import { allowedMoves, exemptionEnd, statusAfter } from "../../src/features/intelligence/resolution.ts";
 import { runsOf } from "../support/size.ts";
 

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import type { Answer } from "./authorization.setup.ts";
-import { createWorld } from "./authorization.setup.ts";
-import type { World } from "./authorization.setup.ts";
+import { createWorld, type Answer, type World } from "./authorization.setup.ts";
 
 const staff = "100000000000000001";
 const day = 86_400;

@@ -1,22 +1,21 @@
 // @module-tag postgres
+import { severities } from "../../src/kernel/vocabulary.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import type { Standing } from "../../src/features/permissions/standing.ts";
+import type { Standing } from "../../src/features/permissions/standing/standing.ts";
 import { createNeighbours } from "../support/rooms.ts";
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
-import { createGrantsService } from "../../src/features/authorization/grants.service.ts";
+import { createGrantsService } from "../../src/features/authorization/grants/grants.service.ts";
 import { createIntelligence } from "../../src/features/intelligence/intelligence.service.ts";
 import type { MatchRecord } from "../../src/features/intelligence/match-record.ts";
-import { severities } from "../../src/features/intelligence/match-record.ts";
-import type { SeenServer } from "../../src/features/intelligence/user-servers.service.ts";
+import type { SeenServer } from "../../src/features/intelligence/user-servers/user-servers.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createKeyring, keyedHash } from "../../src/kernel/secrets.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { createWorld, storeRecord } from "./authorization.setup.ts";
-import type { World } from "./authorization.setup.ts";
+import { createWorld, storeRecord, type World } from "./authorization.setup.ts";
 import { runsOf } from "../support/size.ts";
 
 const staffId = "100000000000000001";

@@ -2,13 +2,12 @@ import { createHmac, randomUUID, sign } from "node:crypto";
 import fc from "fast-check";
 import { importJWK } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import { createAssertions } from "../../src/features/keys/keys.assertion.ts";
-import { createAuthenticate } from "../../src/features/keys/keys.authenticate.ts";
-import { createReplayMemory } from "../../src/features/keys/keys.replays.ts";
-import type { KeyStore, VerifiedKey } from "../../src/features/keys/keys.store.ts";
+import { createAssertions } from "../../src/features/keys/assertion.ts";
+import { createAuthenticate } from "../../src/features/keys/authenticate.ts";
+import { createReplayMemory } from "../../src/features/keys/replays.ts";
+import type { KeyStore, VerifiedKey } from "../../src/features/keys/store.ts";
 import type { Credentials } from "../../src/operations/caller.ts";
-import { claimsFor, createPair, hashOf, jws } from "./keys-signer.ts";
-import type { Claims } from "./keys-signer.ts";
+import { claimsFor, createPair, hashOf, jws, type Claims } from "./keys-signer.ts";
 import { runsOf } from "../support/size.ts";
 
 const forged = runsOf(3000);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createAddressCheck } from "../../src/features/keys/keys.addresses.ts";
-import { createKeyGrants } from "../../src/features/keys/keys.grants.ts";
+import { createAddressCheck } from "../../src/features/keys/addresses.ts";
+import { createKeyGrants } from "../../src/features/keys/grants.ts";
 import type { KeySettings } from "../../src/features/keys/keys.policy.ts";
-import { knownPermissions } from "../../src/features/permissions/catalog.ts";
+import { knownPermissions } from "../../src/kernel/permissions.ts";
 import { createScopes, isKnownScope } from "../../src/features/permissions/scopes.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";

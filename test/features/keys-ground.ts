@@ -1,7 +1,7 @@
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import { createAuthenticate } from "../../src/features/keys/keys.authenticate.ts";
+import { createAuthenticate } from "../../src/features/keys/authenticate.ts";
 import { createKeysService } from "../../src/features/keys/keys.service.ts";
-import { createKeyStore } from "../../src/features/keys/keys.store.ts";
+import { createKeyStore } from "../../src/features/keys/store.ts";
 import { createPermissionsService } from "../../src/features/permissions/permissions.service.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { everyRow } from "../contract/world.ts";

@@ -5,8 +5,7 @@ import { freshId } from "../contract/document.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 import type { Answer } from "../support/world.ts";
 import { rowsOf } from "./keys-ground.ts";
-import { claimsFor, createPair, jws } from "./keys-signer.ts";
-import type { Claims } from "./keys-signer.ts";
+import { claimsFor, createPair, jws, type Claims } from "./keys-signer.ts";
 
 const lines: string[] = [];
 const shared = shareWorld({ log: (line) => void lines.push(line) });

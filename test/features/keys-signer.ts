@@ -1,5 +1,4 @@
-import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
-import type { KeyObject } from "node:crypto";
+import { createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from "node:crypto";
 
 export type Claims = Record<string, unknown>;
 

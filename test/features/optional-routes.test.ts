@@ -1,7 +1,6 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
-import { capabilities, switchedOffBy, switches } from "../../src/config/values.ts";
-import type { Capability } from "../../src/config/values.ts";
+import { capabilities, switchedOffBy, switches, type Capability } from "../../src/config/values.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import type { Answer, World } from "../support/world.ts";

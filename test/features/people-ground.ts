@@ -1,8 +1,7 @@
 import { expect } from "vitest";
 import type { TransactionClient } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 
 export type PeopleGround = Awaited<ReturnType<typeof createPeopleGround>>;
 
@@ -85,7 +84,7 @@ export async function createPeopleGround() {
     /** Somebody on the roster with a callsign. */
     async employ(userId: string, staffRole = "moderator", status = "active") {
       const { roster, callsigns } = ground.services;
-      const cause = { causeReference: "REC-REQ-900000", permission: "workflows.recruitment.decide" };
+      const cause = { causeReference: "REC-REQ-900000", permission: "workflows.recruitment.decide" as const };
       await ground.database.write(systemCall("job", "test"), async (tx) => {
         await roster.beginTrialWithin(tx, { ...cause, userId, staffRole, trialDays: status === "trial" ? 30 : 0 });
         await callsigns.allocateWithin(tx, { ...cause, userId, pool: "main", roleKey: staffRole });

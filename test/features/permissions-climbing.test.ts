@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { catalog, levels } from "../../src/features/permissions/catalog.ts";
+import { catalog, levels } from "../../src/kernel/permissions.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
 import type { Answer, World } from "../support/world.ts";
@@ -39,8 +39,8 @@ const pool = [
 /** Entries are mostly about what few people hold, so that those who hold it for a while or in one guild pass it on. */
 const contested = ["cases.delete", "workflows.override", "cases.confidential", "cases.note"];
 const keys = [...catalog.map((entry) => entry.key), "newer.key"];
-const known = new Set(catalog.map((entry) => entry.key));
-const scoped = new Set(catalog.filter((entry) => entry.scopes.includes("server")).map((entry) => entry.key));
+const known: ReadonlySet<string> = new Set(catalog.map((entry) => entry.key));
+const scoped: ReadonlySet<string> = new Set(catalog.filter((entry) => entry.scopes.includes("server")).map((entry) => entry.key));
 
 interface ApiKey {
   text: string;

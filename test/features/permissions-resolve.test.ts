@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Decision, Reason } from "../../src/kernel/call.ts";
-import { catalog, knownPermissions, levelOrder, levels } from "../../src/features/permissions/catalog.ts";
-import type { Level } from "../../src/features/permissions/catalog.ts";
-import { notGranted, resolve, roleRules, rule } from "../../src/features/permissions/resolve.ts";
-import type { Rule } from "../../src/features/permissions/resolve.ts";
+import { catalog, knownPermissions, levelOrder, levels, type Level } from "../../src/kernel/permissions.ts";
+import { notGranted, resolve, roleRules, rule, type Rule } from "../../src/features/permissions/resolve.ts";
 import { createScopes, isKnownScope } from "../../src/features/permissions/scopes.ts";
 import { runsOf } from "../support/size.ts";
 

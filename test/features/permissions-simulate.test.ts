@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { GuildState, MemberState } from "../../src/discord/guild-state.ts";
-import { catalog, levels } from "../../src/features/permissions/catalog.ts";
-import { createExplanations } from "../../src/features/permissions/permissions.explain.service.ts";
+import { catalog, levels } from "../../src/kernel/permissions.ts";
+import { createExplanations } from "../../src/features/permissions/explain/explain.service.ts";
 import { roleRules } from "../../src/features/permissions/resolve.ts";
-import { createStanding } from "../../src/features/permissions/standing.ts";
+import { createStanding } from "../../src/features/permissions/standing/standing.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

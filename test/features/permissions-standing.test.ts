@@ -1,15 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { catalog, levels } from "../../src/features/permissions/catalog.ts";
-import type { Level } from "../../src/features/permissions/catalog.ts";
+import { catalog, levels, type Level } from "../../src/kernel/permissions.ts";
 import { dangerousOf, loosened } from "../../src/features/permissions/grant.ts";
 import { updatedWith } from "../../src/features/permissions/mapping.ts";
-import { applyEdits, editsOf, entriesAt, grantsOf } from "../../src/features/permissions/overrides.ts";
-import type { Wanted } from "../../src/features/permissions/overrides.ts";
+import { applyEdits, editsOf, entriesAt, grantsOf, type Wanted } from "../../src/features/permissions/overrides.ts";
 import { roleRules } from "../../src/features/permissions/resolve.ts";
-import { standingOf } from "../../src/features/permissions/standing.person.ts";
-import type { PersonFacts } from "../../src/features/permissions/standing.person.ts";
-import type { Override, StaffRoleRecord } from "../../src/features/permissions/standing.subject.ts";
+import { standingOf, type PersonFacts } from "../../src/features/permissions/standing/person.ts";
+import type { Override, StaffRoleRecord } from "../../src/features/permissions/standing/subject.ts";
 import { runsOf, sizeOf } from "../support/size.ts";
 
 /** Few keys of every default level, one nobody has by default, and one the catalog does not know. */
@@ -110,7 +107,7 @@ function standing(who: Person, changes: Partial<PersonFacts> = {}, roles: readon
   });
 }
 
-const lowest = new Map(catalog.map((one) => [one.key, one.default_level]));
+const lowest: ReadonlyMap<string, Level> = new Map(catalog.map((one) => [one.key, one.default_level]));
 const runs = (from: { from?: Date; startsAt?: Date; until?: Date | null; expiresAt?: Date | null }): boolean => {
   const [begin, end] = [from.from ?? from.startsAt ?? now, from.until ?? from.expiresAt ?? null];
   return begin <= now && (end === null || end > now);

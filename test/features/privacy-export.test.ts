@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { exportLimit } from "../../src/features/privacy/privacy.schema.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
-import type { Planted } from "./privacy-ground.ts";
-import { asPerson, plant, words, write } from "./privacy-ground.ts";
+import { asPerson, plant, words, write, type Planted } from "./privacy-ground.ts";
 
 const shared = shareWorld();
 let planted: Planted | undefined;

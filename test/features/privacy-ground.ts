@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
-import { webCall } from "../../src/features/authorization/authorization.policy.ts";
-import { systemCall } from "../../src/kernel/call.ts";
+import { webCall, systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { GuildHandle, User } from "../../src/sandbox/index.ts";
 import type { Answer, World } from "../support/world.ts";

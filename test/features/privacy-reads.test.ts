@@ -2,7 +2,7 @@ import pino from "pino";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { createErasures } from "../../src/features/privacy/erasures.ts";
-import { createDataReads } from "../../src/features/privacy/privacy.reads.ts";
+import { createDataReads } from "../../src/features/privacy/reads.ts";
 import type { Call } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";

@@ -1,12 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { expect } from "vitest";
-import type { TestContext } from "vitest";
+import { expect, type TestContext } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import type { GuildHandle, Message, User } from "../../src/sandbox/index.ts";
-import type { Pauses } from "../../src/app.ts";
+import type { Pauses } from "../../src/core.ts";
 import { soonBack } from "../support/pauses.ts";
-import type { WorldOptions } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type WorldOptions } from "../support/world.ts";
 
 export const timeout = 40_000;
 /** What a test waits for comes soon, but not so often that nothing else has its turn. */

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
-import { usualPauseMs } from "../../src/discord/cards.ts";
-import { usualPauses } from "../../src/features/workflows/cards.ts";
+import { defaultPauseMs } from "../../src/discord/rest/cards.ts";
+import { usualPauses } from "../../src/features/workflows/cards/cards.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { filePunishment } from "./review-ground.ts";
 
 async function withCards(): Promise<{ world: World; admin: User; author: User; cardOf: (reference: string) => string }> {
@@ -20,7 +19,7 @@ async function withCards(): Promise<{ world: World; admin: User; author: User; c
 
 test("unless told otherwise a board is edited every quarter of a minute, and what failed is tried again after five seconds", () => {
   expect(usualPauses).toEqual({ idle: 5000, notReady: 1000, failed: 5000, board: 15_000 });
-  expect(usualPauseMs).toBe(5000);
+  expect(defaultPauseMs).toBe(5000);
 });
 
 test("the card of a request that takes in a duplicate follows it", async () => {

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createRosterAudits } from "../../src/features/roster/roster.audits.service.ts";
+import { createRosterAudits } from "../../src/features/roster/audit/audits.service.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createWorld } from "../support/world.ts";
 import { shareWorld } from "../contract/world.ts";
@@ -128,7 +128,7 @@ describe("each fix puts its finding right, and the next run resolves it", () => 
     const user = await hire(world, "viewer");
     const until = new Date(Date.now() + dayMs);
     await write(world, (tx) =>
-      world.app.roster.moveWithin(tx, user.id, { causeReference: null, permission: "x", event: "suspended", until }),
+      world.app.roster.moveWithin(tx, user.id, { causeReference: null, permission: "roster.edit", event: "suspended", until }),
     );
     const { id } = findingOf(await run(world, owner), "suspended_with_access", user.id);
     expect(world.app.standing.of(user.id).isBarred).toBe(false);

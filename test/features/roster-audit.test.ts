@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { auditCodes } from "../../src/features/roster/roster.audit.schema.ts";
+import { auditCodes } from "../../src/features/roster/audit/audit.schema.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import {

@@ -1,14 +1,12 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { factsOf } from "../../src/features/roster/roster.facts.ts";
-import { isTooMuch, limitFor } from "../../src/features/roster/roster.sync.breaker.ts";
-import { followsDiscord, highestOf, stepsFor, storedOf } from "../../src/features/roster/roster.sync.diff.ts";
-import { columnsOf } from "../../src/features/roster/roster.facts.ts";
-import { rosterStatuses } from "../../src/features/roster/roster.states.ts";
+import { factsOf, columnsOf } from "../../src/features/roster/facts.ts";
+import { isTooMuch, limitFor } from "../../src/features/roster/sync/breaker.ts";
+import { followsDiscord, highestOf, stepsFor, storedOf } from "../../src/features/roster/sync/diff.ts";
+import { rosterStatuses } from "../../src/features/roster/states.ts";
 import type { RosterEntry } from "../../src/generated/sqlite/client.ts";
 import { soonBack } from "../support/pauses.ts";
-import type { Level, World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type Level, type World } from "../support/world.ts";
 import { alone, createMovedClock, enlist, entryOf, eventsOf, followIn, job, linesOf, until, written } from "./roster-sync-ground.ts";
 import { runsOf, sizeOf } from "../support/size.ts";
 
@@ -243,7 +241,7 @@ describe("following the gateway", () => {
       (entry) => entry?.heldRoles !== null,
     );
     expect(await eventsOf(world, dan)).toEqual(["hired"]);
-    const note = { causeReference: null, permission: "system.act" };
+    const note = { causeReference: null, permission: "system.act" as const };
     await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, cat.id, { ...note, event: "suspended" }));
     await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, dan.id, { ...note, event: "terminated" }));
     for (const one of [cat, dan]) world.guild.setRoles(one, [world.roles.senior]);

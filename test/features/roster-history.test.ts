@@ -3,20 +3,18 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
-import { factsOf } from "../../src/features/roster/roster.facts.ts";
-import { foldOf } from "../../src/features/roster/roster.fold.ts";
-import { stepsTo } from "../../src/features/roster/roster.patch.ts";
-import { createRosterService } from "../../src/features/roster/roster.service.ts";
-import type { RosterService } from "../../src/features/roster/roster.service.ts";
-import { legalMoves, rosterStatuses } from "../../src/features/roster/roster.states.ts";
+import { factsOf } from "../../src/features/roster/facts.ts";
+import { foldOf } from "../../src/features/roster/fold.ts";
+import { stepsTo } from "../../src/features/roster/patch.ts";
+import { createRosterService, type RosterService } from "../../src/features/roster/roster.service.ts";
+import { legalMoves, rosterStatuses } from "../../src/features/roster/states.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { runsOf } from "../support/size.ts";
 
 const day = 86_400_000;
@@ -234,7 +232,7 @@ describe("what the lines fold to", () => {
   const time = { now: Date.parse("2026-01-01T00:00:00.000Z") };
   const clock = { now: () => new Date(time.now) };
   const call = systemCall("job", "test");
-  const note = { causeReference: null, permission: "roster.edit" };
+  const note = { causeReference: null, permission: "roster.edit" as const };
   let ground: TestDatabase;
   let roster: RosterService;
   beforeAll(async () => {

@@ -116,7 +116,7 @@ test("taking a suspension back puts nobody on a leave that is over", async () =>
   const { app } = shared.world;
   await leave(person, { duration: "5d" });
   const call = systemCall("job", uuid7());
-  const note = { causeReference: null, permission: "system.act" };
+  const note = { causeReference: null, permission: "system.act" as const };
   const moved = await app.database.write(call, (tx) => app.roster.moveWithin(tx, person.id, { ...note, event: "suspended" }));
   if ("skipped" in moved) throw new Error(moved.skipped);
   await back(person);

@@ -1,7 +1,6 @@
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { createRosterSync } from "../../src/features/roster/roster.sync.service.ts";
-import type { RosterSync } from "../../src/features/roster/roster.sync.service.ts";
+import { createRosterSync, type RosterSync } from "../../src/features/roster/sync/sync.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
@@ -25,7 +24,6 @@ export function createMovedClock(): MovedClock {
 /** Following that a test begins and ends, beside a world that does not follow by itself. */
 export function followIn(world: World, clock: { now(): Date } = world.app.clock): RosterSync {
   const sync = createRosterSync({ ...world.app, isFollowing: true, clock, logger: pino({ level: "silent" }) });
-  sync.performing.current = world.app.discord;
   onTestFinished(() => sync.stop());
   return sync;
 }
@@ -42,7 +40,7 @@ export async function eventsOf(world: World, user: Pick<User, "id">): Promise<st
 
 /** Put somebody on the roster, as an approval does. */
 export async function enlist(world: World, { id: userId }: Pick<User, "id">, staffRole: string | null, trialDays = 0): Promise<void> {
-  const note = { causeReference: null, permission: "system.act" };
+  const note = { causeReference: null, permission: "system.act" as const };
   await world.app.database.write(job(), (tx) => world.app.roster.beginTrialWithin(tx, { ...note, userId, staffRole, trialDays }));
 }
 

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Role, User } from "../../src/sandbox/index.ts";
 import { soonBack } from "../support/pauses.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { alone, createMovedClock, enlist, entryOf, eventsOf, followIn, job, linesOf, until, written } from "./roster-sync-ground.ts";
 
 let world: World;
@@ -112,7 +111,7 @@ describe("from Discord", () => {
   test("who has left is not revived by a role", async () => {
     const dan = await world.staff("viewer");
     await enlist(world, dan, "viewer");
-    const note = { causeReference: null, permission: "system.act" };
+    const note = { causeReference: null, permission: "system.act" as const };
     await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, dan.id, { ...note, event: "resigned" }));
     const answer = await sync(dan, { direction: "from_discord" });
     expect(answer.body.data.state).toBe("left");
@@ -155,7 +154,7 @@ describe("to Discord", () => {
   test("while suspended roles stay unless asked for by name; after leaving all mapped ones go", async () => {
     const cat = await world.staff("senior");
     await enlist(world, cat, "moderator");
-    const note = { causeReference: null, permission: "system.act" };
+    const note = { causeReference: null, permission: "system.act" as const };
     await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, cat.id, { ...note, event: "suspended" }));
     expect(await changesOf(cat, { direction: "to_discord" })).toEqual([]);
     expect(held(cat)).toEqual([world.roles.senior.id]);

@@ -3,16 +3,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
-import { factsOf } from "../../src/features/roster/roster.facts.ts";
-import { createRosterService } from "../../src/features/roster/roster.service.ts";
-import type { RosterService } from "../../src/features/roster/roster.service.ts";
-import { legalMoves, liveStatuses, rosterStatuses, targetOf } from "../../src/features/roster/roster.states.ts";
-import type { RosterStatus } from "../../src/features/roster/roster.states.ts";
-import type { Beginning, RosterChange, RosterMove } from "../../src/features/roster/roster.within.ts";
+import { factsOf } from "../../src/features/roster/facts.ts";
+import { createRosterService, type RosterService } from "../../src/features/roster/roster.service.ts";
+import { legalMoves, liveStatuses, rosterStatuses, targetOf, type RosterStatus } from "../../src/features/roster/states.ts";
+import type { Beginning, RosterChange, RosterMove } from "../../src/features/roster/within.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import type { TestDatabase } from "../support/database.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { runsOf } from "../support/size.ts";
 
 const day = 86_400_000;
@@ -31,12 +28,12 @@ beforeAll(async () => {
 
 let people = 80_351_110_224_678_900n;
 const somebody = (): string => (people += 1n).toString();
-const note = { causeReference: "PUN-REQ-000001", permission: "workflows.punishment.decide" };
-const reversal = { causeReference: "REC-REQ-000001", permission: "workflows.recruitment.reverse", reason: "reversal" };
+const note = { causeReference: "PUN-REQ-000001", permission: "workflows.punishment.decide" as const };
+const reversal = { causeReference: "REC-REQ-000001", permission: "workflows.recruitment.reverse" as const, reason: "reversal" };
 
 const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => ground.database.write(call, work);
 const begin = (userId: string, options: Partial<Beginning> = {}) => {
-  const cause = { causeReference: "REC-REQ-000001", permission: "workflows.recruitment.decide" };
+  const cause = { causeReference: "REC-REQ-000001", permission: "workflows.recruitment.decide" as const };
   return write((tx) => roster.beginTrialWithin(tx, { userId, staffRole: "moderator", trialDays: 30, ...cause, ...options }));
 };
 const move = (userId: string, wanted: Omit<RosterMove, "causeReference" | "permission">) =>

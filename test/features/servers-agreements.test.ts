@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { createServerFacts } from "../../src/features/servers/servers.facts.ts";
+import { createServerFacts } from "../../src/features/servers/facts.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";

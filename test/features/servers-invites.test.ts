@@ -1,10 +1,9 @@
 import { createServer } from "node:http";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { readInvite } from "../../src/discord/invites.ts";
+import { readInvite } from "../../src/discord/rest/plain-requests.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
-import type { Sandbox } from "../../src/sandbox/index.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { call, createRegister } from "./servers-ground.ts";
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 
 describe("/alts", () => {
   let world: World;

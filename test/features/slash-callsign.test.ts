@@ -4,8 +4,7 @@ import { entries } from "../../src/commands/table.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 
 describe("/callsign", () => {
   let world: World;

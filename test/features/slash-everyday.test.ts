@@ -12,8 +12,7 @@ import { messageOf } from "../../src/discord/replies.ts";
 import { freshId } from "../contract/document.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import type { Level, World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type Level, type World } from "../support/world.ts";
 import { upload } from "./evidence-ground.ts";
 
 const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");

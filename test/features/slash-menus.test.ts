@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createFiles } from "../../src/commands/files.ts";
-import { createAttachments } from "../../src/discord/attachments.ts";
+import { createAttachments } from "../../src/discord/rest/attachments.ts";
 import { freshId } from "../contract/document.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { contentIntents } from "./evidence-ground.ts";
 
 describe("menus on people and messages", () => {
@@ -107,7 +106,7 @@ describe("menus on people and messages", () => {
   });
 
   test("a file is taken from Discord's own hosts only", async () => {
-    const { textOf } = createFiles(() => createAttachments({ apiBase: world.sandbox.apiBase }));
+    const { textOf } = createFiles(createAttachments({ apiBase: world.sandbox.apiBase }));
     const file = { id: "1", name: "a.csv", bytes: 3, url: "https://example.com/attachments/1/2/a.csv" };
     const spec = { request: {} } as Parameters<typeof textOf>[0];
     await expect(textOf(spec, file)).rejects.toMatchObject({ code: "discord_unavailable" });

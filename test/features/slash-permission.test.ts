@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 
 describe("/permission", () => {
   let world: World;

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { filePunishment } from "./review-ground.ts";
 
 const at = (world: World, user: User) => world.sandbox.as(user).in(world.guild);

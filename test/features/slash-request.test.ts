@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import type { World } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { auditOf, filePunishment, reason } from "./review-ground.ts";
 
 const [left, right] = ["80351110224678912", "80351110224678913"];

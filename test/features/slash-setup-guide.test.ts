@@ -6,8 +6,7 @@ import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
-import type { World, WorldOptions } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World, type WorldOptions } from "../support/world.ts";
 
 const cli = () => systemCall("cli", uuid7());
 

@@ -3,8 +3,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { World, WorldOptions } from "../support/world.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World, type WorldOptions } from "../support/world.ts";
 
 /** An empty community whose operator has named an owner. */
 async function emptyWorld(options: WorldOptions = {}) {

@@ -6,15 +6,15 @@ import { createDoing } from "../../src/commands/doing.ts";
 import { createKept } from "../../src/commands/kept.ts";
 import { createVerbs } from "../../src/commands/verbs.ts";
 import { createDiscord } from "../../src/discord/client.ts";
-import { createGuildState } from "../../src/discord/create-guild-state.ts";
+import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import { createAuthenticate } from "../../src/features/keys/keys.authenticate.ts";
+import { createAuthenticate } from "../../src/features/keys/authenticate.ts";
 import { createKeysService } from "../../src/features/keys/keys.service.ts";
-import { createKeyStore } from "../../src/features/keys/keys.store.ts";
-import { knownPermissions } from "../../src/features/permissions/catalog.ts";
+import { createKeyStore } from "../../src/features/keys/store.ts";
+import { knownPermissions } from "../../src/kernel/permissions.ts";
 import { permissionsRoutes } from "../../src/features/permissions/permissions.routes.ts";
 import { createPermissionsService } from "../../src/features/permissions/permissions.service.ts";
-import { createStanding } from "../../src/features/permissions/standing.ts";
+import { createStanding } from "../../src/features/permissions/standing/standing.ts";
 import { staffRoutes } from "../../src/features/staff/staff.routes.ts";
 import { createStaffService } from "../../src/features/staff/staff.service.ts";
 import { createHttpApp } from "../../src/http/app.ts";
@@ -25,8 +25,7 @@ import { settled } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
-import type { Role, User } from "../../src/sandbox/index.ts";
+import { createSandbox, type Role, type User } from "../../src/sandbox/index.ts";
 import { createJournals } from "../support/rooms.ts";
 import { createTestDatabase } from "../support/database.ts";
 
@@ -99,6 +98,8 @@ export async function createHouse(options: HouseOptions = {}) {
     clientId: env.DISCORD_CLIENT_ID,
     guildIds: [guild.id],
     logger,
+  });
+  discord.serve({
     ...createDoing(verbs, createKept(), () => "http://127.0.0.1"),
     actorOf: standing.actorOf,
     guildState,

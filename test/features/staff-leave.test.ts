@@ -4,8 +4,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createJudgedWorld, shareWorld } from "../contract/world.ts";
-import type { House } from "./staff-house.ts";
-import { createHouse } from "./staff-house.ts";
+import { createHouse, type House } from "./staff-house.ts";
 import { runsOf } from "../support/size.ts";
 
 const shared = shareWorld();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isQuietAt, isTimeZone } from "../../src/features/staff/staff.quiet-hours.ts";
+import { isQuietAt, isTimeZone } from "../../src/features/staff/quiet-hours.ts";
 import { runsOf } from "../support/size.ts";
 
 const [hour, day] = [3_600_000, 86_400_000];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
-import { createStaffRolesService } from "../../src/features/staff/staff.roles.service.ts";
+import { createStaffRolesService } from "../../src/features/staff/roles/roles.service.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";

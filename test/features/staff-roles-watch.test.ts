@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { createGuildState } from "../../src/discord/create-guild-state.ts";
+import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";
 import { createStaffService } from "../../src/features/staff/staff.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

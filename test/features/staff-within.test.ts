@@ -19,8 +19,8 @@ const day = 86_400_000;
 const at = (days: number): Date => new Date(clock.now().getTime() + days * day);
 const staff = () => shared.world.app.staff;
 const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => shared.world.app.database.write(systemCall("job", "test"), work);
-const cause = { reason: "Under review.", permission: "workflows.punishment.decide", causeReference: "PUN-REQ-000001" };
-const note = { reason: "Taken back.", permission: "workflows.punishment.reverse" };
+const cause = { reason: "Under review.", permission: "workflows.punishment.decide" as const, causeReference: "PUN-REQ-000001" };
+const note = { reason: "Taken back.", permission: "workflows.punishment.reverse" as const };
 
 const suspend = (userId: string, until: Date | null = null) => write((tx) => staff().suspendWithin(tx, { userId, until, ...cause }));
 const deny = (userId: string, permissions: string[], until: Date | null = null) =>

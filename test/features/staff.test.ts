@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { knownPermissions } from "../../src/features/permissions/catalog.ts";
-import { createHouse, ladder } from "./staff-house.ts";
-import type { House, Rung } from "./staff-house.ts";
+import { knownPermissions } from "../../src/kernel/permissions.ts";
+import { createHouse, ladder, type House, type Rung } from "./staff-house.ts";
 
 const nobody = "80351110224678912";
 const access = async (house: House, id: string, query = ""): Promise<any> => (await house.get(`/staff/${id}/access${query}`)).body.data;

@@ -1,15 +1,14 @@
 // @module-tag postgres
 import fc from "fast-check";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import { createLinkReach } from "../../src/features/links/links.reach.ts";
+import { createLinkReach } from "../../src/features/links/reach.ts";
 import type { TimelineEntryView } from "../../src/features/timeline/timeline.schema.ts";
 import { createTimelineService } from "../../src/features/timeline/timeline.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import type { TestDatabase } from "../support/database.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { runsOf } from "../support/size.ts";
 
 const call = systemCall("job", "test");

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { inForce } from "./in-force.ts";
-import type { PeopleGround } from "./people-ground.ts";
-import { createPeopleGround, guilds } from "./people-ground.ts";
+import { createPeopleGround, guilds, type PeopleGround } from "./people-ground.ts";
 
 const reason = "Ignored the second warning about insults.";
 const day = 86_400;

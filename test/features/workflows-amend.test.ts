@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 
 const reason = "Led the raid of last night.";
 const listing = { category: "raid", severity: "high", reason };

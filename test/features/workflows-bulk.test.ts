@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 
 const path = "/workflows/decisions";
 const word = { decision: "approve", reason: "Checked one after the other." };

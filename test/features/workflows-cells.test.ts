@@ -4,10 +4,18 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Prisma } from "../../src/generated/sqlite/client.ts";
 import { levelOfRole, votesOf } from "./workflows-table.pure.ts";
-import type { Cell, Role, StatusName } from "./workflows-table.ts";
-import { actionNames, expected, expectedAtDoor, roles, statusNames, wordOf } from "./workflows-table.ts";
-import type { Answer, Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import {
+  actionNames,
+  expected,
+  expectedAtDoor,
+  roles,
+  statusNames,
+  wordOf,
+  type Cell,
+  type Role,
+  type StatusName,
+} from "./workflows-table.ts";
+import { createGround, freshId, type Answer, type Ground } from "./workflows-ground.ts";
 import { tier } from "../support/size.ts";
 
 const reason = "It is as good a reason as any other.";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createChecks } from "../../src/features/workflows/checks.ts";
-import { createPeopleGround, guilds } from "./people-ground.ts";
-import type { PeopleGround } from "./people-ground.ts";
+import { createChecks } from "../../src/features/workflows/checks/checks.ts";
+import { createPeopleGround, guilds, type PeopleGround } from "./people-ground.ts";
 import { freshId } from "./workflows-ground.ts";
 
 const day = 86_400_000;

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 
 const day = 86_400;
 const minute = 60;

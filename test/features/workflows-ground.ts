@@ -8,14 +8,13 @@ import { readConfig } from "../../src/config/config.ts";
 import { auditRoutes } from "../../src/features/audit/audit.routes.ts";
 import { blacklistRoutes } from "../../src/features/blacklist/blacklist.routes.ts";
 import { casesRoutes } from "../../src/features/cases/cases.routes.ts";
-import type { Level } from "../../src/features/permissions/catalog.ts";
-import { catalog, knownPermissions, levelOrder } from "../../src/features/permissions/catalog.ts";
+import { catalog, knownPermissions, levelOrder, type Level } from "../../src/kernel/permissions.ts";
 import { createScopes } from "../../src/features/permissions/scopes.ts";
-import { amendRoutes } from "../../src/features/workflows/amend.routes.ts";
-import { bulkRoutes } from "../../src/features/workflows/bulk.routes.ts";
-import { commentsRoutes } from "../../src/features/workflows/comments.routes.ts";
-import { historyRoutes } from "../../src/features/workflows/history.routes.ts";
-import { workflowsRoutes } from "../../src/features/workflows/workflows.routes.ts";
+import { amendRoutes } from "../../src/features/workflows/amend/amend.routes.ts";
+import { bulkRoutes } from "../../src/features/workflows/bulk/bulk.routes.ts";
+import { commentsRoutes } from "../../src/features/workflows/comments/comments.routes.ts";
+import { historyRoutes } from "../../src/features/workflows/history/history.routes.ts";
+import { workflowsRoutes } from "../../src/features/workflows/requests/workflows.routes.ts";
 import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
 import { createHttpApp } from "../../src/http/app.ts";
@@ -23,7 +22,7 @@ import { listen } from "../../src/http/server.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
-import { openServices } from "../../src/services.ts";
+import { openServices } from "../../src/features.ts";
 import { createEmptyCopy } from "../support/database.ts";
 
 export interface Answer {
@@ -169,7 +168,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
 const nowhere = { held: [], members: [], status: null, overrides: [] };
 
 function person(id: string, level: Level): Actor & typeof nowhere {
-  const held = new Set(
+  const held: ReadonlySet<string> = new Set(
     catalog.filter((entry) => entry.default_level !== "none" && levelOrder[entry.default_level] <= levelOrder[level]).map(({ key }) => key),
   );
   return {

@@ -1,13 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ZodError } from "zod";
-import { actions } from "../../src/features/workflows/transition.table.ts";
-import { understandDecision } from "../../src/features/workflows/workflows.decision.ts";
-import { understand } from "../../src/features/workflows/workflows.intake.ts";
-import { kinds } from "../../src/features/workflows/workflows.kinds.ts";
-import { categories } from "../../src/features/blacklist/blacklist.schema.ts";
-import { userCategories } from "../../src/features/workflows/workflows.payloads.ts";
-import { serverCategories } from "../../src/features/workflows/workflows.payloads-servers.ts";
+import { actions } from "../../src/features/workflows/state/table.ts";
+import { understandDecision } from "../../src/features/workflows/requests/decision.ts";
+import { understand } from "../../src/features/workflows/requests/intake.ts";
+import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
 import { runsOf } from "../support/size.ts";
 
@@ -110,11 +107,6 @@ test("every stored payload is understood again as it was stored, and every title
     expect(kinds[kind].title(payload).length).toBeLessThanOrEqual(120);
     expect(kinds[kind].subjects(payload).length).toBeGreaterThan(0);
   }
-});
-
-test("every category of a request is one of the blacklist's", () => {
-  expect([...userCategories]).toEqual([...categories.user]);
-  expect([...serverCategories]).toEqual([...categories.server]);
 });
 
 test("no body makes the intake fail in any other way than by naming fields", () => {

@@ -1,15 +1,13 @@
 // @module-tag postgres
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openStatuses, statuses } from "../../src/features/workflows/transition.table.ts";
-import { priorities } from "../../src/features/workflows/workflows.fields.ts";
+import { openStatuses, statuses } from "../../src/features/workflows/state/table.ts";
+import { priorities } from "../../src/features/workflows/requests/fields.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
-import type { Row } from "./workflows-rows.ts";
-import { keep, rowOf } from "./workflows-rows.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
+import { keep, rowOf, type Row } from "./workflows-rows.ts";
 
 const hour = 3_600_000;
 const sorts = ["-created_at", "created_at", "due_decision_at", "-updated_at", "-priority"] as const;

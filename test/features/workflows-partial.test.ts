@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createPeopleGround } from "./people-ground.ts";
-import type { PeopleGround } from "./people-ground.ts";
+import { createPeopleGround, type PeopleGround } from "./people-ground.ts";
 import { freshId } from "./workflows-ground.ts";
 
 const reason = "Ignored the second warning about insults.";

@@ -1,7 +1,6 @@
 // @module-tag postgres
 import { describe, expect, inject, test } from "vitest";
-import type { Answer, Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createGround, freshId, type Answer, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
 /** Rounds of each duel; the long run sets RACES. */

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { WorkflowKind } from "../../src/kernel/workflow-kinds.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds, type WorkflowKind } from "../../src/kernel/workflow-kinds.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
 
 const reason = "Led the raid of last night.";

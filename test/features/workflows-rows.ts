@@ -1,10 +1,9 @@
-import { kindOf, kinds } from "../../src/features/workflows/workflows.kinds.ts";
-import { priorities } from "../../src/features/workflows/workflows.fields.ts";
+import { kindOf, kinds } from "../../src/features/workflows/kinds/kinds.ts";
+import { priorities } from "../../src/features/workflows/requests/fields.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Database } from "../../src/database/database.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { freshId } from "./workflows-ground.ts";
+import { freshId, type Ground } from "./workflows-ground.ts";
 
 type Create = Parameters<Parameters<Parameters<Database["write"]>[1]>[0]["db"]["workflowRequest"]["create"]>[0]["data"];
 export type Row = Omit<Create, "id" | "createdAt"> & { id: string; createdAt: Date };

@@ -1,10 +1,9 @@
 // @module-tag postgres
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openStatuses, statuses } from "../../src/features/workflows/transition.table.ts";
+import { openStatuses, statuses } from "../../src/features/workflows/state/table.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
-import type { Row } from "./workflows-rows.ts";
-import { decisionOf, keep, rowOf } from "./workflows-rows.ts";
+import { decisionOf, keep, rowOf, type Row } from "./workflows-rows.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;

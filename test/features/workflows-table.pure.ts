@@ -1,8 +1,6 @@
-import { catalog, levelOrder } from "../../src/features/permissions/catalog.ts";
-import type { Level } from "../../src/features/permissions/catalog.ts";
-import type { Attempt, Context, State, Vote } from "../../src/features/workflows/transition.ts";
-import { transition } from "../../src/features/workflows/transition.ts";
-import type { Action } from "../../src/features/workflows/transition.table.ts";
+import { catalog, levelOrder, type Level } from "../../src/kernel/permissions.ts";
+import { transition, type Attempt, type Context, type State, type Vote } from "../../src/features/workflows/state/transition.ts";
+import type { Action } from "../../src/features/workflows/state/table.ts";
 import type { Cell, Role, StatusName } from "./workflows-table.ts";
 
 /** How high each role of the table stands. */

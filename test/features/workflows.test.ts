@@ -2,9 +2,8 @@ import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
-import { kinds } from "../../src/features/workflows/workflows.kinds.ts";
-import type { Ground } from "./workflows-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
+import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
 const reason = "Led the raid of last night.";

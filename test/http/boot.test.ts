@@ -1,4 +1,5 @@
 // @module-tag sqlite
+import { storedPermission } from "../../src/kernel/permissions.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
@@ -10,20 +11,23 @@ const success = { status: 200, shape: "flat", schema: z.object({}), description:
 const made = (access: Access, path = "/one", operationId = "one") =>
   route({ method: "get", path, operationId, tags: [], summary: "One", access, success }, async () => ({}));
 const expansions = { type: ["poach", "alt-request"] };
-const known = { permissions: new Set(["things.read", "workflows.poach.decide", "workflows.alt-request.decide"]), expansions };
+const known = { permissions: new Set(["cases.read", "workflows.poach.decide", "workflows.alt-request.decide"]), expansions };
 const boot = (...routes: ReturnType<typeof made>[]) => createHttpApp(appOptions({ routes, known }));
 
 test("routes that name known permissions, or are public, let the service start", () => {
-  expect(() => boot(made({ permission: "things.read" }), made({ public: true }, "/two", "two"))).not.toThrow();
+  expect(() => boot(made({ permission: "cases.read" }), made({ public: true }, "/two", "two"))).not.toThrow();
   expect(() => boot(made({ permission: "workflows.{type}.decide" }, "/workflows/{type}"))).not.toThrow();
 });
 
+/** What the compiler refuses is refused at the start as well: a permission may come from data. */
+const mistyped = (permission: string): Access => ({ permission: storedPermission(permission) });
+
 test.each<[Access, string, string]>([
-  [{ permission: "things.raed" }, "/one", 'GET /one needs the permission "things.raed", which the catalog does not know'],
-  [{ permission: "" }, "/one", 'GET /one needs the permission ""'],
-  [{ permission: "workflows.{type}.open" }, "/one/{type}", 'needs the permission "workflows.poach.open"'],
-  [{ permission: "workflows.{kind}.decide" }, "/one/{kind}", "fills its permission from {kind}, whose values are not known"],
-  [{ permission: "things.read", own: "user_id" }, "/one", 'names "user_id" as its own person, which is no parameter of its path'],
+  [mistyped("things.raed"), "/one", 'GET /one needs the permission "things.raed", which the catalog does not know'],
+  [mistyped(""), "/one", 'GET /one needs the permission ""'],
+  [mistyped("workflows.{type}.open"), "/one/{type}", 'needs the permission "workflows.poach.open"'],
+  [mistyped("workflows.{kind}.decide"), "/one/{kind}", "fills its permission from {kind}, whose values are not known"],
+  [{ permission: "cases.read", own: "user_id" }, "/one", 'names "user_id" as its own person, which is no parameter of its path'],
 ])("a route guarded by %j stops the start", (access, path, message) => {
   expect(() => boot(made(access, path))).toThrow(message);
 });

@@ -13,7 +13,7 @@ const many = route(
     operationId: "listMany",
     tags: [],
     summary: "Many",
-    access: { permission: "things.read" },
+    access: { permission: "cases.read" },
     request: { query: z.strictObject({ few: z.string().optional() }) },
     success: { status: 200, shape: "list", schema: Thing, description: "Many" },
   },

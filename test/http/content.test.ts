@@ -187,7 +187,7 @@ test("what a verb's own schema refuses is answered like the door's", async () =>
       operationId: "runVerb",
       tags: [],
       summary: "A verb that parses again",
-      access: { permission: "things.write" },
+      access: { permission: "cases.create" },
       success: { status: 200, shape: "flat", schema: Inner, description: "Never" },
     },
     async () => Inner.parse({ name: 5 }),

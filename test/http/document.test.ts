@@ -89,7 +89,7 @@ test("each refusal names the codes of its status", () => {
 test("public operations need no credentials, the others name their permission", () => {
   expect(document.paths["/openapi.json"]?.["get"]?.security).toEqual([]);
   expect(document.paths["/problems/{code}"]?.["get"]?.security).toEqual([]);
-  expect(document.paths["/things"]?.["post"]?.["x-permission"]).toBe("things.write");
+  expect(document.paths["/things"]?.["post"]?.["x-permission"]).toBe("cases.create");
   expect(document.paths["/things"]?.["post"]?.security).toBeUndefined();
   expect(document.security).toEqual([{ bearer: [] }, { apiKey: [] }]);
 });

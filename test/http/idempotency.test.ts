@@ -17,7 +17,7 @@ function claimingRoute() {
       operationId: "claim",
       tags: [],
       summary: "Claim",
-      access: { permission: "things.write" },
+      access: { permission: "cases.create" },
       request: { body: z.object({ text: z.string() }) },
       success: { status: 202, shape: "flat", schema: z.object({ success: z.boolean() }), description: "Claimed" },
     },

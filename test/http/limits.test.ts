@@ -123,7 +123,7 @@ test("a route may be limited by the person it is about, however many keys ask", 
       operationId: "openSession",
       tags: [],
       summary: "Open a session",
-      access: { permission: "things.write" },
+      access: { permission: "cases.create" },
       limit: "authorize",
       limitSubject: ({ body }) => body.user_id,
       request: { body: z.object({ user_id: z.string() }) },
@@ -149,7 +149,7 @@ function heldRoute() {
     operationId: "hold",
     tags: [],
     summary: "Held",
-    access: { permission: "things.read" },
+    access: { permission: "cases.read" },
   } as const;
   const holding = route(
     { ...spec, tags: [], success: { status: 200, shape: "flat", schema: z.object({ success: z.boolean() }), description: "Released" } },

@@ -1,8 +1,7 @@
 // @module-tag sqlite
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
@@ -198,4 +197,26 @@ test("an answer that nobody takes ends its connection in time, one that is taken
   await ended;
   await vi.waitFor(() => expect(taken).toBeGreaterThan(4 * megabyte.length), 20_000);
   expect(slow.destroyed).toBe(false);
+});
+
+test.each([
+  ["asks for a tunnel", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n"],
+  ["cannot be parsed", "GET\u0000/ HTTP/1.1\r\nHost: a\r\n"],
+])("what comes in the same bytes after a request that %s ends nothing but its connection", async (_, head) => {
+  const { begun, port } = await startBig();
+  const failures: unknown[] = [];
+  const note = (error: unknown): void => void failures.push(error);
+  process.prependListener("uncaughtException", note);
+  onTestFinished(() => void process.removeListener("uncaughtException", note));
+  // The next request begins where the parser takes the next piece.
+  const filler = `X-Filler: ${"x".repeat(1024 - head.length - "X-Filler: \r\n\r\n".length)}\r\n\r\n`;
+  const socket = await open(port);
+  socket.on("error", () => undefined).resume();
+  socket.write(head + filler + asking.repeat(200));
+  await once(socket, "close");
+  expect(failures).toEqual([]);
+  expect(begun).toEqual([]);
+  const answer = await fetch(`http://127.0.0.1:${port.toString()}/big`);
+  expect(answer.status).toBe(200);
+  await answer.body?.cancel();
 });

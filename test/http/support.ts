@@ -1,3 +1,4 @@
+import type { PermissionKey } from "../../src/kernel/permissions.ts";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { pino } from "pino";
@@ -20,7 +21,7 @@ export const strangerId = "80351110224678999";
 const keys: Readonly<Record<string, (permission: string) => boolean>> = {
   "key-all": () => true,
   "key-delegate": (permission) => permission !== "system.act",
-  "key-read": (permission) => permission === "things.read",
+  "key-read": (permission) => permission === "cases.read",
 };
 
 const actorOf = (id: string): Actor => ({
@@ -47,7 +48,7 @@ export const authenticate: Authenticate = ({ presented, actingUser, requestId })
 };
 
 const Thing = z.object({ id: z.string(), name: z.string(), revision: z.int() });
-const guard = (permission: string) => ({ tags: ["things"], summary: "A thing", access: { permission } });
+const guard = (permission: PermissionKey) => ({ tags: ["things"], summary: "A thing", access: { permission } });
 const body = z.strictObject({ owner_id: Snowflake, name: z.string().min(1).max(10), tags: z.array(z.string()).max(3).default([]) });
 
 /** One route of every kind. */
@@ -55,7 +56,7 @@ export function thingRoutes(): Route[] {
   return [
     route(
       {
-        ...guard("things.read"),
+        ...guard("cases.read"),
         method: "get",
         path: "/things/{thing_id}",
         operationId: "getThing",
@@ -67,7 +68,7 @@ export function thingRoutes(): Route[] {
     ),
     route(
       {
-        ...guard("things.read"),
+        ...guard("cases.read"),
         method: "get",
         path: "/things",
         operationId: "listThings",
@@ -82,7 +83,7 @@ export function thingRoutes(): Route[] {
     ),
     route(
       {
-        ...guard("things.write"),
+        ...guard("cases.create"),
         method: "post",
         path: "/things",
         operationId: "createThing",
@@ -98,7 +99,7 @@ export function thingRoutes(): Route[] {
     ),
     route(
       {
-        ...guard("things.write"),
+        ...guard("cases.create"),
         method: "patch",
         path: "/things/{thing_id}",
         operationId: "updateThing",
@@ -112,7 +113,7 @@ export function thingRoutes(): Route[] {
     ),
     route(
       {
-        ...guard("things.write"),
+        ...guard("cases.create"),
         method: "post",
         path: "/callsigns/next",
         operationId: "nextCallsign",
@@ -124,7 +125,7 @@ export function thingRoutes(): Route[] {
     ),
     route(
       {
-        ...guard("things.read"),
+        ...guard("cases.read"),
         method: "get",
         path: "/broken",
         operationId: "breakThings",
@@ -154,7 +155,7 @@ export function appOptions({ validateAnswers = true, routes = thingRoutes(), ...
     authenticate,
     logger: pino({ level: "silent" }),
     clock: { now: () => new Date() },
-    known: { permissions: new Set(["things.read", "things.write"]), expansions: {} },
+    known: { permissions: new Set(["cases.read", "cases.create"]), expansions: {} },
     switchedOff: () => undefined,
     unsupportedStatus: 501,
     isShuttingDown: () => false,

@@ -17,7 +17,7 @@ function importRoute(seen: unknown[]): Route {
       operationId: "importThings",
       tags: ["things"],
       summary: "Import things",
-      access: { permission: "things.write" },
+      access: { permission: "cases.create" },
       request: {
         body: z.strictObject({ csv: z.string().min(3).optional(), names: z.array(z.string()).optional() }),
         bodyLimit: limit,

@@ -29,7 +29,7 @@ function uploadRoute(folder: string, seen: Seen[]): Route {
       operationId: "sendFile",
       tags: ["things"],
       summary: "Send a file",
-      access: { permission: "things.write" },
+      access: { permission: "cases.create" },
       request: {
         body: z.strictObject({ title: z.string().min(2).optional(), secret: z.boolean().optional() }),
         upload: {

@@ -3,8 +3,15 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sizeOf } from "../support/size.ts";
 import type { Call } from "../../src/kernel/call.ts";
-import type { Clearance, FieldClass, FieldClasses } from "../../src/kernel/visibility.ts";
-import { createVisibility, fieldClasses, noClearance, seesRedactions } from "../../src/kernel/visibility.ts";
+import {
+  createVisibility,
+  fieldClasses,
+  noClearance,
+  seesRedactions,
+  type Clearance,
+  type FieldClass,
+  type FieldClasses,
+} from "../../src/kernel/visibility.ts";
 
 type Table = { [field: string]: FieldClass | Table };
 type View = Record<string, unknown>;

@@ -4,8 +4,7 @@ import { freshId } from "../contract/document.ts";
 import type { World } from "../support/world.ts";
 import type { Asked } from "./model.ts";
 import { levelOf, narrowScopes } from "./rights.ts";
-import type { Caller, Person, Subject } from "./steps.ts";
-import { people } from "./steps.ts";
+import { people, type Caller, type Person, type Subject } from "./steps.ts";
 
 const unitSeconds = 360;
 

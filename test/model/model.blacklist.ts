@@ -1,9 +1,7 @@
-import type { Expected, Listed, Model, Plan } from "./model.ts";
-import { nth } from "./model.ts";
+import { nth, type Expected, type Listed, type Model, type Plan } from "./model.ts";
 import { has, outranks, refusalOf } from "./rights.ts";
 import type { Ground } from "./ground.ts";
-import type { Step, Subject } from "./steps.ts";
-import { severities } from "./steps.ts";
+import { severities, type Step, type Subject } from "./steps.ts";
 
 type Doing<What extends Step["do"]> = Extract<Step, { do: What }>;
 

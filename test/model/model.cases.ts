@@ -1,5 +1,4 @@
-import type { Expected, Model, Note, Opened, Plan } from "./model.ts";
-import { nth } from "./model.ts";
+import { nth, type Expected, type Model, type Note, type Opened, type Plan } from "./model.ts";
 import { has, outranks, personOf, refusalOf } from "./rights.ts";
 import type { Ground } from "./ground.ts";
 import type { Caller, Step } from "./steps.ts";

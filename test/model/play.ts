@@ -4,10 +4,8 @@ import type { Ground, Reply } from "./ground.ts";
 import { requireWhole } from "./invariants.ts";
 import * as blacklist from "./model.blacklist.ts";
 import * as cases from "./model.cases.ts";
-import type { Expected, Model, Plan } from "./model.ts";
-import { emptyModel } from "./model.ts";
-import type { Step } from "./steps.ts";
-import { told } from "./steps.ts";
+import { emptyModel, type Expected, type Model, type Plan } from "./model.ts";
+import { told, type Step } from "./steps.ts";
 
 /** What happened until something disagreed, in words. */
 class Disagreement extends Error {

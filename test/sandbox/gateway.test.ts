@@ -1,6 +1,5 @@
 // @module-tag sqlite
-import { Events, GatewayIntentBits, GatewayRateLimitError, Options } from "discord.js";
-import type { Client, ClientOptions } from "discord.js";
+import { Events, GatewayIntentBits, GatewayRateLimitError, Options, type Client, type ClientOptions } from "discord.js";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { Sandbox } from "../../src/sandbox/index.ts";

@@ -1,6 +1,14 @@
 // @module-tag sqlite
-import { ActionRowBuilder, ButtonBuilder, ButtonStyle, ModalBuilder, TextInputBuilder, TextInputStyle } from "discord.js";
-import type { ChatInputCommandInteraction, Interaction } from "discord.js";
+import {
+  ActionRowBuilder,
+  ButtonBuilder,
+  ButtonStyle,
+  ModalBuilder,
+  TextInputBuilder,
+  TextInputStyle,
+  type ChatInputCommandInteraction,
+  type Interaction,
+} from "discord.js";
 import { expect, test } from "vitest";
 import type { SandboxOptions } from "../../src/sandbox/index.ts";
 import { startBot, startSandbox } from "./support.ts";

@@ -1,7 +1,6 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
-import { GatewayIntentBits } from "discord.js";
-import type { Interaction } from "discord.js";
+import { GatewayIntentBits, type Interaction } from "discord.js";
 import { createJudge, hasSpec } from "./openapi-judge.ts";
 import { callApi, startBot, startSandbox } from "./support.ts";
 

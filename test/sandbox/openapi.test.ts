@@ -1,10 +1,8 @@
 // @module-tag sqlite
-import { ActionRowBuilder, ButtonBuilder, ButtonStyle, EmbedBuilder, StringSelectMenuBuilder } from "discord.js";
-import type { Interaction } from "discord.js";
+import { ActionRowBuilder, ButtonBuilder, ButtonStyle, EmbedBuilder, StringSelectMenuBuilder, type Interaction } from "discord.js";
 import { describe, expect, test } from "vitest";
 import { getAsUser, startBackend } from "./oauth-backend.ts";
-import { createJudge, hasSpec, specPath } from "./openapi-judge.ts";
-import type { WireExchange } from "./openapi-judge.ts";
+import { createJudge, hasSpec, specPath, type WireExchange } from "./openapi-judge.ts";
 import { callApi, startBot, startSandbox } from "./support.ts";
 
 const commands = [

@@ -1,8 +1,6 @@
-import { Client, GatewayIntentBits, Partials } from "discord.js";
-import type { ClientOptions } from "discord.js";
+import { Client, GatewayIntentBits, Partials, type ClientOptions } from "discord.js";
 import { onTestFinished } from "vitest";
-import { createSandbox } from "../../src/sandbox/index.ts";
-import type { Sandbox, SandboxOptions } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
 import { startsAtOnce } from "../support/pauses.ts";
 
 /** A sandbox that stops with the test; one that runs beside others brings its own `onEnd`. */

@@ -3,8 +3,7 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { inject } from "vitest";
-import type { Database, DatabaseOptions } from "../../src/database/database.ts";
-import { openDatabase } from "../../src/database/database.ts";
+import { openDatabase, type Database, type DatabaseOptions } from "../../src/database/database.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 
 export interface TestDatabase {

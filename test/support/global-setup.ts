@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import type { Dialect } from "../../src/database/dialect.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import type { PostgresServer } from "./postgres-server.ts";
-import { startPostgresServer } from "./postgres-server.ts";
+import { startPostgresServer, type PostgresServer } from "./postgres-server.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

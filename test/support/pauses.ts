@@ -1,4 +1,4 @@
-import type { Pauses } from "../../src/app.ts";
+import type { Pauses } from "../../src/core.ts";
 import type { DiscordOptions } from "../../src/discord/client.ts";
 
 /** The sandbox lets a session start whenever one is asked for: nothing has to keep the starts apart. */

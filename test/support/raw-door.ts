@@ -1,5 +1,4 @@
-import { createRun } from "../../src/sandbox/interaction-run.ts";
-import type { Run } from "../../src/sandbox/interaction-run.ts";
+import { createRun, type Run } from "../../src/sandbox/interaction-run.ts";
 import type { Sandbox, User } from "../../src/sandbox/index.ts";
 import type { Interactions } from "../../src/sandbox/interactions.ts";
 import type { Entry } from "../../src/commands/entry.ts";

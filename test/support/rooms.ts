@@ -1,12 +1,11 @@
 import pino from "pino";
 import type { Database } from "../../src/database/database.ts";
-import { createConfirmationsService } from "../../src/features/confirmations/confirmations.service.ts";
-import type { ConfirmationsDeps } from "../../src/features/confirmations/confirmations.service.ts";
+import { createConfirmationsService, type ConfirmationsDeps } from "../../src/features/confirmations/confirmations.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
-import { createLinkReach } from "../../src/features/links/links.reach.ts";
+import { createLinkReach } from "../../src/features/links/reach.ts";
 import { createErasures } from "../../src/features/privacy/erasures.ts";
-import { createDataReads } from "../../src/features/privacy/privacy.reads.ts";
-import { createServerFacts } from "../../src/features/servers/servers.facts.ts";
+import { createDataReads } from "../../src/features/privacy/reads.ts";
+import { createServerFacts } from "../../src/features/servers/facts.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { keyedHash } from "../../src/kernel/secrets.ts";
 

@@ -2,17 +2,17 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { createApp } from "../../src/app.ts";
-import type { App, Pauses } from "../../src/app.ts";
+import { createApp, type App } from "../../src/app.ts";
+import type { Pauses } from "../../src/core.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { settled } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
-import type { GuildHandle, Role, Sandbox, User } from "../../src/sandbox/index.ts";
+import { createSandbox, type GuildHandle, type Role, type Sandbox, type User } from "../../src/sandbox/index.ts";
 import { createEmptyCopy } from "./database.ts";
 
 export type Level = "owner" | "admin" | "senior" | "moderator" | "viewer";
@@ -134,10 +134,18 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   });
   const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "world" });
 
+  /** The service has received what happened in Discord and stored it; a database that refuses writes is not waited for long. */
+  const heard = async (): Promise<void> => {
+    await sandbox.caughtUp();
+    const given = new AbortController();
+    await Promise.race([app.guildState.feed.stored(), setTimeout(2000, undefined, { signal: given.signal }).catch(() => undefined)]);
+    given.abort();
+  };
+
   const request: World["request"] = async (method, path, body, asked = {}) => {
     const actor = typeof asked.actor === "object" ? asked.actor.id : asked.actor;
     const presented = asked.key === undefined ? key : asked.key;
-    await sandbox.caughtUp();
+    await heard();
     const response = await fetch(app.address() + path, {
       method,
       redirect: "manual",
@@ -188,6 +196,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     patch: (path, body, asked) => request("PATCH", path, body, asked),
     delete: (path, body, asked) => request("DELETE", path, body, asked),
     async slash(user, words, slashOptions = {}) {
+      await heard();
       const run = await sandbox.as(user).in(guild).runSlashCommand(words, slashOptions);
       const reply = await run.reply();
       return [reply.content, ...reply.embeds.map((embed) => JSON.stringify(embed))].join("\n");

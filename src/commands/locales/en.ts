@@ -6,7 +6,7 @@ import { enStaff } from "./en-staff.ts";
 import { enPayloads } from "./en-payloads.ts";
 import { enWorkflows } from "./en-workflows.ts";
 import { enRegistry } from "./en-registry.ts";
-import { doorTexts } from "../../discord/words.ts";
+import { interactionTexts } from "../../discord/replies.ts";
 /** English: every text of commands and replies. */
 export const en: Readonly<Record<string, string>> = {
   ...enLabels,
@@ -17,7 +17,7 @@ export const en: Readonly<Record<string, string>> = {
   ...enRegistry,
   ...enPayloads,
   ...enWorkflows,
-  ...doorTexts,
+  ...interactionTexts,
   "* callsign": "Which callsign",
   "* pool": "Which pool",
   "* fill": "Which number of those that are free",

@@ -1,15 +1,8 @@
 import type { AuditEntry, AuditPayload } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
-import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
-import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
+import { jsonObject } from "../../kernel/json.ts";
+import { can, type Call } from "../../kernel/call.ts";
+import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../kernel/visibility.ts";
 import type { AuditView } from "./audit.schema.ts";
-
-interface Details {
-  reason: string | null;
-  before: unknown;
-  after: unknown;
-}
 
 /** What of an entry is for whom. */
 const fields: FieldClasses<AuditView> = {
@@ -41,10 +34,11 @@ function clearanceFor(call: Call): Clearance {
 
 /** An entry as a reader sees it; reason, before and after need `audit.read` and are absent once erased. */
 export function presentAuditEntry(call: Call, row: AuditEntry, payload: AuditPayload | undefined): AuditView {
-  return visible(viewOf(row, payload?.payload as Details | undefined), clearanceFor(call), seesRedactions(call));
+  return visible(viewOf(row, payload), clearanceFor(call), seesRedactions(call));
 }
 
-function viewOf(row: AuditEntry, details: Details | undefined): AuditView {
+function viewOf(row: AuditEntry, payload: AuditPayload | undefined): AuditView {
+  const { reason, before, after } = jsonObject(payload?.payload);
   return {
     seq: row.seq,
     id: row.id,
@@ -60,7 +54,7 @@ function viewOf(row: AuditEntry, details: Details | undefined): AuditView {
     request_id: row.requestId,
     permission_used: row.permissionUsed,
     break_glass: row.breakGlass,
-    ...(details !== undefined && { reason: details.reason, before: details.before, after: details.after }),
+    ...(payload !== undefined && { reason: typeof reason === "string" ? reason : null, before, after }),
     prev_hash: row.prevHash,
     hash: row.hash,
   };

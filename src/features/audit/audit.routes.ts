@@ -1,5 +1,4 @@
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import {
   AuditLines,
   AuditNotes,

@@ -1,48 +1,32 @@
+import { createRecorder, type AuditInput } from "./record.ts";
 import { Readable } from "node:stream";
 import type { Database, Logger, Tx } from "../../database/database.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can, requirePermission, systemCall } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { systemClock } from "../../kernel/clock.ts";
+import { can, requirePermission, systemCall, type Call } from "../../kernel/call.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
 import type { NoteDenied } from "../../kernel/denied.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import type { HiddenIds } from "../../kernel/withheld.ts";
-import { createWithheld } from "../../kernel/withheld.ts";
+import { createWithheld, type HiddenIds } from "../../kernel/withheld.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
-import type { Checkpoints, LeftBehind } from "./audit.checkpoints.ts";
-import { createDenied } from "./audit.denied.ts";
-import { deniedEntries } from "./audit.denied-entries.ts";
-import type { ErasedEntries } from "./audit.erase.ts";
-import { eraseDetails } from "./audit.erase.ts";
-import { exportLines } from "./audit.export.ts";
-import { createAuditReader } from "./audit.read.ts";
-import { createRecorder } from "./audit.record.ts";
-import { findLeftBehind, RestoreInput } from "./audit.restore.ts";
-import { retainDetails } from "./audit.retain.ts";
-import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
-import { ExportAuditQuery, ListAuditQuery, ListOwnAuditQuery, VerifyAuditQuery } from "./audit.schema.ts";
-import { createVerification } from "./audit.verification.ts";
-import { endOf, oldestFirst } from "./audit.walk.ts";
-
-/** One thing that happened, as the verb that did it tells it. Actor, client, door and request come from `tx.call`. */
-export interface AuditInput {
-  /** `entity.verb`, such as `staff_role.update`. */
-  action: string;
-  target?: { kind: string; id: string; reference?: string };
-  /** The person it was done to, when there is one. */
-  subjectUserId?: string;
-  guildId?: string;
-  reason?: string;
-  /** JSON of the changed fields before and after; never secrets or tokens. */
-  before?: unknown;
-  after?: unknown;
-  /** The permission that allowed it. */
-  permission?: string;
-  breakGlass?: boolean;
-  /** Positions in the chain, as [first, last] pairs, whose details this change erased. */
-  erased?: [number, number][];
-}
+import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
+import { createDenied } from "./denied.ts";
+import { deniedEntries } from "./denied-entries.ts";
+import { eraseDetails, type ErasedEntries } from "./erase.ts";
+import { exportLines } from "./export.ts";
+import { createAuditReader } from "./read.ts";
+import { findLeftBehind, RestoreInput } from "./restore.ts";
+import { retainDetails } from "./retain.ts";
+import {
+  ExportAuditQuery,
+  ListAuditQuery,
+  ListOwnAuditQuery,
+  VerifyAuditQuery,
+  type AuditVerification,
+  type AuditView,
+  type CheckpointView,
+} from "./audit.schema.ts";
+import { createVerification } from "./verification.ts";
+import { endOf, oldestFirst } from "./walk.ts";
 
 export interface AuditService {
   /** Queue an entry that is chained and inserted before the commit of this transaction; nothing survives a rollback. */

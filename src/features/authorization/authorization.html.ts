@@ -1,6 +1,5 @@
 import { html } from "hono/html";
-import type { Markup } from "../../pages/layout.ts";
-import { layout, timeText } from "../../pages/layout.ts";
+import { layout, timeText, type Markup } from "../../pages/layout.ts";
 import { retentionDays, sessionRetentionDays } from "./authorization.policy.ts";
 import type { Purpose, Scope } from "./authorization.schema.ts";
 

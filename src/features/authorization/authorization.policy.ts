@@ -1,10 +1,8 @@
 import { z } from "zod";
 import type { Authorization, AuthorizationSession } from "../../generated/sqlite/client.ts";
-import type { Actor, Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { AuthorizationStatus, ServerDetail } from "./authorization.schema.ts";
-import { authorizationStatuses } from "./authorization.schema.ts";
+import { authorizationStatuses, type AuthorizationStatus, type ServerDetail } from "./authorization.schema.ts";
 
 /** Permissions of this room. */
 export const authorizationPermissions = {
@@ -89,14 +87,4 @@ export function statusOf({ grant, open, latest }: Pick<AuthorizationState, "gran
 export function nextRefreshAt(grant: Pick<Authorization, "grantedAt" | "refreshedAt">, cooldownSeconds: number): Date {
   const { grantedAt, refreshedAt } = grant;
   return refreshedAt === null || refreshedAt <= grantedAt ? grantedAt : addSeconds(refreshedAt, cooldownSeconds);
-}
-
-/** The call of somebody at the pages: nobody is signed in until Discord has said who it is, and even they are no staff here. */
-export function webCall(requestId: string, userId: string | null = null): Call {
-  const decide: Actor["decide"] = () => ({ allowed: false, reasons: [] });
-  const actor =
-    userId === null
-      ? null
-      : { id: userId, isStaff: false, isOwner: false, rank: 0, isStale: () => false, decide, heldUntil: () => undefined };
-  return { client: null, actor, via: "web", requestId, idempotency: null, replayed: false };
 }

@@ -1,5 +1,4 @@
-import type { Route } from "../../operations/route.ts";
-import { route, withContentEtag } from "../../operations/route.ts";
+import { route, withContentEtag, type Route } from "../../operations/route.ts";
 import { authorizationPermissions } from "./authorization.policy.ts";
 import {
   AuthorizationView,

@@ -1,9 +1,8 @@
 import { PermissionFlagsBits } from "discord-api-types/v10";
 import { z } from "zod";
-import type { DiscordOAuth, UserTokens } from "../../discord/oauth.ts";
-import { OAuthRefusal } from "../../discord/oauth.ts";
+import { OAuthRefusal, type DiscordOAuth, type UserTokens } from "../../discord/oauth.ts";
 import { Snowflake } from "../../kernel/fields.ts";
-import type { SeenServer } from "../intelligence/user-servers.service.ts";
+import type { SeenServer } from "../intelligence/user-servers/user-servers.service.ts";
 
 const Me = z.object({ id: Snowflake });
 const Guilds = z

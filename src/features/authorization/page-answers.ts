@@ -1,8 +1,7 @@
 import type { HttpContext } from "../../http/context.ts";
 import { cookieName, cookieText } from "../../pages/cookie.ts";
-import type { Site } from "../../pages/site.ts";
-import { baseOf, redirect } from "../../pages/site.ts";
-import type { Ending } from "./endings.ts";
+import { baseOf, redirect, type Site } from "../../pages/site.ts";
+import type { Ending } from "./endings/endings.ts";
 
 /** Longer than any session lives; the session's own end is what counts. */
 const cookieSeconds = 3900;

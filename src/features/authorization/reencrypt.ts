@@ -1,10 +1,8 @@
 import type { Database, Tx } from "../../database/database.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requireWrite } from "../../kernel/call.ts";
+import { requireWrite, type Call } from "../../kernel/call.ts";
 import type { Keyring } from "../../kernel/secrets.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { SealedColumn, SealedText } from "./sealed-columns.ts";
-import { sealedColumns } from "./sealed-columns.ts";
+import { sealedColumns, type SealedColumn, type SealedText } from "./sealed-columns.ts";
 
 /** How many texts of one column were sealed again, and how many could not be opened with any key there is. */
 export interface Reencrypted {

@@ -1,11 +1,10 @@
 import type { Database } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { addSeconds } from "../../kernel/clock.ts";
+import { addSeconds, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { Status } from "../workflows/transition.table.ts";
+import type { Status } from "../workflows/state/table.ts";
 import { daysBefore, refreshDueDays } from "./authorization.policy.ts";
-import type { RefreshService } from "./refresh.service.ts";
+import type { RefreshService } from "./refresh/refresh.service.ts";
 
 export interface RefreshDueService {
   /** Refresh people an open request is about before they become stale; nobody else is refreshed unasked. Answers how many were. */

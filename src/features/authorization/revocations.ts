@@ -1,14 +1,11 @@
 import type { Database, Tx } from "../../database/database.ts";
-import type { DiscordOAuth } from "../../discord/oauth.ts";
-import { OAuthRefusal } from "../../discord/oauth.ts";
+import { OAuthRefusal, type DiscordOAuth } from "../../discord/oauth.ts";
 import type { TokenRevocation } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { addSeconds } from "../../kernel/clock.ts";
+import { addSeconds, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { sealedIn } from "../../kernel/sealed.ts";
-import type { Keyring } from "../../kernel/secrets.ts";
-import { keyedHash } from "../../kernel/secrets.ts";
+import { keyedHash, type Keyring } from "../../kernel/secrets.ts";
 
 /**
  * Telling Discord that a grant is over, until Discord has heard it. Ending one token ends all that the person allowed, so there is

@@ -1,20 +1,17 @@
 import type { Database, Tx } from "../../database/database.ts";
 import type { Authorization } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requireWrite } from "../../kernel/call.ts";
+import { requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { Erasures } from "../privacy/erasures.ts";
 import { authorizationPermissions, requireRevision } from "./authorization.policy.ts";
-import { presentAuthorization } from "./authorization.presenter.ts";
-import type { AuthorizationView } from "./authorization.schema.ts";
-import { RevokeInput } from "./authorization.schema.ts";
-import { readState } from "./authorization.state.ts";
-import type { EndDeps } from "./grants.end.ts";
-import { endGrant } from "./grants.end.ts";
-import { lockGrant } from "./grants.store.ts";
-import { endSession } from "./sessions.end.ts";
+import { presentAuthorization } from "./presenter.ts";
+import { RevokeInput, type AuthorizationView } from "./authorization.schema.ts";
+import { readState } from "./state.ts";
+import { endGrant, type EndDeps } from "./grants/end.ts";
+import { lockGrant } from "./grants/store.ts";
+import { endSession } from "./sessions/end.ts";
 
 export interface RevokeService {
   /**

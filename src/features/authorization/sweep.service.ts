@@ -5,11 +5,10 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { daysBefore, retentionDays, sessionRetentionDays } from "./authorization.policy.ts";
-import type { EndDeps } from "./grants.end.ts";
-import { endGrant } from "./grants.end.ts";
-import { lockGrant } from "./grants.store.ts";
+import { endGrant, type EndDeps } from "./grants/end.ts";
+import { lockGrant } from "./grants/store.ts";
 import type { RefreshDueService } from "./refresh-due.ts";
-import { endSession } from "./sessions.end.ts";
+import { endSession } from "./sessions/end.ts";
 
 /** What one sweep did. */
 export interface Swept {

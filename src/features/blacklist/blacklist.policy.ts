@@ -1,14 +1,13 @@
+import type { Severity } from "../../kernel/vocabulary.ts";
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
+import { can, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
-import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
+import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../kernel/visibility.ts";
 import { blacklistReference } from "../../kernel/stored.ts";
-import type { MatchRecord } from "../intelligence/matches.service.ts";
-import type { BlacklistView, CheckedRecord, Severity } from "./blacklist.schema.ts";
+import type { MatchRecord } from "../intelligence/matches/matches.service.ts";
+import type { BlacklistView, CheckedRecord } from "./blacklist.schema.ts";
 
 /** How staff stand towards each other, known without I/O. */
 export interface Ranks {

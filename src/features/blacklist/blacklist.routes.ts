@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { idOrPattern, listQuery } from "../../kernel/fields.ts";
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import {
   BlacklistChangesNotes,
   BlacklistChangeView,

@@ -1,36 +1,11 @@
 import { z } from "zod";
 import { Duration, listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
+import { altChoices, blacklistCategories, memberPolicies, recommendedActions, severities } from "../../kernel/vocabulary.ts";
 
-export const severities = ["low", "medium", "high", "critical"] as const;
-export type Severity = (typeof severities)[number];
-
-/** Why a user is on the list, and why a server is. */
-export const categories = {
-  user: [
-    "raid",
-    "harassment",
-    "hate",
-    "exploit",
-    "scam",
-    "doxxing",
-    "impersonation",
-    "ban_evasion",
-    "leaking",
-    "predatory",
-    "staff_abuse",
-    "poaching",
-    "compromised",
-    "other",
-  ],
-  server: ["poaching", "raiding", "exploits", "stolen_assets", "leaking", "scam", "predatory", "ban_evasion_hub", "terms", "other"],
-} as const;
 export const kinds = ["user", "server"] as const;
-const anyCategory = z.enum([...new Set([...categories.user, ...categories.server])]);
+const anyCategory = z.enum([...new Set([...blacklistCategories.user, ...blacklistCategories.server])]);
 export const statuses = ["active", "scheduled", "expired", "revoked", "superseded"] as const;
 export type Status = (typeof statuses)[number];
-const recommendedActions = ["monitor", "verify", "deny_entry", "kick", "ban"] as const;
-const altChoices = ["none", "confirmed", "probable"] as const;
-const memberPolicies = ["inform", "flag", "verify", "deny_staff", "deny_entry"] as const;
 
 export const RevokeReason = text(3, 1000).meta({ description: "Why the record is taken back" });
 export const RevokeBlacklistInput = z.strictObject({ reason: RevokeReason });
@@ -116,7 +91,7 @@ interface KindFields {
 
 /** What does not fit the kind of a record: categories of the other kind, and server rules on a user. */
 export function kindIssues(kind: "user" | "server", input: KindFields): { path: string[]; message: string }[] {
-  const allowed: readonly string[] = categories[kind];
+  const allowed: readonly string[] = blacklistCategories[kind];
   const issues: { path: string[]; message: string }[] = [];
   if (input.category !== undefined && !allowed.includes(input.category)) {
     issues.push({ path: ["category"], message: `A ${kind} is listed for one of: ${allowed.join(", ")}.` });

@@ -1,35 +1,37 @@
 import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
+import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { ListQuery } from "../../kernel/fields.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { LinkReach } from "../links/links.reach.ts";
-import type { MatchesService } from "../intelligence/matches.service.ts";
-import type { Standings } from "../permissions/standing.ts";
-import { createWordsCatchUp } from "./blacklist.catch-up.ts";
-import { createChanges } from "./blacklist.changes.ts";
-import type { CheckDeps } from "./blacklist.check.ts";
-import { createCheck } from "./blacklist.check.ts";
-import { changesOf, draftOf } from "./blacklist.drafts.ts";
-import { createEvidenceHost } from "./blacklist.evidence.ts";
-import { conditions } from "./blacklist.filters.ts";
-import { createOpening } from "./blacklist.open.ts";
-import type { Ranks } from "./blacklist.policy.ts";
-import { confidentialFields, numbersFor, presentRecord, requireOutranks, visibleRecord } from "./blacklist.policy.ts";
-import { dropNamesOf, lockRecordsOf } from "./blacklist.names.ts";
-import type { PurgeDeps } from "./blacklist.purge.ts";
-import { createPurge } from "./blacklist.purge.ts";
-import { createBlacklistRecords, revocation } from "./blacklist.records.ts";
-import { createReviewSweep } from "./blacklist.review.ts";
-import type { BlacklistVersionView, BlacklistView } from "./blacklist.schema.ts";
-import { CreateBlacklistInput, kindIssues, ListBlacklistQuery, RevokeBlacklistInput, UpdateBlacklistInput } from "./blacklist.schema.ts";
-import { searchCondition } from "./blacklist.search.ts";
-import { createSweep } from "./blacklist.sweep.ts";
-import { createWithin } from "./blacklist.within.ts";
+import type { LinkReach } from "../links/reach.ts";
+import type { MatchesService } from "../intelligence/matches/matches.service.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import { createWordsCatchUp } from "./catch-up.ts";
+import { createChanges } from "./changes.ts";
+import { createCheck, type CheckDeps } from "./check.ts";
+import { changesOf, draftOf } from "./drafts.ts";
+import { createEvidenceHost } from "./evidence.ts";
+import { conditions } from "./filters.ts";
+import { createOpening } from "./open.ts";
+import { confidentialFields, numbersFor, presentRecord, requireOutranks, visibleRecord, type Ranks } from "./blacklist.policy.ts";
+import { dropNamesOf, lockRecordsOf } from "./names.ts";
+import { createPurge, type PurgeDeps } from "./purge.ts";
+import { createBlacklistRecords, revocation } from "./records.ts";
+import { createReviewSweep } from "./review.ts";
+import {
+  CreateBlacklistInput,
+  kindIssues,
+  ListBlacklistQuery,
+  RevokeBlacklistInput,
+  UpdateBlacklistInput,
+  type BlacklistVersionView,
+  type BlacklistView,
+} from "./blacklist.schema.ts";
+import { searchCondition } from "./search.ts";
+import { createSweep } from "./sweep.ts";
+import { createWithin } from "./within.ts";
 
 export type BlacklistService = ReturnType<typeof createBlacklistService>;
 

@@ -1,10 +1,9 @@
 import type { CallsignSlot } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { UserRef } from "../../kernel/fields.ts";
-import { isoOrNull } from "../../kernel/fields.ts";
-import type { Standing, Standings } from "../permissions/standing.ts";
-import { isOver } from "./callsigns.keys.ts";
-import { standOf } from "./callsigns.records.ts";
+import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
+import type { Standing, Standings } from "../permissions/standing/standing.ts";
+import { isOver } from "./keys.ts";
+import { standOf } from "./records.ts";
 import type { SlotView } from "./callsigns.schema.ts";
 
 /** Who may do what with callsigns. */

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import { callsignsPolicy } from "./callsigns.policy.ts";
-import type { CallsignRegistry } from "./callsigns.registry.service.ts";
+import type { CallsignRegistry } from "./registry.service.ts";
 import {
   BlockInput,
   BlockView,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { listQuery, Snowflake, text, Timestamp, UserRef } from "../../kernel/fields.ts";
-import { fills } from "./callsigns.fill.ts";
-import { passedReasons } from "./callsigns.free.ts";
-import { slotStates } from "./callsigns.records.ts";
+import { fills } from "./fill.ts";
+import { passedReasons } from "./free.ts";
+import { slotStates } from "./records.ts";
 
 export const callsignLimits = {
   number: 999_999,

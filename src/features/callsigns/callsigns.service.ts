@@ -1,12 +1,9 @@
-import { choose } from "./callsigns.choice.ts";
-import type { CallsignWish } from "./callsigns.choice.ts";
-import type { CallsignReader } from "./callsigns.keys.ts";
-import { createCallsignRecords } from "./callsigns.records.ts";
-import type { CallsignRecordsDeps } from "./callsigns.records.ts";
-import { createCallsignsSweep } from "./callsigns.sweep.ts";
-import type { CallsignSweepDeps } from "./callsigns.sweep.ts";
-import { createCallsignsUndo } from "./callsigns.undo.ts";
-import { createCallsignsWithin } from "./callsigns.within.ts";
+import { choose, type CallsignWish } from "./choice.ts";
+import type { CallsignReader } from "./keys.ts";
+import { createCallsignRecords, type CallsignRecordsDeps } from "./records.ts";
+import { createCallsignsSweep, type CallsignSweepDeps } from "./sweep.ts";
+import { createCallsignsUndo } from "./undo.ts";
+import { createCallsignsWithin } from "./within.ts";
 
 export type CallsignsService = ReturnType<typeof createCallsignsService>;
 

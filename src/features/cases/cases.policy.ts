@@ -1,6 +1,5 @@
 import type { Case, CaseLabel, CaseLink, CaseMember, CaseSubject, Prisma } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
+import { can, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 
 /** What each verb of cases needs. */

@@ -1,12 +1,11 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route, withContentEtag } from "../../operations/route.ts";
-import { casesLifeRoutes } from "./cases.life.routes.ts";
-import { casesNotesRoutes } from "./cases.notes.routes.ts";
+import { route, withContentEtag, type Route } from "../../operations/route.ts";
+import { casesLifeRoutes } from "./life.routes.ts";
+import { casesNotesRoutes } from "./notes/notes.routes.ts";
 import { casesPolicy } from "./cases.policy.ts";
 import { CaseKey, CaseView, CreateCaseInput, ListCasesQuery, UpdateCaseInput } from "./cases.schema.ts";
 import type { CasesService } from "./cases.service.ts";
-import { casesTemplatesRoutes } from "./cases.templates.routes.ts";
+import { casesTemplatesRoutes } from "./templates/templates.routes.ts";
 
 const tags = ["cases"];
 const params = z.object({ id: CaseKey });

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { idOrPattern, Duration, listQuery, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
-import { caseTypes } from "./cases.outcomes.ts";
-import { spawnKinds } from "./cases.spawn.ts";
-import { caseStatuses } from "./cases.states.ts";
+import { caseTypes } from "./outcomes.ts";
+import { spawnKinds } from "./spawn.ts";
+import { caseStatuses } from "./states.ts";
 
 export const priorities = ["low", "normal", "high", "critical"] as const;
 export const linkRels = ["related", "duplicates", "spawned", "appeals", "supersedes"] as const;

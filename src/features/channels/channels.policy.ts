@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import type { ChannelsView, PutChannelsInput, Purpose } from "./channels.schema.ts";
-import { purposes, StoredChannels } from "./channels.schema.ts";
+import { purposes, StoredChannels, type ChannelsView, type PutChannelsInput, type Purpose } from "./channels.schema.ts";
 
 /** Who may see and choose the channels. */
 export const channelsPolicy = { read: "system.settings.read", manage: "system.settings.manage" } as const;

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { channelsPolicy } from "./channels.policy.ts";
 import type { ChannelsService } from "./channels.service.ts";

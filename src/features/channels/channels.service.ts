@@ -1,13 +1,10 @@
 import type { Database, Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requirePermission, requireWrite } from "../../kernel/call.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { ChosenChannels, KnownChannels } from "./channels.policy.ts";
 import {
   channelsKey,
   channelsKeys,
@@ -18,9 +15,10 @@ import {
   presentChannels,
   readChannels,
   wantedChannels,
+  type ChosenChannels,
+  type KnownChannels,
 } from "./channels.policy.ts";
-import type { ChannelsView } from "./channels.schema.ts";
-import { ChannelsQuery, purposes, PutChannelsInput } from "./channels.schema.ts";
+import { ChannelsQuery, purposes, PutChannelsInput, type ChannelsView } from "./channels.schema.ts";
 
 export interface ChannelsDeps {
   database: Database;

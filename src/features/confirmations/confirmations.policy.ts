@@ -1,10 +1,8 @@
 import type { Call } from "../../kernel/call.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import type { FieldClasses } from "../../kernel/visibility.ts";
-import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
-import { canConfirm } from "./confirmations.rights.ts";
-import type { ConfirmationRow } from "./confirmations.rows.ts";
-import { answersOf, needsOf, statusAt } from "./confirmations.rows.ts";
+import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
+import { canConfirm } from "./rights.ts";
+import { answersOf, needsOf, statusAt, type ConfirmationRow } from "./rows.ts";
 import type { ConfirmationView } from "./confirmations.schema.ts";
 
 /** Who may call the verbs of this room; whoever may ask for such a change has it. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { ProblemCode } from "../../kernel/errors.ts";
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import { ConfirmationKey, ConfirmationView, DeclineConfirmationInput, ListConfirmationsQuery } from "./confirmations.schema.ts";
 import type { ConfirmationsService } from "./confirmations.service.ts";
 

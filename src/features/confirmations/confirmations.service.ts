@@ -1,51 +1,20 @@
+import { createHold, type Apply, type Confirmable } from "./hold.ts";
 import type { Database, Tx } from "../../database/database.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { systemClock } from "../../kernel/clock.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import type { Held } from "../../kernel/held.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import type { Standings } from "../permissions/standing.ts";
-import { createDecisions } from "./confirmations.decide.ts";
-import { createHold } from "./confirmations.hold.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import { createDecisions } from "./decide.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
-import { createConfirmationRecords } from "./confirmations.records.ts";
-import { canSee, concerns } from "./confirmations.rights.ts";
-import { keyOf, withoutInput } from "./confirmations.rows.ts";
+import { createConfirmationRecords } from "./records.ts";
+import { canSee, concerns } from "./rights.ts";
+import { keyOf, withoutInput } from "./rows.ts";
 import type { ConfirmationView, DeclineConfirmationInput, ListConfirmationsQuery } from "./confirmations.schema.ts";
-import { createSweep } from "./confirmations.sweep.ts";
-
-/** A change that may have to wait, as the verb that would make it tells it. */
-export interface Confirmable {
-  /** The registered verb that carries it out, such as `permissions.users.update`. */
-  action: string;
-  /** What of `CONFIRM_IN_DISCORD` it belongs to. */
-  group: "permissions" | "keys" | "erasure";
-  /** The permission that allows it; a second person has to hold it as well. */
-  permission: string;
-  /** JSON that `apply` is given once everything is confirmed. */
-  input: object;
-  /** What it will do, in plain words. */
-  summary: string;
-  /** Dangerous permissions it would grant; a second person has to hold them as well. */
-  dangerous?: readonly string[];
-  /** A second person has to confirm it whatever the settings say. */
-  secondPerson?: boolean;
-  /** Whom it is done to; they cannot be the second person. */
-  subjectUserId?: string;
-  /** The rank of what it is done to; a second person has to stand above. */
-  rank?: number;
-}
-
-/**
- * Carries out a held change in the transaction that ends its confirmation, for the person who asked (`tx.call`): it checks again
- * all that the verb checked. It may run more than once. @throws ProblemError when it is not allowed any more
- */
-export type Apply = (tx: Tx, input: unknown) => Promise<unknown>;
+import { createSweep } from "./sweep.ts";
 
 export interface ConfirmationsService {
   /** Name the way a held change of this action is carried out; once, at start. */

@@ -1,10 +1,8 @@
 import type { OutboxEvent } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can, requirePermission } from "../../kernel/call.ts";
+import { can, requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { EventView } from "./events.schema.ts";
-import { eventTypes } from "./events.types.ts";
-import type { EventType } from "./events.types.ts";
+import { eventTypes, type EventType } from "./types.ts";
 
 /** The right to listen at all is the weakest there is; what is heard depends on the permission of each event. */
 export const eventsPolicy = { follow: "staff.read", sweep: "system.act" } as const;

@@ -1,8 +1,7 @@
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import { eventsPolicy } from "./events.policy.ts";
 import { EventFrames, FollowEventsQuery } from "./events.schema.ts";
-import { eventTypes } from "./events.types.ts";
+import { eventTypes } from "./types.ts";
 import type { EventStreamsService } from "./streams.service.ts";
 
 const table = Object.entries(eventTypes).map(([type, { permission, description }]) => `- \`${type}\` (\`${permission}\`): ${description}`);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Timestamp, wholeNumber } from "../../kernel/fields.ts";
-import { eventTypes } from "./events.types.ts";
+import { eventTypes } from "./types.ts";
 
 const known = Object.keys(eventTypes);
 

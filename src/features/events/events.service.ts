@@ -1,13 +1,10 @@
 import type { Database, Tx } from "../../database/database.ts";
 import { nextNumber } from "../../database/counter.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { systemClock } from "../../kernel/clock.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { eventsPolicy } from "./events.policy.ts";
-import { eventTypes } from "./events.types.ts";
-import type { EventType } from "./events.types.ts";
+import { eventTypes, type EventType } from "./types.ts";
 
 /** Something that happened, told thinly: ids, references and statuses, never content. */
 export interface EventInput {

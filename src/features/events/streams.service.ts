@@ -1,18 +1,14 @@
 import type { Readable } from "node:stream";
 import type { Logger } from "../../database/database.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { HiddenIds } from "../../kernel/withheld.ts";
-import { createWithheld } from "../../kernel/withheld.ts";
+import { createWithheld, type HiddenIds } from "../../kernel/withheld.ts";
 import { createPlaces, eventsPolicy, requireReadable } from "./events.policy.ts";
 import { FollowEventsQuery, typesOf } from "./events.schema.ts";
 import type { EventsService } from "./events.service.ts";
-import { createEventStream } from "./events.stream.ts";
-import type { EventStream, Pace, Start } from "./events.stream.ts";
-import { createTail } from "./events.tail.ts";
-import { createViewer } from "./events.viewer.ts";
-import type { ViewerDeps } from "./events.viewer.ts";
+import { createEventStream, type EventStream, type Pace, type Start } from "./stream.ts";
+import { createTail } from "./tail.ts";
+import { createViewer, type ViewerDeps } from "./viewer.ts";
 
 export interface StreamsDeps extends Omit<ViewerDeps, "hiddenFrom"> {
   events: Pick<EventsService, "onCommit">;

@@ -1,12 +1,12 @@
-import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
-import type { HostKind } from "./evidence.hosts.ts";
+import type { PermissionKey } from "../../kernel/permissions.ts";
+import { can, type Call } from "../../kernel/call.ts";
+import type { HostKind } from "./hosts.ts";
 
 /** What the verbs need, besides that the caller may know of the record. */
 export const evidencePolicy = { add: "evidence.add", read: "evidence.read", redact: "evidence.redact" } as const;
 
 /** What reading, and making, confidential evidence of each kind of record needs. */
-export const confidentialPermission: Readonly<Record<HostKind, string>> = {
+export const confidentialPermission: Readonly<Record<HostKind, PermissionKey>> = {
   case: "cases.confidential",
   blacklist: "blacklist.read_confidential",
   request: "cases.confidential",

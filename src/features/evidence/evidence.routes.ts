@@ -1,8 +1,7 @@
+import type { Place } from "./hosts.ts";
 import { z } from "zod";
-import type { Route, UploadSpec } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route, type UploadSpec } from "../../operations/route.ts";
 import { idOrPattern, idPattern, wholeNumber } from "../../kernel/fields.ts";
-import type { Place } from "./evidence.add.ts";
 import { evidencePolicy } from "./evidence.policy.ts";
 import { AddEvidenceInput, EvidenceView, ListEvidenceQuery, RedactEvidenceInput, UploadFields } from "./evidence.schema.ts";
 import type { EvidenceService } from "./evidence.service.ts";

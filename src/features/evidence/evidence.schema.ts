@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { anyCase, listQuery, Snowflake, snowflakeForm, text, Timestamp } from "../../kernel/fields.ts";
-import { hostKinds } from "./evidence.hosts.ts";
+import { hostKinds } from "./hosts.ts";
 
 export const evidenceKinds = ["file", "message", "link", "text", "record"] as const;
 export const fileStatuses = ["stored", "missing", "too_large", "redacted"] as const;

@@ -1,49 +1,31 @@
+import type { Place, EvidenceHosts, EvidenceHost, HostKind } from "./hosts.ts";
+import { presentPiece, whole, type FoundPiece } from "./rows.ts";
 import type { Readable } from "node:stream";
 import type { Database, Tx } from "../../database/database.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import type { Place } from "./evidence.add.ts";
-import { createAdding } from "./evidence.add.ts";
-import { createEvidenceBytes } from "./evidence.bytes.ts";
-import type { Capturing } from "./evidence.capture.ts";
-import { createCapture } from "./evidence.capture.ts";
-import type { EvidenceHost, Host, HostKind } from "./evidence.hosts.ts";
-import { attachmentHeader } from "./evidence.names.ts";
+import { createAdding } from "./add.ts";
+import { createEvidenceBytes } from "./bytes.ts";
+import { createCapture, type Capturing } from "./capture.ts";
+import { attachmentHeader } from "./names.ts";
 import { evidencePolicy, readsConfidential } from "./evidence.policy.ts";
-import { createRedacting } from "./evidence.redact.ts";
-import type { Piece } from "./evidence.rows.ts";
-import { presentPiece, whole } from "./evidence.rows.ts";
+import { createRedacting } from "./redact.ts";
 import type { EvidenceView, ListEvidenceQuery } from "./evidence.schema.ts";
-import { createEvidenceStore } from "./evidence.store.ts";
+import { createEvidenceStore } from "./store.ts";
 
 export type EvidenceService = ReturnType<typeof createEvidenceService>;
-
-/** The rooms whose records hold evidence. */
-export interface EvidenceHosts {
-  /** @throws ProblemError record_not_found for a kind of record nobody stands for */
-  of(place: Pick<Place, "kind">): EvidenceHost;
-}
-
-/** A piece with the record it belongs to. */
-export interface FoundPiece {
-  row: Piece;
-  kind: HostKind;
-  host: Host;
-}
 
 export interface EvidenceDeps {
   database: Database;
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
-  hosts: Readonly<Partial<Record<HostKind, EvidenceHost>>>;
+  discord: Capturing;
   /** The folder that holds the files. */
   folder: string;
   /** The most that one file may hold. */
@@ -67,11 +49,11 @@ export function createEvidenceService(deps: EvidenceDeps) {
   const { database, folder, maxBytes, cursors, clock, logger } = deps;
   const store = createEvidenceStore(folder);
   const bytes = createEvidenceBytes(store, database.read, (error) => logger.error({ err: error }, "a file of evidence was not deleted"));
-  const capturing: { current: Capturing | undefined } = { current: undefined };
-  const capture = createCapture({ store, maxBytes, capturing });
+  const capture = createCapture({ store, maxBytes, discord: deps.discord });
+  const registered = new Map<HostKind, EvidenceHost>();
   const hosts: EvidenceHosts = {
     of({ kind }) {
-      const host = deps.hosts[kind];
+      const host = registered.get(kind);
       if (host === undefined) throw recordNotFound();
       return host;
     },
@@ -97,8 +79,8 @@ export function createEvidenceService(deps: EvidenceDeps) {
     ...createAdding({ ...deps, hosts, capture }),
     ...createRedacting({ ...deps, hosts, bytes, find }),
 
-    /** How Discord is reached; until it is set, no message can be captured. */
-    capturing,
+    /** Let records of a kind hold evidence; their feature does so at start. */
+    register: (kind: HostKind, host: EvidenceHost): void => void registered.set(kind, host),
     maxBytes,
     /** Where files arrive. */
     arriving: store.loose,

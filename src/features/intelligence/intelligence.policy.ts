@@ -1,15 +1,11 @@
+import { severities } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import type { MemberState } from "../../discord/guild-state.ts";
 import type { Match } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
-import type { UserRef } from "../../kernel/fields.ts";
-import { isoOrNull } from "../../kernel/fields.ts";
-import type { Clearance, FieldClasses } from "../../kernel/visibility.ts";
-import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
-import type { MatchView, ServerRef } from "./intelligence.schema.ts";
-import { matchKinds, MatchResolution, matchStatuses } from "./intelligence.schema.ts";
-import { severities } from "./match-record.ts";
+import { can, type Call } from "../../kernel/call.ts";
+import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
+import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../kernel/visibility.ts";
+import { matchKinds, MatchResolution, matchStatuses, type MatchView, type ServerRef } from "./intelligence.schema.ts";
 
 /** Permissions of this room. */
 export const intelligencePermissions = {

@@ -1,5 +1,4 @@
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import { intelligencePermissions } from "./intelligence.policy.ts";
 import {
   ListMatchesQuery,
@@ -11,8 +10,8 @@ import {
   UserServersNotes,
   UserServerView,
 } from "./intelligence.schema.ts";
-import type { MatchesService } from "./matches.service.ts";
-import type { UserServersService } from "./user-servers.service.ts";
+import type { MatchesService } from "./matches/matches.service.ts";
+import type { UserServersService } from "./user-servers/user-servers.service.ts";
 
 const serverExample = {
   server: { id: "613425648685547541", name_snapshot: "Discord Developers", icon: null, status: "known" as const },

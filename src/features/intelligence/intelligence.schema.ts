@@ -1,6 +1,6 @@
+import { severities } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, Timestamp, UserRef, text } from "../../kernel/fields.ts";
-import { severities } from "./match-record.ts";
 
 export const matchKinds = [
   "server_blacklist",

@@ -3,19 +3,17 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Cursors } from "../../kernel/page.ts";
 import type { Keyring } from "../../kernel/secrets.ts";
-import type { GrantsService } from "../authorization/grants.service.ts";
+import type { GrantsService } from "../authorization/grants/grants.service.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import type { LinkReach } from "../links/links.reach.ts";
+import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing.ts";
-import type { DataReads } from "../privacy/privacy.reads.ts";
-import type { ServerFacts } from "../servers/servers.facts.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import type { DataReads } from "../privacy/reads.ts";
+import type { ServerFacts } from "../servers/facts.ts";
 import { createCandidateIndex } from "./candidates.ts";
-import type { MatchesService } from "./matches.service.ts";
-import { createMatchesService } from "./matches.service.ts";
-import type { UserServersService } from "./user-servers.service.ts";
-import { createUserServersService } from "./user-servers.service.ts";
+import { createMatchesService, type MatchesService } from "./matches/matches.service.ts";
+import { createUserServersService, type UserServersService } from "./user-servers/user-servers.service.ts";
 
 export interface IntelligenceDeps {
   database: Database;

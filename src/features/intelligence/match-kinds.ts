@@ -1,8 +1,7 @@
+import { exempting, ofRecord, plain, type Known, type Person, type MatchDraft } from "./match-drafts.ts";
 import type { MatchKind } from "./intelligence.schema.ts";
-import { exempting, ofRecord, plain } from "./match-drafts.ts";
 import type { MatchRecord } from "./match-record.ts";
 import { findAgreements, findListedServers, findMergedServers, findWatched } from "./match-servers.ts";
-import type { Known, MatchDraft, Person } from "./matching.ts";
 
 /** How matches of one kind come about, and where what they stand on is found. */
 export interface KindRule {

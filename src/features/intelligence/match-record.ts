@@ -1,5 +1,4 @@
-export const severities = ["low", "medium", "high", "critical"] as const;
-export type Severity = (typeof severities)[number];
+import { severities, type Severity } from "../../kernel/vocabulary.ts";
 
 /** A blacklist record as matching needs it. */
 export interface MatchRecord {

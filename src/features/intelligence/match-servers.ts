@@ -1,8 +1,8 @@
+import { exempting, ofRecord, plain, roleOf, type Known, type Person, type HeldServer, type Why, type MatchDraft } from "./match-drafts.ts";
+import type { Relation } from "../servers/related.ts";
 import { addSeconds } from "../../kernel/clock.ts";
-import type { AgreementFact, Relation } from "../servers/servers.facts.ts";
-import { exempting, ofRecord, plain, roleOf } from "./match-drafts.ts";
+import type { AgreementFact } from "../servers/facts.ts";
 import type { MatchRecord } from "./match-record.ts";
-import type { HeldServer, Known, MatchDraft, Person, Why } from "./matching.ts";
 
 const serverPolicies = { low: "inform", medium: "flag", high: "verify", critical: "deny_entry" } as const;
 

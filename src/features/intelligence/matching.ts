@@ -1,55 +1,9 @@
+import type { Known, Person, MatchDraft } from "./match-drafts.ts";
+import type { RelatedServer } from "../servers/related.ts";
 import { groupBy } from "../../kernel/group.ts";
-import type { LinkedAccount } from "../links/links.reach.ts";
-import type { AgreementFact, RelatedServer, WatchedServer } from "../servers/servers.facts.ts";
-import type { MatchKind } from "./intelligence.schema.ts";
+import type { AgreementFact, WatchedServer } from "../servers/facts.ts";
 import { kindRules } from "./match-kinds.ts";
-import type { MatchRecord, Severity } from "./match-record.ts";
-import { isInForce } from "./match-record.ts";
-
-/** A server somebody is in now. */
-export interface HeldServer {
-  hash: string;
-  /** owner | manager | member */
-  relation: string;
-}
-
-/** A denied application that still counts. */
-export interface Denial {
-  id: string;
-  reference: string;
-  revision: number;
-}
-
-/** One rule that made a match. The words are safe to show: they hold neither names nor reasons of a record. */
-export interface Why {
-  rule: string;
-  detail: string;
-}
-
-/** What a match should be, going by what is known alone. */
-export interface MatchDraft {
-  kind: MatchKind;
-  /** What the match is about: a blacklist record, a watched server, an agreement or a request. */
-  recordId: string;
-  reference: string;
-  revision: number;
-  serverId: string | null;
-  viaUserId: string | null;
-  severity: Severity;
-  confidence: number;
-  status: "open" | "grace" | "exempt";
-  why: readonly Why[];
-  suggestedAction: string;
-  graceUntil: Date | null;
-}
-
-/** What is compared of one person. */
-export interface Person {
-  userId: string;
-  servers: readonly HeldServer[];
-  linked: readonly LinkedAccount[];
-  denials: readonly Denial[];
-}
+import { isInForce, type MatchRecord } from "./match-record.ts";
 
 /** What people are compared with. */
 export interface Facts {
@@ -57,16 +11,6 @@ export interface Facts {
   related: readonly RelatedServer[];
   watched: readonly WatchedServer[];
   agreements: readonly AgreementFact[];
-}
-
-/** The same, found by what a person has. */
-export interface Known {
-  now: Date;
-  recordsOfUser(userId: string): readonly MatchRecord[];
-  recordsOfServer(hash: string): readonly MatchRecord[];
-  relatedTo(hash: string): readonly RelatedServer[];
-  watched(hash: string): readonly WatchedServer[];
-  agreements(hash: string): readonly AgreementFact[];
 }
 
 /** Facts by key; of records only those in force. @param hashOf keyed hash of a server id, for records that carry none */

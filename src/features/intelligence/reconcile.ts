@@ -1,6 +1,5 @@
-import type { MatchChanges } from "./match-record.ts";
-import { severityOrder } from "./match-record.ts";
-import type { MatchDraft } from "./matching.ts";
+import type { MatchDraft } from "./match-drafts.ts";
+import { severityOrder, type MatchChanges } from "./match-record.ts";
 
 /** The stored part of a match that decides what happens to it. */
 export interface StoredMatch {

@@ -1,9 +1,7 @@
 import { addSeconds } from "../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
-import type { ResolutionOutcome } from "./intelligence.schema.ts";
-import { resolutionOutcomes } from "./intelligence.schema.ts";
-import type { StoredMatch } from "./reconcile.ts";
-import { isExemptByPerson } from "./reconcile.ts";
+import { resolutionOutcomes, type ResolutionOutcome } from "./intelligence.schema.ts";
+import { isExemptByPerson, type StoredMatch } from "./reconcile.ts";
 
 /** From which status a person may move a match where. */
 const moves: Readonly<Record<ResolutionOutcome, { from: readonly string[]; to: string }>> = {

@@ -3,8 +3,7 @@ import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError, fieldError } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import type { KeyEnd } from "./keys.schema.ts";
-import { KeyView, PublicKey, keysLimits } from "./keys.schema.ts";
+import { KeyView, PublicKey, keysLimits, type KeyEnd } from "./keys.schema.ts";
 
 /** A row of the table of keys. */
 export interface KeyRow {

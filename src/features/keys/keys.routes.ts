@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import { keysPolicy } from "./keys.policy.ts";
 import { CreateKeyInput, CreatedKeyView, KeyView, KeysListQuery, RotateKeyInput, UpdateKeyInput } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";

@@ -1,26 +1,22 @@
 import type { Database, Logger } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requirePermission } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { systemClock } from "../../kernel/clock.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import { createKeyChanges } from "./keys.change.ts";
-import { createKeyCreation } from "./keys.create.ts";
-import type { GrantingPermissions } from "./keys.grants.ts";
-import { createKeyGrants } from "./keys.grants.ts";
+import { createKeyChanges } from "./change.ts";
+import { createKeyCreation } from "./create.ts";
+import { createKeyGrants, type GrantingPermissions } from "./grants.ts";
 import { keysPolicy, presentKey } from "./keys.policy.ts";
-import { createKeyRecords } from "./keys.records.ts";
-import { createKeyRotation } from "./keys.rotate.ts";
+import { createKeyRecords } from "./records.ts";
+import { createKeyRotation } from "./rotate.ts";
 import type { KeyView, KeysListQuery } from "./keys.schema.ts";
-import { createKeySecrets } from "./keys.secrets.ts";
-import { createKeySweep } from "./keys.sweep.ts";
+import { createKeySecrets } from "./secrets.ts";
+import { createKeySweep } from "./sweep.ts";
 
 export type KeysService = ReturnType<typeof createKeysService>;
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import { idPattern, Snowflake } from "../../kernel/fields.ts";
 import { linksPolicy } from "./links.policy.ts";
 import {

@@ -1,12 +1,10 @@
+import { linkBases, linkConfidences, linkKinds } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { Duration, listQuery, parseDuration, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { isAnonymous, notAnonymous } from "../../kernel/identifying.ts";
 
-export const confidences = ["suspected", "probable", "confirmed"] as const;
-export type Confidence = (typeof confidences)[number];
-const kinds = ["suspected_evasion", "declared_alt", "shared_account", "compromised"] as const;
-const basisTypes = ["admission", "staff_observation", "shared_connection", "behaviour", "invite_chain", "other"] as const;
+export type Confidence = (typeof linkConfidences)[number];
 /** How many grounds a link holds at most, those added later included. */
 export const maxBasis = 20;
 
@@ -15,7 +13,7 @@ const anonymous = (min: number, max: number) => text(min, max).refine(isAnonymou
 
 export const LinkBasis = z
   .strictObject({
-    type: z.enum(basisTypes).meta({
+    type: z.enum(linkBases).meta({
       description: "`shared_connection`: a third-party account that both accounts show on their profiles; never a network connection",
     }),
     note: anonymous(3, 500).meta({ description: "What was seen or said. Addresses, devices and fingerprints are refused" }),
@@ -25,7 +23,7 @@ export type LinkBasis = z.infer<typeof LinkBasis>;
 
 const Reason = anonymous(3, 1000);
 const changeable = {
-  confidence: z.enum(confidences).meta({ description: "Only confirmed links make a group; suspected ones never propagate" }),
+  confidence: z.enum(linkConfidences).meta({ description: "Only confirmed links make a group; suspected ones never propagate" }),
   propagates: z.boolean().meta({ description: "Whether records about one account concern the other; never of a suspected link" }),
   review_at: Timestamp.meta({ description: "When the link is to be looked at again; a suspected one ends then" }),
   review_after: Duration.meta({ description: "Instead of review_at" }),
@@ -53,7 +51,7 @@ export const CreateLinkInput = z
   .strictObject({
     user_id: Snowflake.meta({ description: "The other account" }),
     confidence: changeable.confidence,
-    kind: z.enum(kinds),
+    kind: z.enum(linkKinds),
     basis: z.array(LinkBasis).min(1).max(10),
     primary_user_id: Snowflake.optional().meta({ description: "Which of the two is the main account" }),
     propagates: changeable.propagates.optional(),
@@ -83,7 +81,7 @@ export const ListLinksQuery = z
   .strictObject({
     ...listQuery,
     status: z.enum(["active", "ended", "all"]).default("active").meta({ description: "Links that count, those that are over, or both" }),
-    confidence: z.enum(confidences).optional().meta({ description: "Only links this sure", example: "confirmed" }),
+    confidence: z.enum(linkConfidences).optional().meta({ description: "Only links this sure", example: "confirmed" }),
   })
   .meta({ id: "ListLinksQuery" });
 export type ListLinksQuery = z.input<typeof ListLinksQuery>;
@@ -93,9 +91,9 @@ export const LinkView = z
     id: z.string(),
     user_ids: z.array(Snowflake).length(2),
     other_user_id: Snowflake.meta({ description: "The account at the other end, seen from the one asked about" }),
-    confidence: z.enum(confidences),
-    kind: z.enum(kinds),
-    basis: z.array(z.object({ type: z.enum(basisTypes), note: z.string().optional() })),
+    confidence: z.enum(linkConfidences),
+    kind: z.enum(linkKinds),
+    basis: z.array(z.object({ type: z.enum(linkBases), note: z.string().optional() })),
     propagates: z.boolean(),
     primary_user_id: Snowflake.nullable(),
     status: z.enum(["active", "ended"]),

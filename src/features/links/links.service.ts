@@ -1,27 +1,30 @@
 import type { Database, Tx } from "../../database/database.ts";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requirePermission, requireWrite } from "../../kernel/call.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError, fieldError, recordNotFound } from "../../kernel/errors.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
-import { olderThan, toPage, withTotal } from "../../kernel/page.ts";
+import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import type { MatchesService } from "../intelligence/matches.service.ts";
+import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing.ts";
-import { changesOf, draftOf } from "./links.drafts.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import { changesOf, draftOf } from "./drafts.ts";
 import { linksPolicy, presentLink, requireMayLink } from "./links.policy.ts";
-import type { LinkReach } from "./links.reach.ts";
-import { inStatus, neighbourhoodOf } from "./links.reach.ts";
-import { createLinkRecords } from "./links.records.ts";
-import type { LinkChange } from "./links.records.ts";
-import { ending } from "./links.rows.ts";
-import type { ChangedLinkView, LinkGroupView, LinkView } from "./links.schema.ts";
-import { CreateLinkInput, EndLinkInput, ListLinksQuery, UpdateLinkInput } from "./links.schema.ts";
-import { createSweep } from "./links.sweep.ts";
-import { createWithin } from "./links.within.ts";
+import { inStatus, neighbourhoodOf, type LinkReach } from "./reach.ts";
+import { createLinkRecords, type LinkChange } from "./records.ts";
+import { ending } from "./rows.ts";
+import {
+  CreateLinkInput,
+  EndLinkInput,
+  ListLinksQuery,
+  UpdateLinkInput,
+  type ChangedLinkView,
+  type LinkGroupView,
+  type LinkView,
+} from "./links.schema.ts";
+import { createSweep } from "./sweep.ts";
+import { createWithin } from "./within.ts";
 
 export type LinksService = ReturnType<typeof createLinksService>;
 

@@ -1,8 +1,7 @@
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { catalog, knownPermissions } from "./catalog.ts";
-import { clientOnly, places, saysDefault } from "./resolve.ts";
-import type { RoleRules } from "./resolve.ts";
+import { catalog, knownPermissions } from "../../kernel/permissions.ts";
+import { clientOnly, places, saysDefault, type RoleRules } from "./resolve.ts";
 
 /** Something that a change lets somebody do. */
 export interface Grant {

@@ -1,10 +1,9 @@
 import type { Database, Tx } from "../../database/database.ts";
-import type { Call } from "../../kernel/call.ts";
-import { systemCall } from "../../kernel/call.ts";
+import { systemCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import { permissionsPolicy } from "./permissions.policy.ts";
-import type { Standings } from "./standing.ts";
+import type { Standings } from "./standing/standing.ts";
 
 interface LastOwnersDeps {
   database: Database;

@@ -1,11 +1,9 @@
 import { ProblemError } from "../../kernel/errors.ts";
 import { listed } from "../../kernel/listed.ts";
-import { knownPermissions } from "./catalog.ts";
-import type { CatalogEntry } from "./catalog.ts";
+import { knownPermissions, type CatalogEntry } from "../../kernel/permissions.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
-import type { Subject, RoleRules } from "./resolve.ts";
-import { clientOnly, notGranted, resolve } from "./resolve.ts";
-import type { StaffRoleRecord } from "./standing.subject.ts";
+import { clientOnly, notGranted, resolve, type Subject, type RoleRules } from "./resolve.ts";
+import type { StaffRoleRecord } from "./standing/subject.ts";
 
 /** Who may call the verbs of this room. */
 export const permissionsPolicy = {

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
-import { explanationsRoutes } from "./permissions.explain.routes.ts";
+import { route, type Route } from "../../operations/route.ts";
+import { explanationsRoutes } from "./explain/explain.routes.ts";
 import { permissionsPolicy } from "./permissions.policy.ts";
 import {
   CatalogView,
@@ -12,7 +11,7 @@ import {
   UpdateRolePermissionsInput,
 } from "./permissions.schema.ts";
 import type { PermissionsService } from "./permissions.service.ts";
-import { userPermissionsRoutes } from "./permissions.users.routes.ts";
+import { userPermissionsRoutes } from "./users/users.routes.ts";
 
 const tags = ["permissions"];
 const refusals = ["record_not_found", "precondition_failed", "hierarchy_violation", "cannot_grant_unheld"] as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listQuery } from "../../kernel/fields.ts";
-import { levels } from "./catalog.ts";
+import { levels } from "../../kernel/permissions.ts";
 
 export const permissionsLimits = { keys: 500, keyLength: 100 } as const;
 

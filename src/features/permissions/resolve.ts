@@ -1,6 +1,5 @@
 import type { Decision, Reason } from "../../kernel/call.ts";
-import type { Level } from "./catalog.ts";
-import { catalog, levelOrder } from "./catalog.ts";
+import { catalog, levelOrder, type Level } from "../../kernel/permissions.ts";
 
 /** One rule that can speak, with its answer prepared: most decisions have one reason and allocate nothing. */
 export interface Rule {

@@ -1,4 +1,4 @@
-import { knownPermissions } from "./catalog.ts";
+import { knownPermissions } from "../../kernel/permissions.ts";
 
 /** Never part of a wildcard: a key that writes without an acting user is named so on purpose. */
 const alwaysNamed = "system.act";

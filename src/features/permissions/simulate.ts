@@ -1,9 +1,8 @@
 import { updatedWith } from "./mapping.ts";
-import { applyEdits, editsOf, entriesAt } from "./overrides.ts";
-import type { Edit, Wanted } from "./overrides.ts";
-import type { Change, SimulateView } from "./permissions.explain.schema.ts";
+import { applyEdits, editsOf, entriesAt, type Edit, type Wanted } from "./overrides.ts";
+import type { Change, SimulateView } from "./explain/explain.schema.ts";
 import { roleRules } from "./resolve.ts";
-import type { Override, Standing, Standings, StaffRoleRecord } from "./standing.ts";
+import type { Override, Standing, Standings, StaffRoleRecord } from "./standing/standing.ts";
 
 /** What one change would do. */
 export type ImaginedStep =

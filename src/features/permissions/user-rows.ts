@@ -1,5 +1,5 @@
 import type { Tx } from "../../database/database.ts";
-import type { Override, Standings } from "./standing.ts";
+import type { Override, Standings } from "./standing/standing.ts";
 
 /** The stored entries of one person, whose every change counts one revision. */
 export function createUserRows(standing: Pick<Standings, "readOverrides" | "setOverrides">) {

@@ -1,6 +1,6 @@
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import type { ErasureKind, Journal, JournalLine } from "./journal.ts";
+import type { ErasureKind, Journal, JournalLine } from "./journal/journal.ts";
 
 /** What was deleted for good, as far as other rooms have to know. */
 export interface Erasures {

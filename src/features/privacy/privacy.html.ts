@@ -1,8 +1,8 @@
 import { html } from "hono/html";
 import { layout } from "../../pages/layout.ts";
-import { readsPart, recordsPart, serversPart, sharedPart } from "./privacy.parts.html.ts";
+import { readsPart, recordsPart, serversPart, sharedPart } from "./parts/parts.html.ts";
 import type { DataExportView } from "./privacy.schema.ts";
-import type { SignInEnding } from "./sign-in.service.ts";
+import type { SignInEnding } from "./sign-in/sign-in.service.ts";
 
 /** How something on the privacy page can end; each has its own page, with this status. */
 export const privacyResults = {

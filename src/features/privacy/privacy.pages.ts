@@ -1,24 +1,19 @@
 import { getCookie } from "hono/cookie";
 import { z } from "zod";
 import type { HttpContext } from "../../http/context.ts";
-import type { HtmlPage, PageInput } from "../../http/pages/page.ts";
-import { page } from "../../http/pages/page.ts";
-import type { Site } from "../../pages/site.ts";
-import { answer, attachment, baseOf, isOwnForm, redirect, requestIdOf } from "../../pages/site.ts";
-import type { Call } from "../../kernel/call.ts";
+import { page, type HtmlPage, type PageInput } from "../../http/pages/page.ts";
+import { answer, attachment, baseOf, isOwnForm, redirect, requestIdOf, type Site } from "../../pages/site.ts";
+import { type Call, webCall } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
-import { ownDataPage, privacyResultPage, privacyResults, signInPage } from "./privacy.html.ts";
-import type { PrivacyResult } from "./privacy.html.ts";
+import { ownDataPage, privacyResultPage, privacyResults, signInPage, type PrivacyResult } from "./privacy.html.ts";
 import type { PrivacyService } from "./privacy.service.ts";
-import type { SignInService } from "./sign-in.service.ts";
+import type { SignInService } from "./sign-in/sign-in.service.ts";
 
 export interface PrivacyPagesDeps extends Site {
   privacy: Pick<PrivacyService, "export" | "erase">;
   authorization: Pick<AuthorizationService, "revoke">;
   signIn: Pick<SignInService, "start" | "who" | "end">;
-  /** The call of somebody at the pages. */
-  callOf: (requestId: string, userId?: string) => Call;
 }
 
 /** What a signed-in person does with a form, and where it leads. */
@@ -79,7 +74,7 @@ function showPage(deps: PrivacyPagesDeps): HtmlPage {
   return page({ method: "get", path: "/privacy", operationId: "showPrivacy", summary: "Show people what is stored of them" }, async (c) => {
     const userId = await deps.signIn.who(getCookie(c));
     if (userId === undefined) return answer(c, deps, 200, await signInPage(baseOf(deps)));
-    const data = await deps.privacy.export(deps.callOf(requestIdOf(c), userId), userId);
+    const data = await deps.privacy.export(webCall(requestIdOf(c), userId), userId);
     return answer(c, deps, 200, await ownDataPage(baseOf(deps), data));
   });
 }
@@ -87,7 +82,7 @@ function showPage(deps: PrivacyPagesDeps): HtmlPage {
 function startPage(deps: PrivacyPagesDeps): HtmlPage {
   return page({ method: "post", path: "/privacy/start", operationId: "startPrivacy", summary: "Go to Discord to sign in" }, async (c) => {
     if (!isOwnForm(c, deps)) return refuseForm(c, deps);
-    const started = await deps.signIn.start(deps.callOf(requestIdOf(c)), getCookie(c));
+    const started = await deps.signIn.start(webCall(requestIdOf(c)), getCookie(c));
     return redirect(c, deps, started.redirectTo, started.cookies);
   });
 }
@@ -98,7 +93,7 @@ function downloadPage(deps: PrivacyPagesDeps): HtmlPage {
     async (c) => {
       const userId = await deps.signIn.who(getCookie(c));
       if (userId === undefined) return toResult(c, deps, "sign-in-again");
-      const data = await deps.privacy.export(deps.callOf(requestIdOf(c), userId), userId);
+      const data = await deps.privacy.export(webCall(requestIdOf(c), userId), userId);
       const body = `${JSON.stringify(data, null, 2)}\n`;
       return attachment(c, deps, { name: `provost-${userId}.json`, type: "application/json; charset=utf-8", body });
     },
@@ -110,7 +105,7 @@ function actionPage(deps: PrivacyPagesDeps, { path, operationId, summary, run }:
     if (!isOwnForm(c, deps)) return refuseForm(c, deps);
     const userId = await deps.signIn.who(getCookie(c));
     if (userId === undefined) return toResult(c, deps, "sign-in-again");
-    const call = deps.callOf(requestIdOf(c), userId);
+    const call = webCall(requestIdOf(c), userId);
     const { result, isLeaving = false } = await run(deps, call, userId, input);
     return toResult(c, deps, result, isLeaving ? [await deps.signIn.end(call, getCookie(c))] : []);
   });

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route } from "../../operations/route.ts";
+import { route, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { privacyPolicy } from "./privacy.policy.ts";
 import { DataExportView, ErasureView, RedactInput } from "./privacy.schema.ts";

@@ -1,60 +1,15 @@
-import type { Database, Logger } from "../../database/database.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
-import type { Call } from "../../kernel/call.ts";
-import { requirePermission, requireWrite } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
+import { createWipe, type PrivacyDeps } from "./wipe.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { BlacklistService } from "../blacklist/blacklist.service.ts";
-import type { AuthorizationService } from "../authorization/authorization.service.ts";
-import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
-import type { EventsService } from "../events/events.service.ts";
-import type { MatchesService } from "../intelligence/matches.service.ts";
-import type { UserServersService } from "../intelligence/user-servers.service.ts";
-import type { LinkReach } from "../links/links.reach.ts";
-import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing.ts";
-import type { Erasures } from "./erasures.ts";
-import type { Journal } from "./journal.ts";
-import { createCatchUp } from "./privacy.catch-up.ts";
-import { createExporter } from "./privacy.export.ts";
+import { createCatchUp } from "./catch-up.ts";
+import { createExporter } from "./export.ts";
 import { keptWords, privacyPolicy, readRetentionDays } from "./privacy.policy.ts";
-import type { DataReadsUpkeep } from "./privacy.reads.ts";
-import { createRedaction } from "./privacy.redact.ts";
+import { createRedaction } from "./redact.ts";
 import type { DataExportView, ErasureView } from "./privacy.schema.ts";
-import { createWipe } from "./privacy.wipe.ts";
-import type { WipeDeps } from "./privacy.wipe.ts";
 
 export type PrivacyService = ReturnType<typeof createPrivacyService>;
-
-export interface PrivacyDeps {
-  database: Database;
-  audit: AuditService;
-  blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
-  events: Pick<EventsService, "emit">;
-  confirmations: Pick<ConfirmationsService, "hold" | "register" | "endAbout">;
-  authorization: AuthorizationService;
-  servers: UserServersService;
-  matches: MatchesService;
-  permissions: Pick<PermissionsService, "requireRankAbove" | "userRows">;
-  standing: Standings;
-  guildState: Pick<GuildState, "forget">;
-  reach: LinkReach;
-  roster: WipeDeps["roster"];
-  callsigns: WipeDeps["callsigns"];
-  erasures: Erasures;
-  reads: DataReadsUpkeep;
-  /** The file of deletions beside the database. */
-  journal: Journal;
-  /** Keyed hash of a person's id. */
-  hashOf: (userId: string) => string;
-  /** Ids of the requests a caller may not know of. */
-  hiddenRequests: (call: Call) => Promise<readonly string[]>;
-  clock: Clock;
-  logger: Logger;
-}
 
 /** What people can ask about their own data. */
 export function createPrivacyService(deps: PrivacyDeps) {

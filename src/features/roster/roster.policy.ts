@@ -1,16 +1,13 @@
 import type { CallsignSlot, RosterEntry, StaffProfile } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
-import type { UserRef } from "../../kernel/fields.ts";
-import { isoOrNull } from "../../kernel/fields.ts";
-import type { FieldClasses } from "../../kernel/visibility.ts";
-import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
-import type { Standing, Standings } from "../permissions/standing.ts";
-import { factsOf } from "./roster.facts.ts";
+import { can, type Call } from "../../kernel/call.ts";
+import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
+import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
+import type { Standing, Standings } from "../permissions/standing/standing.ts";
+import { factsOf } from "./facts.ts";
 import type { driftCodes, EntryView } from "./roster.schema.ts";
-import { isLive } from "./roster.states.ts";
-import { hasLostRoles } from "./roster.sync.diff.ts";
-import { statusesFrom } from "./roster.patch.ts";
+import { isLive } from "./states.ts";
+import { hasLostRoles } from "./sync/diff.ts";
+import { statusesFrom } from "./patch.ts";
 
 /** Who may call the verbs of the roster. */
 export const rosterPolicy = { read: "roster.read", history: "roster.history", edit: "roster.edit", correct: "roster.apply_fixes" } as const;

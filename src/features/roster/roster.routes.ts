@@ -1,7 +1,6 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route, withContentEtag } from "../../operations/route.ts";
-import type { RosterEntries } from "./roster.entries.service.ts";
+import { route, withContentEtag, type Route } from "../../operations/route.ts";
+import type { RosterEntries } from "./entries.service.ts";
 import { rosterPolicy } from "./roster.policy.ts";
 import { CreateEntryInput, EntryKey, EntryView, ListEntriesQuery, OneEntryView, UpdateEntryInput } from "./roster.schema.ts";
 

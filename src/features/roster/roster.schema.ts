@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, snowflakeForm, text, Timestamp, UserRef } from "../../kernel/fields.ts";
-import { rosterStatuses } from "./roster.states.ts";
+import { rosterStatuses } from "./states.ts";
 
 export const EntryKey = z
   .string()

@@ -1,13 +1,11 @@
-import { createRosterLeave } from "./roster.leave.ts";
-import { addLines } from "./roster.lines.ts";
-import { dropNamesOf } from "./roster.names.ts";
-import { createRosterRecords } from "./roster.records.ts";
-import type { RosterRecordsDeps } from "./roster.records.ts";
-import { isLive } from "./roster.states.ts";
-import { createRosterSweep } from "./roster.sweep.ts";
-import type { RosterSweepDeps } from "./roster.sweep.ts";
-import { createRosterUndo } from "./roster.undo.ts";
-import { createRosterWithin, whyNotBegin, whyNotMove } from "./roster.within.ts";
+import { createRosterLeave } from "./leave.ts";
+import { addLines } from "./lines.ts";
+import { dropNamesOf } from "./names.ts";
+import { createRosterRecords, type RosterRecordsDeps } from "./records.ts";
+import { isLive } from "./states.ts";
+import { createRosterSweep, type RosterSweepDeps } from "./sweep.ts";
+import { createRosterUndo } from "./undo.ts";
+import { createRosterWithin, whyNotBegin, whyNotMove } from "./within.ts";
 
 export type RosterService = ReturnType<typeof createRosterService>;
 

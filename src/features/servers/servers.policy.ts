@@ -1,10 +1,8 @@
 import type { Agreement, AgreementParty } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can } from "../../kernel/call.ts";
+import { can, type Call } from "../../kernel/call.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import type { FieldClasses } from "../../kernel/visibility.ts";
-import { createVisibility, noClearance, seesRedactions } from "../../kernel/visibility.ts";
-import type { RegisteredServer } from "./servers.known.ts";
+import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
+import type { RegisteredServer } from "./known.ts";
 import type { AgreementView, InviteStatus, ServerView, StoredStatus } from "./servers.schema.ts";
 
 /** Permissions of this room. */

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route, withContentEtag } from "../../operations/route.ts";
+import { route, withContentEtag, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
-import { poachingRoutes } from "./servers.poaching.routes.ts";
+import { poachingRoutes } from "./poaching/poaching.routes.ts";
 import { registryPermissions } from "./servers.policy.ts";
 import {
   AgreementView,

@@ -1,3 +1,4 @@
+import { agreementCovers } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 
@@ -112,7 +113,7 @@ export const AgreementView = z
       .enum(["scheduled", "active", "suspended", "ended"])
       .meta({ description: "`suspended` while a request that was approved suspends it: it does not count until that is taken back" }),
     server_ids: z.array(Snowflake).meta({ description: "The parties" }),
-    covers: z.enum(["staff", "members", "both"]),
+    covers: z.enum(agreementCovers),
     cooling_off_days: z.int().meta({ description: "How long after leaving one party a person is still covered" }),
     terms: z.string().nullable(),
     starts_at: Timestamp,

@@ -1,24 +1,18 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can, requirePermission, requireWrite } from "../../kernel/call.ts";
+import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import type { Page } from "../../kernel/page.ts";
-import { olderThan, toPage, withTotal } from "../../kernel/page.ts";
-import type { AgreementDeps } from "./servers.agreements.ts";
-import { createAgreements } from "./servers.agreements.ts";
-import { createClearances } from "./servers.clearances.ts";
-import { conditions, listedServerIds } from "./servers.filters.ts";
-import type { ReadInvite } from "./servers.invites.ts";
-import { createIncidents } from "./servers.incidents.ts";
-import { createInviteSweep } from "./servers.invites.ts";
-import type { RegisteredServer } from "./servers.known.ts";
-import { agreementsInForce, byAnyId, hashesOf, recordsInForce } from "./servers.known.ts";
-import { createMerges } from "./servers.merges.ts";
+import { olderThan, toPage, withTotal, type Page } from "../../kernel/page.ts";
+import { createAgreements, type AgreementDeps } from "./agreements/agreements.ts";
+import { createClearances } from "./clearances/clearances.ts";
+import { conditions, listedServerIds } from "./filters.ts";
+import { createInviteSweep, type ReadInvite } from "./invites.ts";
+import { createIncidents } from "./incidents.ts";
+import { agreementsInForce, byAnyId, hashesOf, recordsInForce, type RegisteredServer } from "./known.ts";
+import { createMerges } from "./merges.ts";
 import { presentServer, registryPermissions, visibleServer } from "./servers.policy.ts";
-import { createServerRows } from "./servers.rows.ts";
-import type { ServerView } from "./servers.schema.ts";
-import { CreateServerInput, ListRegistryQuery, UpdateServerInput } from "./servers.schema.ts";
+import { createServerRows } from "./rows.ts";
+import { CreateServerInput, ListRegistryQuery, UpdateServerInput, type ServerView } from "./servers.schema.ts";
 
 export type RegistryService = ReturnType<typeof createRegistryService>;
 

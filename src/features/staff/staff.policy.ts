@@ -1,11 +1,9 @@
 import type { Freshness, MemberState } from "../../discord/guild-state.ts";
-import type { Call } from "../../kernel/call.ts";
-import { notStaff, requireWrite } from "../../kernel/call.ts";
+import { notStaff, requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { UserRef } from "../../kernel/fields.ts";
-import { isoOrNull } from "../../kernel/fields.ts";
+import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standing } from "../permissions/standing.ts";
+import type { Standing } from "../permissions/standing/standing.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
 
 /** Who may call the verbs of this room; access, profile and leave are open to the person they are about. */

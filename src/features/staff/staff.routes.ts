@@ -1,11 +1,10 @@
 import { z } from "zod";
-import type { Route } from "../../operations/route.ts";
-import { route, withContentEtag, withEtag } from "../../operations/route.ts";
+import { route, withContentEtag, withEtag, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
-import { staffDutyRoutes } from "./staff.duty.routes.ts";
+import { staffDutyRoutes } from "./duty/duty.routes.ts";
 import { staffPolicy } from "./staff.policy.ts";
-import { ProfileView, UpdateProfileInput } from "./staff.profile.schema.ts";
-import { staffRolesRoutes } from "./staff.roles.routes.ts";
+import { ProfileView, UpdateProfileInput } from "./profile/profile.schema.ts";
+import { staffRolesRoutes } from "./roles/roles.routes.ts";
 import { AccessQuery, AccessView, StaffEntryView, StaffListQuery } from "./staff.schema.ts";
 import type { StaffService } from "./staff.service.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Snowflake, Timestamp, UserRef, listQuery } from "../../kernel/fields.ts";
-import type { Level } from "../permissions/catalog.ts";
+import type { Level } from "../../kernel/permissions.ts";
 
 export const staffLimits = {
   permissionQuery: 4000,

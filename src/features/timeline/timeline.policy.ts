@@ -1,5 +1,5 @@
 import type { TimelineEntryView, TimelineKind } from "./timeline.schema.ts";
-import type { Entry } from "./timeline.source.ts";
+import type { Entry } from "./source.ts";
 
 /** Who may ask for a history at all, and who may have the accounts of one person merged. */
 export const timelinePolicy = { read: "users.authorization.read", alts: "users.links.read", records: "blacklist.read" } as const;

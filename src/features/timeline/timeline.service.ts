@@ -1,17 +1,13 @@
 import type { Database } from "../../database/database.ts";
-import type { Call } from "../../kernel/call.ts";
-import { can, requirePermission } from "../../kernel/call.ts";
+import { can, requirePermission, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Cursors, Page, Position } from "../../kernel/page.ts";
-import { toPage, withTotal } from "../../kernel/page.ts";
-import type { LinkReach } from "../links/links.reach.ts";
-import type { DataReads } from "../privacy/privacy.reads.ts";
+import { toPage, withTotal, type Cursors, type Page, type Position } from "../../kernel/page.ts";
+import type { LinkReach } from "../links/reach.ts";
+import type { DataReads } from "../privacy/reads.ts";
 import { kindPermissions, presentEntry, timelinePolicy } from "./timeline.policy.ts";
-import type { TimelineEntryView } from "./timeline.schema.ts";
-import { TimelineQuery } from "./timeline.schema.ts";
-import type { Asked, Entry, Place, Source } from "./timeline.source.ts";
-import { newestFirst } from "./timeline.source.ts";
-import { sources } from "./timeline.sources.ts";
+import { TimelineQuery, type TimelineEntryView } from "./timeline.schema.ts";
+import { newestFirst, type Asked, type Entry, type Place, type Source } from "./source.ts";
+import { sources } from "./sources/sources.ts";
 
 export type TimelineService = ReturnType<typeof createTimelineService>;
 

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { headerRef } from "./components.ts";
-import { isConditionalRead, mediaTypesOf } from "../../operations/route.ts";
-import type { RouteSpec } from "../../operations/route.ts";
+import { isConditionalRead, mediaTypesOf, type RouteSpec } from "../../operations/route.ts";
 
 const PageInfo = z
   .object({ limit: z.int(), next_cursor: z.string().nullable(), has_more: z.boolean(), total: z.int().optional() })

@@ -1,8 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { problems } from "../../kernel/errors.ts";
 import { snowflakePattern } from "../../kernel/fields.ts";
-import { isConditionalRead } from "../../operations/route.ts";
-import type { RouteSpec } from "../../operations/route.ts";
+import { isConditionalRead, type RouteSpec } from "../../operations/route.ts";
 
 const text = { type: "string" } as const;
 

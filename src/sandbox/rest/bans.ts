@@ -5,8 +5,7 @@ import type { Ban, World } from "../model.ts";
 import { userPayload } from "../payloads.ts";
 import { ban, unban } from "../world-members.ts";
 import { requireAbove, requireBotPermission, requireGuild, requireUser } from "./guards.ts";
-import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery } from "./route.ts";
-import type { Call, Route } from "./route.ts";
+import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery, type Call, type Route } from "./route.ts";
 
 const weekInSeconds = 604_800;
 

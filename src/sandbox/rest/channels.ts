@@ -8,8 +8,7 @@ import { channelPayload, dmChannelPayload } from "../payloads.ts";
 import { textOf } from "../text.ts";
 import { createChannel } from "../world.ts";
 import { requireBotPermission, requireUser } from "./guards.ts";
-import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery } from "./route.ts";
-import type { Call, Route } from "./route.ts";
+import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery, type Call, type Route } from "./route.ts";
 
 const nonceLifeMs = 300_000;
 

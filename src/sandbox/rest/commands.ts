@@ -4,8 +4,7 @@ import { DiscordApiError, invalidForm, missingAccess, unknown } from "../errors.
 import type { World } from "../model.ts";
 import { textOf } from "../text.ts";
 import { requireGuild } from "./guards.ts";
-import { noContent, objectBody, ok, param } from "./route.ts";
-import type { Call, Route } from "./route.ts";
+import { noContent, objectBody, ok, param, type Call, type Route } from "./route.ts";
 
 /** Commands of a scope by their type: slash commands, user and message commands. */
 const mostOf: Record<number, number> = { 1: 100, 2: 5, 3: 5 };

@@ -1,8 +1,7 @@
 import { missingAccess, missingPermissions, unknown } from "../errors.ts";
 import type { Guild, Member, Role, User, World } from "../model.ts";
 import { compareRoles, highestRole, outranks, permissionsOf } from "../permissions.ts";
-import type { Call } from "./route.ts";
-import { param } from "./route.ts";
+import { param, type Call } from "./route.ts";
 
 /** The guild of the path and the bot in it: 10004 when there is none, 50001 when the bot is not in it. */
 export function requireGuild(world: World, call: Call): { guild: Guild; self: Member } {

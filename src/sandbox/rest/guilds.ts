@@ -5,8 +5,7 @@ import { guildChannels, guildPayload } from "../payloads-guild.ts";
 import { userPayload } from "../payloads.ts";
 import { removeBot, renameGuild } from "../world-guilds.ts";
 import { requireBotPermission, requireGuild, requireUser } from "./guards.ts";
-import { noContent, objectBody, ok, param, textField } from "./route.ts";
-import type { Route } from "./route.ts";
+import { noContent, objectBody, ok, param, textField, type Route } from "./route.ts";
 
 /** Guilds as the bot sees them, public users, and where the gateway is. */
 export function guildRoutes(world: World, gatewayUrl: () => string): Route[] {

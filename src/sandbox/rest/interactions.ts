@@ -1,12 +1,10 @@
 import { InteractionResponseType } from "discord-api-types/v10";
 import { unknown } from "../errors.ts";
-import { requireOriginal } from "../interaction.ts";
-import type { Interaction } from "../interaction.ts";
+import { requireOriginal, type Interaction } from "../interaction.ts";
 import type { Interactions } from "../interactions.ts";
 import { isEphemeral, messagePayload } from "../message-payload.ts";
 import type { Message, World } from "../model.ts";
-import { noContent, objectBody, ok, param } from "./route.ts";
-import type { Call, Route } from "./route.ts";
+import { noContent, objectBody, ok, param, type Call, type Route } from "./route.ts";
 
 /** First answers to interactions, and the web-hook that edits them and follows up. The token is the authentication. */
 export function interactionRoutes(world: World, interactions: Interactions): Route[] {

@@ -1,8 +1,7 @@
 import { ChannelType, InviteType } from "discord-api-types/v10";
 import { unknown } from "../errors.ts";
 import type { Guild, World } from "../model.ts";
-import { ok, param } from "./route.ts";
-import type { Route } from "./route.ts";
+import { ok, param, type Route } from "./route.ts";
 
 /** Where an invite leads, for anybody who has its code. */
 export function inviteRoutes(world: World): Route[] {

@@ -3,8 +3,7 @@ import { unauthorized, unknown } from "../errors.ts";
 import { compareIds } from "../ids.ts";
 import type { Guild, Member, User, World } from "../model.ts";
 import { memberPayload, permissionString, userPayload } from "../payloads.ts";
-import { integerQuery, ok, param, snowflakeQuery } from "./route.ts";
-import type { Auth, Call, Route } from "./route.ts";
+import { integerQuery, ok, param, snowflakeQuery, type Auth, type Call, type Route } from "./route.ts";
 
 /** Application flags that tell which privileged intents are switched on (the form for fewer than 100 guilds). */
 const intentFlags = [

@@ -3,11 +3,9 @@ import { DiscordApiError, invalidForm, missingAccess, missingPermissions, unknow
 import type { Guild, Member, World } from "../model.ts";
 import { memberPayload } from "../payloads.ts";
 import { permissionsOf } from "../permissions.ts";
-import { removeMember, updateMember } from "../world-members.ts";
-import type { MemberChange } from "../world-members.ts";
+import { removeMember, updateMember, type MemberChange } from "../world-members.ts";
 import { requireAbove, requireBotPermission, requireGuild, requireMember, requireRole, requireRoleBelow } from "./guards.ts";
-import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery, textField } from "./route.ts";
-import type { Call, Route } from "./route.ts";
+import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery, textField, type Call, type Route } from "./route.ts";
 
 const longestTimeoutMs = 28 * 24 * 3_600_000;
 const pageRange = { min: 1, max: 1000, fallback: 1 };

@@ -5,8 +5,7 @@ import { setPinned } from "../messages.ts";
 import type { Channel, Message, World } from "../model.ts";
 import { requireChannel, requireMessage } from "./channels.ts";
 import { requireBotPermission } from "./guards.ts";
-import { integerQuery, noContent, ok } from "./route.ts";
-import type { Call, Route } from "./route.ts";
+import { integerQuery, noContent, ok, type Call, type Route } from "./route.ts";
 
 const mostPins = 250;
 

@@ -4,11 +4,9 @@ import type { Guild, Member, World } from "../model.ts";
 import { textOf } from "../text.ts";
 import { rolePayload } from "../payloads.ts";
 import { allPermissions, compareRoles, permissionsOf } from "../permissions.ts";
-import { createRole, deleteRole, updateRole } from "../world-roles.ts";
-import type { RoleChange } from "../world-roles.ts";
+import { createRole, deleteRole, updateRole, type RoleChange } from "../world-roles.ts";
 import { requireBotPermission, requireGuild, requireRole, requireRoleBelow } from "./guards.ts";
-import { noContent, objectBody, ok, param, textField } from "./route.ts";
-import type { Call, Route } from "./route.ts";
+import { noContent, objectBody, ok, param, textField, type Call, type Route } from "./route.ts";
 
 /** Roles of guilds. Changing one needs Manage Roles and a place above it. */
 export function roleRoutes(world: World): Route[] {

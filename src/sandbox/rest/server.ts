@@ -1,9 +1,7 @@
-import { Hono } from "hono";
-import type { Context } from "hono";
+import { Hono, type Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { DiscordApiError, invalidForm, notFound, unauthorized } from "../errors.ts";
-import type { FaultRules } from "../fault-rules.ts";
-import { faultResponse } from "../fault-rules.ts";
+import { faultResponse, type FaultRules } from "../fault-rules.ts";
 import type { World } from "../model.ts";
 import type { Grants } from "../oauth-grants.ts";
 import type { Recorder } from "../recorder.ts";

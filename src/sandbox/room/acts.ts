@@ -1,8 +1,6 @@
 import { ComponentType } from "discord-api-types/v10";
-import { findCommand } from "../command-options.ts";
-import type { OptionValue } from "../command-options.ts";
-import { isSelect, walkComponents } from "../components.ts";
-import type { Component } from "../components.ts";
+import { findCommand, type OptionValue } from "../command-options.ts";
+import { isSelect, walkComponents, type Component } from "../components.ts";
 import type { Run } from "../interaction-run.ts";
 import type { FieldValues } from "../modal-fields.ts";
 import type { Guild, User } from "../model.ts";

@@ -1,6 +1,5 @@
 import { ApplicationCommandOptionType as OptionType, ApplicationCommandType } from "discord-api-types/v10";
-import { valueOf } from "../command-options.ts";
-import type { OptionValue } from "../command-options.ts";
+import { valueOf, type OptionValue } from "../command-options.ts";
 import type { OptionDefinition } from "../command-rules.ts";
 import type { Guild, User, World } from "../model.ts";
 

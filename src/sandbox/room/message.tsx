@@ -1,6 +1,5 @@
 import { ButtonStyle, ComponentType, MessageFlags } from "discord-api-types/v10";
-import { isSelect } from "../components.ts";
-import type { Component } from "../components.ts";
+import { isSelect, type Component } from "../components.ts";
 import { filesOf } from "../files.ts";
 import { isEphemeral } from "../message-payload.ts";
 import type { Guild, Message, World } from "../model.ts";

@@ -1,13 +1,10 @@
 import type { Context, Hono } from "hono";
 import { attachmentUrl } from "../cdn.ts";
-import { acts, optionsOf } from "./acts.ts";
-import type { Act } from "./acts.ts";
+import { acts, optionsOf, type Act } from "./acts.ts";
 import { Page } from "./page.tsx";
-import { commandFields, openModal, panels } from "./panels.tsx";
-import type { View } from "./panels.tsx";
+import { commandFields, openModal, panels, type View } from "./panels.tsx";
 import { script } from "./script.ts";
-import { createRoomState } from "./state.ts";
-import type { RoomContext, RoomState } from "./state.ts";
+import { createRoomState, type RoomContext, type RoomState } from "./state.ts";
 import { style } from "./style.ts";
 
 const policy = {

@@ -1,9 +1,7 @@
 import fc from "fast-check";
-import type { DocumentedRoute } from "../document.ts";
-import { bodySchema, freshExample } from "../document.ts";
+import { bodySchema, freshExample, type DocumentedRoute } from "../document.ts";
 import { flawsOf } from "../flaws.ts";
-import type { Text } from "./values.ts";
-import { bent, fitting, often, oneOf } from "./values.ts";
+import { bent, fitting, often, oneOf, type Text } from "./values.ts";
 
 interface WildBody {
   /** The media type it is said to be of; empty where that is not said. */

@@ -1,10 +1,8 @@
 import fc from "fast-check";
-import type { DocumentedRoute } from "../document.ts";
-import { freshId } from "../document.ts";
+import { freshId, type DocumentedRoute } from "../document.ts";
 import { bodiesOf } from "./bodies.ts";
 import type { Records } from "./records.ts";
-import type { Text } from "./values.ts";
-import { fitting, often, oneOf } from "./values.ts";
+import { fitting, often, oneOf, type Text } from "./values.ts";
 
 /** A request as it goes over the wire. */
 export interface WildRequest {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { snowflakePattern } from "../../../src/kernel/fields.ts";
 import { hostileTexts } from "../../support/hostile.ts";
-import type { Schema } from "../document.ts";
-import { resolved } from "../document.ts";
+import { resolved, type Schema } from "../document.ts";
 
 export type Text = fc.Arbitrary<string>;
 

@@ -1,5 +1,4 @@
-import type { Case, Scene } from "./scene.ts";
-import { because, nowhere, why } from "./scene.ts";
+import { because, nowhere, why, type Case, type Scene } from "./scene.ts";
 
 const links = ({ id }: Scene["ann"]): string => `/users/${id}/links`;
 const link = ({ ann, kept }: Scene): string => `${links(ann)}/${kept["link"] ?? ""}`;

@@ -1,5 +1,4 @@
-import type { Case, Scene } from "./scene.ts";
-import { because, nowhere, why } from "./scene.ts";
+import { because, nowhere, why, type Case, type Scene } from "./scene.ts";
 
 const none = "BL-999999";
 const file = { name: "list.txt", bytes: Buffer.from("Ann, Bob and two more") };

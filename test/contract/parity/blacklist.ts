@@ -1,6 +1,5 @@
 import { blacklistAdding, first, second, server } from "./blacklist-add.ts";
-import type { Case, Scene } from "./scene.ts";
-import { because, why } from "./scene.ts";
+import { because, why, type Case, type Scene } from "./scene.ts";
 
 const none = "BL-999999";
 const csvType = { headers: { "content-type": "text/csv" } };

@@ -1,5 +1,4 @@
-import type { Case, Scene } from "./scene.ts";
-import { because, nowhere, planHash, why, zeros } from "./scene.ts";
+import { because, nowhere, planHash, why, zeros, type Case, type Scene } from "./scene.ts";
 
 /** A number whose rest is over, which a repair frees. */
 async function plantRest({ world, owner }: Scene): Promise<void> {

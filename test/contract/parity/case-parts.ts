@@ -1,7 +1,6 @@
 import { contentIntents } from "../../features/evidence-ground.ts";
 import { ending, first, none, opening } from "./case.ts";
-import type { Case, Scene } from "./scene.ts";
-import { because, nowhere, why } from "./scene.ts";
+import { because, nowhere, why, type Case, type Scene } from "./scene.ts";
 
 const at = `/cases/${first}`;
 const body = "Spoke with the reporter";

@@ -1,6 +1,5 @@
 import { filtered } from "./case-lists.ts";
-import type { Case, Scene } from "./scene.ts";
-import { because, linkAccounts, why } from "./scene.ts";
+import { because, linkAccounts, why, type Case, type Scene } from "./scene.ts";
 
 /** Cases are numbered from 1 in either world. */
 export const [first, second, none] = ["CASE-000001", "CASE-000002", "CASE-999999"] as const;

@@ -1,5 +1,4 @@
-import type { Case, Scene } from "./scene.ts";
-import { because, nowhere, why } from "./scene.ts";
+import { because, nowhere, why, type Case, type Scene } from "./scene.ts";
 
 const suspending = { overrides: [{ key: "staff.suspend", effect: "allow", ...why() }] };
 

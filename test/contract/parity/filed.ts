@@ -1,4 +1,5 @@
 import type { User } from "../../../src/sandbox/index.ts";
+import { pauseBot } from "../../support/bot.ts";
 import type { World } from "../../support/world.ts";
 import type { Scene } from "./scene.ts";
 
@@ -10,7 +11,7 @@ export const grounds = "Three people saw it and all say the same.";
 
 /** Nothing is told in Discord: what the bot does in its own time is at a different point in either world. */
 export const silence = ({ world }: Pick<Scene, "world">): Promise<void> => {
-  world.app.deliveries.delivering.current = undefined;
+  pauseBot(world.app.discord);
   return Promise.resolve();
 };
 

@@ -1,6 +1,5 @@
 import { systemCall } from "../../../src/kernel/call.ts";
-import type { Case, Scene } from "./scene.ts";
-import { because, linkAccounts, nowhere, why } from "./scene.ts";
+import { because, linkAccounts, nowhere, why, type Case, type Scene } from "./scene.ts";
 
 const [here, there] = ["80351110224678912", "80351110224678913"];
 

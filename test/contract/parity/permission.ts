@@ -1,5 +1,4 @@
-import type { Case, Scene } from "./scene.ts";
-import { why } from "./scene.ts";
+import { why, type Case, type Scene } from "./scene.ts";
 
 /** What of one person is changed. */
 const entryOf = (key: string, effect: "allow" | "deny" | "clear", more: object = {}) => ({

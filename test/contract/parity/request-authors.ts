@@ -1,5 +1,4 @@
-import type { Case, Scene } from "./scene.ts";
-import { because, nowhere, why } from "./scene.ts";
+import { because, nowhere, why, type Case, type Scene } from "./scene.ts";
 import { called, decide, file, filePunishment, left, pathOf, reason, right, silence } from "./filed.ts";
 
 const bytes = Buffer.from("What was said that night.");

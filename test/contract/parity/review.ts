@@ -1,5 +1,4 @@
-import type { Case, Scene, Way } from "./scene.ts";
-import { because, why } from "./scene.ts";
+import { because, why, type Case, type Scene, type Way } from "./scene.ts";
 import { called, decide, fileListing, filePunishment, grounds, pathOf, silence } from "./filed.ts";
 
 const held = { reason: "Waits for the other case." };

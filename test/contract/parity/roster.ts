@@ -1,7 +1,6 @@
 import { systemCall } from "../../../src/kernel/call.ts";
 import { uuid7 } from "../../../src/kernel/ids.ts";
-import type { Case } from "./scene.ts";
-import { because, day, midnight, planHash, why, zeros } from "./scene.ts";
+import { because, day, midnight, planHash, why, zeros, type Case } from "./scene.ts";
 
 export const roster: readonly Case[] = [
   {

@@ -1,7 +1,6 @@
 import type { GuildHandle } from "../../../src/sandbox/index.ts";
 import type { World } from "../../support/world.ts";
-import type { Case, Scene } from "./scene.ts";
-import { nowhere } from "./scene.ts";
+import { nowhere, type Case, type Scene } from "./scene.ts";
 
 type Channel = ReturnType<GuildHandle["createChannel"]>;
 

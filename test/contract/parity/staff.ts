@@ -1,5 +1,4 @@
-import type { Case } from "./scene.ts";
-import { why } from "./scene.ts";
+import { why, type Case } from "./scene.ts";
 
 const tomorrow = (): string => new Date(Date.now() + 86_400_000).toISOString();
 

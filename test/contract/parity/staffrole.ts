@@ -1,5 +1,4 @@
-import type { Case, Scene } from "./scene.ts";
-import { why } from "./scene.ts";
+import { why, type Case, type Scene } from "./scene.ts";
 
 const refOf = ({ world: { guild, roles } }: Scene, level: keyof Scene["world"]["roles"]) => ({
   guild_id: guild.id,

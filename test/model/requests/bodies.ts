@@ -1,9 +1,7 @@
 import type { RequestsGround } from "./ground.ts";
-import type { Model, Request } from "./model.ts";
-import { day } from "./model.ts";
+import { day, type Model, type Request } from "./model.ts";
 import { effectiveAt } from "./force.ts";
-import type { Act, Draft, Length } from "./steps.ts";
-import { confidences } from "./steps.ts";
+import { confidences, type Act, type Draft, type Length } from "./steps.ts";
 
 const textOf = (words: number): string => `What is said here for the ${words.toString()}th time.`;
 const lengthOf = (days: Length): object => (days === undefined ? {} : { duration: days === null ? null : `P${days.toString()}D` });

@@ -1,5 +1,4 @@
-import type { Model, Request } from "./model.ts";
-import { mayKnow, open, policies, requiredFor, statusOf, subjectsOf } from "./model.ts";
+import { mayKnow, open, policies, requiredFor, statusOf, subjectsOf, type Model, type Request } from "./model.ts";
 import { has } from "./rights.ts";
 import type { Draft, Person } from "./steps.ts";
 

@@ -1,5 +1,4 @@
-import type { Case, Entry, Model, Request, Stand } from "./model.ts";
-import { groupOf, isOver, statusOf, open, usersOf } from "./model.ts";
+import { groupOf, isOver, statusOf, open, usersOf, type Case, type Entry, type Model, type Request, type Stand } from "./model.ts";
 import type { Person } from "./steps.ts";
 import { has } from "./rights.ts";
 

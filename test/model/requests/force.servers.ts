@@ -1,5 +1,4 @@
-import type { Agreement, Merge, Model, Request } from "./model.ts";
-import { day, isOver } from "./model.ts";
+import { day, isOver, type Agreement, type Merge, type Model, type Request } from "./model.ts";
 
 type Undo = () => void;
 const undoableFor = 30 * day;

@@ -1,10 +1,21 @@
 import * as people from "./force.people.ts";
 import * as between from "./force.servers.ts";
-import type { Listing, Model, Request } from "./model.ts";
-import { day, groupOf, isOver, mayKnow, open, policies, reopenable, statusOf, targetOf } from "./model.ts";
+import {
+  day,
+  groupOf,
+  isOver,
+  mayKnow,
+  open,
+  policies,
+  reopenable,
+  statusOf,
+  targetOf,
+  type Listing,
+  type Model,
+  type Request,
+} from "./model.ts";
 import { has } from "./rights.ts";
-import type { Confidence, Draft, Length, Person, Ruling, Severity } from "./steps.ts";
-import { confidences, severities } from "./steps.ts";
+import { confidences, severities, type Confidence, type Draft, type Length, type Person, type Ruling, type Severity } from "./steps.ts";
 
 type Undo = () => void;
 type Of<Kind extends Draft["kind"]> = Extract<Draft, { kind: Kind }>;

@@ -1,8 +1,7 @@
 import { systemCall } from "../../../src/kernel/call.ts";
 import { uuid7 } from "../../../src/kernel/ids.ts";
 import { createGround, freshId } from "../../features/workflows-ground.ts";
-import type { Person } from "./steps.ts";
-import { people, servers, users } from "./steps.ts";
+import { people, servers, users, type Person } from "./steps.ts";
 import { levelOf } from "./rights.ts";
 
 export interface Reply {

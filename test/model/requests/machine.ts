@@ -1,8 +1,20 @@
-import type { Model, Request, Status, Vote } from "./model.ts";
-import { groupOf, mayKnow, open, policies, reopenable, statusOf, targetOf, usersOf, day } from "./model.ts";
+import {
+  groupOf,
+  mayKnow,
+  open,
+  policies,
+  reopenable,
+  statusOf,
+  targetOf,
+  usersOf,
+  day,
+  type Model,
+  type Request,
+  type Status,
+  type Vote,
+} from "./model.ts";
 import { has, isAtOrAbove } from "./rights.ts";
-import type { Act, Action, Person } from "./steps.ts";
-import { actions } from "./steps.ts";
+import { actions, type Act, type Action, type Person } from "./steps.ts";
 
 interface Row {
   from: readonly Status[];

@@ -4,12 +4,9 @@ import { begin, blockersOf, carryOut, inForce, reopenedBy, takeBack } from "./fo
 import { sweepRoster } from "./force.people.ts";
 import { runMerges } from "./force.servers.ts";
 import type { Reply, RequestsGround } from "./ground.ts";
-import type { Judged, Next } from "./machine.ts";
-import { allowedTo, canSee, judge, mayAsk, sumOf, withVote } from "./machine.ts";
-import type { Model, Request } from "./model.ts";
-import { emptyModel, leaseMinutes, nth, open, requiredFor, statusOf } from "./model.ts";
-import type { Act, Person, Step } from "./steps.ts";
-import { people, told } from "./steps.ts";
+import { allowedTo, canSee, judge, mayAsk, sumOf, withVote, type Judged, type Next } from "./machine.ts";
+import { emptyModel, leaseMinutes, nth, open, requiredFor, statusOf, type Model, type Request } from "./model.ts";
+import { people, told, type Act, type Person, type Step } from "./steps.ts";
 import { has } from "./rights.ts";
 
 /** What happened until something disagreed, in words. */

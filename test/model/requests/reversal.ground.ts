@@ -1,6 +1,5 @@
 import { systemCall } from "../../../src/kernel/call.ts";
-import type { InForce } from "../../features/in-force.ts";
-import { inForce } from "../../features/in-force.ts";
+import { inForce, type InForce } from "../../features/in-force.ts";
 import { createPeopleGround, guilds } from "../../features/people-ground.ts";
 import { freshId } from "../../features/workflows-ground.ts";
 import type { Wish } from "./reversal.steps.ts";

@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { InForce } from "../../features/in-force.ts";
-import { gained } from "../../features/in-force.ts";
-import type { ReversalGround } from "./reversal.ground.ts";
-import { createReversalGround } from "./reversal.ground.ts";
-import type { History, Wish } from "./reversal.steps.ts";
-import { histories, kinds, several, wishes } from "./reversal.steps.ts";
+import { gained, type InForce } from "../../features/in-force.ts";
+import { createReversalGround, type ReversalGround } from "./reversal.ground.ts";
+import { histories, kinds, several, wishes, type History, type Wish } from "./reversal.steps.ts";
 import { seedOf, sizeOf } from "../../support/size.ts";
 
 const runs = sizeOf({ quick: 1, all: 10, long: 300 });

@@ -1,0 +1,93 @@
+import type { GatewayListener } from "./discord/gateway/listeners.ts";
+import type { Jobs } from "./jobs.ts";
+import type { HtmlPage } from "./http/pages/page.ts";
+import type { Route } from "./operations/route.ts";
+
+/**
+ * What a feature is made of. Each feature exports its manifests from `feature.ts`; `app.ts` lists them in the order in which they are created.
+ * @typeParam Needs what it asks of the core and of the features before it
+ * @typeParam Made what it adds, by the names under which later features ask for it
+ */
+export interface Feature<Needs extends object, Made extends object> {
+  create: (needs: Needs) => Made;
+  /** What it answers by HTTP, and through that as slash commands. */
+  routes?: (all: Needs & Made) => readonly Route[];
+  /** What it shows to browsers. */
+  pages?: (all: Needs & Made) => readonly HtmlPage[];
+  /** What it hears of from the gateway of Discord. */
+  listeners?: (all: Needs & Made) => readonly GatewayListener[];
+  /** What it does every minute, by name. */
+  jobs?: (all: Needs & Made) => Jobs;
+  /** Reads into memory what its answers need, before anything is answered. */
+  load?: (all: Needs & Made) => Promise<unknown>;
+  /** Begins to work by itself, once the server listens. */
+  start?: (all: Needs & Made) => void;
+  /** Ends answers without an end, which would keep the server from closing. */
+  endStreams?: (all: Needs & Made) => Promise<unknown>;
+  /** Ends what `start` began. */
+  stop?: (all: Needs & Made) => Promise<unknown>;
+  /** Ends what `create` began: timers, and writes that wait. */
+  close?: (all: Needs & Made) => unknown;
+}
+
+/** Checks a manifest, and keeps the types of what it needs and makes. */
+export function feature<Needs extends object, Made extends object>(manifest: Feature<Needs, Made>): Feature<Needs, Made> {
+  return manifest;
+}
+
+/** Features in the order of their creation. A feature that needs what no feature before it makes does not compile. */
+export interface Features<Core extends object, All extends Core> {
+  with: <Made extends object>(feature: Feature<All, Made>) => Features<Core, All & Made>;
+  create: (core: Core) => All;
+  routes: (all: All) => Route[];
+  pages: (all: All) => HtmlPage[];
+  listeners: (all: All) => GatewayListener[];
+  jobs: (all: All) => Jobs;
+  load: (all: All) => Promise<void>;
+  start: (all: All) => void;
+  endStreams: (all: All) => Promise<void>;
+  /** The last created first. */
+  stop: (all: All) => Promise<void>;
+  /** The last created first. */
+  close: (all: All) => Promise<void>;
+}
+
+/** The beginning of a list of features. */
+export function compose<Core extends object>(): Features<Core, Core> {
+  return listOf<Core, Core>([]);
+}
+
+/** Whoever calls a manifest hands in everything, so what it needs is there. */
+type Listed = Feature<never, object>;
+
+function listOf<Core extends object, All extends Core>(list: readonly Listed[]): Features<Core, All> {
+  const given = (all: All) => all as never;
+  const backwards = list.toReversed();
+  return {
+    with: (one) => listOf([...list, one as unknown as Listed]),
+    create(core) {
+      const all: object = { ...core };
+      for (const one of list) Object.assign(all, one.create(all as never));
+      return all as All;
+    },
+    routes: (all) => list.flatMap((one) => one.routes?.(given(all)) ?? []),
+    pages: (all) => list.flatMap((one) => one.pages?.(given(all)) ?? []),
+    listeners: (all) => list.flatMap((one) => one.listeners?.(given(all)) ?? []),
+    jobs: (all) => Object.assign({}, ...list.map((one) => one.jobs?.(given(all)))) as Jobs,
+    async load(all) {
+      for (const one of list) await one.load?.(given(all));
+    },
+    start(all) {
+      for (const one of list) one.start?.(given(all));
+    },
+    async endStreams(all) {
+      for (const one of backwards) await one.endStreams?.(given(all));
+    },
+    async stop(all) {
+      for (const one of backwards) await one.stop?.(given(all));
+    },
+    async close(all) {
+      for (const one of backwards) await one.close?.(given(all));
+    },
+  };
+}

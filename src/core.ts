@@ -1,0 +1,108 @@
+import type { Logger } from "pino";
+import type { Config } from "./config/config.ts";
+import type { Secrets } from "./config/secrets.ts";
+import { type Database, openDatabase } from "./database/database.ts";
+import { createDiscord, type Discord, type DiscordOptions } from "./discord/client.ts";
+import { createGuildState, type GuildFeed } from "./discord/guild/create-guild-state.ts";
+import type { GuildState } from "./discord/guild-state.ts";
+import { createDiscordOAuth, type DiscordOAuth } from "./discord/oauth.ts";
+import { systemClock, type Clock } from "./kernel/clock.ts";
+import { createCursors, type Cursors } from "./kernel/page.ts";
+import { createKeyring, deriveKey, type KeyPurpose, type Keyring } from "./kernel/secrets.ts";
+import { createLogger } from "./logger.ts";
+import type { CardPauses } from "./features/workflows/cards/cards.ts";
+
+/** What every feature may ask for. */
+export interface Core {
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  database: Database;
+  /** Tells this installation from every other one. */
+  instanceId: string;
+  cursors: Cursors;
+  keyring: Keyring;
+  /** A key for one purpose, derived from the secret key: the same at every start. */
+  keyFor: (purpose: KeyPurpose) => Buffer;
+  guildState: GuildState & { feed: GuildFeed };
+  /** The link to Discord; it connects only in the server, and only after everything is created. */
+  discord: Discord;
+  oauth: DiscordOAuth;
+  /** How browsers reach the service, without a slash at the end. */
+  publicUrl: () => string;
+  /** Where Discord's own pages are. */
+  discordOrigin: string;
+  /** Aborted when the service begins to stop. */
+  stopping: AbortSignal;
+  pauses: Pauses;
+}
+
+/** How long something waits; what is left out is as usual. */
+export interface Pauses {
+  discord?: Pick<DiscordOptions, "retryMs" | "reconnectMs" | "buildThrottler" | "lookUpRestMs" | "repeatMs">;
+  cards?: Partial<CardPauses>;
+  /** How long a card waits after a failure of Discord that names no time. */
+  cardRetryMs?: number;
+}
+
+export interface CoreOptions {
+  config: Config;
+  secrets: Secrets;
+  logger?: Logger;
+  /** The machine's own by default. */
+  clock?: Clock;
+  /** Checks the database before anything else uses it; answers the id of the installation. What it throws closes the database. */
+  checkInstallation?: (database: Database) => Promise<string>;
+  /** For tests: a write inside a write is reported at once. */
+  watchNesting?: boolean;
+  /** For tests: shorter waits than are right for Discord. */
+  pauses?: Pauses;
+  publicUrl?: () => string;
+  stopping?: AbortSignal;
+}
+
+const idempotencySeconds = 172_800;
+
+/**
+ * The database, and everything features stand on. Nothing connects to Discord yet.
+ * @throws DatabaseError, ProblemError when the database cannot be opened
+ */
+export async function openCore({
+  config,
+  secrets,
+  logger = createLogger("warn", process.stderr),
+  clock = systemClock,
+  checkInstallation = (database) => database.instance.id(),
+  watchNesting = false,
+  pauses = {},
+  publicUrl = () => config.http.publicUrl,
+  stopping = new AbortController().signal,
+}: CoreOptions): Promise<Core> {
+  const { url, synchronous } = config.database;
+  const database = await openDatabase({ url, synchronous, idempotencySeconds, clock, logger, watchNesting });
+  const instanceId = await checkInstallation(database).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  const keyFor = (purpose: KeyPurpose): Buffer => deriveKey(secrets.secretKey, purpose);
+  const { apiBase, clientId, guildIds } = config.discord;
+  const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret: secrets.discordClientSecret, clock });
+  const guildState = createGuildState({ database, logger, guildIds, clock, staleLimitSeconds: config.rosterStaleSeconds });
+  return {
+    config,
+    clock,
+    logger,
+    database,
+    instanceId,
+    cursors: createCursors(keyFor("cursors")),
+    keyring: createKeyring(secrets.encryptionKeys),
+    keyFor,
+    guildState,
+    discord: createDiscord({ ...config.discord, ...pauses.discord, token: secrets.discordToken, logger, clock }),
+    oauth,
+    publicUrl,
+    discordOrigin: oauth.origin,
+    stopping,
+    pauses,
+  };
+}

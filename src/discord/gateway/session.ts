@@ -1,0 +1,175 @@
+import type { GatewayDispatchEvents, GatewayIntentBits } from "discord-api-types/v10";
+import { DiscordjsErrorCodes, Events, GatewayCloseCodes, type Interaction, type WebSocketOptions } from "discord.js";
+import type { Logger } from "pino";
+import { createClient } from "./client.ts";
+import { adaptLibrary } from "./library.ts";
+import { createGatewayPace } from "./pace.ts";
+import type { IdentifyBudget } from "./identify-budget.ts";
+import { pause } from "../../kernel/pause.ts";
+import { safeError } from "../rest/errors.ts";
+
+/** Why a session ended. A fatal end comes with an instruction for the operator; otherwise another session may be tried. */
+interface SessionEnd {
+  isFatal: boolean;
+  reason: string;
+  /** Only waiting helps: the session starts of the day are nearly used up. */
+  isExhausted?: boolean;
+}
+
+export interface SessionHooks {
+  /** The session is connected, and Discord has named every guild of the bot. */
+  onReady(): void;
+  /** The link broke; `failures` counts the failed attempts in a row. */
+  onReconnecting(failures: number): void;
+  onHeartbeat(at: Date): void;
+  onDispatch(dispatch: GatewayDispatchEvents, data: unknown): void;
+  onInteraction(interaction: Interaction): void;
+  /** The library failed at a packet of the gateway; the link goes on. */
+  onFault(error: unknown, packet: unknown): void;
+}
+
+interface SessionOptions {
+  apiBase: string;
+  token: string;
+  logger: Logger;
+  loginDeadlineMs: number;
+  budget: IdentifyBudget;
+  reconnectMs?: number | undefined;
+  repeatMs?: number | undefined;
+  intents: readonly GatewayIntentBits[];
+  /** The events to hand on. */
+  dispatches: readonly GatewayDispatchEvents[];
+  hooks: SessionHooks;
+}
+
+export interface GatewaySession {
+  /** Logs in, and resolves when the session cannot go on; until then the library reconnects by itself. */
+  run(): Promise<SessionEnd>;
+  requestMembers(guildId: string, nonce: string): void;
+  pingMs(): number | undefined;
+  stop(): Promise<void>;
+}
+
+const exhausted: SessionEnd = {
+  isFatal: false,
+  reason: "The session starts Discord allows in a day are nearly used up; the link waits for the next day.",
+  isExhausted: true,
+};
+
+/** The time-out of the library for closing its sockets. */
+const destroyMs = 2000;
+/** A session without a link for this long is replaced by a new one. */
+const hopelessMs = 600_000;
+
+/** One session with the gateway, by a client of discord.js of its own. */
+export function createGatewaySession({
+  apiBase,
+  token,
+  logger,
+  loginDeadlineMs,
+  budget,
+  reconnectMs,
+  repeatMs,
+  intents,
+  dispatches,
+  hooks,
+}: SessionOptions): GatewaySession {
+  const pace = createGatewayPace(reconnectMs);
+  const library = adaptLibrary({
+    beforeAttempt: () => pace.beforeAttempt(),
+    onHello: () => pace.hello(),
+    onClosed: () => pace.closed(),
+    onUp: () => pace.up(),
+    onHeartbeat: (at) => hooks.onHeartbeat(at),
+    onFault: (error, packet) => hooks.onFault(error, packet),
+    onMissing: (part) => logger.error({ part }, "discord.js has changed: the link works without this part of its supervision; report it"),
+  });
+  const buildIdentifyThrottler: WebSocketOptions["buildIdentifyThrottler"] = (manager) => budget.throttler(manager, () => end(exhausted));
+  const client = createClient({ apiBase, intents, ws: { ...library.ws, buildIdentifyThrottler }, repeatMs });
+  library.guard(client);
+  let end: (reason: SessionEnd) => void = () => undefined;
+  const ended = new Promise<SessionEnd>((resolve) => (end = resolve));
+  let deadline: NodeJS.Timeout | undefined;
+
+  const endBy = (ms: number, reason: string): void => {
+    deadline ??= setTimeout(() => end({ isFatal: false, reason }), ms).unref();
+  };
+  const ready = (): void => {
+    clearTimeout(deadline);
+    deadline = undefined;
+    hooks.onReady();
+  };
+  const log = (error: unknown): void => logger.warn({ err: safeError(error) }, "Discord client");
+
+  client.on(Events.Error, log);
+  client.on(Events.ShardError, log);
+  client.on(Events.Warn, log);
+  client.on(Events.ShardReady, ready);
+  client.on(Events.ShardResume, ready);
+  client.on(Events.ShardReconnecting, () => {
+    endBy(hopelessMs, "Discord's gateway did not come back.");
+    hooks.onReconnecting(pace.failures());
+  });
+  client.on(Events.ShardDisconnect, ({ code }) => end({ isFatal: true, reason: fatalClose(code) }));
+  client.on(Events.InteractionCreate, (interaction) => hooks.onInteraction(interaction));
+  for (const name of dispatches) client.ws.on(name, (data: unknown) => hooks.onDispatch(name, data));
+
+  return {
+    run() {
+      endBy(loginDeadlineMs, "Discord did not answer in time.");
+      client.login(token).catch(async (error: unknown) => {
+        if (isTokenRefused(error)) return end({ isFatal: true, reason: tokenInstruction });
+        log(error);
+        end((await library.isOutOfSessions()) ? exhausted : { isFatal: false, reason: "Discord cannot be reached." });
+      });
+      return ended;
+    },
+    requestMembers(guildId, nonce) {
+      library.send(0, { op: 8, d: { guild_id: guildId, query: "", limit: 0, nonce } }).catch((error: unknown) => {
+        logger.warn({ err: safeError(error) }, "Discord gateway: a message was not sent");
+      });
+    },
+    pingMs() {
+      const ping = client.ws.ping;
+      return ping >= 0 ? Math.round(ping) : undefined;
+    },
+    async stop() {
+      clearTimeout(deadline);
+      client.ws.removeAllListeners();
+      client.removeAllListeners();
+      client.on(Events.Error, () => undefined);
+      // The library's loop of attempts outlives its own `destroy`, and so do sockets that are still connecting.
+      pace.stop();
+      const sockets = library.sockets();
+      const limit = new AbortController();
+      await Promise.race([client.destroy().catch(() => undefined), pause(destroyMs, limit.signal)]);
+      limit.abort();
+      sockets.terminate();
+    },
+  };
+}
+
+/** Close codes after which reconnecting cannot help, and what the operator has to do. */
+const instructions: Readonly<Record<number, string>> = {
+  [GatewayCloseCodes.AuthenticationFailed]:
+    "Discord refused the bot token. In the developer portal open Bot, reset the token, and set it as DISCORD_TOKEN.",
+  [GatewayCloseCodes.DisallowedIntents]:
+    "Discord refused the members intent. In the developer portal open Bot and switch on Server Members Intent under Privileged Gateway Intents, then restart.",
+  [GatewayCloseCodes.InvalidIntents]: "Discord does not know the intents asked for; update the service.",
+  [GatewayCloseCodes.InvalidAPIVersion]: "Discord does not offer this version of its API any more; update the service.",
+  [GatewayCloseCodes.ShardingRequired]:
+    "The bot is in more servers than one connection may serve; take it out of servers that are not moderated.",
+  [GatewayCloseCodes.InvalidShard]: "Discord refused the connection's shard number; restart the service.",
+};
+
+export const tokenInstruction = instructions[GatewayCloseCodes.AuthenticationFailed] ?? "";
+
+/** The instruction for a fatal close code. */
+function fatalClose(code: number): string {
+  return instructions[code] ?? `Discord closed the gateway for good with code ${code.toString()}.`;
+}
+
+/** Whether a login failed because Discord does not know the token; other fatal refusals come as a close code. */
+function isTokenRefused(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === DiscordjsErrorCodes.TokenInvalid;
+}

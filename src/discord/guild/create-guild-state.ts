@@ -1,0 +1,197 @@
+import type { Logger } from "pino";
+import type { Database } from "../../database/database.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
+import { roleRef } from "../../kernel/role-ref.ts";
+import type { GatewayListener } from "../gateway/listeners.ts";
+import type { GuildState, MemberState } from "../guild-state.ts";
+import { createGuildLink } from "./link.ts";
+import { createGuildListeners } from "./listeners.ts";
+import { createLookUps, type LookUpLimits } from "./look-up.ts";
+import type { MemberSource } from "./member-read.ts";
+import { createMemberSync, type SyncLimits } from "./member-sync.ts";
+import { memberState } from "./mirror.ts";
+import { createChanges, createGuildRecord } from "./record.ts";
+import { createTracking } from "./tracking.ts";
+
+/** What the connection to the gateway needs of the guild state. */
+export interface GuildFeed {
+  /** The rows of the listener table that the state is made by. */
+  listeners: readonly GatewayListener[];
+  /** Members are read from this source until `stop`. */
+  attach(source: MemberSource): void;
+  /** The gateway was heard, or answered a heartbeat that was sent at this time. */
+  alive(at?: Date): void;
+  /** The link to the gateway broke; the last state answers, marked stale, until it is back. */
+  lost(): void;
+  /** Resolves when everything received so far is stored and visible to readers, or given up. */
+  stored(): Promise<void>;
+  /** Write what is pending (at most 5 s) and nothing afterwards. */
+  stop(): Promise<void>;
+}
+
+export interface GuildStateOptions {
+  database: Database;
+  logger: Logger;
+  /** The guilds that are served; empty: every guild the bot is in. */
+  guildIds: readonly string[];
+  clock?: Clock;
+  /** Age from which the state is too old for privileged writes; default 900. */
+  staleLimitSeconds?: number;
+  /** How often a live state stores its time, so that a restart knows its age; default 60,000. */
+  noteMs?: number;
+  sync?: SyncLimits;
+  lookUp?: LookUpLimits;
+}
+
+/** Wires the parts of the guild state: record, freshness, member lists, look-ups, tracking and listeners. */
+function createGuildEngine({ database, logger, clock = systemClock, ...options }: GuildStateOptions) {
+  const configured = new Set(options.guildIds);
+  const isServed = (guildId: string): boolean => configured.size === 0 || configured.has(guildId);
+  const changes = createChanges(logger);
+  const goneRoles = new Set<string>();
+  let discord: MemberSource | undefined;
+  const source = (): MemberSource | undefined => discord;
+
+  const record = createGuildRecord({
+    database,
+    logger,
+    onCommitted(change) {
+      link.sign();
+      changes.announce(change);
+    },
+    onGivenUp: (guildIds) => readLater(guildIds),
+  });
+  const link = createGuildLink({ clock, isFailing: () => record.isFailing() });
+  const isLinked = (): boolean => link.isLinked();
+  const isPresent = (guildId: string): boolean => record.guild(guildId)?.present === true;
+  const presentGuilds = (): string[] => record.guilds().flatMap((guild) => (guild.present ? [guild.id] : []));
+  const lookUps = createLookUps({ source, guildIds: presentGuilds, ...options.lookUp });
+  const sync = createMemberSync({
+    ...options.sync,
+    logger,
+    clock,
+    source,
+    isLinked,
+    isWanted: (guildId) => isPresent(guildId) && !link.isUnavailable(guildId),
+    presentIds: (guildId) => record.membersOf(guildId).flatMap((state) => (state.present ? [state.userId] : [])),
+    accept: (guildId, member) => observe(memberState(guildId, member)),
+    absent: (guildId, userId) => record.setAbsent(guildId, userId),
+    write(guildId, startedAt) {
+      record.setSynced(guildId, startedAt);
+      return record.idle();
+    },
+    onDone(guildId) {
+      link.markRead(guildId);
+      link.sign();
+      changes.announce({ users: [], everything: true });
+    },
+    onFailed: (guildId) => (isPresent(guildId) ? link.markUnread(guildId) : undefined),
+  });
+  const readLater = (guildIds: Iterable<string>): void => {
+    for (const guildId of guildIds) {
+      if (isPresent(guildId)) link.markUnread(guildId);
+      sync.requestLater(guildId);
+    }
+  };
+  const read = (guildId: string): Promise<void> => sync.request(guildId);
+  const markUnread = (guildId: string): void => link.markUnread(guildId);
+  const tracking = createTracking({ record, lookUps, presentGuilds, isLinked, read, markUnread });
+  // A member list that was requested before a role was deleted still names that role when it arrives.
+  const observe = (state: MemberState): void => {
+    const roleIds = state.roleIds.filter((roleId) => !goneRoles.has(roleRef(state.guildId, roleId)));
+    tracking.observe(roleIds.length === state.roleIds.length ? state : { ...state, roleIds });
+  };
+  const listeners = createGuildListeners({
+    isServed,
+    record,
+    link,
+    sync,
+    readLater,
+    observe,
+    roleGone: (guildId, roleId) => void goneRoles.add(roleRef(guildId, roleId)),
+    touched(guildId, userId) {
+      sync.touched(guildId, userId);
+      lookUps.touched(userId);
+    },
+    guildsChanged: () => lookUps.clear(),
+    doubt: (guildId) => readLater(presentGuilds().filter((id) => guildId === undefined || id === guildId)),
+  });
+
+  return {
+    record,
+    link,
+    lookUps,
+    tracking,
+    changes,
+    presentGuilds,
+    isServed,
+    listeners,
+    attach: (given: MemberSource | undefined) => void (discord = given),
+    lost(): void {
+      link.lost();
+      sync.lost();
+    },
+    /** Without this a restart after weeks would take its state to be weeks old. */
+    storeTime(): void {
+      if (link.isLive()) for (const guildId of presentGuilds()) record.setSynced(guildId, clock.now());
+    },
+  };
+}
+
+const stopMs = 5000;
+
+/** The state of the guilds; without a link to Discord it answers as last stored. `feed` is for the connection to the gateway. */
+export function createGuildState(options: GuildStateOptions): GuildState & { feed: GuildFeed } {
+  const { staleLimitSeconds = 900, noteMs = 60_000 } = options;
+  const engine = createGuildEngine(options);
+  const { record, link, tracking, changes } = engine;
+  const timer = setInterval(() => engine.storeTime(), noteMs).unref();
+
+  return {
+    async load() {
+      await record.load(engine.isServed);
+      link.startFrom(oldest(record.guilds().flatMap((guild) => (guild.present ? [guild.syncedAt] : []))));
+    },
+    guilds: () => [...record.mirror.guilds.values()],
+    role: (guildId, roleId) => record.mirror.roles.get(guildId)?.get(roleId),
+    roles: (guildId) => [...(record.mirror.roles.get(guildId)?.values() ?? [])],
+    members: (userId) => record.mirror.memberships(userId),
+    async lookUp(userId) {
+      const stored = record.mirror.memberships(userId);
+      const guilds = engine.presentGuilds().length;
+      if (stored.some((state) => state.present) || (guilds > 0 && guilds === stored.length)) return { members: stored, isComplete: true };
+      if (guilds === 0) return { members: stored, isComplete: link.isLive() };
+      const { states, isComplete, isOutdated } = await engine.lookUps.ask(userId, "stranger");
+      const now = record.mirror.memberships(userId);
+      const members = [...now, ...states.filter((state) => !now.some((known) => known.guildId === state.guildId))];
+      return { members, isComplete: isComplete && !isOutdated };
+    },
+    trackedUsers: () => record.mirror.users(),
+    freshness: () => link.freshness(),
+    isTooOld: () => !link.isLive() && link.ageSeconds() > staleLimitSeconds,
+    track: (what) => tracking.track(what),
+    forget: (userId) => record.forget(userId),
+    onChange: changes.listen,
+    feed: {
+      listeners: engine.listeners,
+      attach: (source) => engine.attach(source),
+      alive: (at) => link.sign(at),
+      lost: () => engine.lost(),
+      stored: () => record.idle(),
+      async stop() {
+        clearInterval(timer);
+        engine.storeTime();
+        engine.lost();
+        engine.attach(undefined);
+        await record.stop(stopMs);
+      },
+    },
+  };
+}
+
+/** Null if any time is null: a guild that was never read makes the age of the whole state unknown. */
+function oldest(times: readonly (Date | null)[]): Date | null {
+  const known = times.filter((at) => at !== null);
+  if (known.length < times.length || known.length === 0) return null;
+  return new Date(Math.min(...known.map((at) => at.getTime())));
+}

@@ -1,0 +1,44 @@
+import { z } from "zod";
+
+/**
+ * The part of Discord's events that the guild state is made of. Fields that an event may leave out are optional here, and a field that is
+ * left out is unchanged; anything else that is missing or of another type makes the whole event unreadable.
+ * Source: Discord's gateway events, API version 10.
+ */
+
+/** Looser than `Snowflake`: nothing depends on the length of an id here, and one strange id must not make a whole guild unreadable. */
+const id = z.string().regex(/^\d{1,20}$/);
+const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
+const user = z.object({
+  id,
+  username: z.string(),
+  global_name: z.string().nullish(),
+  avatar: z.string().nullish(),
+});
+/** A member, in events and in member lists. */
+export const member = z.object({ user, roles: z.array(id), nick: z.string().nullish(), joined_at: time.nullish() });
+export type MemberPayload = z.infer<typeof member>;
+const role = z.object({ id, name: z.string(), position: z.int(), color: z.int().default(0) });
+export type RolePayload = z.infer<typeof role>;
+export const guild = z.object({ id, name: z.string(), icon: z.string().nullish(), owner_id: id });
+export type GuildPayload = z.infer<typeof guild>;
+const ofGuild = z.object({ guild_id: id });
+
+export const ready = z.object({ guilds: z.array(z.object({ id })) });
+export const rateLimited = z.object({ retry_after: z.number().min(0), meta: z.object({ guild_id: id.optional() }) });
+export const guildCreate = z.union([
+  z.object({ id, unavailable: z.literal(true) }),
+  guild.extend({ unavailable: z.literal(false).nullish(), roles: z.array(role) }),
+]);
+export const guildDelete = z.object({ id, unavailable: z.boolean().nullish() });
+export const guildRole = ofGuild.extend({ role });
+export const guildRoleDelete = ofGuild.extend({ role_id: id });
+export const guildMember = ofGuild.extend(member.shape);
+export const guildMemberRemove = ofGuild.extend({ user: z.object({ id }) });
+export const membersChunk = ofGuild.extend({
+  members: z.array(member),
+  chunk_index: z.int().min(0),
+  chunk_count: z.int().min(1),
+  nonce: z.string().nullish(),
+});
+export type MembersChunk = z.infer<typeof membersChunk>;

@@ -1,0 +1,81 @@
+import type { Logger } from "pino";
+import type { ComponentInteraction, Form, FormInteraction, MenuInteraction, Reply, SlashInteraction } from "../command.ts";
+import { fitForm } from "./component-limits.ts";
+import { messageOf, neutralReply, onlyForAsker, refusalReply, type Translate } from "../replies.ts";
+import { refusalStatus, safeError } from "../rest/errors.ts";
+
+export type Repliable = SlashInteraction | MenuInteraction | ComponentInteraction | FormInteraction;
+
+export interface Outcome {
+  reply: Reply;
+  isRefusal: boolean;
+}
+
+interface AnswersOptions {
+  translator: (language: string) => Translate;
+  logger: Logger;
+}
+
+/** Discord's status for an answer whose body it refuses. */
+const badRequest = 400;
+
+/** The ways to answer an interaction; all of them fit the answer into Discord's limits. */
+export function createAnswers({ translator, logger }: AnswersOptions) {
+  const failureOf = (error: unknown, interaction: Repliable, name: string): Outcome => {
+    const t = translator(interaction.locale);
+    const refusal = refusalReply(error, t);
+    if (refusal !== undefined) return { reply: refusal, isRefusal: true };
+    logger.error({ err: error, request_id: interaction.id, command: name }, "a slash command failed");
+    return { reply: neutralReply(interaction.id, t), isRefusal: true };
+  };
+
+  /** Sends an answer; if Discord refuses it, a neutral answer is sent instead. */
+  const deliver = async (interaction: Repliable, reply: Reply, way: "edit" | "follow" | "follow-privately"): Promise<void> => {
+    const t = translator(interaction.locale);
+    try {
+      const message = messageOf(reply, t);
+      if (way === "edit") await interaction.editReply(message);
+      else await interaction.followUp(way === "follow" ? message : { ...message, flags: onlyForAsker });
+    } catch (error) {
+      const status = refusalStatus(error);
+      if (status === undefined && way === "edit") {
+        logger.warn(
+          { err: safeError(error), request_id: interaction.id },
+          "an answer could not be put in its place; it is sent as a message",
+        );
+        return deliver(interaction, reply, "follow-privately");
+      }
+      if (status !== badRequest) throw error;
+      logger.error({ err: safeError(error), request_id: interaction.id }, "Discord refused an answer");
+      await interaction.followUp({ ...messageOf(neutralReply(interaction.id, t)), flags: onlyForAsker });
+    }
+  };
+
+  const send = async (interaction: Repliable, { reply }: Outcome): Promise<void> => {
+    if (reply.ephemeral !== false) return deliver(interaction, reply, "edit");
+    // A deferred answer stays private; a public reply needs a message of its own.
+    await deliver(interaction, { content: translator(interaction.locale)("door below") }, "edit");
+    await deliver(interaction, reply, "follow");
+  };
+
+  /** Shows the form that `open` returns, if any. @returns whether the interaction was answered */
+  const showForm = async (
+    interaction: SlashInteraction | MenuInteraction | ComponentInteraction,
+    name: string,
+    open: () => Form | undefined,
+  ): Promise<boolean> => {
+    let form: Form | undefined;
+    try {
+      const opened = open();
+      form = opened === undefined ? undefined : fitForm(opened);
+    } catch (error) {
+      await interaction.deferReply({ flags: onlyForAsker });
+      await send(interaction, failureOf(error, interaction, name));
+      return true;
+    }
+    if (form !== undefined) await interaction.showModal(form);
+    return form !== undefined;
+  };
+
+  return { failureOf, deliver, send, showForm };
+}

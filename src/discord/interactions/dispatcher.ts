@@ -1,0 +1,192 @@
+import type { AutocompleteInteraction, Interaction } from "discord.js";
+import type { Logger } from "pino";
+import type { Actor, Call } from "../../kernel/call.ts";
+import { callerOf, type Denial, isDenial, type NoteDenied, requiredBy } from "../../kernel/denied.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type {
+  Choice,
+  Command,
+  ComponentInteraction,
+  Control,
+  FormInteraction,
+  MenuInteraction,
+  Reply,
+  SlashInteraction,
+} from "../command.ts";
+import { createAnswers, type Outcome, type Repliable } from "./answers.ts";
+import { fitChoices } from "./component-limits.ts";
+import { english, onlyForAsker, refusalReply, RefusedWithOffer, type Translate } from "../replies.ts";
+import { safeError } from "../rest/errors.ts";
+
+/** What answers interactions, and who is behind them. */
+export interface InteractionHandlers {
+  commands: readonly Command[];
+  /** What buttons, menus and forms do. */
+  controls?: readonly Control[];
+  /** The texts of a language, by the name Discord has for it; English by default. */
+  translator?: (language: string) => Translate;
+  /** The person behind an interaction, with their access. */
+  actorOf(userId: string): Promise<Actor> | Actor;
+  /** Called for every command that was refused for lack of rights. */
+  noteDenied?: NoteDenied;
+  /** What a refusal was about, if the handler knows it; other refusals are noted under the name of the command. */
+  denialOf?: (error: unknown) => Denial | undefined;
+}
+
+interface DispatcherOptions extends InteractionHandlers {
+  guildIds: readonly string[];
+  logger: Logger;
+}
+
+export interface Dispatcher {
+  /** Answers one interaction; never rejects. */
+  handle(interaction: Interaction): Promise<void>;
+  /** Resolves when no command is running. */
+  idle(): Promise<void>;
+}
+
+/** Whether the refused person administers the server: the service may have no owner yet. */
+function mayBeFirstOwner(error: unknown, { memberPermissions }: Repliable): boolean {
+  return error instanceof ProblemError && error.code === "acting_user_not_staff" && memberPermissions.has("Administrator");
+}
+
+type Work = (call: Call) => Promise<Reply> | Reply;
+
+/** Handles interactions: acknowledges at once, finds the person and the handler, runs it, and answers; each failure has one wording. */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const {
+    commands,
+    controls = [],
+    guildIds,
+    actorOf,
+    noteDenied,
+    denialOf = () => undefined,
+    translator = () => english,
+    logger,
+  } = options;
+  const { failureOf, deliver, send, showForm } = createAnswers({ translator, logger });
+  const byName = new Map(commands.map((command) => [`${String(command.payload.type ?? 1)}:${command.payload.name}`, command]));
+  const controlOf = new Map(controls.map((control) => [control.name, control]));
+  const served = new Set(guildIds);
+  const running = new Set<Promise<void>>();
+
+  const isServed = (guildId: string): boolean => served.size === 0 || served.has(guildId);
+
+  type Asking = { id: string; guildId: string; user: { id: string } };
+
+  const callBy = (actor: Actor, { id, guildId }: Asking): Call => {
+    return { client: null, actor, via: "slash", requestId: id, idempotency: null, replayed: false, guildId };
+  };
+
+  const callOf = async (interaction: Asking): Promise<Call> => callBy(await actorOf(interaction.user.id), interaction);
+
+  /** Undefined if the person has to be looked up first. */
+  const callAtOnce = (interaction: Asking): Call | undefined => {
+    const actor = actorOf(interaction.user.id);
+    if (!(actor instanceof Promise)) return callBy(actor, interaction);
+    actor.catch(() => undefined);
+    return undefined;
+  };
+
+  const outcomeOf = async (interaction: Repliable, name: string, work: Work | undefined): Promise<Outcome> => {
+    const t = translator(interaction.locale);
+    if (!isServed(interaction.guildId)) return { reply: { content: t("door other-server") }, isRefusal: true };
+    if (work === undefined) return { reply: { content: t("door unknown") }, isRefusal: true };
+    let call: Call | undefined;
+    try {
+      call = await callOf(interaction);
+      return { reply: await work(call), isRefusal: false };
+    } catch (thrown) {
+      const { refusal: error, components } = thrown instanceof RefusedWithOffer ? thrown : { refusal: thrown, components: undefined };
+      if (call !== undefined && isDenial(error)) {
+        const denial = denialOf(error) ?? { action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false };
+        noteDenied?.({ caller: callerOf(call), ...denial });
+      }
+      const { reply, isRefusal } = failureOf(error, interaction, name);
+      const content = mayBeFirstOwner(error, interaction) ? `${reply.content}\n${t("door new-here")}` : reply.content;
+      return { reply: { ...reply, content, ...(components !== undefined && { components }) }, isRefusal };
+    }
+  };
+
+  const slash = async (interaction: SlashInteraction | MenuInteraction): Promise<void> => {
+    const command = byName.get(`${String(interaction.commandType)}:${interaction.commandName}`);
+    const path = interaction.isChatInputCommand() ? pathOf(interaction) : "";
+    const name = `/${interaction.commandName} ${path}`.trim();
+    if (
+      await showForm(interaction, name, () =>
+        isServed(interaction.guildId) ? command?.opens?.(path, interaction, callAtOnce(interaction)) : undefined,
+      )
+    )
+      return;
+    await interaction.deferReply({ flags: onlyForAsker });
+    await send(interaction, await outcomeOf(interaction, name, workOf(command, path, interaction)));
+  };
+
+  const press = async (interaction: ComponentInteraction | FormInteraction): Promise<void> => {
+    const [name = "", ...args] = interaction.customId.split(":");
+    const control = controlOf.get(name);
+    if (
+      interaction.isMessageComponent() &&
+      (await showForm(interaction, name, () => (isServed(interaction.guildId) ? control?.opens?.(args, interaction) : undefined)))
+    )
+      return;
+    const updates = control?.updates?.(args) === true && (interaction.isMessageComponent() || interaction.isFromMessage());
+    if (updates) await interaction.deferUpdate();
+    else await interaction.deferReply({ flags: onlyForAsker });
+    const outcome = await outcomeOf(interaction, name, control === undefined ? undefined : (call) => control.run(args, call, interaction));
+    if (updates && outcome.isRefusal) await deliver(interaction, outcome.reply, "follow-privately");
+    else await send(interaction, outcome);
+  };
+
+  const complete = async (interaction: AutocompleteInteraction<"cached" | "raw">): Promise<void> => {
+    const run = byName.get(`1:${interaction.commandName}`)?.autocomplete;
+    let choices: readonly Choice[] = [];
+    try {
+      if (run !== undefined && isServed(interaction.guildId)) {
+        // The value is unchecked input from the wire.
+        const { name, value }: { name: string; value: unknown } = interaction.options.getFocused(true);
+        const typed = typeof value === "string" || typeof value === "number" ? value.toString() : "";
+        choices = fitChoices(await run({ name, value: typed }, await callOf(interaction), interaction));
+      }
+    } catch (error) {
+      if (refusalReply(error) === undefined) logger.error({ err: error, command: interaction.commandName }, "an autocompletion failed");
+    }
+    await interaction.respond(choices);
+  };
+
+  const answer = async (interaction: Interaction): Promise<void> => {
+    if (interaction.inGuild()) {
+      if (interaction.isChatInputCommand() || interaction.isContextMenuCommand()) return slash(interaction);
+      if (interaction.isMessageComponent() || interaction.isModalSubmit()) return press(interaction);
+      if (interaction.isAutocomplete()) return complete(interaction);
+    }
+    if (interaction.isRepliable()) {
+      await interaction.reply({ content: translator(interaction.locale)("door not-here"), flags: onlyForAsker });
+    }
+  };
+
+  return {
+    handle(interaction) {
+      const task = answer(interaction)
+        .catch((error: unknown) => logger.warn({ err: safeError(error), interaction: interaction.id }, "an answer to Discord was lost"))
+        .finally(() => running.delete(task));
+      running.add(task);
+      return task;
+    },
+    idle: async () => void (await Promise.all(running)),
+  };
+}
+
+function workOf(command: Command | undefined, path: string, interaction: SlashInteraction | MenuInteraction): Work | undefined {
+  if (!interaction.isChatInputCommand()) {
+    const menu = command?.menu;
+    return menu === undefined ? undefined : (call) => menu(call, interaction);
+  }
+  const run = path === "" ? command?.run : command?.subcommands?.[path];
+  return run === undefined ? undefined : (call) => run(interaction.options, call, interaction);
+}
+
+/** The part after the name of the command, such as `loa start`. */
+function pathOf({ options }: SlashInteraction): string {
+  return [options.getSubcommandGroup(false), options.getSubcommand(false)].filter((part) => part !== null).join(" ");
+}

@@ -1,0 +1,116 @@
+import { ApplicationCommandType, Routes } from "discord.js";
+import type { DiscordRequest } from "../../kernel/discord-port.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { pause } from "../../kernel/pause.ts";
+import { type Change, compareLists, type Difference, type Fields } from "./compare.ts";
+import { rateLimitWait, refusalStatus } from "../rest/errors.ts";
+import type { DiscordRest } from "../rest/rest.ts";
+
+export interface CommandListOptions {
+  rest: DiscordRest;
+  clientId: string;
+  /** The list of this guild, instead of the global one. */
+  guildId?: string;
+  /** Called for each command that was sent. */
+  onSent?(change: Change): void;
+  /** Called before a rate limit is waited for. */
+  onWait?(ms: number): void;
+  /** The total time to wait for rate limits, besides the deadlines of the calls; default 0. */
+  patienceMs?: number;
+  /** Deadline of one call; default 15,000. */
+  callMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface CommandList {
+  /** @throws ProblemError discord_unavailable, discord_error */
+  difference(wanted: readonly Fields[]): Promise<Difference>;
+  /**
+   * Send the changes one by one, or the whole list if half of it or more has changed. Changes that were sent before a failure are not sent
+   * again the next time.
+   * @throws ProblemError discord_unavailable, discord_error
+   */
+  send(wanted: readonly Fields[], difference: Difference): Promise<void>;
+}
+
+type Request = Pick<DiscordRequest, "method" | "route" | "query" | "body">;
+
+/** The attempts for one command while Discord is down. The change of one command is idempotent, so it may be repeated. */
+const tries = 3;
+const firstPauseMs = 250;
+const unknownCommand = 10_063;
+
+/** Discord's list of commands: the global one, or that of a guild. */
+export function createCommandList(options: CommandListOptions): CommandList {
+  const { clientId, guildId } = options;
+  const call = createPatientCall(options);
+  const route = guildId === undefined ? Routes.applicationCommands(clientId) : Routes.applicationGuildCommands(clientId, guildId);
+
+  const add = (wanted: Fields): Promise<unknown> => call({ method: "POST", route, body: wanted });
+  const carryOut = async (change: Change): Promise<void> => {
+    if (change.kind === "new") return void (await add(change.wanted));
+    const one = `${route}/${change.id}` as const;
+    try {
+      await (change.kind === "gone"
+        ? call({ method: "DELETE", route: one })
+        : call({ method: "PATCH", route: one, body: whole(change.wanted) }));
+    } catch (error) {
+      // The command was deleted in the meantime.
+      if (!isGone(error)) throw error;
+      if (change.kind === "changed") await add(change.wanted);
+    }
+  };
+
+  return {
+    async difference(wanted) {
+      const known = await call<Fields[]>({ method: "GET", route, query: new URLSearchParams({ with_localizations: "true" }) });
+      return compareLists(known, wanted);
+    },
+    async send(wanted, { changes, unchanged, foreign }) {
+      // Sending the whole list would delete the foreign commands.
+      const isFew = foreign > 0 || changes.length * 2 < changes.length + unchanged;
+      if (changes.length > 0 && !isFew) await call({ method: "PUT", route, body: wanted });
+      // Deletions come first, because Discord limits the number of commands.
+      for (const change of [...changes].sort((a, b) => order[a.kind] - order[b.kind])) {
+        if (isFew) await carryOut(change);
+        options.onSent?.(change);
+      }
+    },
+  };
+}
+
+const order = { gone: 0, changed: 1, new: 2 } as const;
+
+/** Adds every optional field, because a PATCH leaves the fields unchanged that it does not name. */
+function whole({ type, ...wanted }: Fields): Fields {
+  const isSlash = (type ?? ApplicationCommandType.ChatInput) === ApplicationCommandType.ChatInput;
+  return { name_localizations: null, nsfw: false, ...(isSlash && { description_localizations: null, options: [] }), ...wanted };
+}
+
+function isGone(error: unknown): boolean {
+  return refusalStatus(error) === 404 && error instanceof ProblemError && error.extra?.["discord_code"] === unknownCommand;
+}
+
+/** A call that waits for rate limits within `patienceMs`, and repeats changes of one command. */
+function createPatientCall({ rest, onWait, patienceMs = 0, callMs = 15_000, signal = new AbortController().signal }: CommandListOptions) {
+  let left = patienceMs;
+  return async <T>(request: Request): Promise<T> => {
+    const isOne = request.method === "POST" || request.method === "PATCH";
+    for (let failures = 0; ;) {
+      try {
+        return await rest.call<T>({ ...request, purpose: "registration", deadlineMs: callMs });
+      } catch (error) {
+        if (!(error instanceof ProblemError) || error.code !== "discord_unavailable" || signal.aborted || rest.isTokenRefused())
+          throw error;
+        const isLimit = rateLimitWait(error.cause) !== undefined;
+        const ms = isLimit ? (error.retryAfter ?? 1) * 1000 : firstPauseMs * 2 ** failures;
+        if (isLimit ? ms > left : !isOne || (failures += 1) >= tries) throw error;
+        if (isLimit) {
+          left -= ms;
+          onWait?.(ms);
+        }
+        await pause(ms, signal);
+      }
+    }
+  };
+}

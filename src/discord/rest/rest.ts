@@ -1,0 +1,172 @@
+import { DefaultUserAgent, DiscordAPIError, type RequestMethod, REST } from "discord.js";
+import type { Logger } from "pino";
+import type { CallPurpose, DiscordCalls, DiscordRequest } from "../../kernel/discord-port.ts";
+import { pause } from "../../kernel/pause.ts";
+import { rateLimitWait, safeError, toProblem, unavailable } from "./errors.ts";
+import { version } from "../../version.ts";
+
+/** discord.js appends this to its own part of the User-Agent. */
+export const userAgentAppendix = `provost/${version}`;
+
+/** The User-Agent in the form Discord requires of every client; calls without it may be blocked. */
+export const userAgent = `${DefaultUserAgent} ${userAgentAppendix}`;
+
+export interface DiscordRest extends DiscordCalls {
+  counts(): Readonly<Record<CallPurpose, Readonly<CallCounts>>>;
+  /** Whether Discord refused the bot's token in a call; cleared by the next successful call. */
+  isTokenRefused(): boolean;
+  stop(): void;
+}
+
+interface RestOptions {
+  apiBase: string;
+  token: string;
+  logger: Logger;
+  /** The time without calls after Discord refused the token: it counts them as invalid requests, and tolerates few. Default 60,000. */
+  tokenRestMs?: number;
+  /** The time without look-ups after a failure: a quick refusal is worth more than a late answer. Default 3,000. */
+  lookUpRestMs?: number | undefined;
+  /** The pause before the first repetition of a failed call; doubles with each. Default 250. */
+  repeatMs?: number | undefined;
+}
+
+/**
+ * Calls with the bot's token. Repetitions and rate limits are handled here, since the library repeats 5xx without a pause, waits for rate
+ * limits without a deadline, and forgets its token after a 401.
+ */
+export function createDiscordRest({
+  apiBase,
+  token,
+  logger,
+  tokenRestMs = 60_000,
+  lookUpRestMs = 3000,
+  repeatMs,
+}: RestOptions): DiscordRest {
+  const rest = new REST({
+    version: "10",
+    api: apiBase,
+    retries: 0,
+    timeout: 10_000,
+    rejectOnRateLimit: () => true,
+    userAgentAppendix,
+  }).setToken(token);
+  const counts = { action: zeroCounts(), lookup: zeroCounts(), sync: zeroCounts(), registration: zeroCounts() };
+  let failingUntil = 0;
+  let refusedUntil = 0;
+  let isTokenRefused = false;
+
+  const once = (request: DiscordRequest, signal: AbortSignal): Promise<unknown> => {
+    const { method, route, query, body, reason } = request;
+    return rest.request({
+      method: method as RequestMethod,
+      fullRoute: route,
+      signal,
+      ...(query !== undefined && { query }),
+      ...(body !== undefined && { body }),
+      ...(reason !== undefined && { reason }),
+    });
+  };
+
+  const gate = ({ purpose }: DiscordRequest): void => {
+    const now = performance.now();
+    if (now < refusedUntil) throw unavailable(refusedUntil - now);
+    if (purpose === "lookup" && now < failingUntil) throw unavailable(failingUntil - now);
+  };
+
+  const failed = (request: DiscordRequest, error: unknown): void => {
+    const count = counts[request.purpose];
+    if (rateLimitWait(error) !== undefined) {
+      count.rateLimited += 1;
+    } else if (!(error instanceof DiscordAPIError)) {
+      count.failed += 1;
+      failingUntil = performance.now() + lookUpRestMs;
+    } else {
+      count.refused += 1;
+      if (error.status !== 401) return;
+      isTokenRefused = true;
+      refusedUntil = performance.now() + tokenRestMs;
+      rest.setToken(token);
+      logger.error({ err: safeError(error) }, "Discord refused the bot token in a call");
+    }
+  };
+
+  const attempt = async (request: DiscordRequest, until: number, signal: AbortSignal): Promise<unknown> => {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        const answer = await once(request, signal);
+        counts[request.purpose].ok += 1;
+        isTokenRefused = false;
+        failingUntil = 0;
+        return answer;
+      } catch (error) {
+        failed(request, error);
+        const pauseMs = pauseBefore(error, request, tried, repeatMs);
+        if (pauseMs === undefined || signal.aborted || performance.now() + pauseMs > until) throw toProblem(error);
+        await pause(pauseMs, signal);
+      }
+    }
+  };
+
+  return {
+    async call<T>(request: DiscordRequest): Promise<T> {
+      gate(request);
+      const ms = request.deadlineMs ?? 5000;
+      const tooLong = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
+      const deadline = new Promise<never>((_, reject) => {
+        const giveUp = (): void => {
+          tooLong.abort();
+          reject(unavailable(2000));
+        };
+        timer = setTimeout(giveUp, ms).unref();
+      });
+      try {
+        return (await Promise.race([attempt(request, performance.now() + ms, tooLong.signal), deadline])) as T;
+      } finally {
+        // A running timer would keep the answer in memory: whole pages of members, for a minute.
+        clearTimeout(timer);
+      }
+    },
+    counts: () => counts,
+    isTokenRefused: () => isTokenRefused,
+    stop() {
+      rest.clearHandlerSweeper();
+      rest.clearHashSweeper();
+    },
+  };
+}
+
+interface CallCounts {
+  ok: number;
+  refused: number;
+  failed: number;
+  rateLimited: number;
+}
+
+const attempts = 4;
+/** Look-ups are part of a request somebody waits for, so they are repeated once only. */
+const lookUpAttempts = 2;
+
+/** Pause before the first repetition of a failed call; doubles with each. */
+const firstPauseMs = 250;
+
+/**
+ * The milliseconds until a failed call may be made again; undefined if it must not be repeated. A POST or PATCH whose outcome is unknown is
+ * never repeated; one that was rate limited was not carried out.
+ */
+function pauseBefore(
+  error: unknown,
+  { method, purpose }: Pick<DiscordRequest, "method" | "purpose">,
+  tried: number,
+  firstMs = firstPauseMs,
+): number | undefined {
+  const wait = rateLimitWait(error);
+  if (wait !== undefined) return wait + 50;
+  if (error instanceof DiscordAPIError || method === "POST" || method === "PATCH") return undefined;
+  if (tried >= (purpose === "lookup" ? lookUpAttempts : attempts)) return undefined;
+  return firstMs * 2 ** (tried - 1) * (0.75 + Math.random() / 2);
+}
+
+function zeroCounts(): CallCounts {
+  return { ok: 0, refused: 0, failed: 0, rateLimited: 0 };
+}

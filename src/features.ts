@@ -1,0 +1,124 @@
+import { compose } from "./compose.ts";
+import { type Core, type CoreOptions, openCore } from "./core.ts";
+import { audit } from "./features/audit/feature.ts";
+import { authorization, grants } from "./features/authorization/feature.ts";
+import { blacklist } from "./features/blacklist/feature.ts";
+import { callsignRegistry, callsignRepairs, callsigns } from "./features/callsigns/feature.ts";
+import { cases } from "./features/cases/feature.ts";
+import { channels } from "./features/channels/feature.ts";
+import { confirmations } from "./features/confirmations/feature.ts";
+import { events, eventStreams } from "./features/events/feature.ts";
+import { evidence } from "./features/evidence/feature.ts";
+import { health } from "./features/health/feature.ts";
+import { intelligence } from "./features/intelligence/feature.ts";
+import { keys } from "./features/keys/feature.ts";
+import { linkReach, links } from "./features/links/feature.ts";
+import { permissions, standing } from "./features/permissions/feature.ts";
+import { personalData, privacy } from "./features/privacy/feature.ts";
+import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/roster/feature.ts";
+import { registry, serverFacts } from "./features/servers/feature.ts";
+import { staff } from "./features/staff/feature.ts";
+import { timeline } from "./features/timeline/feature.ts";
+import { cards, deliveries, requestRecords, workflows } from "./features/workflows/feature.ts";
+import type { HttpApp } from "./http/app.ts";
+import { looks } from "./interactions.ts";
+import type { Route } from "./operations/route.ts";
+
+/** Every feature, in the order of creation: what one needs is made by the core or by a feature above it. */
+export const features = compose<Core & Interfaces>()
+  .with(standing)
+  .with(audit)
+  .with(events)
+  .with(channels)
+  .with(confirmations)
+  .with(permissions)
+  .with(eventStreams)
+  .with(keys)
+  .with(roster)
+  .with(staff)
+  .with(grants)
+  .with(linkReach)
+  .with(serverFacts)
+  .with(personalData)
+  .with(intelligence)
+  .with(registry)
+  .with(links)
+  .with(authorization)
+  .with(evidence)
+  .with(blacklist)
+  .with(callsigns)
+  .with(requestRecords)
+  .with(cases)
+  .with(workflows)
+  .with(deliveries)
+  .with(cards)
+  .with(rosterSync)
+  .with(callsignRegistry)
+  .with(callsignRepairs)
+  .with(rosterAudits)
+  .with(rosterEntries)
+  .with(timeline)
+  .with(privacy)
+  .with(health);
+
+export type Services = ReturnType<typeof features.create>;
+
+/** What features use of the interfaces around them. */
+export interface Interfaces {
+  /** Every route, with whether it can be used as this installation is set up. */
+  routeRegistry: HttpApp["registry"];
+  looks: typeof looks;
+}
+
+/** The chapters of the document, in the order in which the author of a client meets them. */
+const chapters = [
+  "health",
+  "authorization",
+  "intelligence",
+  "servers",
+  "links",
+  "timeline",
+  "privacy",
+  "staff",
+  "staff roles",
+  "permissions",
+  "keys",
+  "channels",
+  "confirmations",
+  "blacklist",
+  "cases",
+  "evidence",
+  "workflows",
+  "audit",
+  "events",
+  "callsigns",
+  "roster",
+];
+
+/** Every route, chapter by chapter. */
+export function routesOf(services: Services): Route[] {
+  const chapterOf = ({ spec }: Route): number => chapters.indexOf(spec.tags[0] ?? "");
+  return features.routes(services).toSorted((one, other) => chapterOf(one) - chapterOf(other));
+}
+
+/** Every route, to read its description; its handlers lead nowhere. */
+export function routeTable(): Route[] {
+  const nowhere: Services = new Proxy({} as Services, { get: () => nowhere });
+  return routesOf(nowhere);
+}
+
+/**
+ * Every service, without a connection to Discord and without HTTP: what the command line works with.
+ * @throws DatabaseError, ProblemError when the database cannot be opened
+ */
+export async function openServices(options: CoreOptions & Partial<Interfaces>) {
+  const core = await openCore(options);
+  const services = features.create({ looks, routeRegistry: () => [], ...options, ...core });
+  return {
+    ...services,
+    async close(): Promise<void> {
+      await features.close(services);
+      await core.database.close();
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import type { Logger } from "pino";
+import type { Clock } from "../../kernel/clock.ts";
+import { createCheckpointFile } from "./checkpoint-file.ts";
+import { createLineCheck, type CheckpointLine, type CheckpointSigner, type PublicKey } from "./sign.ts";
+
+/** A position of the chain and its hash. */
+export interface Head {
+  seq: number;
+  hash: string;
+}
+
+/** Signed positions that the chain no longer has, because a backup was put back. */
+export interface LeftBehind {
+  /** The last position of the chain before the first of them, and its hash. */
+  to: Head;
+  /** The newest of them. */
+  from: number;
+  /** How many lines of the file they are. */
+  count: number;
+  /** When the first of them was signed, and the last. */
+  since: string;
+  until: string;
+}
+
+/** Keeps signed positions of the chain outside the database. */
+export interface Checkpoints {
+  readonly key: PublicKey;
+  /** Note that the chain has grown; after enough entries its head is signed, beside the request. */
+  note(head: Head): void;
+  /** Sign the head of the chain if it is further than the youngest position. @throws Error of the file or the database */
+  write(): Promise<CheckpointLine | undefined>;
+  /** Sign that the chain goes on at a position, and that earlier lines beyond it count no longer. @throws Error of the file */
+  leaveBehind(gone: LeftBehind, reason: string): Promise<void>;
+  /** {@link write} when new entries have waited long enough. Never fails: what went wrong is logged and kept in {@link state}. */
+  sweep(): Promise<void>;
+  /** The youngest position that this installation has signed. @throws Error of the file */
+  latest(): Promise<CheckpointLine | undefined>;
+  /** What is wrong with the file, in words for the operator. */
+  state(): { reason?: string };
+  /** Sign what is new, at a clean stop. */
+  close(): Promise<void>;
+}
+
+export interface CheckpointsDeps {
+  path: string;
+  signer: CheckpointSigner;
+  /** How long at most new entries wait. */
+  minutes: number;
+  /** After so many entries there is a position at once; 1,000 unless told. */
+  entries?: number;
+  /** The id of this installation. */
+  origin: () => Promise<string>;
+  head: () => Promise<Head | undefined>;
+  /** The hash of the entry at a position. */
+  hashAt: (seq: number) => Promise<string | undefined>;
+  clock: Clock;
+  logger: Logger;
+}
+
+const shorter = "The chain is shorter than its newest signed position";
+const different = "The chain is another one than was signed";
+const whatToDo =
+  "entries are missing, or a backup was put back. If it was you, run: provost audit checkpoint --after-restore --reason <text>";
+
+export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
+  const { signer, minutes, entries = 1000, origin, head, hashAt, clock, logger } = deps;
+  const file = createCheckpointFile(deps.path);
+  const isOurs = createLineCheck([signer]);
+  let known: { seq: number; at: number } = { seq: 0, at: clock.now().getTime() };
+  let newest = 0;
+  let reason: string | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  let isWriting = false;
+
+  async function latest(): Promise<CheckpointLine | undefined> {
+    const from = await origin();
+    const lines = (await file.tail()).filter((line) => line !== "unreadable");
+    return lines.find((line) => line.origin === from && isOurs(line) === true);
+  }
+
+  async function append(): Promise<CheckpointLine | undefined> {
+    const last = await latest();
+    if (last !== undefined) known = { seq: last.seq, at: Date.parse(last.at) };
+    const now = await head();
+    if ((now?.seq ?? 0) < known.seq) throw new Error(`${shorter}: ${whatToDo}`);
+    if (last !== undefined && (await hashAt(last.seq)) !== last.hash) throw new Error(`${different}: ${whatToDo}`);
+    if (now === undefined || now.seq <= known.seq) return undefined;
+    return add({ seq: now.seq, hash: now.hash, at: clock.now().toISOString() });
+  }
+
+  async function add(said: Pick<CheckpointLine, "seq" | "hash" | "at" | "restored">): Promise<CheckpointLine> {
+    const line = signer.sign({ origin: await origin(), ...said });
+    await file.append(line);
+    known = { seq: line.seq, at: Date.parse(line.at) };
+    logger.info({ checkpoint: line }, "signed the head of the audit chain");
+    return line;
+  }
+
+  /** One after the other, so that none signs a head that is behind. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = turn.then(work);
+    turn = mine.then(
+      () => (reason = undefined),
+      (error: unknown) => (reason = error instanceof Error ? error.message : String(error)),
+    );
+    return mine;
+  }
+  const write = (): Promise<CheckpointLine | undefined> => inTurn(append);
+
+  async function attempt(): Promise<void> {
+    isWriting = true;
+    try {
+      await write();
+    } catch (error) {
+      logger.error({ err: error, file: deps.path }, "the head of the audit chain could not be signed; it is tried again");
+    } finally {
+      isWriting = false;
+    }
+  }
+
+  return {
+    key: { id: signer.id, publicKey: signer.publicKey },
+    note({ seq }) {
+      newest = Math.max(newest, seq);
+      // A file that refuses is asked again by the job, not by every entry.
+      if (newest - known.seq >= entries && !isWriting && reason === undefined) void attempt();
+    },
+    write,
+    async leaveBehind({ to, from, until }, why) {
+      const now = clock.now().toISOString();
+      await inTurn(() => add({ ...to, at: now > until ? now : until, restored: { from, reason: why } }));
+    },
+    async sweep() {
+      const waited = clock.now().getTime() - known.at;
+      if (reason !== undefined || waited >= minutes * 60_000 || newest - known.seq >= entries) await attempt();
+    },
+    latest,
+    state: () => ({ ...(reason !== undefined && { reason }) }),
+    async close() {
+      await turn;
+      await attempt();
+    },
+  };
+}

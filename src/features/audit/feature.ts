@@ -1,0 +1,29 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import { auditRoutes } from "./audit.routes.ts";
+import { createAuditService } from "./audit.service.ts";
+import { createCheckpoints } from "./checkpoints.ts";
+import { createSigner } from "./sign.ts";
+
+export const audit = feature({
+  create({ config, database, instanceId, keyFor, cursors, clock, logger }: Core) {
+    const { auditEntry } = database.read;
+    const origin = () => Promise.resolve(instanceId);
+    const keeper = createCheckpoints({
+      path: config.auditCheckpoints,
+      signer: createSigner(keyFor("audit-checkpoints")),
+      minutes: config.auditCheckpointMinutes,
+      origin,
+      head: async () => (await auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true, hash: true } })) ?? undefined,
+      hashAt: async (seq) => (await auditEntry.findUnique({ where: { seq }, select: { hash: true } }))?.hash,
+      clock,
+      logger,
+    });
+    const checkpoints = { keeper, path: config.auditCheckpoints };
+    const detailsDays = config.auditDetailsDays;
+    return { audit: createAuditService({ database, cursors, clock, logger, detailsDays, checkpoints, origin }) };
+  },
+  routes: ({ audit }) => auditRoutes(audit),
+  jobs: ({ audit }) => ({ audit: audit.sweep }),
+  close: ({ audit }) => audit.close(),
+});

@@ -1,0 +1,122 @@
+import BetterSqlite3 from "better-sqlite3";
+import pg from "pg";
+import { dialectOf, sqliteFile } from "../../database/dialect.ts";
+import { createCheckpointFile } from "./checkpoint-file.ts";
+import { createEntryReader, type RowQuery } from "./entries.ts";
+import { openExport } from "./export-file.ts";
+import type { AuditVerification } from "./audit.schema.ts";
+import type { PublicKey } from "./sign.ts";
+import { databaseSource } from "./source.ts";
+import { createTurns } from "./turns.ts";
+import { verifyChain, type ChainSource } from "./verify.ts";
+import { readCheckpoints } from "./verify-checkpoints.ts";
+
+/** What is verified from outside the service, and against what. */
+export interface OutsideOptions {
+  /** The address of a database, which is only read, or an export. */
+  from: { database: string } | { file: string };
+  /** The file of signed positions; none are compared without. */
+  checkpoints?: string;
+  keys: readonly PublicKey[];
+  /** The copy may be older than the newest signed position. */
+  isBackup?: boolean;
+  first?: number;
+  last?: number;
+  onProgress?: (entries: number) => void;
+}
+
+interface Opened {
+  source: ChainSource;
+  origin: string | undefined;
+  /** When a copy was made, if it says so. */
+  madeAt?: string;
+  /** Whether the copy turned out to be cut off; known after the walk. */
+  wasCut(): boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * Verify a chain without the service: beside a running one, in a backup, or in an export.
+ * @throws Error when it cannot be read
+ */
+export async function verifyOutside({
+  from,
+  checkpoints,
+  keys,
+  isBackup = false,
+  first,
+  last,
+  onProgress,
+}: OutsideOptions): Promise<AuditVerification> {
+  const turns = createTurns(50);
+  const opened = "file" in from ? await openFile(from.file) : await openDatabase(from.database);
+  try {
+    const lines = checkpoints === undefined ? [] : createCheckpointFile(checkpoints).read();
+    const until = opened.madeAt === undefined ? {} : { until: opened.madeAt };
+    const held = await readCheckpoints({ lines: toAsync(lines), keys, origin: opened.origin, ...until }, turns);
+    const answer = await verifyChain({
+      source: opened.source,
+      checkpoints: held,
+      turns,
+      mayEndEarly: isBackup,
+      from: first,
+      to: last,
+      ...(onProgress !== undefined && { onProgress }),
+    });
+    // What says that details were erased may have been in the part that is gone.
+    const isCut = (answer.ok || answer.kind === "details_missing") && opened.wasCut();
+    return isCut ? { ...answer, ok: false, first_bad_seq: (first ?? 1) + answer.entries, kind: "tail_missing" } : answer;
+  } finally {
+    await opened.close();
+  }
+}
+
+async function* toAsync<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T, void, void> {
+  yield* items;
+}
+
+async function openFile(path: string): Promise<Opened> {
+  const { head, ...file } = await openExport(path);
+  return { ...file, origin: head.origin, madeAt: head.made_at };
+}
+
+async function openDatabase(url: string): Promise<Opened> {
+  const dialect = dialectOf(url);
+  const { query, close } = dialect === "sqlite" ? openSqlite(sqliteFile(url)) : await openPostgres(url);
+  try {
+    const hasErased = (await query(columnQuery[dialect])).length > 0;
+    const [said] = await query(`SELECT CAST(value AS TEXT) AS line FROM settings WHERE key = 'instance_id'`);
+    const source = databaseSource(createEntryReader(dialect, query, hasErased));
+    return { source, origin: said === undefined ? undefined : String(JSON.parse(said)), wasCut: () => false, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const columnQuery = {
+  sqlite: "SELECT name AS line FROM pragma_table_info('audit_entries') WHERE name = 'erased'",
+  postgres: "SELECT column_name AS line FROM information_schema.columns WHERE table_name = 'audit_entries' AND column_name = 'erased'",
+};
+
+interface Connection {
+  query: RowQuery;
+  close(): Promise<void>;
+}
+
+function openSqlite(file: string): Connection {
+  const db = new BetterSqlite3(file, { readonly: true, fileMustExist: true, timeout: 5000 });
+  return {
+    query: (sql) => Promise.resolve(db.prepare<[], string>(sql).pluck().all()),
+    close: () => Promise.resolve(void db.close()),
+  };
+}
+
+async function openPostgres(url: string): Promise<Connection> {
+  const client = new pg.Client({ connectionString: url, options: "-c default_transaction_read_only=on" });
+  await client.connect();
+  return {
+    query: async (sql) => (await client.query<{ line: string }>(sql)).rows.map(({ line }) => line),
+    close: () => client.end(),
+  };
+}

@@ -1,0 +1,68 @@
+import type { ReadClient } from "../../database/database.ts";
+import { can, type Call } from "../../kernel/call.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { conditionsOf } from "./filters.ts";
+import { presentAuditEntry } from "./audit.policy.ts";
+import type { AuditFilters, AuditView } from "./audit.schema.ts";
+import { countAll, newestBefore, searchBefore, withDetails, type Search } from "./walk.ts";
+
+/** Entries that one page of a search by text looks at. */
+const maxExamined = 20_000;
+
+export interface ReaderDeps {
+  db: ReadClient;
+  cursors: Cursors;
+  /** Ids of targets that a caller may not know of. */
+  hiddenFrom: (call: Call) => Promise<string[]>;
+}
+
+interface PageQuery {
+  limit: number;
+  cursor?: string | undefined;
+  count?: "true" | "false" | undefined;
+}
+
+/** Reads pages of entries that the caller may know of, newest first. */
+export function createAuditReader({ db, cursors, hiddenFrom }: ReaderDeps) {
+  async function searchOf(call: Call, filters: AuditFilters, own: object = {}): Promise<Search & { isWhole: boolean }> {
+    const hidden = await hiddenFrom(call);
+    return {
+      filters,
+      where: { AND: [...conditionsOf(filters), own] },
+      hidden: new Set(hidden),
+      seesReasons: can(call, "audit.read"),
+      isWhole: hidden.length === 0 && Object.values(filters).every((value) => value === undefined),
+    };
+  }
+
+  return {
+    searchOf,
+
+    /**
+     * @param list what the cursor belongs to
+     * @throws ProblemError invalid_cursor
+     */
+    async page(call: Call, list: string, search: Search, { limit, cursor, count }: PageQuery): Promise<Page<AuditView>> {
+      const { filters } = search;
+      const before = cursor === undefined ? undefined : Number(cursors.decode(list, filters, cursor)[0]);
+      const cursorAt = (seq: number): string => cursors.encode(list, filters, [seq, ""]);
+      if (filters.q !== undefined) {
+        const { found, examined, reached } = await searchBefore(db, search, { before, limit, maxExamined });
+        return {
+          data: found.map(({ row, payload }) => presentAuditEntry(call, row, payload)),
+          limit,
+          next_cursor: reached === undefined ? null : cursorAt(reached),
+          notes: { examined, ...(reached !== undefined && { examined_to: reached }) },
+        };
+      }
+      const entries = await withDetails(db, await newestBefore(db, search, before, limit + 1));
+      const page = toPage(
+        entries,
+        limit,
+        ({ row, payload }) => presentAuditEntry(call, row, payload),
+        ({ row }) => cursorAt(row.seq),
+      );
+      return withTotal(page, { count }, () => countAll(db, search));
+    },
+  };
+}

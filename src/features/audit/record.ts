@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import type { Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
+import type { AuditEntry } from "../../generated/sqlite/client.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { callerOf, type AuditedCaller } from "../../kernel/denied.ts";
+import type { Head } from "./checkpoints.ts";
+import { cleanText, commitment, entryHash, genesis, storable } from "./chain.ts";
+
+/** One thing that happened, as the verb that did it tells it. Actor, client, door and request come from `tx.call`. */
+export interface AuditInput {
+  /** `entity.verb`, such as `staff_role.update`. */
+  action: string;
+  target?: { kind: string; id: string; reference?: string };
+  /** The person it was done to, when there is one. */
+  subjectUserId?: string;
+  guildId?: string;
+  reason?: string;
+  /** JSON of the changed fields before and after; never secrets or tokens. */
+  before?: unknown;
+  after?: unknown;
+  /** The permission that allowed it. */
+  permission?: string;
+  breakGlass?: boolean;
+  /** Positions in the chain, as [first, last] pairs, whose details this change erased. */
+  erased?: [number, number][];
+}
+
+const insertedAtOnce = 500;
+
+/** An entry on its way into the chain. Refused attempts are written later, by somebody else than who made them. */
+export type QueuedEntry = AuditInput & { outcome?: "denied"; caller?: AuditedCaller };
+
+/**
+ * Collects the entries of a transaction and chains them right before its commit: one read of the chain's head, then the inserts,
+ * so that the lock on the head is held as short as can be.
+ * @param onHead told the new head of the chain after the commit
+ */
+export function createRecorder(onHead: (head: Head) => void = () => undefined): (tx: Tx, entry: QueuedEntry) => void {
+  const queues = new WeakMap<Tx, QueuedEntry[]>();
+  return (tx, entry) => {
+    const queue = queues.get(tx);
+    if (queue !== undefined) {
+      queue.push(entry);
+      return;
+    }
+    const fresh = [entry];
+    queues.set(tx, fresh);
+    tx.beforeCommit(async () => {
+      queues.delete(tx);
+      const head = await append(tx, fresh);
+      tx.afterCommit(() => onHead(head));
+    });
+  };
+}
+
+async function append(tx: Tx, inputs: readonly QueuedEntry[]): Promise<Head> {
+  await tx.lock("audit");
+  const head = await tx.db.auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true, hash: true } });
+  let { seq, hash } = head ?? { seq: 0, hash: genesis };
+  const entries: AuditEntry[] = [];
+  const payloads: { seq: number; salt: string; payload: object }[] = [];
+  for (const input of inputs) {
+    seq += 1;
+    const salt = randomBytes(16).toString("base64url");
+    const payload = storable({ reason: input.reason ?? null, before: input.before ?? null, after: input.after ?? null }) as object;
+    const unsigned = { ...columns(tx, input), seq, payloadCommitment: commitment(salt, payload), prevHash: hash };
+    hash = entryHash(unsigned);
+    entries.push({ ...unsigned, hash });
+    payloads.push({ seq, salt, payload });
+  }
+  for (let from = 0; from < entries.length; from += insertedAtOnce) {
+    await insertRows(tx, "audit_entries", entries.slice(from, from + insertedAtOnce));
+    await insertRows(tx, "audit_payloads", payloads.slice(from, from + insertedAtOnce));
+  }
+  return { seq, hash };
+}
+
+function columns(tx: Tx, input: QueuedEntry): Omit<AuditEntry, "seq" | "payloadCommitment" | "prevHash" | "hash"> {
+  const { now } = tx;
+  const caller = input.caller ?? callerOf(tx.call);
+  return {
+    id: uuid7(now.getTime()),
+    at: now,
+    action: input.action,
+    outcome: input.outcome ?? "ok",
+    actorId: caller.actorId,
+    clientId: caller.clientId,
+    via: caller.via,
+    targetKind: input.target?.kind ?? null,
+    targetId: input.target === undefined ? null : cleanText(input.target.id),
+    targetReference: input.target?.reference ?? null,
+    subjectUserId: input.subjectUserId ?? null,
+    guildId: input.guildId ?? null,
+    requestId: caller.requestId,
+    permissionUsed: input.permission ?? null,
+    breakGlass: input.breakGlass ?? false,
+    erased: input.erased === undefined ? null : JSON.stringify(input.erased),
+  };
+}

@@ -1,0 +1,61 @@
+import type { Database } from "../../database/database.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
+import { createCheckpointFile } from "./checkpoint-file.ts";
+import { createEntryReader } from "./entries.ts";
+import type { AuditVerification } from "./audit.schema.ts";
+import type { PublicKey } from "./sign.ts";
+import { databaseSource } from "./source.ts";
+import { createTurns } from "./turns.ts";
+import { verifyChain } from "./verify.ts";
+import { readCheckpoints } from "./verify-checkpoints.ts";
+
+export interface Bounds {
+  from?: number | undefined;
+  to?: number | undefined;
+}
+
+export interface VerificationDeps {
+  database: Database;
+  /** The file of signed positions and the key that proves them; absent where none are kept. */
+  checkpoints?: { path: string; key: PublicKey; origin: () => Promise<string> };
+}
+
+/** How long hashing keeps the event loop to itself. */
+const turnMs = 4;
+
+/** Verifies the live chain, one walk at a time: whoever asks the same meanwhile gets the answer of the running one. */
+export function createVerification({ database, checkpoints }: VerificationDeps): (bounds: Bounds) => Promise<AuditVerification> {
+  const rows = async (sql: string): Promise<string[]> =>
+    (await database.read.$queryRaw<{ line: string }[]>(Prisma.raw(sql))).map(({ line }) => line);
+  const source = databaseSource(createEntryReader(database.dialect, rows));
+  const running = new Map<string, Promise<AuditVerification>>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function run(bounds: Bounds): Promise<AuditVerification> {
+    const turns = createTurns(turnMs);
+    // The file first: what it names is committed before the chain's end is read.
+    const held = await readCheckpoints(
+      {
+        lines: checkpoints === undefined ? nothing() : createCheckpointFile(checkpoints.path).read(),
+        keys: checkpoints === undefined ? [] : [checkpoints.key],
+        origin: await checkpoints?.origin(),
+      },
+      turns,
+    );
+    return verifyChain({ source, checkpoints: held, turns, ...bounds });
+  }
+
+  return (bounds) => {
+    const key = `${String(bounds.from)}-${String(bounds.to)}`;
+    const known = running.get(key);
+    if (known !== undefined) return known;
+    const mine = last.then(() => run(bounds)).finally(() => running.delete(key));
+    last = mine.catch(() => undefined);
+    running.set(key, mine);
+    return mine;
+  };
+}
+
+async function* nothing(): AsyncGenerator<never, void, void> {
+  // Without a file nothing is held against the chain.
+}

@@ -1,0 +1,27 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import type { SignInService } from "../privacy/sign-in/sign-in.service.ts";
+import { authorizationPages } from "./authorization.pages.ts";
+import { authorizationRoutes } from "./authorization.routes.ts";
+import { type AuthorizationDeps, createAuthorizationService } from "./authorization.service.ts";
+import { createConsentNames } from "./consent-names.ts";
+import { createGrantsService } from "./grants/grants.service.ts";
+
+/** Who agreed to what, as other features ask it. */
+export const grants = feature({
+  create: ({ database, clock }: Core) => ({ grants: createGrantsService({ read: database.read, clock }) }),
+});
+
+type FromConfig = "serverDetail" | "returnTo" | "pagesKey" | "cooldownSeconds";
+
+export const authorization = feature({
+  create({ config, keyFor, ...deps }: Omit<AuthorizationDeps, FromConfig> & Core & { signIn: SignInService }) {
+    const { serverDetail, returnTo, refreshCooldownSeconds: cooldownSeconds } = config;
+    return { authorization: createAuthorizationService({ ...deps, serverDetail, returnTo, cooldownSeconds, pagesKey: keyFor("pages") }) };
+  },
+  routes: ({ authorization }) => authorizationRoutes(authorization),
+  pages({ config, database, guildState, ...services }) {
+    return authorizationPages({ ...services, names: createConsentNames({ read: database.read, guildState }), returnTo: config.returnTo });
+  },
+  jobs: ({ authorization }) => ({ authorization: authorization.sweep }),
+});

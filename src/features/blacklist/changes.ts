@@ -1,0 +1,70 @@
+import type { Database } from "../../database/database.ts";
+import type { BlacklistChange, Prisma } from "../../generated/sqlite/client.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { referenceOf, visibleRecord } from "./blacklist.policy.ts";
+import { ListBlacklistChangesQuery, type BlacklistChangeView, type BlacklistView } from "./blacklist.schema.ts";
+
+/** After these a record does not count any more. */
+const endings: ReadonlySet<string> = new Set(["superseded", "revoked", "expired", "purged"]);
+
+type Filters = Pick<ReturnType<typeof ListBlacklistChangesQuery.parse>, "kind" | "category">;
+
+/** @returns the feed of changes, oldest first, which can be followed for good */
+export function createChanges({ database, cursors }: { database: Database; cursors: Cursors }) {
+  /** The records as they stood after some changes, by record and revision. */
+  async function snapshotsOf(rows: readonly BlacklistChange[]): Promise<Map<string, BlacklistView>> {
+    const revisions = new Map<string, number[]>();
+    for (const { recordId, revision } of rows) revisions.set(recordId, [...(revisions.get(recordId) ?? []), revision]);
+    if (revisions.size === 0) return new Map();
+    const wanted = [...revisions].map(([recordId, some]) => ({ recordId, revision: { in: some } }));
+    const versions = await database.read.blacklistVersion.findMany({ where: { OR: wanted } });
+    return new Map(versions.map((row) => [keyOf(row), row.snapshot as unknown as BlacklistView]));
+  }
+
+  return async (call: Call, query: ListBlacklistChangesQuery): Promise<Page<BlacklistChangeView>> => {
+    requirePermission(call, "blacklist.read");
+    const { limit, cursor, count, ...filters } = ListBlacklistChangesQuery.parse(query);
+    const after = cursor === undefined ? 0 : Number(cursors.decode("blacklist_changes", filters, cursor)[0]);
+    const wanted = conditions(filters);
+    const rows = await database.read.blacklistChange.findMany({
+      where: { AND: [{ seq: { gt: after } }, wanted] },
+      orderBy: { seq: "asc" },
+      take: limit + 1,
+    });
+    const snapshots = await snapshotsOf(rows);
+    const cursorAt = (seq: number): string => cursors.encode("blacklist_changes", filters, [seq, ""]);
+    const page = toPage(
+      rows,
+      limit,
+      (row) => present(call, row, snapshots.get(keyOf(row)), filters),
+      (last) => cursorAt(last.seq),
+    );
+    const notes = { resume_cursor: cursorAt(page.data.at(-1)?.seq ?? after) };
+    return withTotal({ ...page, notes }, { count }, () => database.read.blacklistChange.count({ where: wanted }));
+  };
+}
+
+/** That a record was purged is told to everybody: nothing is left that says which category it was in. */
+function conditions({ kind, category }: Filters): Prisma.BlacklistChangeWhereInput {
+  return { ...(kind !== undefined && { kind }), ...(category !== undefined && { OR: [{ category }, { what: "purged" }] }) };
+}
+
+function keyOf({ recordId, revision }: { recordId: string; revision: number }): string {
+  return `${recordId}:${revision.toString()}`;
+}
+
+/** @param snapshot absent when the record was purged, by this change or since */
+function present(call: Call, row: BlacklistChange, snapshot: BlacklistView | undefined, { category }: Filters): BlacklistChangeView {
+  const hasLeft = snapshot === undefined || (category !== undefined && snapshot.category !== category);
+  return {
+    seq: row.seq,
+    at: row.at.toISOString(),
+    change: row.what as BlacklistChangeView["change"],
+    retract: hasLeft || endings.has(row.what),
+    record_id: row.recordId,
+    number: referenceOf(row),
+    revision: row.revision,
+    record: snapshot === undefined ? null : visibleRecord(call, snapshot),
+  };
+}

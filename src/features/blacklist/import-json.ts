@@ -1,0 +1,100 @@
+import { linesOf, longestLine, unreadable, type SourceLine } from "./import-lines.ts";
+
+type Pieces = AsyncIterable<string> | Iterable<string>;
+const tooLong = "The record is longer than 256 KiB.";
+
+/** One record of JSON in each line. Empty lines are passed over. */
+export async function* readNdjson(pieces: Pieces): AsyncGenerator<SourceLine> {
+  for await (const { line, text, isTooLong } of linesOf(withoutMark(pieces))) {
+    if (isTooLong) yield unreadable(line, tooLong);
+    else if (text.trim() !== "") yield parsed(line, text);
+  }
+}
+
+/** The records of a JSON array, or of `{"records": […]}`, one by one; `line` is its place in the list, from 1. */
+export async function* readJsonArray(pieces: Pieces): AsyncGenerator<SourceLine> {
+  const walk = createWalk();
+  for await (const piece of withoutMark(pieces)) yield* walk.take(piece);
+  if (!walk.isDone()) yield unreadable(walk.place(), 'The list of records does not end, or is none: write […] or {"records": […]}.');
+}
+
+async function* withoutMark(pieces: Pieces): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const piece of pieces) {
+    yield isFirst ? piece.replace(/^\ufeff/, "") : piece;
+    isFirst = false;
+  }
+}
+
+function parsed(line: number, text: string): SourceLine {
+  try {
+    return { line, value: JSON.parse(text) as unknown };
+  } catch {
+    return unreadable(line, "This is not valid JSON.");
+  }
+}
+
+/** Where a walk through the text of a list stands. */
+interface Place {
+  /** Of the record that is being read, from 1. */
+  place: number;
+  /** Brackets open inside the record. */
+  depth: number;
+  isInText: boolean;
+  isEscaped: boolean;
+  record: string;
+}
+
+/** Cuts the text of a list into the texts of its records, looking at brackets and quotation marks alone. */
+function createWalk() {
+  const at: Place = { place: 1, depth: 0, isInText: false, isEscaped: false, record: "" };
+  let head = "";
+  let state: "before" | "inside" | "done" | "broken" = "before";
+
+  function* finish(): Generator<SourceLine> {
+    const text = at.record.trim();
+    if (text === "") return;
+    yield text.length > longestLine ? unreadable(at.place, tooLong) : parsed(at.place, text);
+    at.record = "";
+    at.place += 1;
+  }
+
+  function* step(character: string): Generator<SourceLine> {
+    if (at.depth === 0 && !at.isInText && (character === "," || character === "]")) {
+      yield* finish();
+      if (character === "]") state = "done";
+      return;
+    }
+    if (at.record === "" && /\s/.test(character)) return;
+    // One character more than a record may have tells that it is too long; the rest is not kept.
+    if (at.record.length <= longestLine) at.record += character;
+    follow(at, character);
+  }
+
+  return {
+    place: () => at.place,
+    isDone: () => state === "done",
+    *take(piece: string): Generator<SourceLine> {
+      for (const character of piece) {
+        if (state === "inside") yield* step(character);
+        else if (state === "before") {
+          head += character;
+          if (character === "[") state = /^\s*(\{\s*"records"\s*:\s*)?\[$/.test(head) ? "inside" : "broken";
+          else if (head.length > 1000) state = "broken";
+        }
+      }
+    },
+  };
+}
+
+function follow(at: Place, character: string): void {
+  if (at.isInText) {
+    if (at.isEscaped) at.isEscaped = false;
+    else if (character === "\\") at.isEscaped = true;
+    else if (character === '"') at.isInText = false;
+    return;
+  }
+  if (character === '"') at.isInText = true;
+  else if (character === "{" || character === "[") at.depth += 1;
+  else if (character === "}" || character === "]") at.depth -= 1;
+}

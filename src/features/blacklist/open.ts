@@ -1,0 +1,81 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { LinkReach } from "../links/reach.ts";
+import { isLive, requireOutranks, statusAt, type Ranks } from "./blacklist.policy.ts";
+
+export type Opening = ReturnType<typeof createOpening>;
+
+export interface OpeningDeps {
+  database: Database;
+  standing: Ranks;
+  reach: Pick<LinkReach, "groupOf">;
+}
+
+/** Finds records by what callers name them with. A key is an id or a number such as `BL-000123`. */
+export function createOpening({ database, standing, reach }: OpeningDeps) {
+  /** A record under its lock, whatever its status. @throws ProblemError record_not_found */
+  async function lock(tx: Tx, key: string): Promise<BlacklistRecord> {
+    const found = await tx.db.blacklistRecord.findFirst({ where: byKey(key), select: { id: true } });
+    if (found === null) throw recordNotFound();
+    await tx.lock(`blacklist:${found.id}`);
+    // It may have been purged while its lock was waited for.
+    const row = await tx.db.blacklistRecord.findUnique({ where: { id: found.id } });
+    if (row === null) throw recordNotFound();
+    return row;
+  }
+
+  /**
+   * Nobody works on records about themselves, an account of theirs, or somebody of equal or higher rank.
+   * @throws ProblemError conflict_of_interest, hierarchy_violation
+   */
+  async function requireImpartial(tx: Tx, row: BlacklistRecord): Promise<void> {
+    const { actor } = tx.call;
+    // First: to somebody listed themselves, that they do not outrank themselves would say little.
+    if (row.kind === "user" && actor !== null) {
+      const isOwn = row.subjectId === actor.id || (await reach.groupOf(tx.db, actor.id)).includes(row.subjectId);
+      if (isOwn) throw new ProblemError("conflict_of_interest");
+    }
+    requireOutranks(tx.call, standing, row);
+  }
+
+  return {
+    lock,
+    requireImpartial,
+
+    /** @throws ProblemError record_not_found */
+    async find(key: string): Promise<BlacklistRecord> {
+      const row = await database.read.blacklistRecord.findFirst({ where: byKey(key) });
+      if (row === null) throw recordNotFound();
+      return row;
+    },
+
+    /**
+     * A record under its lock, to do something to it: in the revision the caller knows, about nobody above them.
+     * @param wanted whether it has to count still, or must not
+     * @throws ProblemError record_not_found, precondition_failed, invalid_transition, hierarchy_violation, conflict_of_interest
+     */
+    async open(tx: Tx, key: string, { ifMatch, action, wanted }: OpeningOptions): Promise<BlacklistRecord> {
+      const row = await lock(tx, key);
+      if (ifMatch !== undefined && ifMatch !== row.revision) {
+        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
+      }
+      if (isLive(row, tx.now) !== (wanted === "live"))
+        throw new ProblemError("invalid_transition", { extra: { from: statusAt(row, tx.now), action, allowed: [] } });
+      await requireImpartial(tx, row);
+      return row;
+    },
+  };
+}
+
+interface OpeningOptions {
+  ifMatch: number | undefined;
+  action: string;
+  wanted: "live" | "ended";
+}
+
+/** @param key id, or number such as `BL-000123` in any case */
+export function byKey(key: string): Prisma.BlacklistRecordWhereInput {
+  const number = /^bl-(\d{6,9})$/i.exec(key)?.[1];
+  return number === undefined ? { id: key.toLowerCase() } : { number: Number(number) };
+}

@@ -1,0 +1,240 @@
+import { updateRows, type Changes, type ChangedRecord } from "./bulk.ts";
+import { createSettling, type ChangeNote, type SettlingDeps } from "./settle.ts";
+import { type Severity, severities } from "../../kernel/vocabulary.ts";
+import type { Tx } from "../../database/database.ts";
+import { nextNumber } from "../../database/counter.ts";
+import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { can } from "../../kernel/call.ts";
+import { keyedHash } from "../../kernel/secrets.ts";
+import type { MatchChanges } from "../intelligence/matches/matches.service.ts";
+import { canonical } from "./same.ts";
+import { referenceOf } from "./blacklist.policy.ts";
+
+const day = 86_400;
+/** When a record is looked at again unless told, in seconds. */
+export const reviewAfter = 180 * day;
+const defaultGrace = 7 * day;
+/** What is recommended unless told. */
+export const defaultActions = { low: "monitor", medium: "verify", high: "deny_entry", critical: "ban" } as const satisfies Record<
+  Severity,
+  string
+>;
+
+/** A record to be made; what is absent gets its default. Times are points in time, lengths are seconds. */
+export interface RecordDraft {
+  kind: "user" | "server";
+  subjectId: string;
+  subjectName?: string | null | undefined;
+  scope: "network" | "servers";
+  serverIds?: readonly string[] | undefined;
+  category: string;
+  severity: Severity;
+  reasonPublic?: string | null | undefined;
+  reasonInternal?: string | null | undefined;
+  recommendedAction?: string | null | undefined;
+  memberPolicy?: string | null | undefined;
+  gracePeriod?: number | null | undefined;
+  exemptUserIds?: readonly string[] | undefined;
+  /** Which linked accounts of a listed person it concerns, too. */
+  includeAlts?: "none" | "confirmed" | "probable" | undefined;
+  evidence?: readonly object[] | undefined;
+  tags?: readonly string[] | undefined;
+  startsAt?: Date | undefined;
+  expiresAt?: Date | null | undefined;
+  reviewAt?: Date | null | undefined;
+  source: "direct" | "workflow" | "import";
+  originReference?: string | undefined;
+  createdBy: string | null;
+  approvedBy?: readonly string[] | undefined;
+  /** Id of the record that this one takes the place of. */
+  supersedesId?: string | undefined;
+}
+
+/** What a change of a record did. */
+export interface RecordChange {
+  row: BlacklistRecord;
+  matches: MatchChanges;
+}
+
+/** Which linked accounts are taken in, from the fewest to the most. */
+const altChoices = ["none", "confirmed", "probable"];
+
+export type BlacklistRecords = ReturnType<typeof createBlacklistRecords>;
+
+interface RecordsDeps extends SettlingDeps {
+  /** The key of server hashes, the same that hashes people's servers. */
+  serversKey: Buffer;
+}
+
+/** Writes of records inside a given transaction: each keeps a version, an audit entry and the matches in step. */
+export function createBlacklistRecords({ audit, events, matches, standing, serversKey }: RecordsDeps) {
+  const settleAll = createSettling({ audit, events, matches, standing });
+
+  async function settle(tx: Tx, before: BlacklistRecord | null, row: BlacklistRecord, note: ChangeNote): Promise<RecordChange> {
+    return { row, matches: await settleAll(tx, [{ before, row, note }]) };
+  }
+
+  /** Change a record read under its lock. @throws ProblemError storage_busy when somebody changed it meanwhile */
+  async function change(tx: Tx, before: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<RecordChange> {
+    const data = { ...changes, revision: before.revision + 1, updatedAt: tx.now };
+    const { count } = await tx.db.blacklistRecord.updateMany({ where: { id: before.id, revision: before.revision }, data });
+    if (count !== 1) throw new ProblemError("storage_busy", { retryAfter: 1 });
+    return settle(tx, before, await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id: before.id } }), note);
+  }
+
+  /** The record that holds a subject and scope now, and one past its end that still does. */
+  async function findHolder(tx: Tx, activeKey: string): Promise<{ holder: BlacklistRecord | null; over: BlacklistRecord | null }> {
+    await tx.lock(`blacklist:${activeKey}`);
+    const row = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
+    if (row === null) return { holder: null, over: null };
+    await tx.lock(`blacklist:${row.id}`);
+    const found = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
+    const isOver = found !== null && found.expiresAt !== null && found.expiresAt <= tx.now;
+    return isOver ? { holder: null, over: found } : { holder: found, over: null };
+  }
+
+  /** Expire a record past its end that the sweep has not come by. */
+  async function expire(tx: Tx, row: BlacklistRecord): Promise<void> {
+    await change(tx, row, { status: "expired", activeKey: null }, { action: "blacklist.expire", permission: "system.act" });
+  }
+
+  /** @param over what is expired to make room */
+  async function insert(tx: Tx, draft: RecordDraft, note: ChangeNote, over: BlacklistRecord | null): Promise<RecordChange> {
+    // Whoever holds the numbers waits for matches: so the number comes before the change that takes those.
+    const number = await nextNumber(tx, "blacklist");
+    if (over !== null) await expire(tx, over);
+    const row = await tx.db.blacklistRecord.create({ data: rowOf(tx.now, draft, number, serversKey) });
+    return settle(tx, null, row, note);
+  }
+
+  return {
+    change,
+    expire,
+    findHolder,
+
+    /** Change records read under their locks, in few statements. @throws ProblemError storage_busy when somebody changed one meanwhile */
+    async changeAll(tx: Tx, all: readonly ChangedRecord[]): Promise<void> {
+      await updateRows(tx, all);
+      await settleAll(tx, all);
+    },
+
+    /**
+     * Take all that several drafts will wait for, in one order: the subjects, the records that hold them, the numbers. The first
+     * draft takes the matches, and whoever holds one of these waits for those.
+     */
+    async lockSubjects(tx: Tx, drafts: readonly RecordDraft[]): Promise<void> {
+      const keys = [...new Set(drafts.map(activeKeyOf))].toSorted();
+      for (const key of keys) await tx.lock(`blacklist:${key}`);
+      if (keys.length < 2) return;
+      const holders = await tx.db.blacklistRecord.findMany({
+        where: { activeKey: { in: keys } },
+        select: { id: true },
+        orderBy: { id: "asc" },
+      });
+      for (const { id } of holders) await tx.lock(`blacklist:${id}`);
+      await nextNumber(tx, "blacklist", 0);
+    },
+
+    /** Make a record. @throws ProblemError duplicate_active_record */
+    async create(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange> {
+      const { holder, over } = await findHolder(tx, activeKeyOf(draft));
+      if (holder === null) return insert(tx, draft, note, over);
+      throw new ProblemError("duplicate_active_record", {
+        detail: "This subject has an active record in this scope already.",
+        ...(can(tx.call, "blacklist.read") && { extra: { reference: referenceOf(holder) } }),
+      });
+    },
+
+    /** Make a record, or strengthen the active one: its severity, its end and the linked accounts it takes in only ever grow. */
+    async createOrMerge(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange & { isMerged: boolean }> {
+      const { holder, over } = await findHolder(tx, activeKeyOf(draft));
+      if (holder === null) return { ...(await insert(tx, draft, note, over)), isMerged: false };
+      const merged = await change(tx, holder, mergedFields(holder, draft, tx.now), { ...note, action: "blacklist.merge" });
+      return { ...merged, isMerged: true };
+    },
+  };
+}
+
+/** What takes a record back, whoever does. */
+export function revocation({ call, now }: Tx, reason: string): Changes {
+  return { status: "revoked", activeKey: null, revokedAt: now, revokedBy: call.actor?.id ?? null, revokeReason: reason };
+}
+
+/** What is unique among the records that count: one for each subject and scope. */
+export function activeKeyOf(record: { kind: string; subjectId: string; scope: string }): string {
+  return `${record.kind}:${record.subjectId}:${record.scope}`;
+}
+
+/** A new record as it is stored; what is absent in the draft has its default. */
+export function rowOf(now: Date, draft: RecordDraft, number: number, serversKey: Buffer) {
+  const startsAt = draft.startsAt ?? now;
+  const isServer = draft.kind === "server";
+  return {
+    id: uuid7(now.getTime()),
+    number,
+    kind: draft.kind,
+    subjectId: draft.subjectId,
+    subjectHash: isServer ? keyedHash(serversKey, draft.subjectId) : null,
+    subjectName: draft.subjectName ?? null,
+    scope: draft.scope,
+    serverIds: [...(draft.serverIds ?? [])],
+    activeKey: activeKeyOf(draft),
+    category: draft.category,
+    severity: draft.severity,
+    severityOrder: severities.indexOf(draft.severity),
+    status: startsAt > now ? "scheduled" : "active",
+    reasonPublic: draft.reasonPublic ?? null,
+    reasonInternal: draft.reasonInternal ?? null,
+    recommendedAction: draft.recommendedAction === undefined ? defaultActions[draft.severity] : draft.recommendedAction,
+    memberPolicy: draft.memberPolicy === undefined && isServer ? "flag" : (draft.memberPolicy ?? null),
+    gracePeriod: draft.gracePeriod === undefined && isServer ? defaultGrace : (draft.gracePeriod ?? null),
+    exemptUserIds: [...(draft.exemptUserIds ?? [])],
+    includeAlts: draft.includeAlts ?? "confirmed",
+    evidence: [...(draft.evidence ?? [])] as Prisma.InputJsonValue[],
+    tags: [...(draft.tags ?? [])],
+    source: draft.source,
+    originReference: draft.originReference ?? null,
+    createdBy: draft.createdBy,
+    approvedBy: [...(draft.approvedBy ?? [])],
+    supersedesId: draft.supersedesId ?? null,
+    startsAt,
+    expiresAt: draft.expiresAt ?? null,
+    reviewAt: draft.reviewAt === undefined ? addSeconds(now, reviewAfter) : draft.reviewAt,
+    createdAt: now,
+    updatedAt: now,
+  } satisfies Prisma.BlacklistRecordUncheckedCreateInput;
+}
+
+/** The newest pieces, each once: the same report told twice adds nothing. */
+function withEvidence(held: readonly object[], added: readonly object[]): object[] {
+  const known = new Set(held.map(canonical));
+  return [...held, ...added.filter((piece) => !known.has(canonical(piece)))].slice(-50);
+}
+
+function widerOf(held: string, added: string | undefined): string {
+  return added !== undefined && altChoices.indexOf(added) > altChoices.indexOf(held) ? added : held;
+}
+
+/** What a merge changes of a record. */
+export function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: Date): Changes {
+  const isRaised = severities.indexOf(draft.severity) > holder.severityOrder;
+  const end = draft.expiresAt ?? null;
+  const keepsEnd = holder.expiresAt === null || (end !== null && end <= holder.expiresAt);
+  const startsNow = holder.startsAt > now;
+  return {
+    evidence: withEvidence(holder.evidence as object[], draft.evidence ?? []),
+    approvedBy: [...new Set([...(holder.approvedBy as string[]), ...(draft.approvedBy ?? [])])],
+    serverIds: [...new Set([...(holder.serverIds as string[]), ...(draft.serverIds ?? [])])],
+    ...(isRaised && {
+      severity: draft.severity,
+      severityOrder: severities.indexOf(draft.severity),
+      recommendedAction: draft.recommendedAction ?? defaultActions[draft.severity],
+    }),
+    ...(!keepsEnd && { expiresAt: end }),
+    includeAlts: widerOf(holder.includeAlts, draft.includeAlts),
+    ...(startsNow && { startsAt: now, status: "active" }),
+  };
+}

@@ -1,0 +1,115 @@
+import type { PermissionKey } from "../../kernel/permissions.ts";
+import type { Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
+import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { EventType } from "../events/types.ts";
+import type { MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import { createFeed, type Change } from "./feed.ts";
+import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
+import type { BlacklistView } from "./blacklist.schema.ts";
+import { textOf, wordRows } from "./words.ts";
+
+export interface ChangeNote {
+  action: BlacklistAction;
+  permission: PermissionKey;
+  reason?: string | undefined;
+}
+
+/** What happens to records: the audit's name for it, the feed's, and the event that tells of it. */
+export const blacklistActions = {
+  "blacklist.create": { what: "created", event: "blacklist.created" },
+  "blacklist.merge": { what: "updated", event: "blacklist.updated" },
+  "blacklist.update": { what: "updated", event: "blacklist.updated" },
+  "blacklist.start": { what: "started", event: "blacklist.updated" },
+  "blacklist.supersede": { what: "superseded", event: "blacklist.updated" },
+  "blacklist.restore": { what: "updated", event: "blacklist.updated" },
+  "blacklist.revoke": { what: "revoked", event: "blacklist.revoked" },
+  "blacklist.expire": { what: "expired", event: "blacklist.expired" },
+} as const satisfies Record<string, { what: Change["what"]; event: EventType }>;
+export type BlacklistAction = keyof typeof blacklistActions;
+
+export interface SettlingDeps {
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  matches: Pick<MatchesService, "applyRecord" | "applyRecords">;
+  standing: Pick<Standings, "noteRecord">;
+}
+
+/** A record that was written, with what it was before. */
+export interface Written {
+  before: BlacklistRecord | null;
+  row: BlacklistRecord;
+  note: ChangeNote;
+}
+
+export interface SettlingOptions {
+  /** Whether there is an event for every record; true unless told. Whoever says no tells of all of them at once. */
+  tellsEach?: boolean;
+}
+
+/** @returns brings everything that follows from written records in step: versions, words, feed, audit, events, standing, matches */
+export function createSettling({ audit, events, matches, standing }: SettlingDeps) {
+  const feed = createFeed();
+
+  return async function settleAll(tx: Tx, written: readonly Written[], { tellsEach = true }: SettlingOptions = {}): Promise<MatchChanges> {
+    const numbers = await numbersFor(
+      tx.db,
+      written.map(({ row }) => row),
+    );
+    const views = written.map(({ row }) => presentRecord(row, tx.now, numbers));
+    const changedBy = tx.call.actor?.id ?? null;
+    const versions = written.map(({ row: { id, revision } }, index) => {
+      return { recordId: id, revision, snapshot: views[index] as object, changedBy, changedAt: tx.now };
+    });
+    await insertRows(tx, "blacklist_versions", versions);
+    await keepWords(tx, written);
+    for (const [index, { before, row, note }] of written.entries()) {
+      const { what, event } = blacklistActions[note.action];
+      // Whoever follows only the category that the record leaves is told, too.
+      for (const category of new Set([before?.category ?? row.category, row.category]))
+        feed(tx, { recordId: row.id, number: row.number, revision: row.revision, what, kind: row.kind, category });
+      audit.record(tx, {
+        action: note.action,
+        target: { kind: "blacklist", id: row.id, reference: referenceOf(row) },
+        ...(row.kind === "user" && { subjectUserId: row.subjectId }),
+        ...(note.reason !== undefined && { reason: note.reason }),
+        ...difference(before === null ? {} : presentRecord(before, tx.now, numbers), views[index] as BlacklistView),
+        permission: note.permission,
+      });
+      if (tellsEach) {
+        const data = { id: row.id, number: referenceOf(row), kind: row.kind, status: row.status, severity: row.severity };
+        events.emit(tx, { type: event, data });
+      }
+      tx.afterCommit(() => standing.noteRecord(row));
+    }
+    const [first, ...more] = written.map(({ row }) => toMatchRecord(row, tx.now));
+    if (first === undefined) return { added: 0, changed: 0, removed: 0 };
+    return more.length === 0 ? matches.applyRecord(tx, first) : matches.applyRecords(tx, [first, ...more]);
+  };
+}
+
+/** Only texts that changed are taken apart again. */
+async function keepWords(tx: Tx, written: readonly Written[]): Promise<void> {
+  const changed = written.filter(({ before, row }) => before === null || textOf(before) !== textOf(row));
+  const known = changed.flatMap(({ before }) => (before === null ? [] : [before.id]));
+  if (known.length > 0) await tx.db.blacklistWord.deleteMany({ where: { recordId: { in: known } } });
+  const rows = changed.flatMap(({ row }) => wordRows(row));
+  await insertRows(tx, "blacklist_words", rows);
+}
+
+/** The changed fields before and after. Confidential ones are named, never shown. */
+function difference(before: Partial<BlacklistView>, after: BlacklistView): { before: object; after: object } {
+  const silent = new Set(["revision", "history_count", "updated_at"]);
+  const was: Record<string, unknown> = {};
+  const is: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(after)) {
+    const earlier = before[key as keyof BlacklistView];
+    if (silent.has(key) || JSON.stringify(earlier) === JSON.stringify(value)) continue;
+    if (earlier !== undefined) was[key] = confidentialFields.has(key) ? "(hidden)" : earlier;
+    is[key] = confidentialFields.has(key) ? "(hidden)" : value;
+  }
+  return { before: was, after: is };
+}

@@ -1,0 +1,158 @@
+import type { Changes } from "./bulk.ts";
+import type { ChangeNote } from "./settle.ts";
+import { type Severity, severities } from "../../kernel/vocabulary.ts";
+import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
+import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
+import { fieldError } from "../../kernel/errors.ts";
+import { byKey } from "./open.ts";
+import { isLive } from "./blacklist.policy.ts";
+import { activeKeyOf, defaultActions, revocation, type BlacklistRecords, type RecordChange, type RecordDraft } from "./records.ts";
+import { BlacklistUndo, restoringOf, resultOf, type UndoneRecord } from "./undo.ts";
+import type { UndoNote } from "../../kernel/undo.ts";
+
+/** A change that can be taken back. */
+export interface UndoableChange extends RecordChange {
+  undo: BlacklistUndo;
+}
+
+/** A milder verdict: what is absent stays, an end of null is none. */
+export interface Reduction {
+  severity?: Severity | undefined;
+  expiresAt?: Date | null | undefined;
+}
+
+type Reader = Pick<ReadClient | TransactionClient, "blacklistRecord">;
+const erased = { restored: false, detail: "The record was erased.", row: null };
+const ended = (row: BlacklistRecord): UndoneRecord => ({ restored: false, detail: "The record does not count any more.", row });
+
+/** Records as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
+export function createWithin(records: BlacklistRecords) {
+  /** A record under its lock, or null once it was erased. */
+  async function lockWithin(tx: Tx, id: string): Promise<BlacklistRecord | null> {
+    await tx.lock(`blacklist:${id}`);
+    return await tx.db.blacklistRecord.findUnique({ where: { id } });
+  }
+
+  async function changeWithin(tx: Tx, row: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<UndoableChange> {
+    const changed = await records.change(tx, row, changes, note);
+    const what = note.action === "blacklist.revoke" ? "revoke" : "change";
+    return { ...changed, undo: { record_id: row.id, what, before: row.revision, after: changed.row.revision } };
+  }
+
+  /** Have a record count again, unless it would have expired or another one holds its subject and scope. */
+  async function revive(tx: Tx, row: BlacklistRecord, changes: Changes, note: UndoNote): Promise<UndoneRecord> {
+    const { startsAt, expiresAt } = { ...row, ...changes } as BlacklistRecord;
+    if (expiresAt !== null && expiresAt <= tx.now) return { restored: false, detail: "The record would have expired meanwhile.", row };
+    const { holder, over } = await records.findHolder(tx, activeKeyOf(row));
+    if (holder !== null && holder.id !== row.id)
+      return { restored: false, detail: "Another record lists the subject in this scope now.", row };
+    if (over !== null && over.id !== row.id) await records.expire(tx, over);
+    const again = { status: startsAt > tx.now ? "scheduled" : "active", activeKey: activeKeyOf(row) };
+    const unrevoked = { revokedAt: null, revokedBy: null, revokeReason: null };
+    const { row: revived } = await records.change(
+      tx,
+      row,
+      { ...changes, ...again, ...unrevoked },
+      { ...note, action: "blacklist.restore" },
+    );
+    return { restored: true, detail: "The record counts again.", row: revived };
+  }
+
+  /** Put the fields back that a change wrote and nobody changed since. */
+  async function putBack(tx: Tx, row: BlacklistRecord, undo: BlacklistUndo, note: UndoNote): Promise<UndoneRecord> {
+    const restoring = await restoringOf(tx, row, undo);
+    if (restoring === null) return erased;
+    const { changes, kept } = restoring;
+    const result = resultOf(kept);
+    if (isLive(row, tx.now)) {
+      if (Object.keys(changes).length === 0) return { ...result, row };
+      const changed = await records.change(tx, row, changes, { ...note, action: "blacklist.update" });
+      return { ...result, row: changed.row };
+    }
+    // Only what ended by an earlier end than it had comes back with it.
+    const isEarly = changes.expiresAt !== undefined && (row.status === "expired" || row.activeKey !== null);
+    if (!isEarly) return ended(row);
+    const revived = await revive(tx, row, changes, note);
+    return revived.restored ? { ...result, row: revived.row } : revived;
+  }
+
+  return {
+    lockWithin,
+
+    /** @param key number such as `BL-000123`, or id; whoever asks has checked who may know of the record */
+    findForReference: (db: Reader, key: string): Promise<BlacklistRecord | null> => db.blacklistRecord.findFirst({ where: byKey(key) }),
+
+    /** Make a record, or strengthen the active one. */
+    async createWithin(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<UndoableChange & { isMerged: boolean }> {
+      const made = await records.createOrMerge(tx, draft, note);
+      const { id, revision } = made.row;
+      const what = made.isMerged ? "change" : "create";
+      return { ...made, undo: { record_id: id, what, before: revision - 1, after: revision } };
+    },
+
+    /**
+     * Take back what `createWithin` did: the record it made is revoked, whatever became of it; what it changed of another one and
+     * nobody changed since is put back.
+     * @param undo as `createWithin` answered it
+     */
+    async undoCreateWithin(tx: Tx, undo: unknown, note: UndoNote): Promise<UndoneRecord> {
+      const parsed = BlacklistUndo.parse(undo);
+      const row = await lockWithin(tx, parsed.record_id);
+      if (row === null) return erased;
+      if (!isLive(row, tx.now)) return ended(row);
+      if (parsed.what !== "create") return await putBack(tx, row, parsed, note);
+      const { row: revoked } = await records.change(tx, row, revocation(tx, note.reason), { ...note, action: "blacklist.revoke" });
+      return { restored: true, detail: "The record was revoked.", row: revoked };
+    },
+
+    /** Take a record back; null, with nothing done, for one that does not count. */
+    async revokeWithin(tx: Tx, id: string, note: UndoNote): Promise<UndoableChange | null> {
+      const row = await lockWithin(tx, id);
+      if (row === null || !isLive(row, tx.now)) return null;
+      return await changeWithin(tx, row, revocation(tx, note.reason), { ...note, action: "blacklist.revoke" });
+    },
+
+    /**
+     * Change how severe a record is, or when it ends; null, with nothing done, for one that does not count.
+     * @throws ProblemError validation_failed when it would be over before it starts
+     */
+    async reduceWithin(tx: Tx, id: string, reduction: Reduction, note: UndoNote): Promise<UndoableChange | null> {
+      const row = await lockWithin(tx, id);
+      if (row === null || !isLive(row, tx.now)) return null;
+      const changes = reducedFields(row, reduction, tx.now);
+      if (Object.keys(changes).length > 0) return await changeWithin(tx, row, changes, { ...note, action: "blacklist.update" });
+      const undo = { record_id: row.id, what: "change", before: row.revision, after: row.revision } as const;
+      return { row, matches: { added: 0, changed: 0, removed: 0 }, undo };
+    },
+
+    /**
+     * Take back what `revokeWithin` or `reduceWithin` did.
+     * @param undo as they answered it
+     */
+    async undoChangeWithin(tx: Tx, undo: unknown, note: UndoNote): Promise<UndoneRecord> {
+      const parsed = BlacklistUndo.parse(undo);
+      const found = await tx.db.blacklistRecord.findUnique({ where: { id: parsed.record_id } });
+      if (found === null) return erased;
+      // In the order in which whoever makes a record takes them: its subject and scope, then the record that holds them.
+      await tx.lock(`blacklist:${activeKeyOf(found)}`);
+      const row = await lockWithin(tx, parsed.record_id);
+      if (row === null) return erased;
+      if (parsed.what !== "revoke") return await putBack(tx, row, parsed, note);
+      if (row.revision !== parsed.after) return { restored: false, detail: "The record was changed since it was revoked.", row };
+      return await revive(tx, row, {}, note);
+    },
+  };
+}
+
+/** What a reduction changes. An action that followed from the severity follows it down. */
+function reducedFields(row: BlacklistRecord, { severity, expiresAt }: Reduction, now: Date): Changes {
+  if (expiresAt instanceof Date && (expiresAt <= row.startsAt || expiresAt <= now))
+    throw fieldError("/expires_at", "invalid_value", "The record would end before it starts.");
+  const isOther = severity !== undefined && severity !== row.severity;
+  const follows = row.recommendedAction === defaultActions[row.severity as Severity];
+  return {
+    ...(isOther && { severity, severityOrder: severities.indexOf(severity) }),
+    ...(isOther && follows && { recommendedAction: defaultActions[severity] }),
+    ...(expiresAt !== undefined && expiresAt?.getTime() !== row.expiresAt?.getTime() && { expiresAt }),
+  };
+}

@@ -1,0 +1,107 @@
+import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { fill, type Fill } from "./fill.ts";
+import { holderKeyOf, isOver, lasting, liveKeyOf, type CallsignReader } from "./keys.ts";
+import { isGiven, numbersOf, type Numbers, type Span } from "./numbers.ts";
+import { writeCallsign } from "./template.ts";
+
+/** Who is to have a callsign of which pool. */
+export interface CallsignWish {
+  pool: string;
+  userId: string;
+  /** The staff role, for its part of the pool and its place in the callsign. */
+  roleKey?: string | null | undefined;
+  /** A number they would like. */
+  preferred?: number | null | undefined;
+  /** In place of the pool's own. */
+  department?: string | null | undefined;
+  /** Which of the free numbers; the lowest unless told. */
+  fill?: Fill | undefined;
+}
+
+/** A wish that may be for nobody yet. */
+export type OpenWish = Omit<CallsignWish, "userId"> & { userId: string | null };
+
+/** What a wish comes to: a callsign they have or had already, or a free number. */
+export interface Choice {
+  pool: CallsignPool;
+  /** Those the wish can be met from. */
+  numbers: Numbers;
+  number: number;
+  callsign: string;
+  /** Theirs already: assigned, reserved for them, or resting after them. */
+  own: CallsignSlot | null;
+  /** Where it was looked for, in order; empty where no number was passed over. */
+  walk: readonly Span[];
+}
+
+/** Numbers whose callsign somebody has under another number are passed over, so many at most. */
+const mostWritten = 20;
+
+/**
+ * What somebody would be given: what they have, else what still rests after them, else the number they prefer, else a free one.
+ * Reservations and rests count until their time is over, swept or not.
+ * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
+ */
+export async function choose(db: CallsignReader, wish: OpenWish, now: Date): Promise<Choice> {
+  const pool = await db.callsignPool.findUnique({ where: { key: wish.pool } });
+  if (pool === null) throw noPool(wish.pool);
+  const numbers = numbersOf(pool, wish.roleKey);
+  const own = await ownOf(db, wish, now);
+  if (own !== null) return { pool, numbers, number: own.number, callsign: own.callsign, own, walk: [] };
+  const { preferred } = wish;
+  const search = { db, pool: pool.key, numbers, now, without: new Set<number>() };
+  const isPreferred = typeof preferred === "number" && isGiven(numbers, preferred) && (await isOpen(db, pool.key, preferred, now));
+  let found = isPreferred ? { number: preferred, walk: [] } : await fill[wish.fill ?? "lowest"](search);
+  for (let tries = 0; tries < mostWritten && found !== undefined; tries += 1) {
+    const callsign = writeCallsign(pool, { dept: wish.department, rank: wish.roleKey, n: found.number });
+    if (!(await isWritten(db, pool.key, callsign, now))) return { pool, numbers, ...found, callsign, own: null };
+    search.without.add(found.number);
+    found = await fill[wish.fill ?? "lowest"](search);
+  }
+  throw exhausted(pool, numbers);
+}
+
+/** Whether nobody has a number, and it does not rest. One that time has freed is so when it was swept. */
+export async function isFree(db: CallsignReader, pool: string, number: number): Promise<boolean> {
+  return (await db.callsignSlot.findUnique({ where: { liveKey: liveKeyOf(pool, number) }, select: { id: true } })) === null;
+}
+
+/** The callsign of a pool that somebody has, or that is reserved for them. */
+export async function heldBy(db: CallsignReader, pool: string, userId: string, now: Date): Promise<CallsignSlot | null> {
+  const slot = await db.callsignSlot.findUnique({ where: { holderKey: holderKeyOf(pool, userId) } });
+  return slot === null || isOver(slot, now) ? null : slot;
+}
+
+async function ownOf(db: CallsignReader, { pool, userId }: OpenWish, now: Date): Promise<CallsignSlot | null> {
+  if (userId === null) return null;
+  const where = { pool, userId, state: "held", ...lasting(now) };
+  return (
+    (await heldBy(db, pool, userId, now)) ?? (await db.callsignSlot.findFirst({ where, orderBy: [{ since: "desc" }, { id: "desc" }] }))
+  );
+}
+
+async function isOpen(db: CallsignReader, pool: string, number: number, now: Date): Promise<boolean> {
+  const slot = await db.callsignSlot.findUnique({ where: { liveKey: liveKeyOf(pool, number) }, select: { until: true } });
+  return slot === null || isOver(slot, now);
+}
+
+/** Whether a callsign is in use under some number: parts that end in digits can make two numbers look alike. */
+async function isWritten(db: CallsignReader, pool: string, callsign: string, now: Date): Promise<boolean> {
+  const where = { pool, callsign, liveKey: { not: null }, ...lasting(now) };
+  return (await db.callsignSlot.findFirst({ where, select: { id: true } })) !== null;
+}
+
+function noPool(key: string): ProblemError {
+  return new ProblemError("invalid_transition", {
+    detail: "There is no such pool of callsigns: make it, or ask for another one.",
+    extra: { from: null, action: "allocate_callsign", allowed: [], pool: key },
+  });
+}
+
+function exhausted(pool: CallsignPool, { capacity }: Numbers): ProblemError {
+  return new ProblemError("pool_exhausted", {
+    detail: "Every number is taken or rests: widen the range of the pool.",
+    extra: { capacity, pool: pool.key },
+  });
+}

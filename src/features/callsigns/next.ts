@@ -1,0 +1,144 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { CallsignSlot } from "../../generated/sqlite/client.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { fieldError, ProblemError } from "../../kernel/errors.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import { choose, type Choice } from "./choice.ts";
+import { createConfirmations } from "./confirm.ts";
+import { countFree, passedOver } from "./free.ts";
+import type { CallsignReader } from "./keys.ts";
+import { callsignsPolicy } from "./callsigns.policy.ts";
+import { createPoolChoice, requirePool } from "./pool-choice.ts";
+import { LookUpQuery, NextInput, type NextAsked, type NextView } from "./callsigns.schema.ts";
+import type { CallsignsService } from "./callsigns.service.ts";
+import { numberIn } from "./template.ts";
+
+export interface NextDeps {
+  database: Database;
+  standing: Pick<Standings, "of" | "role">;
+  callsigns: Pick<CallsignsService, "records" | "reserveWithin" | "allocateWithin">;
+  clock: Clock;
+}
+
+interface Wish {
+  pool: string;
+  userId: string | null;
+  roleKey: string | null;
+  preferred: number | undefined;
+  department: string | undefined;
+  fill: NextAsked["fill"];
+}
+
+/** Callsigns given and kept for people, and what they would be given. */
+export function createNext({ database, standing, callsigns, clock }: NextDeps) {
+  const { source } = createPoolChoice(standing);
+  const { confirm } = createConfirmations(callsigns);
+
+  async function view(db: CallsignReader, found: Shown, preferred: number | undefined, now: Date): Promise<NextView> {
+    const { choice, slot, reused } = found;
+    const { pool, numbers } = choice;
+    const passed = await passedOver(db, choice, preferred, now);
+    return { ...presentNumber(choice, slot), reused, skipped: passed, free: await countFree(db, pool.key, numbers, now) };
+  }
+
+  async function give(tx: Tx, input: NextAsked): Promise<NextView> {
+    if (input.reservation_id !== undefined) return await fromReservation(tx, input);
+    const { pool, roleKey } = await source(tx.db, input, "body");
+    const wish = await wishOf(tx.db, requirePool(pool), roleKey, input);
+    const { userId, preferred } = wish;
+    const mode = input.mode ?? (userId === null ? "reserve" : "allocate");
+    const note = { causeReference: null, permission: callsignsPolicy.allocate, reason: input.reason };
+    if (mode === "preview") return { ...(await peek(tx.db, wish, tx.now)), advisory: true };
+    if (mode === "reserve") {
+      const { slot, choice } = await callsigns.reserveWithin(tx, { ...wish, ...note });
+      return await view(tx.db, { choice, slot, reused: choice.own !== null }, preferred, tx.now);
+    }
+    if (userId === null) throw fieldError("/user_id", "required", "Say who is to have it, or reserve it.");
+    return await view(tx.db, await callsigns.allocateWithin(tx, { ...wish, userId, ...note }), preferred, tx.now);
+  }
+
+  /** @throws ProblemError validation_failed, invalid_transition, permission_denied */
+  async function fromReservation(tx: Tx, input: NextAsked): Promise<NextView> {
+    if ((input.mode ?? "allocate") !== "allocate") throw fieldError("/mode", "not_allowed", "A reservation can be allocated only.");
+    const { slot, pool, numbers, reused } = await confirm(tx, input);
+    const free = await countFree(tx.db, pool.key, numbers, tx.now);
+    return { ...presentNumber(slot, slot), reused, skipped: [], free };
+  }
+
+  async function peek(db: CallsignReader, wish: Wish, now: Date): Promise<NextView> {
+    const choice = await choose(db, wish, now);
+    const { own } = choice;
+    const shown = await view(db, { choice, slot: own, reused: own !== null }, wish.preferred, now);
+    return { ...shown, user_id: wish.userId };
+  }
+
+  return {
+    /**
+     * Give somebody a callsign, keep one for a while, or look what would be given.
+     * @throws ProblemError validation_failed, pool_exhausted with `capacity`, invalid_transition, permission_denied
+     */
+    async next(call: Call, given: NextInput): Promise<NextView> {
+      requireWrite(call, callsignsPolicy.allocate);
+      const input = NextInput.parse(given);
+      return await database.write(call, (tx) => give(tx, input));
+    },
+
+    /** What somebody would be given now. Takes nothing. @throws ProblemError validation_failed */
+    async lookUp(call: Call, query: LookUpQuery): Promise<NextView> {
+      requirePermission(call, callsignsPolicy.read);
+      const input = LookUpQuery.parse(query);
+      const { read } = database;
+      const { pool, roleKey } = await source(read, input, "query");
+      const userId = input.user_id ?? null;
+      if (pool === null) return { ...nothing(userId), pool: input.pool ?? null, state: "absent" };
+      try {
+        const wish = { pool, userId, roleKey, preferred: undefined, department: undefined, fill: input.fill };
+        return { ...(await peek(read, wish, clock.now())), advisory: true };
+      } catch (error) {
+        if (!(error instanceof ProblemError) || error.code !== "pool_exhausted") throw error;
+        return { ...nothing(userId), pool, state: "exhausted", capacity: Number(error.extra?.["capacity"]) };
+      }
+    },
+  };
+}
+
+interface Shown {
+  choice: Choice;
+  /** Null: nobody has it. */
+  slot: CallsignSlot | null;
+  reused: boolean;
+}
+
+type Numbered = Pick<NextView, "callsign" | "number" | "pool" | "state" | "user_id" | "reservation_id" | "expires_at">;
+
+function presentNumber(chosen: { callsign: string; number: number; pool: string | { key: string } }, slot: CallsignSlot | null): Numbered {
+  const { callsign, number, pool } = chosen;
+  const state = slot?.state === "assigned" || slot?.state === "reserved" || slot?.state === "held" ? slot.state : "free";
+  return {
+    callsign,
+    number,
+    pool: typeof pool === "string" ? pool : pool.key,
+    state,
+    user_id: slot?.userId ?? null,
+    ...(slot?.state === "reserved" && { reservation_id: slot.id }),
+    ...(slot !== null && slot.until !== null && { expires_at: slot.until.toISOString() }),
+  };
+}
+
+function nothing(userId: string | null): Omit<NextView, "pool" | "state"> {
+  return { callsign: null, number: null, user_id: userId, reused: false, skipped: [], free: 0, advisory: true };
+}
+
+/** @throws ProblemError validation_failed when the text is no callsign of the pool */
+async function wishOf(db: CallsignReader, key: string, roleKey: string | null, input: NextAsked): Promise<Wish> {
+  const { prefer, department, fill, user_id: userId = null } = input;
+  const wish = { pool: key, userId, roleKey, department, fill };
+  if (typeof prefer !== "string") return { ...wish, preferred: prefer };
+  const pool = await db.callsignPool.findUnique({ where: { key } });
+  const dept = department ?? pool?.department ?? null;
+  const written = pool === null ? undefined : numberIn(prefer, pool.template, { dept, rank: roleKey });
+  const preferred = written ?? (/^\d{1,6}$/.test(prefer) ? Number(prefer) : undefined);
+  if (preferred === undefined) throw fieldError("/prefer", "not_of_pool", "This is no callsign of the pool: write one, or its number.");
+  return { ...wish, preferred };
+}

@@ -1,0 +1,133 @@
+import type { Tx } from "../../../database/database.ts";
+import type { CallsignSlot, Prisma } from "../../../generated/sqlite/client.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import { phases, type DraftStep } from "./draft.ts";
+import type { RepairHistory } from "./history.ts";
+import { clearKeys, columnsOf, imageOf, oneByOne, partsOf, type RepairUndo } from "./images.ts";
+import type { Plan } from "./plan.ts";
+import { repairPermission } from "./repair.schema.ts";
+
+const daySeconds = 86_400;
+/** Of a pool that is gone. */
+const usualHoldDays = 90;
+const undoSeconds = 86_400;
+/** How many slots one event tells of. */
+const perEvent = 100;
+
+export interface ApplyParts {
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  history: RepairHistory;
+}
+
+export interface Applied {
+  id: string;
+  undoUntil: Date;
+}
+
+interface Change {
+  /** Null: the repair makes the slot. */
+  before: CallsignSlot | null;
+  after: CallsignSlot;
+}
+
+/** Carries out a plan that was made inside the same transaction, under the locks of its people and pools. */
+export function createApply({ audit, events, history }: ApplyParts) {
+  async function save({ db }: Tx, changes: readonly Change[]): Promise<void> {
+    await clearKeys(
+      db,
+      changes.flatMap(({ before }) => (before === null ? [] : [before.id])),
+    );
+    await oneByOne(changes, ({ before, after }) => {
+      const data = columnsOf(imageOf(after));
+      if (before !== null) return db.callsignSlot.update({ where: { id: before.id }, data });
+      const { id, pool, number, createdAt } = after;
+      return db.callsignSlot.create({ data: { ...data, id, pool, number, createdAt } });
+    });
+  }
+
+  function tell(tx: Tx, id: string, steps: readonly DraftStep[], slots: ReadonlyMap<string, CallsignSlot>): void {
+    for (const { code, action, pool, number, callsign, user_id: userId, slotId, from, to } of steps) {
+      const slot = slots.get(slotId ?? "");
+      // A nickname is a name: it is kept by Discord alone.
+      const values = action === "set_nickname" ? { before: {}, after: {} } : { before: { value: from }, after: { value: to } };
+      audit.record(tx, {
+        action: "callsign.repair",
+        ...(slot !== undefined && { target: { kind: "callsign", id: slot.id, reference: callsign ?? slot.callsign } }),
+        ...(userId !== null && { subjectUserId: userId }),
+        before: values.before,
+        after: { ...values.after, code, action, pool, number, repair_id: id },
+        permission: repairPermission,
+      });
+    }
+    announce(tx, events, id, [...slots.values()]);
+  }
+
+  /** @returns where it is undone */
+  return async (tx: Tx, { plan_hash: planHash, steps, draft }: Plan, pool: string | null): Promise<Applied> => {
+    const id = uuid7(tx.now.getTime());
+    const changes = changesOf(tx, { steps, draft });
+    const undoUntil = addSeconds(tx.now, undoSeconds);
+    const undo: RepairUndo = {
+      slots: changes.map(({ before, after }) => ({ id: after.id, before: before && imageOf(before), after: imageOf(after) })),
+      nicknames: draft.nicknames,
+    };
+    const users = changes.flatMap(({ after }) => (after.userId === null ? [] : [after.userId]));
+    await history.around(tx, users, "The registry of callsigns was repaired.", () =>
+      save(
+        tx,
+        changes.map(({ before, after }) => ({ before, after })),
+      ),
+    );
+    const made = new Map(changes.map(({ draftId, after }) => [draftId, after]));
+    tell(tx, id, steps, made);
+    const fixes = steps.map(({ code, action, pool: key, number, callsign, user_id }) => ({
+      code,
+      action,
+      pool: key,
+      number,
+      callsign,
+      user_id,
+    }));
+    const json = { fixes, undo: undo as unknown as Prisma.InputJsonObject };
+    await tx.db.callsignRepair.create({ data: { id, planHash, pool, ...json, actorId: tx.call.actor?.id ?? null, at: tx.now, undoUntil } });
+    return { id, undoUntil };
+  };
+}
+
+/** Tell of slots that a repair, or taking it back, has changed. */
+export function announce(tx: Tx, events: Pick<EventsService, "emit">, repairId: string, slots: readonly CallsignSlot[]): void {
+  for (const told of partsOf(slots, perEvent)) {
+    const pools = [...new Set(told.map(({ pool }) => pool))];
+    const data = { repair_id: repairId, pools, slot_ids: told.map(({ id }) => id), callsigns: told.map(({ callsign }) => callsign) };
+    events.emit(tx, { type: "callsign.repaired", data });
+  }
+}
+
+function changesOf({ now }: Tx, { steps, draft }: Pick<Plan, "steps" | "draft">): (Change & { draftId: string })[] {
+  const isTouched = new Set(steps.flatMap(({ slotId, phase }) => (slotId === null || phase === phases.discord ? [] : [slotId])));
+  const stood = new Map(draft.registry.slots.map((slot) => [slot.id, slot]));
+  return draft.slots.flatMap((slot) => {
+    if (!isTouched.has(slot.id)) return [];
+    const before = stood.get(slot.id) ?? null;
+    const id = before === null ? uuid7(now.getTime()) : slot.id;
+    const times = before === null || before.state === slot.state ? {} : timesOf(slot, now, draft.pools.get(slot.pool)?.holdDays);
+    return [
+      {
+        draftId: slot.id,
+        before,
+        after: { ...slot, ...times, id, ...(before === null && { since: now, createdAt: now }), revision: slot.revision + 1 },
+      },
+    ];
+  });
+}
+
+/** Since when a slot stands as it does now, and until when. */
+function timesOf({ state }: CallsignSlot, now: Date, holdDays = usualHoldDays): Partial<CallsignSlot> {
+  if (state === "ended") return { endedAt: now };
+  const until = state === "held" ? addSeconds(now, holdDays * daySeconds) : null;
+  return { since: now, until, reservedBy: null };
+}

@@ -1,0 +1,157 @@
+import { foundAt, type WhyNot, type Draft, type Found } from "./draft.ts";
+import type { CallsignSlot } from "../../../generated/sqlite/client.ts";
+import { byForeignKey, byMissingKey, byNumber, byPerson, byText, freeOrMove } from "./duplicates.ts";
+import { end, give, hold, move, protect, rename } from "./fixes.ts";
+import { findNicknames, setNickname } from "./nicknames.ts";
+import type { Finding, RepairCode } from "./repair.schema.ts";
+import { isWrittenRight } from "./text.ts";
+
+/** One way in which the registry can be damaged. */
+export interface Check {
+  code: RepairCode;
+  severity: Finding["severity"];
+  /** Whether it takes guilds that are known completely. */
+  needsGuilds?: true;
+  find(draft: Draft): AsyncIterable<Found>;
+  /** Plan what puts it right. @returns why it cannot be */
+  plan(draft: Draft, found: Found): WhyNot;
+}
+
+/** Who is to have a callsign of the pool of their staff role. */
+const entitled: ReadonlySet<string> = new Set(["trial", "active", "loa", "probation", "suspended"]);
+
+const onSlot =
+  (work: (draft: Draft, slot: CallsignSlot) => WhyNot): Check["plan"] =>
+  (draft, { slot }) =>
+    slot === null ? "There is no slot to change." : work(draft, slot);
+
+/** Every check, in the order in which they look: what frees numbers, then what gives them, then what they are called. */
+export const checks: readonly Check[] = [
+  { code: "duplicate", severity: "warning", find: byForeignKey, plan: onSlot((draft, slot) => protect(draft, "duplicate", slot)) },
+  {
+    code: "expired_reservation",
+    severity: "info",
+    find: (draft) => slotsWhere(draft, (slot) => (slot.state === "reserved" && isOver(draft, slot) ? "The reservation is over." : null)),
+    plan: onSlot((draft, slot) => end(draft, "expired_reservation", slot, "The reservation is over.")),
+  },
+  {
+    code: "hold_over",
+    severity: "info",
+    find: (draft) => slotsWhere(draft, (slot) => (slot.state === "held" && isOver(draft, slot) ? "It has rested long enough." : null)),
+    plan: onSlot((draft, slot) => end(draft, "hold_over", slot, "It has rested long enough.")),
+  },
+  {
+    code: "orphan_assignment",
+    severity: "error",
+    needsGuilds: true,
+    find: (draft) => slotsWhere(draft, (slot) => (hasLeft(draft, slot) ? "Its holder has left the guilds." : null)),
+    plan: onSlot((draft, slot) => hold(draft, "orphan_assignment", slot, "Its holder has left the guilds.")),
+  },
+  {
+    code: "callsign_without_roster",
+    severity: "warning",
+    find: (draft) => slotsWhere(draft, (slot) => (isOffRoster(draft, slot) ? "Its holder is not on the roster." : null)),
+    plan: onSlot((draft, slot) => hold(draft, "callsign_without_roster", slot, "Its holder is not on the roster.")),
+  },
+  { code: "duplicate", severity: "error", find: byNumber, plan: onSlot(freeOrMove) },
+  {
+    code: "duplicate",
+    severity: "error",
+    find: byPerson,
+    plan: onSlot((draft, slot) =>
+      slot.state === "reserved"
+        ? end(draft, "duplicate", slot, "Its holder has another one of the pool.")
+        : hold(draft, "duplicate", slot, "Its holder has another one of the pool."),
+    ),
+  },
+  { code: "duplicate", severity: "warning", find: byMissingKey, plan: onSlot((draft, slot) => protect(draft, "duplicate", slot)) },
+  {
+    code: "out_of_range",
+    severity: "warning",
+    find: (draft) => slotsWhere(draft, (slot) => whyOutside(draft, slot)),
+    plan: onSlot((draft, slot) =>
+      slot.state === "reserved"
+        ? end(draft, "out_of_range", slot, "It lies outside the range of the pool.")
+        : move(draft, "out_of_range", slot, "hold"),
+    ),
+  },
+  { code: "roster_without_callsign", severity: "warning", find: withoutCallsign, plan: giveTo },
+  { code: "duplicate", severity: "error", find: byText, plan: onSlot((draft, slot) => rename(draft, "duplicate", slot)) },
+  { code: "case_collision", severity: "warning", find: collisions, plan: onSlot((draft, slot) => rename(draft, "case_collision", slot)) },
+  {
+    code: "template_drift",
+    severity: "warning",
+    find: (draft) => slotsWhere(draft, (slot) => (isDrifted(draft, slot) ? "The pool writes it otherwise." : null)),
+    plan: onSlot((draft, slot) => rename(draft, "template_drift", slot)),
+  },
+  { code: "nickname_mismatch", severity: "info", needsGuilds: true, find: findNicknames, plan: setNickname },
+];
+
+async function* slotsWhere(draft: Draft, why: (slot: CallsignSlot) => string | null): AsyncGenerator<Found> {
+  for await (const slot of draft.everySlot()) {
+    const detail = slot.state === "ended" ? null : why(slot);
+    if (detail !== null) yield foundAt(slot, detail);
+  }
+}
+
+function isOver({ now }: Draft, { until }: CallsignSlot): boolean {
+  return until !== null && until <= now;
+}
+
+function hasLeft({ presence }: Draft, { state, userId }: CallsignSlot): boolean {
+  return state === "assigned" && userId !== null && presence.hasLeft(userId);
+}
+
+/** Who has left the guilds as far as is known is told of by that, once it is certain. */
+function isOffRoster({ presence, enlisted }: Draft, { state, userId }: CallsignSlot): boolean {
+  return state === "assigned" && userId !== null && !enlisted.has(userId) && !presence.hasLeft(userId);
+}
+
+function whyOutside(draft: Draft, slot: CallsignSlot): string | null {
+  const { state, userId, number } = slot;
+  if (state !== "assigned" && state !== "reserved") return null;
+  const pool = draft.pools.get(slot.pool);
+  if (pool === undefined) return "There is no such pool any more.";
+  const holder = userId === null ? undefined : draft.enlisted.get(userId);
+  return draft.isInRange(pool, number, holder) ? null : "Its number lies outside the range of the pool or the staff role.";
+}
+
+function isDrifted({ pools, enlisted }: Draft, { state, pool: key, callsign, number, userId }: CallsignSlot): boolean {
+  const pool = pools.get(key);
+  if (pool === undefined || state === "ended") return false;
+  return !isWrittenRight(pool, callsign, number, userId === null ? undefined : enlisted.get(userId));
+}
+
+/** Callsigns that differ from an earlier one only by upper and lower case. Those that their pool writes otherwise give way. */
+async function* collisions(draft: Draft): AsyncGenerator<Found> {
+  const groups = new Map<string, CallsignSlot[]>();
+  for await (const slot of draft.everySlot()) {
+    if (slot.state === "ended") continue;
+    const group = groups.get(slot.callsign.toLowerCase());
+    if (group === undefined) groups.set(slot.callsign.toLowerCase(), [slot]);
+    else group.push(slot);
+  }
+  for (const group of groups.values()) {
+    if (new Set(group.map(({ callsign }) => callsign)).size < 2) continue;
+    const drifted = group.filter((slot) => isDrifted(draft, slot));
+    for (const slot of drifted.length > 0 ? drifted : group.slice(1)) {
+      yield foundAt(slot, "It differs from another callsign only by upper and lower case.");
+    }
+  }
+}
+
+async function* withoutCallsign(draft: Draft): AsyncGenerator<Found> {
+  for await (const { userId, status, staffRole } of draft.everyone()) {
+    const key = staffRole === null || !entitled.has(status) ? null : draft.poolOf(staffRole);
+    const pool = key === null ? undefined : draft.pools.get(key);
+    if (pool === undefined || draft.presence.hasLeft(userId)) continue;
+    if (draft.ofHolder(pool.key, userId).some(({ state }) => state === "assigned")) continue;
+    const detail = "They are on the roster without a callsign of their pool.";
+    yield { slot: null, pool: pool.key, number: null, callsign: null, user_id: userId, detail };
+  }
+}
+
+function giveTo(draft: Draft, { pool: key, user_id: userId }: Found): WhyNot {
+  const pool = draft.pools.get(key);
+  return pool === undefined || userId === null ? "There is no such pool." : give(draft, "roster_without_callsign", pool, userId);
+}

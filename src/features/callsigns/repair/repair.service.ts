@@ -1,0 +1,179 @@
+import type { NicknameChange } from "./draft.ts";
+import type { Database, Tx } from "../../../database/database.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { Prisma } from "../../../generated/sqlite/client.ts";
+import { inBatches } from "../../../kernel/batches.ts";
+import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { fieldError, ProblemError } from "../../../kernel/errors.ts";
+import type { Cursors, Page } from "../../../kernel/page.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { Standings } from "../../permissions/standing/standing.ts";
+import type { RosterService } from "../../roster/roster.service.ts";
+import type { CallsignsService } from "../callsigns.service.ts";
+import { createApply } from "./apply.ts";
+import { createRepairHistory } from "./history.ts";
+import { listRepairs } from "./list.ts";
+import { performNicknames, type Performing } from "./nicknames.ts";
+import { makePlan, presentSteps, usualLimits, type Limits, type Plan, type Scope } from "./plan.ts";
+import { presenceIn } from "./presence.ts";
+import { readRegistry, type RegistryReader } from "./registry.ts";
+import {
+  repairCodes,
+  RepairInput,
+  repairPermission,
+  UndoRepairInput,
+  type ListRepairsQuery,
+  type NicknameResult,
+  type RepairRecordView,
+  type RepairView,
+  type UndoneRepairView,
+} from "./repair.schema.ts";
+import { createRepairUndo, requireUndoable, touchedBy } from "./undo.ts";
+
+export type RepairsService = ReturnType<typeof createRepairsService>;
+
+export interface RepairsDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  guildState: Pick<GuildState, "guilds" | "members">;
+  /** Whether what is known of the guilds is current and complete. */
+  isKnown: () => boolean;
+  standing: Pick<Standings, "of" | "role">;
+  roster: Pick<RosterService, "isLive" | "lines">;
+  callsigns: Pick<CallsignsService, "records">;
+  /** What sets nicknames. */
+  discord: Performing;
+  cursors: Cursors;
+  clock: Clock;
+  limits?: Limits;
+}
+
+const sweepBatch = 100;
+
+/** Finds what is damaged in the registry of callsigns, and puts it right. */
+export function createRepairsService(deps: RepairsDeps) {
+  const { database, audit, events, standing, roster, callsigns, discord, cursors, clock, limits = usualLimits } = deps;
+  const parts = { audit, events, history: createRepairHistory(roster.lines) };
+  const apply = createApply(parts);
+  const undoWithin = createRepairUndo(parts);
+
+  const mayChange =
+    ({ actor }: Call) =>
+    (userId: string): boolean =>
+      actor === null || actor.isOwner || actor.rank > standing.of(userId).rank;
+
+  async function planOf(call: Call, db: RegistryReader, scope: Scope, now: Date): Promise<Plan> {
+    const registry = await readRegistry(db, roster.isLive);
+    if (scope.pool !== null && !registry.pools.has(scope.pool)) throw fieldError("/pool", "unknown_pool", "There is no such pool.");
+    const poolOf = (staffRole: string): string | null => standing.role(staffRole)?.callsignPool ?? null;
+    return await makePlan({ registry, presence: presenceIn(deps), now, mayChange: mayChange(call), poolOf }, scope, limits);
+  }
+
+  async function lock(tx: Tx, users: readonly string[], pools: readonly string[]): Promise<void> {
+    for (const userId of users) await callsigns.records.lock(tx, { userId, pools: [] });
+    await callsigns.records.lock(tx, { pools });
+  }
+
+  /** Carry out the plan that somebody has seen, if it is still what has to be done. */
+  async function carryOut(tx: Tx, scope: Scope, seen: Plan, planHash: string): Promise<RepairView> {
+    requireSame(seen, planHash);
+    const users = seen.steps.flatMap(({ user_id: userId }) => (userId === null ? [] : [userId]));
+    await lock(tx, [...new Set(users)].toSorted(), [...seen.draft.pools.keys()]);
+    const plan = await planOf(tx.call, tx.db, scope, tx.now);
+    requireSame(plan, planHash);
+    if (plan.steps.length === 0) return present(plan, false);
+    const { id, undoUntil } = await apply(tx, plan, scope.pool);
+    return { ...present(plan, false), undo_token: id, undo_until: undoUntil.toISOString() };
+  }
+
+  /** What Discord is asked for once the registry is right; a repeated call asks for nothing. */
+  const setNicknames = (call: Call, id: string, changes: readonly NicknameChange[], reason: string): Promise<NicknameResult[]> =>
+    call.replayed ? Promise.resolve(changes.map(notAsked)) : performNicknames(discord, id, changes, reason);
+
+  return {
+    /**
+     * Look for damage in the registry, and put it right as planned.
+     * @param input without `dry_run: false` nothing changes; with it the `plan_hash` of a dry run is needed
+     * @throws ZodError, ProblemError permission_denied, validation_failed; precondition_failed with the new `plan_hash`
+     */
+    async repair(call: Call, input: RepairInput): Promise<RepairView> {
+      requireWrite(call, repairPermission);
+      const { pool = null, dry_run: isDryRun, fix = repairCodes, plan_hash: planHash } = RepairInput.parse(input);
+      if (!isDryRun && planHash === undefined) throw fieldError("/plan_hash", "required", "Send the plan_hash of a dry run.");
+      const scope = { pool, fix };
+      const seen = await planOf(call, database.read, scope, clock.now());
+      if (isDryRun || planHash === undefined) return present(seen, true);
+      const view = await database.write(call, (tx) => carryOut(tx, scope, seen, planHash));
+      if (call.replayed || view.undo_token === null) return view;
+      const nicknames = await performNicknames(discord, view.undo_token, seen.draft.nicknames, "Callsign repaired");
+      return { ...view, nicknames, applied: view.applied + nicknames.filter(({ applied }) => applied).length };
+    },
+
+    /**
+     * Take a repair back within a day. What somebody has changed since is left as it is, and named.
+     * @throws ZodError, ProblemError permission_denied; invalid_transition where there is nothing to take back
+     */
+    async undo(call: Call, id: string, input: UndoRepairInput): Promise<UndoneRepairView> {
+      requireWrite(call, repairPermission);
+      const { reason } = UndoRepairInput.parse(input);
+      const { nicknames, ...view } = await database.write(call, async (tx) => {
+        await tx.lock(`callsign-repair:${id}`);
+        const row = requireUndoable(await tx.db.callsignRepair.findUnique({ where: { id } }), tx.now);
+        const { users, pools } = await touchedBy(tx, row);
+        await lock(tx, users, pools);
+        const { restored, left, nicknames } = await undoWithin(tx, row, reason, mayChange(call));
+        const undone = { undoneAt: tx.now, undoneBy: call.actor?.id ?? null, undo: Prisma.JsonNull };
+        await tx.db.callsignRepair.update({ where: { id }, data: undone });
+        return { id, undone_at: tx.now.toISOString(), restored, left, nicknames };
+      });
+      const former = nicknames.map(({ from, to, ...who }) => ({ ...who, from: to, to: from }));
+      const present = presenceIn(deps);
+      const standing = former.filter(({ user_id: userId, from }) => present.shown(userId)?.nickname === from);
+      return { ...view, nicknames: await setNicknames(call, `${id}:undo`, standing, reason) };
+    },
+
+    /** Repairs that were carried out, newest first. @throws ProblemError permission_denied, invalid_cursor */
+    list(call: Call, query: ListRepairsQuery): Promise<Page<RepairRecordView>> {
+      requirePermission(call, repairPermission);
+      return listRepairs(database.read, cursors, query);
+    },
+
+    /** Forget what can no longer be undone. For the job that runs each minute. @returns how many repairs */
+    async sweep(call: Call): Promise<number> {
+      requirePermission(call, "system.act");
+      return await inBatches(sweepBatch, () => forget(database, call, clock));
+    },
+  };
+}
+
+async function forget(database: Database, call: Call, clock: Clock): Promise<number> {
+  const due = { undoUntil: { lte: clock.now() }, undo: { not: Prisma.JsonNull } };
+  const rows = await database.read.callsignRepair.findMany({ where: due, select: { id: true }, take: sweepBatch });
+  if (rows.length === 0) return 0;
+  const where = { id: { in: rows.map(({ id }) => id) } };
+  return await database.write(
+    call,
+    async ({ db }) => (await db.callsignRepair.updateMany({ where, data: { undo: Prisma.JsonNull } })).count,
+  );
+}
+
+function present(plan: Plan, isDryRun: boolean): RepairView {
+  const { steps, draft, ...told } = plan;
+  const done = isDryRun ? 0 : steps.length - draft.nicknames.length;
+  const nicknames = isDryRun ? [] : draft.nicknames.map(notAsked);
+  return { dry_run: isDryRun, ...told, plan: presentSteps(steps), applied: done, nicknames, undo_token: null, undo_until: null };
+}
+
+function notAsked({ user_id, guild_id }: NicknameChange): NicknameResult {
+  return { user_id, guild_id, applied: false, reason: "It was asked for with the first request." };
+}
+
+/** @throws ProblemError precondition_failed */
+function requireSame({ plan_hash: now }: Plan, seen: string): void {
+  if (now === seen) return;
+  const detail = "The registry has changed since the plan was made: look at the new one first.";
+  throw new ProblemError("precondition_failed", { detail, extra: { plan_hash: now } });
+}

@@ -1,0 +1,101 @@
+import { resting, assignedAt, standingAs, standOf, type CallsignNote, type CallsignRecords, type SlotStand } from "./records.ts";
+import type { Tx } from "../../database/database.ts";
+import type { CallsignSlot } from "../../generated/sqlite/client.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { choose, type CallsignWish, type Choice, type OpenWish } from "./choice.ts";
+import type { CallsignUndo } from "./undo.ts";
+
+export interface Allocation {
+  slot: CallsignSlot;
+  /** How it was found. */
+  choice: Choice;
+  /** Whether it is a callsign that they had, or that still rested after them. */
+  reused: boolean;
+  /** What `undoWithin` takes back. Plain JSON. */
+  undo: CallsignUndo;
+}
+
+export interface HeldCallsigns {
+  /** How many now rest. */
+  held: number;
+  callsigns: string[];
+  undo: CallsignUndo;
+}
+
+/** A number somebody has now: one that was theirs in some way, or one that was free. */
+interface Taken {
+  slot: CallsignSlot;
+  choice: Choice;
+}
+
+/** How often a number is looked for that others take at the same time. */
+const mostTries = 5;
+
+/** Callsigns inside another room's transaction. The caller has checked rights, ranks and conflicts. */
+export function createCallsignsWithin(records: CallsignRecords) {
+  /** Take a free number for a wish; what is theirs already comes back as it is. */
+  async function take(tx: Tx, wish: OpenWish & CallsignNote, as: "reserved" | "assigned"): Promise<Taken> {
+    const { userId } = wish;
+    await records.lock(tx, { ...(userId !== null && { userId }), pools: [wish.pool] });
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const choice = await choose(tx.db, wish, tx.now);
+      if (choice.own !== null) return { slot: choice.own, choice };
+      const { pool, number, callsign } = choice;
+      const draft = { pool: pool.key, number, callsign, userId, ...(as === "reserved" && { reservedBy: tx.call.actor?.id ?? null }) };
+      await records.clear(tx, draft, wish);
+      const slot = await records.place(tx, draft, as === "assigned" ? assignedAt(tx.now, wish) : reserved(tx, choice), wish);
+      if (slot === null) continue;
+      await records.tellIfLow(tx, pool);
+      return { slot, choice };
+    }
+    throw new ProblemError("storage_busy", { retryAfter: 1 });
+  }
+
+  return {
+    /**
+     * Keep a number for somebody, or for nobody yet, until the time of the pool is over. What is theirs already stays as it is.
+     * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
+     */
+    reserveWithin: (tx: Tx, wish: OpenWish & CallsignNote): Promise<Taken> => take(tx, wish, "reserved"),
+
+    /**
+     * Give somebody a callsign of a pool; who has one keeps it.
+     * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
+     */
+    async allocateWithin(tx: Tx, wish: CallsignWish & CallsignNote): Promise<Allocation> {
+      const { userId } = wish;
+      const { slot: found, choice } = await take(tx, wish, "assigned");
+      const { own } = choice;
+      if (own?.state === "assigned") return { slot: own, choice, reused: true, undo: { user_id: userId, slots: [] } };
+      const slot = own === null ? found : await records.change(tx, own, assignedAt(tx.now, wish), wish);
+      const left = standOf(slot);
+      const before = own === null ? null : standOf(own);
+      return { slot, choice, reused: own !== null, undo: { user_id: userId, slots: [{ slot_id: slot.id, left, before }] } };
+    },
+
+    /**
+     * Let every callsign of a person rest: nobody else gets its number meanwhile.
+     * @param note `days` it rests; as long as each pool says unless told
+     */
+    async holdAllWithin(tx: Tx, userId: string, note: CallsignNote & { days?: number | undefined }): Promise<HeldCallsigns> {
+      await records.lock(tx, { userId, pools: [] });
+      const where = { userId, state: "assigned" };
+      const found = await tx.db.callsignSlot.findMany({ where, select: { pool: true } });
+      await records.lock(tx, { pools: found.map(({ pool }) => pool) });
+      const rows = await tx.db.callsignSlot.findMany({ where, orderBy: [{ pool: "asc" }, { number: "asc" }] });
+      const slots: CallsignUndo["slots"] = [];
+      for (const row of rows) {
+        const before = standOf(row);
+        const changed = await records.change(tx, row, await resting(tx, row, note.days), note);
+        slots.push({ slot_id: row.id, left: standOf(changed), before });
+      }
+      return { held: rows.length, callsigns: rows.map(({ callsign }) => callsign), undo: { user_id: userId, slots } };
+    },
+  };
+}
+
+function reserved(tx: Tx, { pool }: Choice): SlotStand {
+  const until = addSeconds(tx.now, pool.reservationMinutes * 60);
+  return { ...standingAs("reserved", tx.now), until: until.toISOString() };
+}

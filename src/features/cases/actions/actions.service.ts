@@ -1,0 +1,133 @@
+import type { Database, Tx } from "../../../database/database.ts";
+import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import { createCauses } from "./causes.ts";
+import { createLedger, type LedgerDeps, type Threshold } from "./ledger.ts";
+import { actionsPolicy, presentAction } from "./actions.policy.ts";
+import { olderThan, positionOf, rowOf } from "./rows.ts";
+import { ListActionsQuery, RecordActionInput, VoidActionInput, type ActionView } from "./actions.schema.ts";
+import { createStrikes } from "./strikes.ts";
+import { createActionsWithin } from "./within.ts";
+import { requireOutranks, type Ranks, type WholeCase } from "../cases.policy.ts";
+import { createCaseRecords, findVisible } from "../records.ts";
+import type { CasesService } from "../cases.service.ts";
+
+export type ActionsService = ReturnType<typeof createActionsService>;
+
+export interface ActionsDeps {
+  database: Database;
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  cases: Pick<CasesService, "hiddenFrom">;
+  drafts: LedgerDeps["drafts"];
+  /** How staff stand towards each other, known without I/O. */
+  standing: Ranks;
+  reach: Pick<LinkReach, "groupOf">;
+  /** From how many points in force a punishment is suggested, rising. */
+  thresholds: readonly Threshold[];
+  cursors: Cursors;
+  clock: Clock;
+}
+
+/** What is done about people in cases, and the ledger of strikes that comes of it. */
+export function createActionsService(deps: ActionsDeps) {
+  const { database, standing, reach, cursors, clock } = deps;
+  const records = createCaseRecords(deps);
+  const ledger = createLedger(deps);
+
+  /** Whom an action is about. @throws ProblemError validation_failed, hierarchy_violation */
+  async function personOf(tx: Tx, row: WholeCase, named: string | undefined): Promise<string> {
+    const users = row.subjects.filter(({ kind }) => kind === "user").map(({ subjectId }) => subjectId);
+    const userId = named ?? (users.length === 1 ? users[0] : undefined);
+    if (userId === undefined) throw fieldError("/user_id", "required", "The case is not about one user alone: name whom it was done to.");
+    const isAbout = users.includes(userId) || (await reach.groupOf(tx.db, userId)).some((id) => users.includes(id));
+    if (!isAbout)
+      throw fieldError("/user_id", "not_a_subject", "The case is about neither this user nor a confirmed linked account of theirs.");
+    requireOutranks(tx.call, standing, { subjects: [{ kind: "user", subjectId: userId }] });
+    return userId;
+  }
+
+  return {
+    ...createStrikes({ ...deps, viewerOf: records.viewerOf }),
+    sweep: ledger.sweep,
+    causes: createCauses(deps),
+    ...createActionsWithin({ records, ledger }),
+
+    /**
+     * Keep what was done about a person; nothing is done by it.
+     * @throws ZodError, ProblemError record_not_found, conflict_of_interest, hierarchy_violation, invalid_transition
+     */
+    async record(call: Call, caseKey: string, input: RecordActionInput): Promise<ActionView> {
+      requireWrite(call, actionsPolicy.write);
+      const parsed = RecordActionInput.parse(input, { reportInput: true });
+      return await database.write(call, async (tx) => {
+        const row = await records.open(tx, caseKey, actionsPolicy.write, { move: "action" });
+        const userId = await personOf(tx, row, parsed.user_id);
+        await ledger.lock(tx, userId);
+        const action = await tx.db.caseAction.create({ data: rowOf(tx, row.id, userId, parsed) });
+        const { kind, points } = action;
+        await records.touch(tx, row, {
+          action: "case.action",
+          permission: actionsPolicy.write,
+          subjectUserId: userId,
+          ...(!row.isConfidential && { reason: action.reason }),
+          after: { action_id: action.id, kind, points, expires_at: action.expiresAt?.toISOString() ?? null },
+        });
+        if (points > 0) await ledger.suggest(tx, row, userId, points);
+        return presentAction(action, row.number, tx.now);
+      });
+    },
+
+    /** Let an action count no longer; it stays readable. @throws ProblemError as `record`, invalid_transition when it is voided already */
+    async void(call: Call, caseKey: string, actionId: string, input: VoidActionInput): Promise<ActionView> {
+      requireWrite(call, actionsPolicy.write);
+      const { reason } = VoidActionInput.parse(input, { reportInput: true });
+      return await database.write(call, async (tx) => {
+        // A mistake can come out long after the case was closed.
+        const row = await records.open(tx, caseKey, actionsPolicy.write, { move: "keep" });
+        const found = await tx.db.caseAction.findUnique({ where: { id: actionId, caseId: row.id } });
+        if (found === null) throw recordNotFound();
+        requireOutranks(call, standing, { subjects: [{ kind: "user", subjectId: found.userId }] });
+        if (found.voidedAt !== null)
+          throw new ProblemError("invalid_transition", { extra: { from: "voided", action: "void", allowed: [] } });
+        const data = { voidedAt: tx.now, voidedBy: call.actor?.id ?? null, voidReason: reason };
+        const action = await tx.db.caseAction.update({ where: { id: found.id }, data });
+        await records.touch(tx, row, {
+          action: "case.action_void",
+          permission: actionsPolicy.write,
+          subjectUserId: action.userId,
+          ...(!row.isConfidential && { reason }),
+          before: { action_id: action.id, kind: action.kind, points: action.points },
+        });
+        await ledger.dismissFallen(tx, action.userId);
+        return presentAction(action, row.number, tx.now);
+      });
+    },
+
+    /** What was done in a case, newest first. @throws ProblemError permission_denied, record_not_found, invalid_cursor */
+    async list(call: Call, caseKey: string, query: ListActionsQuery): Promise<Page<ActionView>> {
+      requirePermission(call, actionsPolicy.read);
+      const { limit, cursor, count } = ListActionsQuery.parse(query);
+      const { id: caseId, number } = await findVisible(database, await records.viewerOf(call, database.read), caseKey);
+      const now = clock.now();
+      const position = cursor === undefined ? undefined : cursors.decode("case_actions", { caseId }, cursor);
+      const rows = await database.read.caseAction.findMany({
+        where: { AND: [{ caseId }, position === undefined ? {} : olderThan(position)] },
+        orderBy: [{ at: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const page = toPage(
+        rows,
+        limit,
+        (row) => presentAction(row, number, now),
+        (last) => cursors.encode("case_actions", { caseId }, positionOf(last)),
+      );
+      return withTotal(page, { count }, () => database.read.caseAction.count({ where: { caseId } }));
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import type { PermissionKey } from "../../../kernel/permissions.ts";
+import { z } from "zod";
+import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
+import type { CaseAction } from "../../../generated/sqlite/client.ts";
+import { recordNotFound } from "../../../kernel/errors.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import type { Undone } from "../../../kernel/undo.ts";
+import { isInForce } from "./actions.policy.ts";
+import type { ActionKind } from "./actions.schema.ts";
+import { countedOf, createActionWrites, pointsAt, type ActionNote, type ActionWritesDeps } from "./writes.ts";
+import { whole } from "../cases.policy.ts";
+import { requireMove } from "../states.ts";
+
+/** An action that an approved request leads to. Without an end it is in force for good. */
+export interface RequestedAction {
+  kind: ActionKind;
+  userId: string;
+  points: number;
+  reason: string;
+  expiresAt: Date | null;
+  originReference: string;
+  effectRef?: string | undefined;
+  /** The permission that approved it. */
+  permission: PermissionKey;
+}
+
+const Recorded = z.strictObject({ action_id: z.string() });
+const text = z.string().nullable();
+const fall = z.strictObject({ sum: z.int(), dismissed: z.array(z.int()) });
+const Voided = z.strictObject({ action_id: z.string(), voided_at: z.string(), voided_by: text, reason: z.string(), fall });
+const Reduced = z.strictObject({ action_id: z.string(), points: z.tuple([z.int(), z.int()]), expires_at: z.tuple([text, text]), fall });
+
+/** An action with what takes back what was done to it. */
+export interface Undoable<Undo> {
+  action: CaseAction;
+  undo: Undo;
+}
+
+type Reader = Pick<ReadClient | TransactionClient, "caseAction">;
+
+/** Actions as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
+export function createActionsWithin({ records, ledger }: ActionWritesDeps) {
+  const { open, change, tell } = createActionWrites({ records, ledger });
+
+  async function voidWithin(tx: Tx, actionId: string, note: ActionNote): Promise<Undoable<z.infer<typeof Voided>> | null> {
+    const found = await open(tx, actionId);
+    if (found === null || found.action.voidedAt !== null) return null;
+    const voidedBy = tx.call.actor?.id ?? null;
+    const columns = { voidedAt: tx.now, voidedBy, voidReason: note.reason };
+    const changed = await change(tx, found, columns, { ...note, action: "case.action_void" });
+    const undo = { action_id: actionId, voided_at: tx.now.toISOString(), voided_by: voidedBy, reason: note.reason };
+    return { action: changed.action, undo: { ...undo, fall: changed.fall } };
+  }
+
+  return {
+    /** Whoever asks has checked who may know of its case. */
+    findAction: (db: Reader, id: string) => db.caseAction.findUnique({ where: { id }, include: { case: { select: { number: true } } } }),
+
+    /**
+     * Keep what was done about a person in a case that is worked on; nothing is done by it.
+     * @throws ProblemError record_not_found, invalid_transition
+     */
+    async recordWithin(tx: Tx, caseId: string, input: RequestedAction): Promise<Undoable<z.infer<typeof Recorded>>> {
+      const { permission, reason, effectRef = null, ...columns } = input;
+      await tx.lock(`case:${caseId}`);
+      const row = await tx.db.case.findUnique({ where: { id: caseId }, include: whole });
+      if (row === null || row.deletedAt !== null) throw recordNotFound();
+      requireMove(row.status, "action");
+      await ledger.lock(tx, input.userId);
+      const data = { ...columns, id: uuid7(tx.now.getTime()), caseId, reason, effectRef, at: tx.now, byId: tx.call.actor?.id ?? null };
+      const action = await tx.db.caseAction.create({ data });
+      await tell(tx, row, action, { action: "case.action", permission, reason, after: countedOf(action) });
+      const added = pointsAt(action, tx.now);
+      if (added > 0) await ledger.suggest(tx, row, action.userId, added);
+      return { action, undo: { action_id: action.id } };
+    },
+
+    /** Take back what `recordWithin` did: the action counts no longer. @param undo as it answered it */
+    async undoRecordWithin(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
+      const voided = await voidWithin(tx, Recorded.parse(undo).action_id, note);
+      if (voided === null) return { restored: false, detail: "The action was voided or deleted already." };
+      return { restored: true, detail: "The action was voided." };
+    },
+
+    /** Let an action count no longer; null, with nothing done, where it is voided or deleted already. */
+    voidWithin,
+
+    /** Take back what `voidWithin` did: the action counts again, until its end. @param undo as it answered it */
+    async undoVoidWithin(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
+      const { action_id: actionId, voided_at: at, voided_by: by, reason, fall: before } = Voided.parse(undo);
+      const found = await open(tx, actionId);
+      if (found === null) return { restored: false, detail: "The action was deleted." };
+      const { voidedAt, voidedBy, voidReason } = found.action;
+      if (voidedAt?.toISOString() !== at || voidedBy !== by || voidReason !== reason)
+        return { restored: false, detail: "The action is voided no longer, or for another reason." };
+      const columns = { voidedAt: null, voidedBy: null, voidReason: null };
+      const { action } = await change(tx, found, columns, { ...note, action: "case.action_restore" }, before);
+      return {
+        restored: true,
+        detail: isInForce(action, tx.now) ? "The action counts again." : "The action would count again, but for its end.",
+      };
+    },
+
+    /**
+     * Change what an action counts for, or until when; an end that is not ahead ends it. What is absent stays.
+     * @returns null, with nothing done, where it is voided or deleted
+     */
+    async reduceWithin(
+      tx: Tx,
+      actionId: string,
+      reduction: { points?: number | undefined; expiresAt?: Date | null | undefined },
+      note: ActionNote,
+    ) {
+      const found = await open(tx, actionId);
+      if (found === null || found.action.voidedAt !== null) return null;
+      const { action: before } = found;
+      const { points = before.points, expiresAt = before.expiresAt } = reduction;
+      const isSame = points === before.points && expiresAt?.getTime() === before.expiresAt?.getTime();
+      const news = { ...note, action: "case.action_change" } as const;
+      const changed = isSame ? { action: before, fall: { sum: 0, dismissed: [] } } : await change(tx, found, { points, expiresAt }, news);
+      const ends: [string | null, string | null] = [isoOrNull(before.expiresAt), isoOrNull(expiresAt)];
+      const counts: [number, number] = [before.points, points];
+      const undo: z.infer<typeof Reduced> = { action_id: actionId, points: counts, expires_at: ends, fall: changed.fall };
+      return { action: changed.action, undo };
+    },
+
+    /** Take back what `reduceWithin` did, as far as nobody changed it since. @param undo as it answered it */
+    async undoReduceWithin(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
+      const { action_id: actionId, points, expires_at: ends, fall: before } = Reduced.parse(undo);
+      const found = await open(tx, actionId);
+      if (found === null) return { restored: false, detail: "The action was deleted." };
+      const { action } = found;
+      if (action.voidedAt !== null) return { restored: false, detail: "The action was voided since." };
+      const [hasPoints, hasEnd] = [action.points === points[1], isoOrNull(action.expiresAt) === ends[1]];
+      const columns = {
+        ...(hasPoints && points[0] !== points[1] && { points: points[0] }),
+        ...(hasEnd && ends[0] !== ends[1] && { expiresAt: ends[0] === null ? null : new Date(ends[0]) }),
+      };
+      if (Object.keys(columns).length > 0) await change(tx, found, columns, { ...note, action: "case.action_change" }, before);
+      if (hasPoints && hasEnd) return { restored: true, detail: "The action counts as it did before." };
+      return { restored: false, detail: "What was changed since stays as it is." };
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import type { PermissionKey } from "../../../kernel/permissions.ts";
+import type { Database, Tx } from "../../../database/database.ts";
+import type { CaseNote } from "../../../generated/sqlite/client.ts";
+import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
+import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { NoteInput, NotesQuery as Query, type NotesQuery, type NoteVersionView, type NoteView } from "./notes.schema.ts";
+import { casesPolicy, type WholeCase } from "../cases.policy.ts";
+import { findVisible, keepWords, type CaseRecords } from "../records.ts";
+
+/** How long an author may change what they wrote. */
+const editSeconds = 15 * 60;
+
+export interface CaseNotesDeps {
+  database: Database;
+  records: CaseRecords;
+  cursors: Cursors;
+}
+
+/** What staff wrote about a case: kept as it was written, and after the edit window for good. */
+export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
+  async function visibleCase(call: Call, key: string): Promise<WholeCase> {
+    requirePermission(call, casesPolicy.read);
+    return findVisible(database, await records.viewerOf(call, database.read), key);
+  }
+
+  async function addNote(
+    tx: Tx,
+    row: WholeCase,
+    body: string,
+    authorId: string | null,
+    permission: PermissionKey = casesPolicy.note,
+  ): Promise<CaseNote> {
+    const id = uuid7(tx.now.getTime());
+    const note = await tx.db.caseNote.create({ data: { id, caseId: row.id, body, authorId, createdAt: tx.now } });
+    await keepVersion(tx, note, authorId);
+    await keepWords(tx, row.id, id, body);
+    await records.touch(tx, row, { action: "case.note", permission, after: { note_id: id, body } });
+    return note;
+  }
+
+  return {
+    addNote,
+
+    /** @throws ProblemError record_not_found, conflict_of_interest, hierarchy_violation, invalid_transition */
+    async add(call: Call, key: string, given: NoteInput): Promise<NoteView> {
+      requireWrite(call, casesPolicy.note);
+      const { body } = NoteInput.parse(given);
+      return await database.write(call, async (tx) => {
+        const row = await records.open(tx, key, casesPolicy.note, { move: "note" });
+        return presentNote(await addNote(tx, row, body, call.actor?.id ?? null));
+      });
+    },
+
+    /**
+     * Change one's own note within the edit window. The text it had is kept.
+     * @throws ProblemError record_not_found, permission_denied (another person's), precondition_failed, invalid_transition (the window is over)
+     */
+    async edit(call: Call, key: string, noteId: string, given: NoteInput, ifMatch?: number): Promise<NoteView> {
+      requireWrite(call, casesPolicy.note);
+      const { body } = NoteInput.parse(given);
+      return await database.write(call, async (tx) => {
+        const row = await records.open(tx, key, casesPolicy.note, { move: "note_edit" });
+        const note = await tx.db.caseNote.findFirst({ where: { id: noteId.toLowerCase(), caseId: row.id } });
+        if (note === null) throw recordNotFound();
+        requireEditable(tx, note, ifMatch);
+        if (note.body === body) return presentNote(note);
+        const data = { body, editedAt: tx.now, revision: note.revision + 1 };
+        const edited = await tx.db.caseNote.update({ where: { id: note.id }, data });
+        await keepVersion(tx, edited, call.actor?.id ?? null);
+        await keepWords(tx, row.id, note.id, body);
+        await records.touch(tx, row, {
+          action: "case.note_edit",
+          permission: casesPolicy.note,
+          before: { note_id: note.id, body: note.body },
+          after: { note_id: note.id, body },
+        });
+        return presentNote(edited);
+      });
+    },
+
+    /** Notes of a case, newest first. */
+    async list(call: Call, key: string, query: NotesQuery): Promise<Page<NoteView>> {
+      const { id: caseId } = await visibleCase(call, key);
+      const { limit, cursor, count } = Query.parse(query);
+      const position = cursor === undefined ? undefined : cursors.decode("case_notes", { caseId }, cursor);
+      const rows = await database.read.caseNote.findMany({
+        where: { caseId, ...(position !== undefined && olderThan(position)) },
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const page = toPage(rows, limit, presentNote, (last) =>
+        cursors.encode("case_notes", { caseId }, [last.createdAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () => database.read.caseNote.count({ where: { caseId } }));
+    },
+
+    /** Every text a note has had, newest first. @throws ProblemError record_not_found */
+    async history(call: Call, key: string, noteId: string, query: NotesQuery): Promise<Page<NoteVersionView>> {
+      const { id: caseId } = await visibleCase(call, key);
+      const { limit, cursor, count } = Query.parse(query);
+      const note = await database.read.caseNote.findFirst({ where: { id: noteId.toLowerCase(), caseId }, select: { id: true } });
+      if (note === null) throw recordNotFound();
+      const bound = { noteId: note.id };
+      const below = cursor === undefined ? undefined : Number(cursors.decode("case_note_history", bound, cursor)[0]);
+      const rows = await database.read.caseNoteVersion.findMany({
+        where: { ...bound, ...(below !== undefined && { revision: { lt: below } }) },
+        orderBy: { revision: "desc" },
+        take: limit + 1,
+      });
+      const page = toPage(
+        rows,
+        limit,
+        ({ revision, body, changedBy, changedAt }) => ({ revision, body, changed_by: changedBy, changed_at: changedAt.toISOString() }),
+        (last) => cursors.encode("case_note_history", bound, [last.revision, note.id]),
+      );
+      return withTotal(page, { count }, () => database.read.caseNoteVersion.count({ where: bound }));
+    },
+  };
+}
+
+/** @throws ProblemError permission_denied, precondition_failed, invalid_transition */
+function requireEditable(tx: Tx, note: CaseNote, ifMatch: number | undefined): void {
+  const actor = tx.call.actor?.id;
+  if (actor === undefined || note.authorId !== actor) {
+    throw new ProblemError("permission_denied", { detail: "Nobody but its author changes a note." });
+  }
+  if (ifMatch !== undefined && ifMatch !== note.revision) {
+    throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${note.revision.toString()}"` } });
+  }
+  if (tx.now >= addSeconds(note.createdAt, editSeconds)) {
+    throw new ProblemError("invalid_transition", {
+      detail: "The time in which a note can be changed is over. Add another one.",
+      extra: { from: "kept", action: "note_edit", allowed: ["note"] },
+    });
+  }
+}
+
+async function keepVersion(tx: Tx, { id, revision, body }: CaseNote, changedBy: string | null): Promise<void> {
+  await tx.db.caseNoteVersion.create({ data: { noteId: id, revision, body, changedBy, changedAt: tx.now } });
+}
+
+function presentNote(note: CaseNote): NoteView {
+  return {
+    id: note.id,
+    body: note.body,
+    author: note.authorId,
+    created_at: note.createdAt.toISOString(),
+    edited_at: isoOrNull(note.editedAt),
+    editable_until: addSeconds(note.createdAt, editSeconds).toISOString(),
+    revision: note.revision,
+  };
+}

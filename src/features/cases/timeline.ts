@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { jsonObject } from "../../kernel/json.ts";
+import type { Database } from "../../database/database.ts";
+import type { AuditEntry } from "../../generated/sqlite/client.ts";
+import { can, requirePermission, type Call } from "../../kernel/call.ts";
+import { listQuery, Timestamp } from "../../kernel/fields.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { casesPolicy } from "./cases.policy.ts";
+import { findVisible, type CaseRecords } from "./records.ts";
+
+export const CaseTimelineQuery = z.strictObject(listQuery).meta({ id: "CaseTimelineQuery" });
+export type CaseTimelineQuery = z.input<typeof CaseTimelineQuery>;
+
+export const CaseTimelineEntryView = z
+  .object({
+    id: z.string(),
+    at: Timestamp,
+    event: z.string().meta({ description: "What happened", example: "closed" }),
+    summary: z.string().meta({ description: "The same in plain words" }),
+    actor_id: z.string().optional().meta({ description: "Who did it; absent for the service itself" }),
+    reason: z.string().optional(),
+    fields: z.array(z.string()).optional().meta({ description: "Which fields changed" }),
+    evidence_id: z.string().optional(),
+  })
+  .meta({ id: "CaseTimelineEntry", description: "One thing that happened in a case" });
+export type CaseTimelineEntryView = z.infer<typeof CaseTimelineEntryView>;
+
+/** What audited actions mean for a case: the event, and the same in plain words. */
+const told: Readonly<Record<string, readonly [event: string, summary: string]>> = {
+  "case.open": ["opened", "The case was opened."],
+  "case.update": ["changed", "The case was changed."],
+  "case.note": ["note", "A note was written."],
+  "case.note_edit": ["note_edited", "A note was changed by its author."],
+  "case.link": ["linked", "It was linked with another record."],
+  "case.unlink": ["unlinked", "A link was taken back."],
+  "case.action": ["action", "An action was recorded."],
+  "case.action_void": ["action_voided", "An action was voided."],
+  "case.action_restore": ["action_restored", "A voided action counts again."],
+  "case.action_change": ["action_changed", "What an action counts for was changed."],
+  "evidence.add": ["evidence", "Evidence was added."],
+  "evidence.redact": ["evidence_redacted", "The content of evidence was removed."],
+  "case.close": ["closed", "The case was closed."],
+  "case.reopen": ["reopened", "The case was opened again."],
+  "case.archive": ["archived", "The case was archived: its retention was over."],
+  "case.delete": ["deleted", "The case was put into the bin."],
+  "case.restore": ["restored", "The case came back from the bin."],
+};
+const statusChanged = ["status", "The case moved to another status."] as const;
+
+/** What happened in a case, as the audit has it. */
+export function createCaseTimeline({ database, records, cursors }: { database: Database; records: CaseRecords; cursors: Cursors }) {
+  const { read } = database;
+
+  /** Positions of what the audit says of the confidential evidence of a case. */
+  async function hiddenEntries(caseId: string): Promise<number[]> {
+    const where = { recordKind: "case", recordId: caseId, isConfidential: true };
+    const pieces = new Set((await read.evidenceItem.findMany({ where, select: { id: true } })).map(({ id }) => id));
+    if (pieces.size === 0) return [];
+    const about = { targetKind: "case", targetId: caseId, action: { in: ["evidence.add", "evidence.redact"] } };
+    const seqs = (await read.auditEntry.findMany({ where: about, select: { seq: true } })).map(({ seq }) => seq);
+    const entries = await read.auditPayload.findMany({ where: { seq: { in: seqs } } });
+    return entries.filter(({ payload }) => pieces.has(evidenceOf(payload) ?? "")).map(({ seq }) => seq);
+  }
+
+  return {
+    /** Newest first. @throws ProblemError record_not_found */
+    async timeline(call: Call, key: string, query: CaseTimelineQuery): Promise<Page<CaseTimelineEntryView>> {
+      requirePermission(call, casesPolicy.read);
+      const { id: caseId } = await findVisible(database, await records.viewerOf(call, read), key);
+      const { limit, cursor, count } = CaseTimelineQuery.parse(query);
+      const before = cursor === undefined ? undefined : Number(cursors.decode("case_timeline", { caseId }, cursor)[0]);
+      const hidden = can(call, casesPolicy.confidential) ? [] : await hiddenEntries(caseId);
+      const where = {
+        targetKind: "case",
+        targetId: caseId,
+        outcome: "ok",
+        action: { in: Object.keys(told) },
+        NOT: { seq: { in: hidden } },
+      };
+      const rows = await read.auditEntry.findMany({
+        where: { ...where, ...(before !== undefined && { seq: { lt: before } }) },
+        orderBy: { seq: "desc" },
+        take: limit + 1,
+      });
+      const payloads = await read.auditPayload.findMany({ where: { seq: { in: rows.map(({ seq }) => seq) } } });
+      const details = new Map(payloads.map(({ seq, payload }) => [seq, payload]));
+      const page = toPage(
+        rows,
+        limit,
+        (row) => presentEntry(row, details.get(row.seq)),
+        (last) => cursors.encode("case_timeline", { caseId }, [last.seq, last.id]),
+      );
+      return withTotal(page, { count }, () => read.auditEntry.count({ where }));
+    },
+  };
+}
+
+/**
+ * Names of fields and reasons, never what was written: that is read from the case.
+ * @param details what the entry says beyond that it happened; undefined once erased
+ */
+function presentEntry({ id, at, action, actorId }: AuditEntry, details: unknown): CaseTimelineEntryView {
+  const { reason, after } = jsonObject(details);
+  const fields = action === "case.update" ? Object.keys(jsonObject(after)) : [];
+  const [event, summary] = fields.includes("status") ? statusChanged : (told[action] ?? [action, action]);
+  const evidenceId = evidenceOf(details);
+  return {
+    id,
+    at: at.toISOString(),
+    event,
+    summary,
+    ...(actorId !== null && { actor_id: actorId }),
+    ...(typeof reason === "string" && { reason }),
+    ...(fields.length > 0 && { fields }),
+    ...(evidenceId !== undefined && { evidence_id: evidenceId }),
+  };
+}
+
+function evidenceOf(details: unknown): string | undefined {
+  const id = jsonObject(jsonObject(details)["after"])["evidence_id"];
+  return typeof id === "string" ? id : undefined;
+}

@@ -1,0 +1,153 @@
+import type { Apply } from "./hold.ts";
+import { ZodError } from "zod";
+import type { Database, Tx } from "../../database/database.ts";
+import { requireWrite, type Actor, type Call } from "../../kernel/call.ts";
+import { problems, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
+import type { ConfirmationRecords } from "./records.ts";
+import { isForTwo, requireSecondPerson } from "./rights.ts";
+import { answersOf, keyOf, needsOf, type ConfirmationRow } from "./rows.ts";
+import { DeclineConfirmationInput, type ConfirmationView, type Need } from "./confirmations.schema.ts";
+
+interface DecideDeps {
+  database: Database;
+  records: ConfirmationRecords;
+  standing: Pick<Standings, "actorOf">;
+  actions: ReadonlyMap<string, Apply>;
+}
+
+/** The change was confirmed and is not allowed (any more): everything is rolled back, and the refusal is kept. */
+class RefusedChangeError extends Error {
+  override name = "RefusedChangeError";
+  readonly problem: ProblemError;
+
+  constructor(problem: ProblemError) {
+    super(problem.message, { cause: problem });
+    this.problem = problem;
+  }
+}
+
+/** What people say about held changes. */
+export function createDecisions({ database, records, standing, actions }: DecideDeps) {
+  /** Which change a key names and who asked for it; whether the caller may know is seen under its lock. */
+  async function locate(key: string): Promise<{ id: string; actorId: string }> {
+    const where = keyOf(key);
+    const found = where === undefined ? null : await database.read.confirmation.findFirst({ where, select: { id: true, actorId: true } });
+    if (found === null) throw recordNotFound();
+    return found;
+  }
+
+  async function carryOut(tx: Tx, row: ConfirmationRow, requester: Actor): Promise<void> {
+    const apply = actions.get(row.action);
+    if (apply === undefined) {
+      throw new RefusedChangeError(new ProblemError("unsupported_operation", { detail: "This version cannot carry it out. Ask again." }));
+    }
+    const { input } = await tx.db.confirmation.findUniqueOrThrow({ where: { id: row.id }, select: { input: true } });
+    try {
+      await apply({ ...tx, call: callOf(tx.call, row, requester) }, input);
+    } catch (error) {
+      throw refusalOf(error) ?? error;
+    }
+  }
+
+  async function accept(tx: Tx, id: string, requester: Actor) {
+    const { row, isSaid } = await records.open(tx, id, "yes");
+    if (isSaid) return sayAgain(tx, row);
+    const need = requireTurn(tx.call, row);
+    const needs = needsOf(row).filter((one) => one !== need);
+    const isLast = needs.length === 0;
+    const changed = await records.change(tx, row, { verb: "accept", answer: need, needs, ...(isLast && { status: "applied" }) });
+    if (isLast) await carryOut(tx, changed, requester);
+    return presentConfirmation(tx.call, changed, tx.now);
+  }
+
+  /** The answer to what somebody has said before: nothing happens. */
+  function sayAgain({ call, now, afterCommit }: Tx, row: ConfirmationRow): ConfirmationView {
+    afterCommit(() => void (call.replayed = true));
+    return presentConfirmation(call, row, now);
+  }
+
+  /** Nothing stays of the attempt but that it failed. */
+  async function markFailed(call: Call, id: string, { code }: ProblemError): Promise<void> {
+    await database.write({ ...call, idempotency: null }, async (tx) => {
+      const row = await records.read(tx, id);
+      if (row.status !== "pending") return;
+      const [answer = "second_person"] = needsOf(row);
+      await records.change(tx, row, { verb: "fail", status: "failed", answer, failure: code });
+    });
+  }
+
+  return {
+    async confirm(call: Call, key: string): Promise<ConfirmationView> {
+      requireWrite(call, confirmationsPermission);
+      const { id, actorId } = await locate(key);
+      // Whoever asked may have to be looked up at Discord: not while the database waits.
+      const requester = await standing.actorOf(actorId);
+      try {
+        return await database.write(call, (tx) => accept(tx, id, requester));
+      } catch (error) {
+        if (!(error instanceof RefusedChangeError)) throw error;
+        await markFailed(call, id, error.problem);
+        throw error.problem;
+      }
+    },
+
+    async decline(call: Call, key: string, input: DeclineConfirmationInput = {}): Promise<ConfirmationView> {
+      requireWrite(call, confirmationsPermission);
+      const { reason } = DeclineConfirmationInput.parse(input);
+      const { id } = await locate(key);
+      return await database.write(call, async (tx) => {
+        const { row, isSaid } = await records.open(tx, id, "no");
+        if (isSaid) return sayAgain(tx, row);
+        const actor = requireActor(call);
+        if (actor.id !== row.actorId) requireSecond(call, actor, row);
+        const declined = await records.change(tx, row, { verb: "decline", status: "declined", answer: "declined", reason });
+        return presentConfirmation(call, declined, tx.now);
+      });
+    },
+  };
+}
+
+function requireActor(call: Call): Actor {
+  if (call.actor === null) throw new ProblemError("acting_user_required", { detail: "Only people confirm." });
+  return call.actor;
+}
+
+/**
+ * What the caller's confirmation stands for.
+ * @throws ProblemError invalid_transition when it is not their turn or not their door, and as {@link requireSecondPerson}
+ */
+function requireTurn(call: Call, row: ConfirmationRow): Need {
+  const actor = requireActor(call);
+  const [next = "second_person"] = needsOf(row);
+  if (next === "acting_user" && actor.id === row.actorId) {
+    if (call.via !== "slash") throw new ProblemError("invalid_transition", { detail: "Confirm it in Discord with /confirm accept." });
+    return next;
+  }
+  requireSecond(call, actor, row);
+  if (next === "acting_user") throw new ProblemError("invalid_transition", { detail: "The person who asked has to confirm it first." });
+  return next;
+}
+
+function requireSecond(call: Call, actor: Actor, row: ConfirmationRow): void {
+  if (!isForTwo(row)) throw new ProblemError("invalid_transition", { detail: "Only the person who asked can say anything about it." });
+  requireSecondPerson(call, actor, row);
+}
+
+/** In whose name the change is carried out: whoever asked, as they stand now, in the guild they last spoke from. */
+function callOf({ via, requestId }: Call, row: ConfirmationRow, requester: Actor): Call {
+  const guildId = answersOf(row).findLast((answer) => answer.user_id === row.actorId)?.guild_id;
+  const base = { client: null, actor: requester, via, requestId, idempotency: null, replayed: false, confirmation: row.id };
+  return guildId === undefined ? base : { ...base, guildId };
+}
+
+/** A refusal for good; what may pass on another try leaves the change pending. What was asked is not told by it. */
+function refusalOf(error: unknown): RefusedChangeError | undefined {
+  const problem =
+    error instanceof ZodError ? new ProblemError("validation_failed", { detail: "What was asked does not fit any more." }) : error;
+  if (!(problem instanceof ProblemError) || "retryable" in problems[problem.code]) return undefined;
+  const { code, extra } = problem;
+  const detail = `It was confirmed but not carried out: ${problem.detail ?? `${problems[code].title}.`}`;
+  return new RefusedChangeError(new ProblemError(code, { detail, cause: problem, ...(extra !== undefined && { extra }) }));
+}

@@ -1,0 +1,13 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import { confirmationsRoutes } from "./confirmations.routes.ts";
+import { type ConfirmationsDeps, createConfirmationsService } from "./confirmations.service.ts";
+
+export const confirmations = feature({
+  create: ({ config, ...deps }: Omit<ConfirmationsDeps, "confirmInDiscord" | "secondPersonForDanger"> & Pick<Core, "config">) => {
+    const { confirmInDiscord, secondPersonForDanger } = config;
+    return { confirmations: createConfirmationsService({ ...deps, confirmInDiscord, secondPersonForDanger }) };
+  },
+  routes: ({ confirmations }) => confirmationsRoutes(confirmations),
+  jobs: ({ confirmations }) => ({ confirmations: confirmations.expireDue }),
+});

@@ -1,0 +1,75 @@
+import { storedPermission } from "../../kernel/permissions.ts";
+import { can, requirePermission, type Actor, type Call } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { answersOf, keysOf, needsOf, type ConfirmationRow } from "./rows.ts";
+import type { Need } from "./confirmations.schema.ts";
+
+/** Whether a second person has to confirm it, or has done so. */
+export function isForTwo(row: ConfirmationRow): boolean {
+  return needsOf(row).includes("second_person") || answersOf(row).some((answer) => answer.as === "second_person");
+}
+
+interface Rule {
+  isBroken(call: Call, actor: Actor, row: ConfirmationRow): boolean;
+  /** @throws ProblemError */
+  refuse(call: Call, row: ConfirmationRow): void;
+}
+
+/** What makes somebody a second person; the first rule that is broken speaks. */
+const secondPersonRules: readonly Rule[] = [
+  {
+    isBroken: (_call, actor, row) => actor.id === row.actorId || actor.id === row.subjectUserId,
+    refuse() {
+      throw new ProblemError("conflict_of_interest", {
+        detail: "The second person is neither the one who asked nor the one it is done to.",
+      });
+    },
+  },
+  {
+    isBroken: (call, _actor, row) => !can(call, storedPermission(row.permission)),
+    refuse: (call, row) => requirePermission(call, storedPermission(row.permission)),
+  },
+  {
+    isBroken: (call, _actor, row) => keysOf(row).some((key) => !can(call, storedPermission(key))),
+    refuse(call, row) {
+      const unheld = keysOf(row).filter((key) => !can(call, storedPermission(key)));
+      const isKeyMissing = unheld.some((key) => call.client?.allows(key) === false);
+      throw new ProblemError("cannot_grant_unheld", {
+        detail: `The ${isKeyMissing ? "API key" : "acting user"} does not hold ${unheld.slice(0, 10).join(", ")}.`,
+        extra: { unheld: unheld.slice(0, 100), missing_in: isKeyMissing ? "key" : "acting_user" },
+      });
+    },
+  },
+  {
+    isBroken: (_call, actor, row) => !actor.isOwner && actor.rank <= row.rank,
+    refuse() {
+      throw new ProblemError("hierarchy_violation", { detail: "The second person stands above what is changed." });
+    },
+  },
+];
+
+/** @throws ProblemError conflict_of_interest, permission_denied, acting_user_not_staff, cannot_grant_unheld, hierarchy_violation */
+export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationRow): void {
+  secondPersonRules.find((rule) => rule.isBroken(call, actor, row))?.refuse(call, row);
+}
+
+function canBeSecondPerson(call: Call, row: ConfirmationRow): boolean {
+  const { actor } = call;
+  return actor !== null && isForTwo(row) && !secondPersonRules.some((rule) => rule.isBroken(call, actor, row));
+}
+
+/** Whether a held change is the caller's business: theirs, or theirs to confirm. */
+export function concerns(call: Call, row: ConfirmationRow): boolean {
+  return call.actor?.id === row.actorId || canBeSecondPerson(call, row);
+}
+
+/** Whether a caller may know of a held change. */
+export function canSee(call: Call, row: ConfirmationRow): boolean {
+  return concerns(call, row) || can(call, "audit.read");
+}
+
+/** Whether what the caller can say is among what is still needed. */
+export function canConfirm(call: Call, row: ConfirmationRow): boolean {
+  const need: Need = call.actor?.id === row.actorId ? "acting_user" : "second_person";
+  return needsOf(row).includes(need) && concerns(call, row);
+}

@@ -1,0 +1,20 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import { eventsRoutes } from "./events.routes.ts";
+import { createEventsService } from "./events.service.ts";
+import { createEventStreams, type StreamsDeps } from "./streams.service.ts";
+
+export const events = feature({
+  create: ({ database, clock }: Core) => ({ events: createEventsService({ database, clock }) }),
+  jobs: ({ events }) => ({ events: events.sweep }),
+});
+
+/** What clients follow as it happens. It comes after the permissions, which say who may hear of what. */
+export const eventStreams = feature({
+  create: ({ database, events, permissions, standing, clock, logger }: StreamsDeps & Core) => ({
+    eventStreams: createEventStreams({ database, events, permissions, standing, clock, logger }),
+  }),
+  routes: ({ eventStreams }) => eventsRoutes(eventStreams),
+  endStreams: ({ eventStreams }) => eventStreams.close(),
+  close: ({ eventStreams }) => eventStreams.close(),
+});

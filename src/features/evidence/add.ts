@@ -1,0 +1,139 @@
+import type { Place, EvidenceHosts, Host, HostKind } from "./hosts.ts";
+import type { Database, Tx } from "../../database/database.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { fieldError, ProblemError } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { createCapture, FileDraft } from "./capture.ts";
+import { auditKinds, confidentialPermission, evidencePolicy } from "./evidence.policy.ts";
+import { contentHash, presentPiece, whole, type Piece, type StoredMessage } from "./rows.ts";
+import { AddEvidenceInput, mostPieces, type EvidenceView, type ParsedEvidence } from "./evidence.schema.ts";
+import type { LooseFile } from "./store.ts";
+
+interface AddDeps {
+  database: Database;
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  hosts: EvidenceHosts;
+  capture: ReturnType<typeof createCapture>;
+}
+
+/** A piece before it is written: its files are stored already. */
+interface Draft {
+  input: ParsedEvidence;
+  message: StoredMessage | null;
+  files: readonly FileDraft[];
+  sha256: string;
+}
+
+/** A file that came with a request; it is moved away when it is kept. */
+export interface SentFile extends LooseFile {
+  name: string;
+}
+
+export function createAdding({ database, audit, events, hosts, capture }: AddDeps) {
+  async function gather(call: Call, input: ParsedEvidence, file: SentFile | undefined, pins: (() => void)[]): Promise<Draft> {
+    const draft = { input, message: null, files: [] };
+    switch (input.kind) {
+      case "file": {
+        if (file === undefined) throw fieldError("/file", "required", "Send the file as multipart/form-data.");
+        const kept = await capture.keep(file, file.name, pins);
+        return { ...draft, files: [kept], sha256: file.sha256 };
+      }
+      case "message": {
+        const { message: found, files } = await capture.message(input, call.actor?.id ?? null, pins);
+        const message: StoredMessage = {
+          guild_id: found.guildId,
+          channel_id: found.channelId,
+          message_id: found.messageId,
+          author_id: found.authorId,
+          content: found.content,
+          sent_at: found.sentAt.toISOString(),
+          edited_at: found.editedAt?.toISOString() ?? null,
+        };
+        const attachments = files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 }));
+        return { input, message, files, sha256: contentHash(JSON.stringify({ ...message, attachments })) };
+      }
+      case "link":
+        return { ...draft, sha256: contentHash(input.url) };
+      case "text":
+        return { ...draft, sha256: contentHash(input.note) };
+      case "record":
+        return { ...draft, sha256: contentHash(input.record_ref) };
+    }
+  }
+
+  async function insert(tx: Tx, kind: HostKind, host: Host, { input, message, files, sha256 }: Draft): Promise<Piece> {
+    const held = await tx.db.evidenceItem.count({ where: { recordKind: kind, recordId: host.id } });
+    if (held >= mostPieces)
+      throw new ProblemError("invalid_transition", { detail: `A record holds at most ${mostPieces.toString()} pieces of evidence.` });
+    return await tx.db.evidenceItem.create({
+      data: {
+        id: uuid7(tx.now.getTime()),
+        recordKind: kind,
+        recordId: host.id,
+        kind: input.kind,
+        title: input.title ?? null,
+        note: input.note ?? null,
+        url: input.kind === "link" ? input.url : null,
+        recordRef: input.kind === "record" ? input.record_ref : null,
+        ...(message !== null && { message: { ...message } satisfies Prisma.InputJsonObject }),
+        sha256,
+        isVerified: input.kind === "message",
+        isConfidential: input.confidential,
+        capturedAt: tx.now,
+        capturedBy: tx.call.actor?.id ?? null,
+        files: { create: files.map((file, position) => ({ position, ...file })) },
+      },
+      include: whole,
+    });
+  }
+
+  function tell(tx: Tx, kind: HostKind, host: Host, row: Piece): void {
+    audit.record(tx, {
+      action: "evidence.add",
+      target: { kind: auditKinds[kind], id: host.id, reference: host.reference },
+      ...(host.subjectUserId !== null && { subjectUserId: host.subjectUserId }),
+      after: { evidence_id: row.id, kind: row.kind, sha256: row.sha256, files: row.files.length, verified: row.isVerified },
+      permission: evidencePolicy.add,
+    });
+    if (kind !== "case") return;
+    const permission = row.isConfidential ? confidentialPermission[kind] : host.eventPermission;
+    events.emit(tx, {
+      type: "case.updated",
+      data: { id: host.id, reference: host.reference, evidence_id: row.id },
+      ...(permission !== undefined && { permission }),
+    });
+  }
+
+  return {
+    /**
+     * Add a piece to a record the caller may change. Files are stored, and messages fetched, before anything is written.
+     * @param file what came with the request, for a piece of kind `file`
+     * @throws ProblemError record_not_found, validation_failed, invalid_transition, discord_unavailable, storage_full, storage_readonly
+     */
+    async add(call: Call, place: Place, given: AddEvidenceInput, file?: SentFile): Promise<EvidenceView> {
+      requireWrite(call, evidencePolicy.add);
+      const input = AddEvidenceInput.parse(given);
+      if (input.confidential) requirePermission(call, confidentialPermission[place.kind]);
+      const host = hosts.of(place);
+      const { id } = await host.read(call, place.key);
+      const replay = await database.findReplay(call);
+      if (replay !== undefined) return replay.value as EvidenceView;
+      const pins: (() => void)[] = [];
+      try {
+        const draft = await gather(call, input, file, pins);
+        return await database.write(call, async (tx) => {
+          const opened = await host.open(tx, id);
+          const row = await insert(tx, place.kind, opened, draft);
+          tell(tx, place.kind, opened, row);
+          return presentPiece(row, opened);
+        });
+      } finally {
+        for (const unpin of pins) unpin();
+      }
+    },
+  };
+}

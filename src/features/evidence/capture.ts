@@ -1,0 +1,89 @@
+import type { AttachmentSource, FetchedAttachment, FetchedMessage, MessageSource } from "../../kernel/discord-port.ts";
+import { fieldError, ProblemError } from "../../kernel/errors.ts";
+import { fileProblem } from "../../kernel/files.ts";
+import { cleanName } from "./names.ts";
+import { messageOfUrl, mostAttachments, type ParsedEvidence } from "./evidence.schema.ts";
+import { sniffType } from "./sniff.ts";
+import type { EvidenceStore, LooseFile } from "./store.ts";
+
+/** What is known of a file before its row is written. */
+export interface FileDraft {
+  name: string;
+  mime: string;
+  bytes: number;
+  sha256: string | null;
+  status: "stored" | "missing" | "too_large";
+}
+
+/** How the service reaches Discord. */
+export interface Capturing {
+  messages: MessageSource;
+  attachments: AttachmentSource;
+}
+
+/** For all attachments of a message together, in milliseconds. */
+const deadlineMs = 30_000;
+const emptyMessage =
+  "Discord shows nothing of this message that can be kept. Where that is so for every message, the bot lacks the message content intent.";
+const unknownType = "application/octet-stream";
+
+interface CaptureDeps {
+  store: EvidenceStore;
+  maxBytes: number;
+  discord: Capturing;
+}
+
+/** Keeps files: those that were sent, and those of messages the service fetches itself. */
+export function createCapture({ store, maxBytes, discord }: CaptureDeps) {
+  /** @param pins gathers what ends the pins of the files */
+  async function keep(file: LooseFile, name: string, pins: (() => void)[]): Promise<FileDraft> {
+    const mime = await sniffType(file.path);
+    pins.push(store.pin(file.sha256));
+    await store.keep(file);
+    return { name: cleanName(name), mime, bytes: file.bytes, sha256: file.sha256, status: "stored" };
+  }
+
+  async function attachment({ name, bytes, url }: FetchedAttachment, from: AttachmentSource, signal: AbortSignal, pins: (() => void)[]) {
+    const lost = (status: "missing" | "too_large"): FileDraft => ({
+      name: cleanName(name),
+      mime: unknownType,
+      bytes,
+      sha256: null,
+      status,
+    });
+    if (bytes > maxBytes) return lost("too_large");
+    const source = await from.open(url, signal);
+    if (source === undefined) return lost("missing");
+    try {
+      return await keep(await store.receive(source, maxBytes, signal), name, pins);
+    } catch (error) {
+      const problem = fileProblem(error);
+      if (problem instanceof ProblemError && problem.code !== "body_too_large") throw problem;
+      return lost(problem instanceof ProblemError ? "too_large" : "missing");
+    }
+  }
+
+  return {
+    keep,
+
+    /**
+     * Fetch a message and its attachments. One that cannot be had stays as a name and a size.
+     * @throws ProblemError validation_failed when the bot or the viewer does not see the message; discord_unavailable; storage_full
+     */
+    async message(
+      input: Extract<ParsedEvidence, { kind: "message" }>,
+      viewerId: string | null,
+      pins: (() => void)[],
+    ): Promise<{ message: FetchedMessage; files: FileDraft[] }> {
+      const { channel_id: channel, message_id: id } = input.message ?? messageOfUrl(input.message_url ?? "");
+      const message = await discord.messages.fetch(channel, id, viewerId);
+      const pointer = input.message === undefined ? "/message_url" : "/message/message_id";
+      if (message === undefined) throw fieldError(pointer, "not_found", "There is no such message, or the bot or you do not see it.");
+      if (message.content === "" && message.attachments.length === 0) throw fieldError(pointer, "empty_message", emptyMessage);
+      const signal = AbortSignal.timeout(deadlineMs);
+      const files: FileDraft[] = [];
+      for (const one of message.attachments.slice(0, mostAttachments)) files.push(await attachment(one, discord.attachments, signal, pins));
+      return { message, files };
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { Database } from "../../database/database.ts";
+import type { Discord } from "../../discord/client.ts";
+import type { GuildState } from "../../discord/guild-state.ts";
+import type { Cards } from "../workflows/cards/cards.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+
+const storageCheckMs = 1000;
+/** How long events that were not understood are told of. */
+const faultsToldMs = 600_000;
+/** Cards may be so many seconds behind: a pause of Discord is no reason to call anybody. */
+const cardsBehindSeconds = 60;
+
+export interface ChecksDeps {
+  database: Database;
+  /** Says what is wrong with the signed positions of the audit. */
+  audit: { state(): { reason?: string } };
+  discord: Discord;
+  /** Says how the review cards do. */
+  cards: Pick<Cards, "state">;
+  guildState: GuildState;
+  /** The guilds the configuration names. */
+  guildIds: readonly string[];
+}
+
+interface Check {
+  status: "pass" | "warn" | "fail";
+  reason?: string;
+  age_seconds?: number;
+}
+
+/** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are posted. */
+export function createChecks({ database, audit, discord, cards, guildState, guildIds }: ChecksDeps) {
+  let latest: { check: Promise<Check>; at: number } | undefined;
+
+  async function tryStorage(): Promise<Check> {
+    try {
+      await database.check();
+      return { status: "pass" };
+    } catch (error) {
+      return { status: "fail", reason: error instanceof ProblemError ? error.message : "The storage does not answer." };
+    }
+  }
+
+  return {
+    audit_checkpoints(): Check {
+      const { reason } = audit.state();
+      return reason === undefined ? { status: "pass" } : { status: "warn", reason: `The head of the audit cannot be signed: ${reason}` };
+    },
+    async review_cards(): Promise<Check> {
+      const { refusals, dueSeconds } = await cards.state();
+      const refused = refusals.map(({ channelId, detail }) => `Discord takes no review cards in channel ${channelId}: ${detail}`);
+      const isLate = dueSeconds >= cardsBehindSeconds;
+      const reasons = isLate ? [...refused, "Review cards could not be brought up to date."] : refused;
+      if (reasons.length === 0) return { status: "pass" };
+      return { status: "warn", reason: reasons.join(" "), ...(isLate && { age_seconds: dueSeconds }) };
+    },
+    /** Each check is a durable commit, so that whoever polls health shares one a second. */
+    storage(): Promise<Check> {
+      const now = performance.now();
+      if (latest === undefined || now - latest.at > storageCheckMs) latest = { check: tryStorage(), at: now };
+      return latest.check;
+    },
+    discord_gateway(): Check {
+      const { state, reason = faultsOf(discord.eventFaults()), since } = discord.status();
+      const age_seconds = Math.max(0, Math.round((Date.now() - since.getTime()) / 1000));
+      if (state === "ready") return { status: "pass", ...(reason !== undefined && { reason }), age_seconds };
+      return {
+        status: state === "fatal" || state === "down" ? "fail" : "warn",
+        reason: reason ?? `The gateway link is ${state}.`,
+        age_seconds,
+      };
+    },
+    guild_state(): Check {
+      const { stale, ageSeconds } = guildState.freshness();
+      const age = ageSeconds === null ? {} : { age_seconds: Math.round(ageSeconds) };
+      const absent = stale ? [] : guildIds.filter((id) => !guildState.guilds().some((guild) => guild.id === id && guild.present));
+      if (absent.length > 0) return { status: "warn", reason: `The bot is not in ${absent.join(", ")} of GUILD_IDS.`, ...age };
+      if (!stale) return { status: "pass", ...age };
+      const reason = ageSeconds === null ? "The guild state has not been read yet." : "The last known guild state answers.";
+      return { status: guildState.isTooOld() ? "fail" : "warn", reason, ...age };
+    },
+  };
+}
+
+/** Events that were not understood lately: nothing is lost, as their guild is read again, but the operator should know. */
+function faultsOf({ count, lastAt }: ReturnType<Discord["eventFaults"]>): string | undefined {
+  if (lastAt === undefined || Date.now() - lastAt.getTime() > faultsToldMs) return undefined;
+  const last = lastAt.toISOString();
+  return `Discord has sent ${count.toString()} event${count === 1 ? "" : "s"} that could not be understood since the start, the last at ${last}; the log says which.`;
+}

@@ -1,0 +1,51 @@
+import { feature } from "../../compose.ts";
+import type { Capability } from "../../config/values.ts";
+import type { Core } from "../../core.ts";
+import { workflowKinds } from "../../kernel/workflow-kinds.ts";
+import { version } from "../../version.ts";
+import { type ChecksDeps, createChecks } from "./checks.ts";
+import { healthRoutes } from "./health.routes.ts";
+import type { HealthView } from "./health.schema.ts";
+import { createHealthService } from "./health.service.ts";
+
+interface HealthNeeds extends Core, Omit<ChecksDeps, "guildIds"> {
+  database: Core["database"];
+  discord: Core["discord"];
+  guildState: Core["guildState"];
+  /** Every route, with whether it can be used as this installation is set up. */
+  routeRegistry: () => HealthView["routes"];
+}
+
+export const health = feature({
+  create(deps: HealthNeeds) {
+    const { config, clock, instanceId, stopping, routeRegistry } = deps;
+    const isOn = (capability: Capability): boolean => !config.switchedOff.has(capability);
+    return {
+      health: createHealthService({
+        clock,
+        service: { name: "provost", version, instanceId },
+        checks: createChecks({ ...deps, guildIds: config.discord.guildIds }),
+        capabilities: () => ({
+          callsigns: {
+            next: isOn("callsigns.next"),
+            lookup: isOn("callsigns.lookup"),
+            repair: isOn("callsigns.repair"),
+            registry: isOn("callsigns.registry"),
+          },
+          roster: {
+            entries: isOn("roster.entries"),
+            history: isOn("roster.history"),
+            sync_member: isOn("roster.sync_member"),
+            audit: isOn("roster.audit"),
+          },
+          workflows: [...workflowKinds],
+          webhooks: false,
+          events: true,
+        }),
+        routes: routeRegistry,
+        isShuttingDown: () => stopping.aborted,
+      }),
+    };
+  },
+  routes: ({ health }) => healthRoutes(health),
+});

@@ -1,0 +1,119 @@
+import type { Known, Person } from "../match-drafts.ts";
+import type { RelatedServer } from "../../servers/related.ts";
+import { groupBy } from "../../../kernel/group.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { LinkedAccount } from "../../links/reach.ts";
+import { isInForce, mayCount, sumOf, type MatchChanges, type MatchRecord } from "../match-record.ts";
+import { closingOf, matchesLock, type CompareDeps } from "./compare.ts";
+import { readGrants } from "./people.ts";
+import { membersOf } from "./servers.ts";
+import { idsAtOnce, writeChanges, type PersonChanges } from "./store.ts";
+import { knownFrom, matchUser } from "../matching.ts";
+import { reconcile, type CloseStatus, type StoredMatch } from "../reconcile.ts";
+
+/** Compare one record with everyone it can concern: one look-up by the hash of the server and those related to it, or the subject and their accounts. */
+export async function applyRecord(tx: Tx, record: MatchRecord, deps: CompareDeps): Promise<MatchChanges> {
+  if (mayCount(record)) deps.index.put(record);
+  else tx.afterCommit(() => deps.index.remove(record));
+  await tx.lock(matchesLock);
+  const inForce = isInForce(record, tx.now);
+  const changes: MatchChanges[] = [];
+  const seen = new Set<string>();
+  const concerned = inForce ? concernedBy(tx, record, deps) : [];
+  for await (const { people, known } of concerned) {
+    for (const { userId } of people) seen.add(userId);
+    changes.push(await compareWith(tx, record, people, known, deps));
+  }
+  for await (const people of storedPeople(tx, record, seen)) {
+    changes.push(await compareWith(tx, record, people, knownFrom(nothing, tx.now, deps.hashOf), deps));
+  }
+  return sumOf(changes);
+}
+
+const nothing = { records: [], related: [], watched: [], agreements: [] };
+
+async function compareWith(
+  tx: Tx,
+  record: MatchRecord,
+  people: readonly Person[],
+  known: Known,
+  { events }: CompareDeps,
+): Promise<MatchChanges> {
+  const rows = await tx.db.match.findMany({ where: { recordId: record.id, userId: { in: people.map(({ userId }) => userId) } } });
+  const stored = groupBy(rows, ({ userId }) => userId);
+  const closeAs = (match: StoredMatch) => closing(match, record, tx.now);
+  const changes = people.map((person): PersonChanges => {
+    const result = reconcile(stored.get(person.userId) ?? [], matchUser(person, known), tx.now, closeAs);
+    return { userId: person.userId, result };
+  });
+  await writeChanges(tx, changes, events);
+  return sumOf(changes.map(({ result }) => result.changes));
+}
+
+/** That somebody left a server or took a grant back ends matches when it happens; a record in force only lets go of linked accounts. */
+function closing(match: StoredMatch, record: MatchRecord, now: Date): CloseStatus | undefined {
+  if (!isInForce(record, now)) return closingOf(record, now);
+  return match.kind === "alt_of_blacklisted" ? "void" : undefined;
+}
+
+interface Concerned {
+  people: Person[];
+  known: Known;
+}
+
+/** The people a record in force concerns, in bounded parts, with what makes it so. */
+async function* concernedBy(tx: Tx, record: MatchRecord, deps: CompareDeps): AsyncGenerator<Concerned> {
+  if (record.kind === "user") return yield await accountsOf(tx, record, deps);
+  const subject = record.subjectHash ?? deps.hashOf(record.subjectId);
+  const leading = await deps.facts.relatedTo(tx.db, [subject]);
+  const related = leading.map(({ hash, how }): RelatedServer => ({ of: hash, hash: subject, serverId: record.subjectId, how }));
+  const known = knownFrom({ ...nothing, records: [record], related }, tx.now, deps.hashOf);
+  const hashes = [...new Set([subject, ...leading.map(({ hash }) => hash)])];
+  for await (const userIds of membersOf(tx, hashes)) {
+    const where = { userId: { in: userIds }, serverHash: { in: hashes }, leftAt: null };
+    const rows = await tx.db.userServer.findMany({ where, select: { userId: true, serverHash: true, relation: true } });
+    const held = groupBy(rows, ({ userId }) => userId);
+    const people = [...held].map(([userId, servers]): Person => {
+      return { ...alone(userId), servers: servers.map(({ serverHash, relation }) => ({ hash: serverHash, relation })) };
+    });
+    yield { people, known };
+  }
+}
+
+/** The subject of a record and the accounts linked with it, as far as they are compared at all. */
+async function accountsOf(tx: Tx, record: MatchRecord, { reach, isStaff, hashOf }: CompareDeps): Promise<Concerned> {
+  const { subjectId, includeAlts } = record;
+  const linked = includeAlts === "none" ? [] : await reach.reachOf(tx.db, subjectId);
+  const userIds = [subjectId, ...linked.map(({ userId }) => userId)];
+  const granted = await readGrants(tx, userIds);
+  const strength = new Map(linked.map(({ userId, confidence }) => [userId, confidence]));
+  const people = userIds
+    .filter((userId) => granted.has(userId) || isStaff(userId))
+    .map((userId): Person => {
+      const confidence = strength.get(userId);
+      const via: LinkedAccount[] = confidence === undefined ? [] : [{ userId: subjectId, confidence }];
+      return { ...alone(userId), linked: via };
+    });
+  return { people, known: knownFrom({ ...nothing, records: [record] }, tx.now, hashOf) };
+}
+
+function alone(userId: string): Person {
+  return { userId, servers: [], linked: [], denials: [] };
+}
+
+/** People with stored matches of a record that were not compared yet. */
+async function* storedPeople(tx: Tx, record: MatchRecord, seen: ReadonlySet<string>): AsyncGenerator<Person[]> {
+  for (let after = ""; ;) {
+    const rows = await tx.db.match.findMany({
+      // The last person again: several matches of one person with the record can lie on both sides of a page's end.
+      where: { recordId: record.id, userId: { gte: after } },
+      select: { userId: true, closedAt: true },
+      orderBy: { userId: "asc" },
+      take: idsAtOnce,
+    });
+    const rest = new Set(rows.flatMap(({ userId, closedAt }) => (closedAt !== null || seen.has(userId) ? [] : [userId])));
+    if (rest.size > 0) yield [...rest].map(alone);
+    if (rows.length < idsAtOnce) return;
+    after = rows.at(-1)?.userId ?? "";
+  }
+}

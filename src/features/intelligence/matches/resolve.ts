@@ -1,0 +1,102 @@
+import type { Database, Tx } from "../../../database/database.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { Prisma, type Match } from "../../../generated/sqlite/client.ts";
+import { requireWrite, type Call } from "../../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { GrantsService } from "../../authorization/grants/grants.service.ts";
+import type { PermissionsService } from "../../permissions/permissions.service.ts";
+import type { Standings } from "../../permissions/standing/standing.ts";
+import { intelligencePermissions, matchView, presentUser, statusAt, visibleMatch } from "../intelligence.policy.ts";
+import { ResolveMatchInput as Input, type MatchView, type ResolveMatchInput } from "../intelligence.schema.ts";
+import { comparePeople, matchesLock, type CompareDeps } from "./compare.ts";
+import { tellTurn } from "./store.ts";
+import { isStanding } from "../reconcile.ts";
+import { exemptionEnd, statusAfter } from "../resolution.ts";
+import type { UserServersService } from "../user-servers/user-servers.service.ts";
+
+export interface ResolveDeps extends CompareDeps {
+  database: Database;
+  guildState: Pick<GuildState, "lookUp">;
+  grants: GrantsService;
+  servers: Pick<UserServersService, "detailsOf">;
+  audit: Pick<AuditService, "record">;
+  standing: Pick<Standings, "of">;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
+}
+
+type Resolve = (call: Call, userId: string, matchId: string, input: ResolveMatchInput, ifMatch?: number) => Promise<MatchView>;
+type Parsed = ReturnType<typeof Input.parse>;
+
+/** What people decide about matches. */
+export function createResolve(deps: ResolveDeps): Resolve {
+  const { database, guildState, grants, servers, audit, hashOf } = deps;
+
+  /** Nobody decides about themselves, nor about who stands at or above them. */
+  async function requireMayDecide(tx: Tx, userId: string): Promise<void> {
+    const actorId = tx.call.actor?.id;
+    if (actorId !== undefined) {
+      const isOwn = actorId === userId || (await deps.reach.groupOf(tx.db, actorId)).includes(userId);
+      if (isOwn) throw new ProblemError("conflict_of_interest", { detail: "The match is about you or about an account of yours." });
+    }
+    const { isStaff, rank } = deps.standing.of(userId);
+    if (isStaff) deps.permissions.requireRankAbove(tx.call, rank);
+  }
+
+  async function settle(tx: Tx, match: Match, input: Parsed): Promise<void> {
+    const { outcome, reason } = input;
+    const from = { ...match, status: statusAt(match, tx.now) };
+    const status = statusAfter(from, outcome, tx.now);
+    const exemptUntil = outcome === "exempt" ? exemptionEnd(input.until, tx.now) : null;
+    const by = tx.call.actor?.id ?? null;
+    const until = exemptUntil?.toISOString();
+    const resolution = { outcome, by, at: tx.now.toISOString(), reason, ...(until !== undefined && { until }) };
+    await tx.db.match.update({
+      where: { id: match.id },
+      data: { status, exemptUntil, resolution: outcome === "reopen" ? Prisma.DbNull : resolution, revision: { increment: 1 } },
+    });
+    audit.record(tx, {
+      action: "match.resolve",
+      target: { kind: "match", id: match.id },
+      subjectUserId: match.userId,
+      reason,
+      before: { status: from.status },
+      after: { status, outcome, ...(until !== undefined && { until }) },
+      permission: intelligencePermissions.resolve,
+    });
+    const [before, after] = [isStanding(from.status), isStanding(status)];
+    tellTurn(tx, deps.events, before === after ? null : after ? "opened" : "closed", { ...match, status });
+    // What was dismissed or exempt did not follow its record meanwhile.
+    if (outcome === "reopen") await comparePeople(tx, [match.userId], "everything", deps);
+  }
+
+  /** The view with the names that are known now. */
+  async function named(view: MatchView, userId: string): Promise<MatchView> {
+    const user = presentUser(userId, (await guildState.lookUp(userId)).members);
+    if (view.server === undefined) return { ...view, user };
+    const hash = hashOf(view.server.id);
+    const details = (await servers.detailsOf(userId, [hash])).get(hash);
+    const known = details !== undefined && { name_snapshot: details.name, icon: details.icon };
+    return { ...view, user, server: { ...view.server, ...known } };
+  }
+
+  return async (call, userId, matchId, given, ifMatch) => {
+    requireWrite(call, intelligencePermissions.resolve);
+    const input = Input.parse(given);
+    await grants.requireGrant(userId);
+    // What is kept for a repeated request holds no names: they come and go with what the person shares.
+    const view = await database.write(call, async (tx) => {
+      await tx.lock(matchesLock);
+      await requireMayDecide(tx, userId);
+      const match = await tx.db.match.findFirst({ where: { id: matchId, userId } });
+      if (match === null) throw recordNotFound();
+      const known = input.revision ?? ifMatch;
+      if (known !== undefined && known !== match.revision) {
+        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${match.revision.toString()}"` } });
+      }
+      await settle(tx, match, input);
+      return matchView(await tx.db.match.findUniqueOrThrow({ where: { id: match.id } }), presentUser(userId, []), undefined, tx.now);
+    });
+    return visibleMatch(call, await named(view, userId), userId);
+  };
+}

@@ -1,0 +1,112 @@
+import { groupBy } from "../../../kernel/group.ts";
+import type { Database, Tx } from "../../../database/database.ts";
+import { inBatches } from "../../../kernel/batches.ts";
+import { requirePermission, type Call } from "../../../kernel/call.ts";
+import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import { comparePeople, matchesLock, type CompareDeps } from "./compare.ts";
+import { denialSeconds } from "./people.ts";
+import { tellTurn } from "./store.ts";
+
+export interface SweepDeps extends CompareDeps {
+  database: Database;
+  clock: Clock;
+  audit: Pick<AuditService, "record">;
+}
+
+const peopleAtOnce = 50;
+const rowsAtOnce = 100;
+const deletedAtOnce = 1000;
+/** How long a closed match is kept, in seconds. */
+const keptSeconds = 90 * 86_400;
+
+/** What time does to matches. Answers how many were touched. */
+export function createMatchSweep(deps: SweepDeps): (call: Call) => Promise<number> {
+  const { database, clock, audit, events } = deps;
+  /** Up to when denied applications were looked through. */
+  let denialsDone = new Date(0);
+
+  /** Matches whose grace period is over ask for attention. */
+  async function endGrace(call: Call): Promise<number> {
+    const due = { status: "grace", graceUntil: { lte: clock.now() } };
+    const found = await database.read.match.findMany({ where: due, select: { id: true }, take: rowsAtOnce });
+    if (found.length === 0) return 0;
+    return database.write(call, async (tx) => {
+      await tx.lock(matchesLock);
+      const ids = found.map(({ id }) => id);
+      const rows = await tx.db.match.findMany({ where: { id: { in: ids }, ...due } });
+      const still = { id: { in: rows.map(({ id }) => id) } };
+      await tx.db.match.updateMany({ where: still, data: { status: "open", revision: { increment: 1 } } });
+      for (const match of rows) tellTurn(tx, events, "opened", { ...match, status: "open" });
+      for (const [userId, matches] of groupBy(rows, (row) => row.userId)) noteGrace(tx, userId, matches);
+      return found.length;
+    });
+  }
+
+  function noteGrace(tx: Tx, userId: string, matches: readonly { id: string; recordReference: string }[]): void {
+    audit.record(tx, {
+      action: "match.open",
+      subjectUserId: userId,
+      before: { status: "grace" },
+      after: { status: "open", match_ids: matches.map(({ id }) => id) },
+      permission: "system.act",
+    });
+  }
+
+  async function compareAgain(call: Call, userIds: ReadonlySet<string>): Promise<void> {
+    if (userIds.size === 0) return;
+    await database.write(call, async (tx) => {
+      await tx.lock(matchesLock);
+      await comparePeople(tx, [...userIds], "everything", deps);
+    });
+  }
+
+  /** People whose exemption ran out are compared as if there had been none. */
+  async function endExemptions(call: Call): Promise<number> {
+    const due = { status: "exempt", exemptUntil: { lte: clock.now() }, closedAt: null };
+    const rows = await database.read.match.findMany({ where: due, select: { userId: true }, take: peopleAtOnce });
+    await compareAgain(call, new Set(rows.map(({ userId }) => userId)));
+    return rows.length;
+  }
+
+  /** Only what has run out since the last time is looked at; the first time, everything. */
+  async function endDenials(call: Call): Promise<number> {
+    const until = addSeconds(clock.now(), -denialSeconds);
+    const decidedAt = { gt: denialsDone, lte: until };
+    const requests = await database.read.workflowRequest.findMany({
+      where: { type: "recruitment", status: "denied", decidedAt },
+      select: { id: true },
+    });
+    let touched = 0;
+    for (let from = 0; from < requests.length; from += peopleAtOnce) {
+      const recordId = { in: requests.slice(from, from + peopleAtOnce).map(({ id }) => id) };
+      const select = { userId: true, closedAt: true };
+      const rows = await database.read.match.findMany({ where: { kind: "prior_denial", recordId }, select });
+      // As a condition it would let SQLite walk through everything that is not closed.
+      const open = rows.filter(({ closedAt }) => closedAt === null);
+      await compareAgain(call, new Set(open.map(({ userId }) => userId)));
+      touched += open.length;
+    }
+    denialsDone = until;
+    return touched;
+  }
+
+  /** What has been closed for long is forgotten, remembered decisions with it. */
+  async function forget(call: Call): Promise<number> {
+    const old = { closedAt: { lte: addSeconds(clock.now(), -keptSeconds) } };
+    // In the order of the index that finds them: by id, SQLite would walk through all matches.
+    const orderBy = { closedAt: "asc" } as const;
+    const rows = await database.read.match.findMany({ where: old, select: { id: true }, orderBy, take: deletedAtOnce });
+    if (rows.length === 0) return 0;
+    const ids = rows.map(({ id }) => id);
+    await database.write(call, (tx) => tx.db.match.deleteMany({ where: { ...old, id: { in: ids } } }));
+    return rows.length;
+  }
+
+  return async (call) => {
+    requirePermission(call, "system.act");
+    const opened = await inBatches(rowsAtOnce, () => endGrace(call));
+    const compared = (await inBatches(peopleAtOnce, () => endExemptions(call))) + (await endDenials(call));
+    return opened + compared + (await inBatches(deletedAtOnce, () => forget(call)));
+  };
+}

@@ -1,0 +1,96 @@
+import type { Database, Tx } from "../../../database/database.ts";
+import type { UserServer } from "../../../generated/sqlite/client.ts";
+import { can, requirePermission, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { sealedIn } from "../../../kernel/sealed.ts";
+import type { Keyring } from "../../../kernel/secrets.ts";
+import type { GrantsService } from "../../authorization/grants/grants.service.ts";
+import type { DataReads } from "../../privacy/reads.ts";
+import type { ServerFacts } from "../../servers/facts.ts";
+import { intelligencePermissions, ServerDetails } from "../intelligence.policy.ts";
+import { ListServersQuery, type UserServerView } from "../intelligence.schema.ts";
+import { isShown, presentUserServer } from "./user-servers.policy.ts";
+import { storeServers, type Detail, type SeenServer, type ServerChanges } from "./store.ts";
+
+export type { Detail, SeenServer, ServerChanges } from "./store.ts";
+
+export interface UserServersService {
+  /**
+   * Replace a person's list by the complete one just read; memberships that are missing in it are marked as left.
+   * Null forgets the list: the person's grant does not cover it.
+   * @param detail what may be kept: under `listed` nothing that names a server, and what was kept before is wiped; `full` unless told
+   */
+  store(tx: Tx, userId: string, seen: readonly SeenServer[] | null, detail?: Detail): Promise<ServerChanges>;
+  /**
+   * The servers this caller may be shown. Those of which only a hash is kept count as `unlisted_count`, until somebody registers
+   * or lists them.
+   * @throws ProblemError permission_denied, authorization_required, invalid_cursor
+   */
+  list(call: Call, userId: string, query: ListServersQuery): Promise<Page<UserServerView>>;
+  /** Details of stored servers by hash, for other answers about the same person; one without details is not in it. */
+  detailsOf(userId: string, hashes: readonly string[]): Promise<Map<string, ServerDetails>>;
+}
+
+export interface UserServersDeps {
+  database: Database;
+  keyring: Keyring;
+  cursors: Cursors;
+  clock: Clock;
+  grants: GrantsService;
+  facts: Pick<ServerFacts, "knownAmong">;
+  reads: DataReads;
+  hashOf: (serverId: string) => string;
+}
+
+export function createUserServersService(deps: UserServersDeps): UserServersService {
+  const { database, keyring, cursors, clock, grants, facts, reads, hashOf } = deps;
+  const box = {
+    seal: (userId: string, { id, name, icon }: ServerDetails): string =>
+      keyring.encrypt(JSON.stringify({ id, name, icon }), sealedIn.userServer(userId)),
+    open: ({ userId, details }: UserServer): ServerDetails | null =>
+      details === null ? null : ServerDetails.parse(JSON.parse(keyring.decrypt(details, sealedIn.userServer(userId)))),
+  };
+
+  return {
+    store: (tx, userId, seen, detail = "full") => storeServers(tx, userId, seen, { ...box, hashOf, detail }),
+
+    async list(call, userId, query) {
+      requirePermission(call, intelligencePermissions.servers, { own: userId });
+      const { limit, cursor, count } = ListServersQuery.parse(query);
+      const after = cursor === undefined ? "" : cursors.decode("user-servers", { userId }, cursor)[1];
+      await grants.requireGrant(userId, "guilds");
+      reads.note(call, userId, "servers");
+      // Read as a whole: Discord tells of 200 servers at most, and which of them are shown is decided row by row.
+      const rows = await database.read.userServer.findMany({ where: { userId }, orderBy: { serverHash: "asc" } });
+      const known = await facts.knownAmong(
+        database.read,
+        rows.map(({ serverHash }) => serverHash),
+        clock.now(),
+      );
+      const shown = rows.filter(({ details, serverHash }) => details !== null || isShown(call, known.get(serverHash)));
+      const page = toPage(
+        shown.filter(({ serverHash }) => serverHash > after),
+        limit,
+        (row) => presentUserServer(call, { row, details: box.open(row), known: known.get(row.serverHash) }),
+        (last) => cursors.encode("user-servers", { userId }, ["", last.serverHash]),
+      );
+      const isTold = can(call, intelligencePermissions.unlistedCount);
+      const notes = { unlisted_count: rows.length - shown.length };
+      return withTotal({ ...page, ...(isTold && { notes }) }, { count }, () => shown.length);
+    },
+
+    async detailsOf(userId, hashes) {
+      if (hashes.length === 0) return new Map();
+      const rows = await database.read.userServer.findMany({
+        where: { userId, serverHash: { in: [...hashes] }, details: { not: null } },
+      });
+      return new Map(
+        rows.flatMap((row) => {
+          const details = box.open(row);
+          return details === null ? [] : [[row.serverHash, details] as const];
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { hash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { compactVerify } from "jose";
+import { z } from "zod";
+import type { Credentials } from "../../operations/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { checkClaims, invalid, skew, wrong } from "./claims.ts";
+import { createReplayMemory } from "./replays.ts";
+import type { VerifiedKey } from "./store.ts";
+
+const capacity = 100_000;
+/** Three parts in base64url; the signature is 64 bytes. */
+const form = /^[\w-]{1,1000}\.[\w-]{1,4000}\.[\w-]{86}$/;
+const hashOfNothing = hash("sha256", "", "base64url");
+
+/** Somebody's word, proved: whom a request acts for, and what its body has to be. */
+export interface VerifiedAssertion {
+  userId: string;
+  /** Use it up with the body it was made for. @throws ProblemError assertion_invalid, assertion_replayed, overloaded */
+  redeem: (bodyHash: string) => void;
+}
+
+/** @throws ProblemError assertion_invalid, assertion_replayed */
+export type VerifyAssertion = (key: VerifiedKey, credentials: Credentials) => Promise<VerifiedAssertion>;
+
+export interface AssertionOptions {
+  /** The instance id assertions have to be made for. */
+  audience: string;
+  clock: Clock;
+}
+
+/** Verifies assertions of acting users. What was used is remembered in this process alone, from its making on. */
+export function createAssertions({ audience, clock }: AssertionOptions): VerifyAssertion {
+  const seconds = (): number => clock.now().getTime() / 1000;
+  const startedAt = seconds();
+  const used = createReplayMemory({ capacity, now: () => clock.now().getTime() });
+
+  return async (key, credentials) => {
+    const payload = await open(credentials.assertion, key);
+    const ground = { key, credentials, audience, now: seconds(), startedAt };
+    const claims = checkClaims(parseObject(payload), ground);
+    const name = `${key.caller.id} ${claims.jti}`;
+    if (used.has(name)) throw new ProblemError("assertion_replayed", { detail: "Every request needs an assertion of its own." });
+    // An assertion is good from its iat on: were it let in earlier, a restart right after could let it in again.
+    if (claims.iat > ground.now) await delay((claims.iat - ground.now) * 1000);
+    return {
+      userId: claims.sub,
+      redeem(bodyHash) {
+        if (claims.bod === undefined && bodyHash !== hashOfNothing) throw wrong("bod", "is missing: a request with a body needs it");
+        if (claims.bod !== undefined && bodyHash !== claims.bod) throw wrong("bod", "is not the SHA-256 of the body");
+        used.use(name, (claims.exp + skew) * 1000);
+      },
+    };
+  };
+}
+
+/** @throws ProblemError assertion_invalid */
+async function open(assertion: string | undefined, { publicKey }: VerifiedKey): Promise<Uint8Array> {
+  if (assertion === undefined) throw invalid("This key names an acting user by a signed assertion in X-Acting-Assertion; it is missing.");
+  if (publicKey === undefined || !isCanonical(assertion)) throw unsigned();
+  try {
+    const { payload, protectedHeader } = await compactVerify(assertion, publicKey, { algorithms: ["EdDSA"] });
+    if (protectedHeader.crit === undefined) return payload;
+  } catch (error) {
+    throw unsigned(error);
+  }
+  throw invalid("The header crit is not understood here.");
+}
+
+/** One assertion has one spelling. */
+function isCanonical(assertion: string): boolean {
+  return form.test(assertion) && assertion.split(".").every((part) => Buffer.from(part, "base64url").toString("base64url") === part);
+}
+
+function parseObject(payload: Uint8Array): Record<string, unknown> {
+  try {
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(Buffer.from(payload).toString("utf8")));
+  } catch (error) {
+    throw invalid("The claims are not a JSON object.", error);
+  }
+}
+
+function unsigned(cause?: unknown): ProblemError {
+  return invalid("It is not a compact JWS with alg EdDSA that the public key of this API key verifies.", cause);
+}

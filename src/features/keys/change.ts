@@ -1,0 +1,128 @@
+import { z } from "zod";
+import type { Database, Tx } from "../../database/database.ts";
+import { requireWrite, type Call } from "../../kernel/call.ts";
+import type { Held } from "../../kernel/held.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import type { KeyGrants } from "./grants.ts";
+import { boundEnd, endOf, keysPolicy, presentKey, requireActive, requireFittingKey, settingsOf, type KeySettings } from "./keys.policy.ts";
+import type { KeyRecords } from "./records.ts";
+import { UpdateKeyInput, type KeyView } from "./keys.schema.ts";
+import { changedOf, inWords } from "./summary.ts";
+
+interface ChangeDeps {
+  database: Database;
+  permissions: Pick<PermissionsService, "requireRevision">;
+  confirmations: ConfirmationsService;
+  records: KeyRecords;
+  grants: KeyGrants;
+}
+
+/** A change of a key, as it is kept while it waits for a confirmation. */
+const Update = z.strictObject({ id: z.string(), revision: z.int().optional(), input: UpdateKeyInput });
+type Update = z.output<typeof Update>;
+const Revocation = Update.omit({ input: true });
+type Revocation = z.output<typeof Revocation>;
+
+/** The verbs that change and end keys. */
+export function createKeyChanges({ database, permissions, confirmations, records, grants }: ChangeDeps) {
+  /** @throws ProblemError validation_failed, cannot_grant_unheld */
+  function requireMayChange(call: Call, before: KeySettings, after: KeySettings): boolean {
+    const isNarrower = grants.isOnlyNarrowed(before, after);
+    if (isNarrower) return true;
+    boundEnd(call, after.expiresAt, after.expiresAt);
+    grants.requireMayGive(call, after);
+    return false;
+  }
+
+  async function update(tx: Tx, { id, revision, input }: Update): Promise<KeyView | Held> {
+    const row = await records.lock(tx, id);
+    permissions.requireRevision(revision, row.revision);
+    requireActive(row, tx.now);
+    const before = settingsOf(row);
+    const after = changed(before, input, tx.now);
+    if (input.scopes !== undefined) grants.requireKnown(after.scopes);
+    const changes = changedOf(before, after);
+    if (Object.keys(changes).length === 0) return presentKey(row, tx.now);
+    const dangerous = requireMayChange(tx.call, before, after) ? [] : grants.dangerousIn(after.scopes);
+    const held = await confirmations.hold(tx, {
+      action: "keys.update",
+      group: "keys",
+      permission: keysPolicy.update,
+      input: { id: row.id, revision: row.revision, input },
+      summary: inWords(`Change the API key "${row.name}" (${row.keyId})`, changes, dangerous),
+      dangerous,
+    });
+    if (held !== undefined) return held;
+    const about = { action: "api_key.update", event: "api_key.updated", permission: keysPolicy.update } as const;
+    // The notices of the old end say nothing about the new one.
+    return presentKey(
+      await records.change(tx, row, { settings: after, ...(changes.expiresAt !== undefined && { noticeDays: null }) }, about),
+      tx.now,
+    );
+  }
+
+  async function revoke(tx: Tx, { id, revision }: Revocation): Promise<KeyView | Held> {
+    const row = await records.lock(tx, id);
+    permissions.requireRevision(revision, row.revision);
+    if (row.revokedAt !== null) return presentKey(row, tx.now);
+    const held = await confirmations.hold(tx, {
+      action: "keys.revoke",
+      group: "keys",
+      permission: keysPolicy.revoke,
+      input: { id: row.id },
+      summary: inWords(`Revoke the API key "${row.name}" (${row.keyId})`, {}, []),
+    });
+    if (held !== undefined) return held;
+    const about = { action: "api_key.revoke", event: "api_key.revoked", permission: keysPolicy.revoke } as const;
+    return presentKey(await records.change(tx, row, { revokedAt: tx.now }, about), tx.now);
+  }
+
+  confirmations.register("keys.update", async (tx, input) => {
+    requireWrite(tx.call, keysPolicy.update);
+    return await update(tx, Update.parse(input));
+  });
+  confirmations.register("keys.revoke", async (tx, input) => {
+    requireWrite(tx.call, keysPolicy.revoke);
+    return await revoke(tx, Revocation.parse(input));
+  });
+
+  return {
+    /**
+     * Change a key that is active. What only renames or narrows it needs nothing more; anything else needs a caller who holds all
+     * that the key has afterwards, until its end.
+     * @param ifMatch the revision the caller read
+     * @throws ProblemError record_not_found, precondition_failed, invalid_transition, validation_failed, cannot_grant_unheld
+     */
+    async update(call: Call, id: string, given: UpdateKeyInput, ifMatch?: number): Promise<KeyView | Held> {
+      requireWrite(call, keysPolicy.update);
+      const input = UpdateKeyInput.parse(given);
+      return await database.write(call, (tx) => update(tx, { id, revision: ifMatch, input }));
+    },
+
+    /**
+     * End a key at once; a revoked key stays revoked.
+     * @param ifMatch the revision the caller read
+     * @throws ProblemError record_not_found, precondition_failed
+     */
+    async revoke(call: Call, id: string, ifMatch?: number): Promise<KeyView | Held> {
+      requireWrite(call, keysPolicy.revoke);
+      return await database.write(call, (tx) => revoke(tx, { id, revision: ifMatch }));
+    },
+  };
+}
+
+/** @throws ProblemError validation_failed: an end that has passed or is too far, a public key that is missing or not wanted */
+function changed(before: KeySettings, input: Update["input"], now: Date): KeySettings {
+  const delegation = input.delegation ?? before.delegation;
+  const publicKey = input.public_key ?? (delegation === "signed" ? before.publicKey : null);
+  requireFittingKey(delegation, publicKey);
+  return {
+    name: input.name ?? before.name,
+    scopes: input.scopes === undefined ? before.scopes : [...new Set(input.scopes)],
+    delegation,
+    publicKey,
+    ipAllowlist: input.ip_allowlist ?? before.ipAllowlist,
+    expiresAt: endOf(input, now) ?? before.expiresAt,
+  };
+}

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import type { Credentials } from "../../operations/caller.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { Snowflake } from "../../kernel/fields.ts";
+import type { VerifiedKey } from "./store.ts";
+
+/** Seconds by which the clocks of client and service may differ. */
+export const skew = 5;
+const longestLife = 60;
+
+/** What an assertion says, once its claims have their types. */
+export interface Claims {
+  iss: string;
+  sub: string;
+  aud: string | string[];
+  iat: number;
+  exp: number;
+  jti: string;
+  op: string;
+  bod?: string | undefined;
+}
+
+/** What a claim is compared with. */
+export interface Ground {
+  key: VerifiedKey;
+  credentials: Credentials;
+  audience: string;
+  /** Seconds since the epoch. */
+  now: number;
+  startedAt: number;
+}
+
+interface Rule {
+  claim: keyof Claims;
+  isRight(claims: Claims, ground: Ground): boolean;
+  /** Completes "The claim … ". Never holds what was sent. */
+  detail: string;
+}
+
+const types: { [Name in keyof Claims]: { schema: z.ZodType<Claims[Name]>; detail: string } } = {
+  iss: { schema: z.string(), detail: "has to be a text" },
+  sub: { schema: Snowflake, detail: "has to be the id of a Discord user" },
+  aud: { schema: z.union([z.string(), z.array(z.string())]), detail: "has to be a text or a list of texts" },
+  iat: { schema: z.number(), detail: "has to be a number of seconds" },
+  exp: { schema: z.number(), detail: "has to be a number of seconds" },
+  jti: { schema: z.string().min(8).max(200), detail: "has to be a text of 8 to 200 characters" },
+  op: { schema: z.string(), detail: "has to be a text" },
+  bod: { schema: z.string().optional(), detail: "has to be a text" },
+};
+
+const rules: readonly Rule[] = [
+  {
+    claim: "iss",
+    isRight: ({ iss }, { key }) => iss === key.caller.keyId || iss === key.caller.id,
+    detail: "does not name the key it was sent with",
+  },
+  {
+    claim: "aud",
+    isRight: ({ aud }, { audience }) => (typeof aud === "string" ? aud === audience : aud.includes(audience)),
+    detail: "does not name this installation: service.instance_id of GET /health",
+  },
+  {
+    claim: "op",
+    isRight: ({ op }, { credentials: { method, path } }) => op === `${method} ${path}`,
+    detail: "is not the method and path of this request",
+  },
+  {
+    claim: "sub",
+    isRight: ({ sub }, { credentials: { actingUser = sub } }) => sub === actingUser,
+    detail: "is not the user in X-Acting-User",
+  },
+  {
+    claim: "exp",
+    isRight: ({ iat, exp }) => exp > iat && exp - iat <= longestLife,
+    detail: `has to lie at most ${longestLife.toString()} seconds after iat`,
+  },
+  { claim: "exp", isRight: ({ exp }, { now }) => exp > now - skew, detail: "has passed" },
+  { claim: "iat", isRight: ({ iat }, { now }) => iat <= now + skew, detail: "lies in the future" },
+  {
+    // What was used before a restart is not remembered, so that nothing from before it can be let in again.
+    claim: "iat",
+    isRight: ({ iat }, { startedAt }) => iat >= startedAt,
+    detail: "says that it was issued before this service started; make a fresh one",
+  },
+];
+
+/**
+ * Take the claims of an assertion whose signature is right, and check every one that needs no body.
+ * @throws ProblemError assertion_invalid naming the claim, never what was sent
+ */
+export function checkClaims(claims: Readonly<Record<string, unknown>>, ground: Ground): Claims {
+  for (const [name, { schema, detail }] of Object.entries(types)) if (!schema.safeParse(claims[name]).success) throw wrong(name, detail);
+  const typed = claims as unknown as Claims;
+  for (const { claim, isRight, detail } of rules) if (!isRight(typed, ground)) throw wrong(claim, detail);
+  return typed;
+}
+
+/** The refusal that names a claim. @param detail completes "The claim … " */
+export function wrong(claim: string, detail: string): ProblemError {
+  return invalid(`The claim ${claim} ${detail}.`);
+}
+
+/** The refusal of an assertion. */
+export function invalid(detail: string, cause?: unknown): ProblemError {
+  return new ProblemError("assertion_invalid", { detail, ...(cause !== undefined && { cause }) });
+}

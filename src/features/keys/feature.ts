@@ -1,0 +1,26 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import { createAssertions } from "./assertion.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import { keysRoutes } from "./keys.routes.ts";
+import { createKeysService, type KeysDeps } from "./keys.service.ts";
+import { createKeyStore } from "./store.ts";
+
+export const keys = feature({
+  create({
+    keyFor,
+    instanceId,
+    standing,
+    ...deps
+  }: Omit<KeysDeps, "pepper"> & Pick<Core, "keyFor" | "instanceId" | "clock" | "logger"> & { standing: Standings }) {
+    const pepper = keyFor("api-keys");
+    const keys = createKeysService({ ...deps, pepper });
+    const keyStore = createKeyStore({ ...deps, keys, pepper });
+    const verifyAssertion = createAssertions({ audience: instanceId, clock: deps.clock });
+    return { keys, keyStore, authenticate: createAuthenticate({ store: keyStore, standing, verifyAssertion, clock: deps.clock }) };
+  },
+  routes: ({ keys }) => keysRoutes(keys),
+  jobs: ({ keys }) => ({ keys: keys.sweep }),
+  close: ({ keyStore }) => keyStore.close(),
+});

@@ -1,0 +1,65 @@
+import type { Call } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import { isNarrower } from "./addresses.ts";
+import type { KeySettings } from "./keys.policy.ts";
+
+export type GrantingPermissions = Pick<
+  PermissionsService,
+  "isKnownScope" | "createScopes" | "knownPermissions" | "requireHeld" | "dangerousOf"
+>;
+
+export type KeyGrants = ReturnType<typeof createKeyGrants>;
+
+/** What may be given to a key, and by whom. */
+export function createKeyGrants(permissions: GrantingPermissions) {
+  const { createScopes, isKnownScope, knownPermissions, requireHeld } = permissions;
+
+  /** The permissions of the catalog that scopes give. */
+  const givenBy = (scopes: readonly string[]): string[] => [...knownPermissions].filter(createScopes(scopes));
+
+  return {
+    /** @throws ProblemError validation_failed naming the place of every unknown scope */
+    requireKnown(scopes: readonly string[]): void {
+      const errors = [...scopes.entries()]
+        .filter(([, scope]) => !isKnownScope(scope))
+        .map(([index, scope]) => ({
+          pointer: `/scopes/${index.toString()}`,
+          in: "body" as const,
+          code: "unknown_scope",
+          detail: `"${scope}" is neither a permission nor group.* nor *.`,
+        }));
+      if (errors.length > 0)
+        throw new ProblemError("validation_failed", { detail: `${errors.length.toString()} scopes are not known.`, errors });
+    },
+
+    /**
+     * Nobody gives a key what they do not hold until its end. A wildcard holds what a later version adds, too, so a key gives one
+     * only out of a wildcard of its own. The operator's command line and the service itself stand above the catalog.
+     * @throws ProblemError cannot_grant_unheld
+     */
+    requireMayGive(call: Call, { scopes, expiresAt }: Pick<KeySettings, "scopes" | "expiresAt">): void {
+      if (call.via === "cli" || call.via === "job") return;
+      requireHeld(call, givenBy(scopes), expiresAt);
+      const wider = scopes.filter((scope) => !knownPermissions.has(scope) && call.client?.allows(scope) === false);
+      if (wider.length === 0) return;
+      throw new ProblemError("cannot_grant_unheld", {
+        detail: `The API key does not hold ${wider.slice(0, 10).join(", ")}.`,
+        extra: { unheld: wider.slice(0, 100), missing_in: "key" },
+      });
+    },
+
+    /** Whether a changed key can do nothing that it could not do before, from nowhere else and no longer. */
+    isOnlyNarrowed(before: KeySettings, after: KeySettings): boolean {
+      return (
+        after.scopes.every(createScopes(before.scopes)) &&
+        (after.delegation === "none" || (after.delegation === before.delegation && after.publicKey?.x === before.publicKey?.x)) &&
+        isNarrower(after.ipAllowlist, before.ipAllowlist) &&
+        after.expiresAt <= before.expiresAt
+      );
+    },
+
+    /** Which of the permissions that scopes give can do lasting harm. */
+    dangerousIn: (scopes: readonly string[]): string[] => permissions.dangerousOf(givenBy(scopes)),
+  };
+}

@@ -1,0 +1,101 @@
+import type { Tx } from "../../database/database.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
+import { recordNotFound } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventInput, EventsService } from "../events/events.service.ts";
+import { presentSettings, settingsOf, type KeyRow, type KeySettings } from "./keys.policy.ts";
+
+/** What is known of a new key before it is in the table. The secret itself never comes here. */
+export interface NewKey extends KeySettings {
+  keyId: string;
+  secretHash: string;
+  rotatedFrom: string | null;
+}
+
+/** What is written about a change of a key besides the change itself. */
+interface Note {
+  action: string;
+  event: EventInput["type"];
+  permission: string;
+  /** Told besides the ids of the key. */
+  data?: EventInput["data"];
+}
+
+export type KeyRecords = ReturnType<typeof createKeyRecords>;
+
+/** The rows of keys. Every change of one is audited and told. */
+export function createKeyRecords({ audit, events }: { audit: AuditService; events: EventsService }) {
+  const listeners = new Set<() => void>();
+  const changed = (): void => {
+    for (const listener of listeners) listener();
+  };
+
+  function note(tx: Tx, row: Pick<KeyRow, "id" | "keyId">, { action, event, permission, data }: Note, fields: Fields): void {
+    audit.record(tx, { action, target: { kind: "api_key", id: row.id, reference: row.keyId }, ...fields, permission });
+    events.emit(tx, { type: event, data: { id: row.id, key_id: row.keyId, ...data } });
+  }
+
+  return {
+    /** Hear that a key was changed or ended here. */
+    onChange(listener: () => void): void {
+      listeners.add(listener);
+    },
+
+    /** Find a key by its id or its public key id and hold it until the end. @throws ProblemError record_not_found */
+    async lock(tx: Tx, id: string): Promise<KeyRow> {
+      const found = await tx.db.apiKey.findFirst({ where: { OR: [{ id }, { keyId: id }] }, select: { id: true } });
+      if (found === null) throw recordNotFound();
+      await tx.lock(`api-key:${found.id}`);
+      return await tx.db.apiKey.findUniqueOrThrow({ where: { id: found.id } });
+    },
+
+    async insert(tx: Tx, { keyId, secretHash, rotatedFrom, ...settings }: NewKey): Promise<KeyRow> {
+      const data = { id: uuid7(tx.now.getTime()), keyId, secretHash, rotatedFrom, ...columnsOf(settings) };
+      const row = await tx.db.apiKey.create({ data: { ...data, createdBy: tx.call.actor?.id ?? null, createdAt: tx.now } });
+      const after = { ...presentSettings(settings), ...(rotatedFrom !== null && { rotated_from: rotatedFrom }) };
+      note(tx, row, { action: "api_key.create", event: "api_key.created", permission: "clients.manage" }, { after });
+      return row;
+    },
+
+    /** Change a key and say so; the audit keeps what is different afterwards. */
+    async change(tx: Tx, row: KeyRow, change: Change, about: Note): Promise<KeyRow> {
+      const { settings, ...columns } = change;
+      const data = { ...(settings !== undefined && columnsOf(settings)), ...columns, revision: { increment: 1 } };
+      const after = await tx.db.apiKey.update({ where: { id: row.id }, data });
+      note(tx, row, about, differences(row, after));
+      tx.afterCommit(changed);
+      return after;
+    },
+
+    note,
+  };
+}
+
+interface Change {
+  settings?: KeySettings;
+  expiresAt?: Date;
+  revokedAt?: Date;
+  noticeDays?: number | null;
+}
+
+interface Fields {
+  before?: object;
+  after?: object;
+}
+
+function columnsOf({ publicKey, ...settings }: KeySettings) {
+  return { ...settings, publicKey: publicKey ?? Prisma.DbNull };
+}
+
+/** The fields of the audit that are not the same any more. */
+function differences(before: KeyRow, after: KeyRow): Fields {
+  const [old, now] = [auditFields(before), auditFields(after)];
+  const names = Object.keys(now).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+  const only = (fields: Record<string, unknown>): object => Object.fromEntries(names.map((name) => [name, fields[name]]));
+  return { before: only(old), after: only(now) };
+}
+
+function auditFields(row: KeyRow): Record<string, unknown> {
+  return { ...presentSettings(settingsOf(row)), revoked_at: row.revokedAt?.toISOString() ?? null };
+}

@@ -1,0 +1,100 @@
+import { z } from "zod";
+import type { Database, Tx } from "../../database/database.ts";
+import { requireWrite, type Call } from "../../kernel/call.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import type { Held } from "../../kernel/held.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import type { KeyGrants } from "./grants.ts";
+import { boundEnd, endOf, keysPolicy, presentKey, requireActive, settingsOf, type KeyRow } from "./keys.policy.ts";
+import type { KeyRecords } from "./records.ts";
+import { RotateKeyInput, type CreatedKeyView, type KeyView } from "./keys.schema.ts";
+import type { KeySecrets } from "./secrets.ts";
+import { inWords } from "./summary.ts";
+
+interface RotateDeps {
+  database: Database;
+  permissions: Pick<PermissionsService, "requireRevision">;
+  confirmations: ConfirmationsService;
+  records: KeyRecords;
+  grants: KeyGrants;
+  secrets: KeySecrets;
+}
+
+/** A rotation, as it is kept while it waits for a confirmation. */
+const Rotation = z.strictObject({
+  ...RotateKeyInput.shape,
+  id: z.string(),
+  key_id: z.string(),
+  secret_hash: z.string(),
+  revision: z.int().optional(),
+  /** Whether the key itself asked: it gives nobody anything that they do not have. */
+  by_itself: z.boolean(),
+});
+type Rotation = z.output<typeof Rotation>;
+
+/** Nothing more is told of the end of a key whose place is taken. */
+const noMoreNotices = 0;
+
+/** The verb that gives a key a new secret. */
+export function createKeyRotation({ database, permissions, confirmations, records, grants, secrets }: RotateDeps) {
+  async function rotate(tx: Tx, asked: Rotation): Promise<KeyView | Held> {
+    const row = await records.lock(tx, asked.id);
+    permissions.requireRevision(asked.revision, row.revision);
+    requireActive(row, tx.now);
+    const end = boundEnd(tx.call, endOf(asked, tx.now), row.expiresAt);
+    const settings = { ...settingsOf(row), expiresAt: end };
+    const { scopes, delegation } = settings;
+    const byItself = asked.by_itself || tx.call.client?.id === row.id;
+    const isGiving = !byItself || end > row.expiresAt;
+    if (isGiving) grants.requireMayGive(tx.call, settings);
+    const dangerous = !isGiving ? [] : grants.dangerousIn(scopes);
+    const held = await confirmations.hold(tx, {
+      action: "keys.rotate",
+      group: "keys",
+      permission: keysPolicy.rotate,
+      input: { ...asked, id: row.id, revision: row.revision, by_itself: byItself },
+      summary: inWords(`Give the API key "${row.name}" (${row.keyId}) a new secret`, { scopes, delegation, expiresAt: end }, dangerous),
+      dangerous,
+    });
+    if (held !== undefined) return held;
+    const made = await records.insert(tx, { ...settings, keyId: asked.key_id, secretHash: asked.secret_hash, rotatedFrom: row.id });
+    await endOld(tx, row, made, asked.grace_seconds);
+    return presentKey(made, tx.now);
+  }
+
+  async function endOld(tx: Tx, row: KeyRow, successor: KeyRow, graceSeconds: number): Promise<void> {
+    const graceEnd = addSeconds(tx.now, graceSeconds);
+    const end = graceSeconds === 0 ? { revokedAt: tx.now } : graceEnd < row.expiresAt ? { expiresAt: graceEnd } : {};
+    await records.change(
+      tx,
+      row,
+      { ...end, noticeDays: noMoreNotices },
+      {
+        action: "api_key.rotate",
+        event: "api_key.rotated",
+        permission: keysPolicy.rotate,
+        data: { successor_id: successor.id, successor_key_id: successor.keyId },
+      },
+    );
+  }
+
+  confirmations.register("keys.rotate", async (tx, input) => {
+    requireWrite(tx.call, keysPolicy.rotate);
+    return await rotate(tx, Rotation.parse(input));
+  });
+
+  /**
+   * Make a key in the place of another one, which ends after a grace period. A key may do so for itself without an acting user who
+   * holds what it holds, as long as that does not prolong it.
+   * @param ifMatch the revision the caller read
+   * @throws ProblemError record_not_found, precondition_failed, invalid_transition, cannot_grant_unheld
+   */
+  return async (call: Call, id: string, given: RotateKeyInput = {}, ifMatch?: number): Promise<CreatedKeyView | Held> => {
+    requireWrite(call, keysPolicy.rotate);
+    const input = RotateKeyInput.parse(given);
+    const secret = secrets.fresh();
+    const asked = { ...input, ...secret.columns, id, revision: ifMatch, by_itself: false };
+    return secret.showIn(call, await database.write(call, (tx) => rotate(tx, asked)));
+  };
+}

@@ -1,0 +1,161 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import { importJWK, type CryptoKey } from "jose";
+import { LRUCache } from "lru-cache";
+import type { Database, Logger } from "../../database/database.ts";
+import { systemCall, type CallClient } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { keyedHash } from "../../kernel/secrets.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import { createAddressCheck } from "./addresses.ts";
+import { settingsOf, type KeyRow, type KeySettings } from "./keys.policy.ts";
+import type { PublicKey } from "./keys.schema.ts";
+import type { KeysService } from "./keys.service.ts";
+import { parseKey } from "./text.ts";
+
+/** A key whose secret was right. */
+export interface VerifiedKey {
+  client: CallClient;
+  /** What the pipeline is told about the client; one object per key. */
+  caller: { id: string; keyId: string; expiresAt: Date };
+  expiresAtMs: number;
+  isRevoked: boolean;
+  /** Whether it may name acting users: not at all, by its word, or by a signature. */
+  delegation: KeySettings["delegation"];
+  /** What its assertions are verified with; only of signed keys. */
+  publicKey: CryptoKey | undefined;
+  allowsAddress: (address: string) => boolean;
+}
+
+export interface KeyStoreOptions {
+  database: Database;
+  keys: Pick<KeysService, "onChange">;
+  permissions: Pick<PermissionsService, "createScopes">;
+  pepper: Buffer;
+  logger?: Logger;
+  /** How often keys changed by another process are looked for. */
+  pollMs?: number;
+  /** How often the time of last use is written. */
+  usageMs?: number;
+}
+
+export interface KeyStore {
+  /** A key verified before, with its hash compared by look-up; synchronous. */
+  recall(presented: string): VerifiedKey | undefined;
+  /** Verify by the database; undefined when the key is unknown or its secret wrong. */
+  verify(presented: string): Promise<VerifiedKey | undefined>;
+  /** Whether there is such a key with this secret, as far as memory knows; synchronous. A key that another process made counts within a second. */
+  exists(presented: string): boolean;
+  noteUse(key: VerifiedKey, atMs: number): void;
+  close(): Promise<void>;
+}
+
+const capacity = 10_000;
+
+/** Verified keys in memory. A change of any key, here or in another process, empties it. */
+export function createKeyStore(options: KeyStoreOptions): KeyStore {
+  const { database, keys, permissions, pepper, logger, pollMs = 1000, usageMs = 60_000 } = options;
+  const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
+  const used = new Map<string, number>();
+  let secretHashes: ReadonlyMap<string, string> = new Map();
+  let generation = 0;
+  let seen: string | undefined;
+  const forget = (): void => {
+    generation += 1;
+    verified.clear();
+  };
+  keys.onChange(forget);
+
+  /** Keys are never deleted and every change raises a revision, so count and sum tell of any change. */
+  async function poll(): Promise<void> {
+    const { _count, _sum } = await database.read.apiKey.aggregate({ _count: true, _sum: { revision: true } });
+    const found = `${_count.toString()}:${String(_sum.revision)}`;
+    if (found === seen) return;
+    forget();
+    const rows = await database.read.apiKey.findMany({ select: { keyId: true, secretHash: true } });
+    secretHashes = new Map(rows.map(({ keyId, secretHash }) => [keyId, secretHash]));
+    seen = found;
+  }
+
+  async function writeUse(): Promise<void> {
+    const uses = [...used];
+    if (uses.length === 0) return;
+    used.clear();
+    try {
+      await database.write(systemCall("job", uuid7()), async ({ db }) => {
+        for (const [id, at] of uses) await db.apiKey.update({ where: { id }, data: { lastUsedAt: new Date(at) } });
+      });
+    } catch (error) {
+      for (const [id, at] of uses) if (!used.has(id)) used.set(id, at);
+      throw error;
+    }
+  }
+
+  const quietly = (work: () => Promise<void>, what: string) => () =>
+    void work().catch((error: unknown) => logger?.warn({ err: error }, `${what} could not be done; it is tried again`));
+  const timers = [
+    setInterval(quietly(poll, "looking for changed keys"), pollMs).unref(),
+    setInterval(quietly(writeUse, "noting the use of keys"), usageMs).unref(),
+  ];
+
+  async function verify(presented: string): Promise<VerifiedKey | undefined> {
+    const text = parseKey(presented);
+    if (text === undefined) return undefined;
+    const before = generation;
+    const row = await database.read.apiKey.findUnique({ where: { keyId: text.keyId } });
+    if (!isSecret(text.secret, row?.secretHash, pepper) || row === null) return undefined;
+    const settings = settingsOf(row);
+    const key = toVerified(row, settings, permissions.createScopes(settings.scopes), await importKey(settings.publicKey));
+    // A revocation during the look-up must not be outlived by what was read before it.
+    if (!key.isRevoked && generation === before) verified.set(digest(presented), key);
+    return key;
+  }
+
+  return {
+    recall: (presented) => verified.get(digest(presented)),
+    verify,
+    exists(presented) {
+      const text = parseKey(presented);
+      return text !== undefined && isSecret(text.secret, secretHashes.get(text.keyId), pepper);
+    },
+    noteUse: (key, atMs) => void used.set(key.caller.id, atMs),
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      await writeUse().catch(() => undefined);
+    },
+  };
+}
+
+function digest(presented: string): string {
+  return hash("sha256", presented, "base64");
+}
+
+/** An unknown key costs the same comparison as a wrong secret. */
+function isSecret(secret: string, secretHash: string | undefined, pepper: Buffer): boolean {
+  const given = Buffer.from(keyedHash(pepper, secret));
+  const wanted = Buffer.from(secretHash ?? keyedHash(pepper, ""));
+  return given.length === wanted.length && timingSafeEqual(given, wanted) && secretHash !== undefined;
+}
+
+async function importKey(jwk: PublicKey | null): Promise<CryptoKey | undefined> {
+  if (jwk === null) return undefined;
+  const { kty, crv, x } = jwk;
+  const key = await importJWK({ kty, crv, x }, "EdDSA");
+  return key instanceof Uint8Array ? undefined : key;
+}
+
+function toVerified(
+  row: KeyRow,
+  { name, delegation, ipAllowlist, expiresAt }: KeySettings,
+  allows: (permission: string) => boolean,
+  publicKey: CryptoKey | undefined,
+): VerifiedKey {
+  return {
+    client: { id: row.id, name, allows, expiresAt },
+    caller: { id: row.id, keyId: row.keyId, expiresAt },
+    expiresAtMs: expiresAt.getTime(),
+    isRevoked: row.revokedAt !== null,
+    delegation,
+    publicKey,
+    allowsAddress: createAddressCheck(ipAllowlist),
+  };
+}

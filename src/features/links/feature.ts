@@ -1,0 +1,13 @@
+import { feature } from "../../compose.ts";
+import { linksRoutes } from "./links.routes.ts";
+import { createLinksService, type LinksDeps } from "./links.service.ts";
+import { createLinkReach } from "./reach.ts";
+
+/** Which accounts belong together, as other features ask it. */
+export const linkReach = feature({ create: () => ({ reach: createLinkReach() }) });
+
+export const links = feature({
+  create: (deps: LinksDeps) => ({ links: createLinksService(deps) }),
+  routes: ({ links }) => linksRoutes(links),
+  jobs: ({ links }) => ({ links: links.expireDue }),
+});

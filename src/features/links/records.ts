@@ -1,0 +1,138 @@
+import type { Tx } from "../../database/database.ts";
+import type { AccountLink } from "../../generated/sqlite/client.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
+import { inOrder, inStatus, maxGroup, type LinkReach } from "./reach.ts";
+import { activeKeyOf, facts, rowOf, type LinkChanges, type LinkDraft } from "./rows.ts";
+
+export interface RecordsDeps {
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  matches: Pick<MatchesService, "recomputeUser">;
+  reach: LinkReach;
+}
+
+/** What the audit says of a change. */
+export interface LinkNote {
+  verb: "create" | "update" | "end" | "expire";
+  /** The person the caller was looking at. */
+  userId: string;
+  permission: string;
+  reason?: string | undefined;
+}
+
+export interface LinkChange {
+  row: AccountLink;
+  matches: MatchChanges;
+}
+
+/** How things stand around a pair of accounts. */
+interface Surroundings {
+  /** Everybody the links of the two concern, themselves included; the same people whether or not the two are linked. */
+  people: ReadonlySet<string>;
+  /** What is reached from the one and from the other, for comparison. */
+  reached: string;
+  /** The accounts of the same person as the one, and as the other. */
+  groups: readonly (readonly string[])[];
+}
+
+export type LinkRecords = ReturnType<typeof createLinkRecords>;
+
+/** Writes of links inside a given transaction: each keeps the audit, the events and everybody's matches in step. */
+export function createLinkRecords({ audit, events, matches, reach }: RecordsDeps) {
+  async function around(tx: Tx, pair: readonly string[]): Promise<Surroundings> {
+    const reached: string[] = [];
+    const people = new Set<string>(pair);
+    const groups: string[][] = [];
+    for (const userId of pair) {
+      const found = await reach.reachOf(tx.db, userId);
+      reached.push(JSON.stringify(found));
+      for (const account of found) people.add(account.userId);
+      groups.push(await reach.groupOf(tx.db, userId));
+    }
+    return { people, reached: reached.join(), groups };
+  }
+
+  /** Compare everybody again whose records changed hands; where no reach changed, nobody's did. */
+  async function recompute(tx: Tx, before: Surroundings, pair: readonly string[]): Promise<MatchChanges> {
+    const after = await around(tx, pair);
+    const total = { added: 0, changed: 0, removed: 0 };
+    if (after.reached === before.reached) return total;
+    for (const userId of inOrder(before.people)) {
+      const { added, changed, removed } = await matches.recomputeUser(tx, userId);
+      total.added += added;
+      total.changed += changed;
+      total.removed += removed;
+    }
+    return total;
+  }
+
+  function tell(tx: Tx, before: AccountLink | null, row: AccountLink, note: LinkNote): void {
+    audit.record(tx, {
+      action: `account_link.${note.verb}`,
+      target: { kind: "account_link", id: row.id },
+      subjectUserId: note.userId,
+      ...(note.reason !== undefined && { reason: note.reason }),
+      ...(before !== null && { before: facts(before) }),
+      after: facts(row),
+      permission: note.permission,
+    });
+    const { id, userA, userB, confidence, status } = row;
+    events.emit(tx, { type: "account_link.changed", data: { link_id: id, user_ids: [userA, userB], confidence, status } });
+  }
+
+  return {
+    /** Groups grow and split by any of their links, so all changes of links wait for one another. */
+    lock: (tx: Tx): Promise<void> => tx.lock("account_links"),
+
+    /** Everybody who belongs together with one of the two. Call under the lock. */
+    async partialTo(tx: Tx, pair: readonly string[]): Promise<Set<string>> {
+      return new Set((await around(tx, pair)).groups.flat());
+    },
+
+    /** The link of a pair that counts, or null. */
+    findActive: (tx: Tx, pair: readonly string[]) => tx.db.accountLink.findUnique({ where: { activeKey: activeKeyOf(pair) } }),
+
+    /** @throws ProblemError invalid_transition when the group would grow too large */
+    async create(tx: Tx, draft: LinkDraft, note: LinkNote): Promise<LinkChange> {
+      const { userIds } = draft;
+      const before = await around(tx, userIds);
+      for (const userId of userIds) await requireFewLinks(tx, userId);
+      if (draft.confidence === "confirmed") requireRoom(before, userIds);
+      const row = await tx.db.accountLink.create({ data: rowOf(tx, draft) });
+      const changes = await recompute(tx, before, userIds);
+      tell(tx, null, row, note);
+      return { row, matches: changes };
+    },
+
+    /** @throws ProblemError invalid_transition when the group would grow too large */
+    async change(tx: Tx, row: AccountLink, changes: LinkChanges, note: LinkNote): Promise<LinkChange> {
+      const pair = [row.userA, row.userB];
+      const before = await around(tx, pair);
+      if (changes.confidence === "confirmed") requireRoom(before, pair);
+      const data = { ...changes, updatedAt: tx.now, revision: row.revision + 1 };
+      const changed = await tx.db.accountLink.update({ where: { id: row.id }, data });
+      const recomputed = await recompute(tx, before, pair);
+      tell(tx, row, changed, note);
+      return { row: changed, matches: recomputed };
+    },
+  };
+}
+
+/** Two groups become one: together they stay small enough to be walked. @throws ProblemError invalid_transition */
+function requireRoom({ groups }: Surroundings, [, other = ""]: readonly string[]): void {
+  const isOne = groups[0]?.includes(other) === true;
+  const size = groups.reduce((sum, group) => sum + group.length + 1, 0);
+  if (!isOne && size > maxGroup) throw tooMany(`A group holds ${maxGroup.toString()} accounts at most; this link would make a larger one.`);
+}
+
+async function requireFewLinks(tx: Tx, userId: string): Promise<void> {
+  const links = await tx.db.accountLink.count({ where: { ...inStatus("active"), OR: [{ userA: userId }, { userB: userId }] } });
+  if (links >= maxGroup) throw tooMany(`An account has ${maxGroup.toString()} links at most.`);
+}
+
+function tooMany(detail: string): ProblemError {
+  return new ProblemError("invalid_transition", { detail, extra: { from: null, action: "link", allowed: [] } });
+}

@@ -1,0 +1,71 @@
+import type { Database, Tx } from "../../database/database.ts";
+import { inBatches } from "../../kernel/batches.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import { everything } from "./overrides.ts";
+import { permissionsPolicy } from "./permissions.policy.ts";
+import { auditOf } from "./users/users.policy.ts";
+import type { Standings } from "./standing/standing.ts";
+import { createUserRows } from "./user-rows.ts";
+
+export interface ExpiryDeps {
+  database: Database;
+  audit: AuditService;
+  events: EventsService;
+  standing: Standings;
+  clock: Clock;
+}
+
+/** People per transaction. */
+const batch = 100;
+
+/** What time does to entries and suspensions. Decisions ignore what has ended at once; this takes it off the books. */
+export function createExpiry({ database, audit, events, standing, clock }: ExpiryDeps) {
+  const userRows = createUserRows(standing);
+
+  /** @returns whether anything of this person had ended */
+  async function expireOf(tx: Tx, userId: string): Promise<boolean> {
+    const { rows } = await userRows.open(tx, userId);
+    const gone = rows.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= tx.now);
+    if (gone.length === 0) return false;
+    await userRows.save(tx, userId, { rows: rows.filter((row) => !gone.includes(row)), gone, fresh: [] });
+    audit.record(tx, {
+      action: "user_permissions.expire",
+      target: { kind: "user", id: userId },
+      subjectUserId: userId,
+      before: auditOf(gone),
+      after: [],
+      permission: permissionsPolicy.jobs,
+    });
+    events.emit(tx, { type: "permission.changed", data: { user_id: userId, expired: true } });
+    if (gone.some(({ permission }) => permission === everything))
+      events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "suspension_expired" } });
+    return true;
+  }
+
+  async function expireBatch(call: Call): Promise<number> {
+    const due = await database.read.userPermission.findMany({
+      where: { expiresAt: { lte: clock.now() } },
+      select: { userId: true },
+      distinct: ["userId"],
+      orderBy: { userId: "asc" },
+      take: batch,
+    });
+    if (due.length === 0) return 0;
+    return await database.write(call, async (tx) => {
+      let people = 0;
+      for (const { userId } of due) people += (await expireOf(tx, userId)) ? 1 : 0;
+      return people;
+    });
+  }
+
+  return {
+    /** End every entry and suspension past its end. @returns of how many people */
+    async expireEntries(call: Call): Promise<number> {
+      requirePermission(call, permissionsPolicy.jobs);
+      return await inBatches(batch, () => expireBatch(call));
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { fieldError, ProblemError, type FieldError } from "../../../kernel/errors.ts";
+import { catalog, knownPermissions } from "../../../kernel/permissions.ts";
+import { endOf, explain } from "./explain.ts";
+import { loosened, requireRankAbove, type RequireGrants, type RequireKeys } from "../grant.ts";
+import { grantsOf } from "../overrides.ts";
+import { requireThinkable } from "./explain.policy.ts";
+import { explainLimits, ExplainInput, SimulateInput, type ExplainView, type SimulateView } from "./explain.schema.ts";
+import { effectivePermissions, permissionsPolicy } from "../permissions.policy.ts";
+import type { EffectiveQuery, EffectiveView } from "../users/users.schema.ts";
+import { affected, imagine, type Imagined, type ImaginedStep } from "../simulate.ts";
+import type { Standing, Standings, StaffRoleRecord } from "../standing/standing.ts";
+
+export interface ExplanationsDeps {
+  standing: Standings;
+  clock: Clock;
+  guildIds: () => ReadonlySet<string>;
+  requireKeys: RequireKeys;
+  requireGrants: RequireGrants;
+}
+
+/** What is decided about somebody and why, and what would be decided if things were otherwise. */
+export function createExplanations({ standing, clock, guildIds, requireKeys, requireGrants }: ExplanationsDeps) {
+  function requireGuild(guildId: string | undefined, pointer: string, where: FieldError["in"]): void {
+    if (guildId !== undefined && !guildIds().has(guildId))
+      throw fieldError(pointer, "unknown_guild", "The service does not know this guild.", where);
+  }
+
+  function roleOf(key: string): StaffRoleRecord {
+    const role = standing.role(key);
+    if (role === undefined) throw new Error(`there is no staff role ${key}`);
+    return role;
+  }
+
+  /** The rules that saving a change would have to keep. */
+  function requireSavable(call: Call, step: ImaginedStep, rankOf: (userId: string) => number): void {
+    if (step.kind === "role") {
+      requireWrite(call, permissionsPolicy.changeRole);
+      requireRankAbove(call, step.before.rank);
+      requireKeys(call, loosened(step.before.rules, step.after.rules));
+    } else {
+      requireWrite(call, permissionsPolicy.changeUser);
+      requireRankAbove(call, rankOf(step.userId));
+      requireGrants(call, grantsOf(step.edits));
+    }
+  }
+
+  function refusalsOf(call: Call, { steps }: Imagined, rankOf: (userId: string) => number): SimulateView["refusals"] {
+    return steps.flatMap((step, index) => {
+      try {
+        requireSavable(call, step, rankOf);
+        return [];
+      } catch (error) {
+        if (error instanceof ProblemError) return [{ index, code: error.code, detail: error.detail ?? error.message }];
+        throw error;
+      }
+    });
+  }
+
+  function roleDifferences({ roles }: Imagined): SimulateView["roles"] {
+    return [...roles.values()].map((after) => {
+      const [was, is] = [roleOf(after.key).rules, after.rules].map((rules) => new Set(effectivePermissions(rules)));
+      const beyond = (keys: ReadonlySet<string> | undefined, others: ReadonlySet<string> | undefined): string[] =>
+        [...(keys ?? [])].filter((key) => others?.has(key) !== true);
+      return { role_key: after.key, gains: beyond(is, was), loses: beyond(was, is) };
+    });
+  }
+
+  return {
+    /**
+     * Every permission of the catalog as decided for somebody now. A stranger is an answer, too.
+     * @throws ProblemError validation_failed for a guild the service does not know
+     */
+    async effective(call: Call, userId: string, { guild_id: guildId }: EffectiveQuery = {}): Promise<EffectiveView> {
+      requirePermission(call, permissionsPolicy.explain, { own: userId });
+      requireGuild(guildId, "/guild_id", "query");
+      const found = await standing.resolve(userId);
+      const { level, rank, status, isBarred } = found;
+      return {
+        user_id: userId,
+        guild_id: guildId ?? null,
+        level,
+        rank,
+        status,
+        barred: isBarred,
+        permissions: catalog.map(({ key }) => {
+          const { allowed, reasons } = found.decide(key, guildId);
+          const [reason = { code: "not_member" as const, source: "staff", ref: null }] = reasons;
+          return { key, allowed, expires_at: endOf(found, key, guildId), reason: { ...reason } };
+        }),
+      };
+    },
+
+    /**
+     * Every rule that speaks about one permission of somebody, in order.
+     * @throws ProblemError validation_failed for a permission or guild that does not exist
+     */
+    async explain(call: Call, given: ExplainInput): Promise<ExplainView> {
+      requirePermission(call, permissionsPolicy.explain);
+      const { user_id, key, context } = ExplainInput.parse(given);
+      if (!knownPermissions.has(key)) throw fieldError("/key", "unknown_permission", `"${key}" is not a permission of the catalog.`);
+      requireGuild(context?.guild_id, "/context/guild_id", "body");
+      return explain(await standing.resolve(user_id), key, context?.guild_id);
+    },
+
+    /**
+     * Who would gain and lose what by these changes, and which of them the caller could not save. Nothing is written.
+     * @throws ProblemError validation_failed for roles, permissions and guilds that do not exist
+     */
+    async simulate(call: Call, given: SimulateInput): Promise<SimulateView> {
+      requirePermission(call, permissionsPolicy.explain);
+      const { changes } = SimulateInput.parse(given);
+      const named = await Promise.all(changes.flatMap(({ user_id }) => user_id ?? []).map(async (id) => await standing.resolve(id)));
+      requireThinkable(changes, { hasRole: (key) => standing.role(key) !== undefined, guilds: guildIds(), now: clock.now() });
+      const people = new Map<string, Standing>(named.map((one) => [one.id, one]));
+      for (const id of standing.people()) if (!people.has(id)) people.set(id, standing.of(id));
+      const imagined = imagine(changes, { roleOf, overridesOf: standing.overridesOf, now: clock.now() });
+      const changed = affected(people.values(), changes, imagined, standing);
+      return {
+        people: changed.slice(0, explainLimits.people).map(({ rank: _, ...one }) => one),
+        people_total: changed.length,
+        roles: roleDifferences(imagined),
+        refusals: refusalsOf(call, imagined, (userId) => people.get(userId)?.rank ?? 0),
+      };
+    },
+  };
+}

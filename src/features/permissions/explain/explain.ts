@@ -1,0 +1,103 @@
+import type { Reason } from "../../../kernel/call.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
+import { steps, type ExplainView, type Step } from "./explain.schema.ts";
+import { clientOnly, notGranted, notStaff, notTold } from "../resolve.ts";
+import type { Standing } from "../standing/standing.ts";
+
+/** What is known of a rule besides its reason. */
+interface Details {
+  /** When it ends by itself; undefined where that cannot be. */
+  expiresAt?: Date | null;
+  /** The one guild it counts in. */
+  scope?: string;
+  /** The level of the staff role it stands in. */
+  level?: string;
+}
+
+/** One rule that spoke about a permission. */
+type Spoken = Reason & Details & { permission: string };
+
+/** Whether a rule of this step allows, and how it reads in plain words. */
+interface StepKind {
+  allows: boolean;
+  sentence: (spoken: Spoken) => string;
+}
+
+const limits = ({ scope, expiresAt }: Spoken): string =>
+  `${scope === undefined ? "" : ` in the guild ${scope}`}${expiresAt instanceof Date ? ` until ${expiresAt.toISOString()}` : ""}`;
+
+const ownerSentences: Readonly<Record<string, string>> = {
+  configuration: "They are an owner by the configuration of the service.",
+  owners: "They are an owner by name.",
+  last_owner: "They stay an owner because nobody else is one.",
+};
+
+const kinds: Readonly<Record<Step, StepKind>> = {
+  owner: { allows: true, sentence: ({ source }) => ownerSentences[source] ?? `They are an owner by the staff role ${source}.` },
+  suspension: { allows: false, sentence: (spoken) => `They are suspended${limits(spoken)}.` },
+  blacklist: { allows: false, sentence: (spoken) => `A severe blacklist record about them is in force${limits(spoken)}.` },
+  loa_policy: { allows: false, sentence: (spoken) => `They are on leave${limits(spoken)}, and leave takes access away here.` },
+  user_deny: { allows: false, sentence: (spoken) => `An entry of their own denies it${limits(spoken)}.` },
+  user_allow: { allows: true, sentence: (spoken) => `An entry of their own allows it${limits(spoken)}.` },
+  role_deny: { allows: false, sentence: ({ ref }) => `The staff role ${ref ?? ""} denies it.` },
+  role_allow: { allows: true, sentence: ({ ref }) => `The staff role ${ref ?? ""} allows it.` },
+  default: {
+    allows: true,
+    sentence: ({ ref, level }) => `The staff role ${ref ?? ""} is of the level ${level ?? ""}, which holds it by default.`,
+  },
+  nothing: { allows: false, sentence: nothingSentence },
+};
+
+function nothingSentence({ permission, code }: Spoken): string {
+  if (permission === clientOnly) return "API keys alone hold it, by their scopes; no person does.";
+  if (code === notTold.reason.code) return "Discord could not be asked which roles they hold.";
+  return code === notStaff.reason.code ? "They hold no staff role." : "No rule gives it to them.";
+}
+
+const roleSteps: ReadonlySet<string> = new Set(["role_deny", "role_allow", "default"] satisfies Step[]);
+
+function stepOf({ code, source, ref }: Reason): Step {
+  if (code === "not_member" || code === "unknown") return "nothing";
+  if (code !== "role_mapping") return code;
+  return ref !== notGranted.reason.ref && roleSteps.has(source) ? (source as Step) : "nothing";
+}
+
+/** What is known of the rules of a step. */
+const details: Partial<Readonly<Record<Step, (standing: Standing, ref: string | null) => Details>>> = {
+  suspension: entryDetails,
+  blacklist: ({ listing }) => ({ expiresAt: listing?.expiresAt ?? null }),
+  loa_policy: ({ leave }) => ({ expiresAt: leave?.until ?? null }),
+  user_deny: entryDetails,
+  user_allow: entryDetails,
+  default: ({ held }, ref) => ({ level: held.find(({ role }) => role.key === ref)?.role.level ?? "none" }),
+};
+
+function entryDetails({ overrides }: Standing, ref: string | null): Details {
+  const entry = overrides.find(({ id }) => id === ref);
+  return { expiresAt: entry?.expiresAt ?? null, ...(typeof entry?.guildId === "string" && { scope: entry.guildId }) };
+}
+
+/** Every rule that spoke about a permission, in the order in which they were asked. */
+export function explain(standing: Standing, permission: string, guildId?: string): ExplainView {
+  const { allowed, reasons } = standing.decide(permission, guildId);
+  const trace = reasons.map((reason, index) => {
+    const step = stepOf(reason);
+    const known = details[step]?.(standing, reason.ref) ?? {};
+    const { expiresAt, scope } = known;
+    return {
+      step,
+      effect: kinds[step].allows ? ("allow" as const) : ("deny" as const),
+      decides: index === 0,
+      ...reason,
+      ...(scope !== undefined && { scope }),
+      ...(expiresAt !== undefined && { expires_at: isoOrNull(expiresAt) }),
+      text: kinds[step].sentence({ ...reason, ...known, permission }),
+    };
+  });
+  return { user_id: standing.id, key: permission, allowed, expires_at: endOf(standing, permission, guildId), trace, order: [...steps] };
+}
+
+/** When somebody's holding of a permission ends by itself. */
+export function endOf(standing: Standing, permission: string, guildId?: string): string | null {
+  return isoOrNull(standing.heldUntil(permission, guildId) ?? null);
+}

@@ -1,0 +1,24 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import { permissionsRoutes } from "./permissions.routes.ts";
+import { createPermissionsService, type PermissionsDeps } from "./permissions.service.ts";
+import { createStanding } from "./standing/standing.ts";
+
+/** What everybody on the staff may do, in memory: the first of all, as nothing is answered without it. */
+export const standing = feature({
+  create({ config, database, guildState, clock, logger }: Core) {
+    const { ownerIds } = config.discord;
+    return { standing: createStanding({ database, guildState, ownerIds, leaveBars: config.leaveAccess === "none", clock, logger }) };
+  },
+  async load({ guildState, standing }) {
+    await guildState.load();
+    await standing.load();
+  },
+  close: ({ standing }) => standing.close(),
+});
+
+export const permissions = feature({
+  create: (deps: PermissionsDeps) => ({ permissions: createPermissionsService(deps) }),
+  routes: ({ permissions }) => permissionsRoutes(permissions),
+  jobs: ({ permissions }) => ({ permissions: permissions.expireDue }),
+});

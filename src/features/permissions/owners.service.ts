@@ -1,0 +1,107 @@
+import type { Database, Tx } from "../../database/database.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { Snowflake } from "../../kernel/fields.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import { requireRankAbove } from "./grant.ts";
+import { createLastOwners } from "./last-owners.ts";
+import { permissionsPolicy } from "./permissions.policy.ts";
+import { ownerRank } from "./standing/person.ts";
+import type { Standings } from "./standing/standing.ts";
+
+/** An owner and every reason why they are one. */
+export interface OwnerView {
+  user_id: string;
+  /** `configuration`, `owners`, `last_owner`, or the key of a staff role. */
+  sources: string[];
+}
+
+export interface OwnersDeps {
+  database: Database;
+  audit: AuditService;
+  events: EventsService;
+  standing: Standings;
+}
+
+/** Who owns the installation. Somebody always does. */
+export function createOwners({ database, audit, events, standing }: OwnersDeps) {
+  const lock = (tx: Tx): Promise<void> => tx.lock("owners");
+  /** @param isOwner whether they are one from now on */
+  const tell = (tx: Tx, userId: string, isOwner: boolean): void =>
+    events.emit(tx, { type: "owner.changed", data: { user_id: userId, owner: isOwner } });
+
+  /** @throws ProblemError hierarchy_violation for whoever is no owner */
+  function requireOwner(call: Call): void {
+    requireWrite(call, permissionsPolicy.owners);
+    requireRankAbove(call, ownerRank);
+  }
+
+  async function add(tx: Tx, userId: string): Promise<void> {
+    await lock(tx);
+    const known = await tx.db.owner.findUnique({ where: { userId } });
+    if (known?.retained === false) return;
+    const createdBy = tx.call.actor?.id ?? tx.call.client?.name ?? tx.call.via;
+    const data = { createdBy, createdAt: tx.now, retained: false };
+    await tx.db.owner.upsert({ where: { userId }, create: { userId, ...data }, update: data });
+    audit.record(tx, { action: "owner.create", target: { kind: "user", id: userId }, subjectUserId: userId });
+    tell(tx, userId, true);
+    tx.afterCommit(() => standing.setOwners((owners) => owners.set(userId, { retained: false })));
+  }
+
+  async function remove(tx: Tx, userId: string): Promise<void> {
+    await lock(tx);
+    const rows = await tx.db.owner.findMany();
+    if (!rows.some((row) => row.userId === userId)) throw notNamed(userId);
+    const others = rows.filter((row) => row.userId !== userId);
+    const isLast = others.length === 0 && standing.configuredOwners().length === 0 && standing.ownersByRole().length === 0;
+    if (isLast) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more. Name another one first." });
+    await tx.db.owner.delete({ where: { userId } });
+    audit.record(tx, { action: "owner.remove", target: { kind: "user", id: userId }, subjectUserId: userId });
+    tell(tx, userId, standing.ownersByRole().includes(userId));
+    tx.afterCommit(() => standing.setOwners((owners) => owners.delete(userId)));
+  }
+
+  /** Why somebody cannot be taken off the list of names. */
+  function notNamed(userId: string): ProblemError {
+    if (standing.configuredOwners().includes(userId))
+      return new ProblemError("invalid_transition", { detail: "OWNER_IDS names this owner; take them out there." });
+    if (standing.ownersByRole().includes(userId))
+      return new ProblemError("invalid_transition", { detail: "This owner is one by a Discord role; take the role away in Discord." });
+    return recordNotFound();
+  }
+
+  return {
+    settle: createLastOwners({ database, audit, standing, lock, tell }),
+
+    /** Make somebody an owner, as part of another room's transaction; an owner stays one. */
+    addWithin: add,
+
+    /** Everybody who is an owner, and why. */
+    list(call: Call): OwnerView[] {
+      requirePermission(call, permissionsPolicy.owners);
+      return standing.listOwners().map((userId) => {
+        const named = standing.ownerSource(userId);
+        const roles = standing.of(userId).held.filter(({ role }) => role.level === "owner");
+        return { user_id: userId, sources: [...(named === null ? [] : [named]), ...roles.map(({ role }) => role.key)] };
+      });
+    },
+
+    /** Name an owner. @throws ProblemError hierarchy_violation */
+    async add(call: Call, userId: string): Promise<void> {
+      requireOwner(call);
+      const id = Snowflake.parse(userId);
+      await database.write(call, (tx) => add(tx, id));
+    },
+
+    /**
+     * Take an owner off the list of names.
+     * @throws ProblemError hierarchy_violation, record_not_found, last_owner, invalid_transition (an owner by configuration or role)
+     */
+    async remove(call: Call, userId: string): Promise<void> {
+      requireOwner(call);
+      const id = Snowflake.parse(userId);
+      await database.write(call, (tx) => remove(tx, id));
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import type { Database, Tx } from "../../database/database.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { recordNotFound } from "../../kernel/errors.ts";
+import type { Held } from "../../kernel/held.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import { dangerousOf, loosened, requireRankAbove, type RequireKeys } from "./grant.ts";
+import { permissionsPolicy, presentRolePermissions, requireRevision, summaryOf } from "./permissions.policy.ts";
+import {
+  HeldRoleReplacement,
+  HeldRoleUpdate,
+  ReplaceRolePermissionsInput,
+  UpdateRolePermissionsInput,
+  type PermissionsListQuery,
+  type RolePermissionsView,
+} from "./permissions.schema.ts";
+import { changedKeys, isSameMapping, mappingOf, replacedWith, updatedWith, type Mapping } from "./mapping.ts";
+import { roleRules } from "./resolve.ts";
+import type { StaffRoleRecord, Standings } from "./standing/standing.ts";
+
+export interface RolePermissionsDeps {
+  database: Database;
+  audit: AuditService;
+  events: EventsService;
+  confirmations: ConfirmationsService;
+  standing: Standings;
+  cursors: Cursors;
+  requireKeys: RequireKeys;
+}
+
+/** A change of what a role holds, by the verb that asks for it. */
+interface RoleChange {
+  action: "permissions.roles.replace" | "permissions.roles.update";
+  key: string;
+  input: object;
+  change: (before: Mapping) => Mapping;
+  ifMatch: number | undefined;
+}
+
+/** What staff roles hold. */
+export function createRolePermissions(deps: RolePermissionsDeps) {
+  const { database, audit, events, confirmations, standing, cursors, requireKeys } = deps;
+
+  async function apply(tx: Tx, { action, key, input, change, ifMatch }: RoleChange): Promise<RolePermissionsView | Held> {
+    await tx.lock("staff-roles");
+    const before = await standing.readRole(tx.db, key);
+    if (before === null) throw recordNotFound();
+    requireRankAbove(tx.call, before.rank);
+    requireRevision(ifMatch, before.revision);
+    const wanted = change(before.rules);
+    if (isSameMapping(before.rules, wanted)) return presentRolePermissions(before, { withEffective: true });
+    const after = { ...before, rules: roleRules(key, before.level, wanted.allow, wanted.deny), revision: before.revision + 1 };
+    const gained = loosened(before.rules, after.rules);
+    requireKeys(tx.call, gained);
+    const held = await confirmations.hold(tx, {
+      action,
+      group: "permissions",
+      permission: permissionsPolicy.changeRole,
+      input: { role_key: key, if_match: before.revision, input },
+      summary: summaryOf(`the staff role ${key}`, changedKeys(before.rules, wanted)),
+      dangerous: dangerousOf(gained),
+      rank: before.rank,
+    });
+    if (held !== undefined) return held;
+    await write(tx, before, after);
+    return presentRolePermissions(after, { withEffective: true });
+  }
+
+  async function write(tx: Tx, before: StaffRoleRecord, after: StaffRoleRecord): Promise<void> {
+    await writeMapping(tx, after.key, after.rules);
+    audit.record(tx, {
+      action: "role_permissions.update",
+      target: { kind: "staff_role", id: after.key },
+      before: mappingOf(before.rules),
+      after: mappingOf(after.rules),
+      permission: permissionsPolicy.changeRole,
+    });
+    events.emit(tx, { type: "permission.changed", data: { role_key: after.key } });
+    tx.afterCommit(() => standing.setRole(after));
+  }
+
+  const replacement = (key: string, input: ReplaceRolePermissionsInput, ifMatch: number | undefined): RoleChange => {
+    return { action: "permissions.roles.replace", key, input, change: replacedWith(input), ifMatch };
+  };
+  const update = (key: string, input: ReturnType<typeof UpdateRolePermissionsInput.parse>, ifMatch: number | undefined): RoleChange => {
+    return { action: "permissions.roles.update", key, input, change: updatedWith(input), ifMatch };
+  };
+  confirmations.register("permissions.roles.replace", (tx, held) => {
+    requireWrite(tx.call, permissionsPolicy.changeRole);
+    const { role_key, input, if_match } = HeldRoleReplacement.parse(held);
+    return apply(tx, replacement(role_key, input, if_match));
+  });
+  confirmations.register("permissions.roles.update", (tx, held) => {
+    requireWrite(tx.call, permissionsPolicy.changeRole);
+    const { role_key, input, if_match } = HeldRoleUpdate.parse(held);
+    return apply(tx, update(role_key, input, if_match));
+  });
+
+  return {
+    /** What every staff role holds, ordered by key. */
+    async roles(call: Call, query: PermissionsListQuery): Promise<Page<RolePermissionsView>> {
+      requirePermission(call, permissionsPolicy.roles);
+      const { limit, cursor } = query;
+      const after = cursor === undefined ? "" : cursors.decode("permissions.roles", {}, cursor)[1];
+      const rows = standing
+        .roles()
+        .filter((role) => role.key > after)
+        .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+        .slice(0, limit + 1);
+      const present = (role: StaffRoleRecord): RolePermissionsView => presentRolePermissions(role, { withEffective: false });
+      const page = toPage(rows, limit, present, (last) => cursors.encode("permissions.roles", {}, [last.key, last.key]));
+      return withTotal(page, query, () => standing.roles().length);
+    },
+
+    /** @throws ProblemError record_not_found */
+    async role(call: Call, key: string): Promise<RolePermissionsView> {
+      requirePermission(call, permissionsPolicy.roles);
+      const role = standing.role(key);
+      if (role === undefined) throw recordNotFound();
+      return presentRolePermissions(role, { withEffective: true });
+    },
+
+    /**
+     * Replace what a staff role allows and denies. Keys of a newer version are kept.
+     * @throws ProblemError record_not_found, precondition_failed, hierarchy_violation, cannot_grant_unheld
+     */
+    async replaceRole(call: Call, key: string, given: ReplaceRolePermissionsInput, ifMatch?: number): Promise<RolePermissionsView | Held> {
+      requireWrite(call, permissionsPolicy.changeRole);
+      const input = ReplaceRolePermissionsInput.parse(given);
+      return await database.write(call, (tx) => apply(tx, replacement(key, input, ifMatch)));
+    },
+
+    /**
+     * Change what a staff role says about some keys; the others stay.
+     * @throws ProblemError as `replaceRole`
+     */
+    async updateRole(call: Call, key: string, given: UpdateRolePermissionsInput, ifMatch?: number): Promise<RolePermissionsView | Held> {
+      requireWrite(call, permissionsPolicy.changeRole);
+      const input = UpdateRolePermissionsInput.parse(given);
+      return await database.write(call, (tx) => apply(tx, update(key, input, ifMatch)));
+    },
+  };
+}
+
+async function writeMapping({ db, now }: Tx, staffRoleKey: string, { allow, deny }: Mapping): Promise<void> {
+  const rows = (keys: ReadonlySet<string>, effect: string): { staffRoleKey: string; permission: string; effect: string }[] =>
+    [...keys].map((permission) => ({ staffRoleKey, permission, effect }));
+  await db.rolePermission.deleteMany({ where: { staffRoleKey } });
+  await db.rolePermission.createMany({ data: [...rows(allow, "allow"), ...rows(deny, "deny")] });
+  await db.staffRole.update({ where: { key: staffRoleKey }, data: { revision: { increment: 1 }, updatedAt: now } });
+}

@@ -1,0 +1,90 @@
+import type { Database } from "../../../database/database.ts";
+import { listingOf, readListings, readRecords } from "./rows.ts";
+import type { Listing } from "./subject.ts";
+
+/** The severe blacklist records about people, held in memory. */
+export interface Listings {
+  load(): Promise<void>;
+  /** Look for records that another process has written. */
+  poll(): Promise<void>;
+  of(userId: string): Listing | null;
+  /** @param listing null: this record bars nobody (any more) */
+  set(userId: string, recordId: string, listing: Listing | null): void;
+}
+
+/** Changes that are looked at together. */
+const atOnce = 500;
+
+/** @param onChange called after what is known about somebody was replaced */
+export function createListings({ read }: Pick<Database, "read">, onChange: (userId: string) => void): Listings {
+  let known = new Map<string, Listing>();
+  /** The last change of the feed that was heard of; it is numbered in the order of commits. */
+  let seen = 0;
+  /** Records this process told of itself while it looks: what it reads of them may be older. */
+  let told: Set<string> | undefined;
+
+  function put(userId: string, recordId: string, listing: Listing | null): void {
+    if (listing !== null) known.set(userId, listing);
+    else if (known.get(userId)?.recordId === recordId) known.delete(userId);
+    else return;
+    onChange(userId);
+  }
+
+  async function learn(ids: ReadonlySet<string>, isOlder: (recordId: string) => boolean): Promise<void> {
+    const rows = await readRecords(read, [...ids]);
+    for (const row of rows) {
+      const listing = listingOf(row);
+      if (!isOlder(row.id) && !isSame(listing, known.get(row.subjectId))) put(row.subjectId, row.id, listing);
+    }
+    const there = new Set(rows.map(({ id }) => id));
+    const gone = new Set([...ids].filter((id) => !there.has(id)));
+    if (gone.size > 0) for (const [userId, { recordId }] of known) if (gone.has(recordId)) put(userId, recordId, null);
+  }
+
+  async function look(mine: ReadonlySet<string>): Promise<void> {
+    for (;;) {
+      const changes = await read.blacklistChange.findMany({
+        where: { seq: { gt: seen } },
+        select: { seq: true, recordId: true, kind: true },
+        orderBy: { seq: "asc" },
+        take: atOnce,
+      });
+      const ids = new Set(changes.flatMap(({ kind, recordId }) => (kind === "user" ? [recordId] : [])));
+      if (ids.size > 0) await learn(ids, (id) => mine.has(id));
+      seen = changes.at(-1)?.seq ?? seen;
+      if (changes.length < atOnce) return;
+    }
+  }
+
+  return {
+    async load() {
+      const last = await read.blacklistChange.findFirst({ orderBy: { seq: "desc" }, select: { seq: true } });
+      known = await readListings(read);
+      seen = last?.seq ?? 0;
+    },
+    async poll() {
+      if (told !== undefined) return;
+      told = new Set();
+      try {
+        await look(told);
+      } finally {
+        told = undefined;
+      }
+    },
+    of: (userId) => known.get(userId) ?? null,
+    set(userId, recordId, listing) {
+      told?.add(recordId);
+      put(userId, recordId, listing);
+    },
+  };
+}
+
+function isSame(a: Listing | null, b: Listing | undefined): boolean {
+  return (
+    a !== null &&
+    b !== undefined &&
+    a.recordId === b.recordId &&
+    a.startsAt.getTime() === b.startsAt.getTime() &&
+    a.expiresAt?.getTime() === b.expiresAt?.getTime()
+  );
+}

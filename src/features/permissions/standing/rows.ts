@@ -1,0 +1,133 @@
+import type { ReadClient, TransactionClient } from "../../../database/database.ts";
+import { roleRef } from "../../../kernel/role-ref.ts";
+import { levels, type Level } from "../../../kernel/permissions.ts";
+import { roleRules } from "../resolve.ts";
+import type { Leave, Listing, Override, StaffRoleRecord } from "./subject.ts";
+
+/** A staff role with everything that hangs on it. */
+const withParts = { discord: true, permissions: true } as const;
+
+interface StaffRoleRow {
+  key: string;
+  name: string;
+  rank: number;
+  level: string;
+  capacity: number | null;
+  callsignPool: string | null;
+  revision: number;
+  discord: readonly { guildId: string; roleId: string }[];
+  permissions: readonly { permission: string; effect: string }[];
+}
+
+/** Every staff role. */
+export async function readRoles(db: ReadClient): Promise<StaffRoleRecord[]> {
+  return (await db.staffRole.findMany({ include: withParts })).map(toRecord);
+}
+
+/** One staff role as the transaction sees it. */
+export async function findRole(db: TransactionClient, key: string): Promise<StaffRoleRecord | null> {
+  const row = await db.staffRole.findUnique({ where: { key }, include: withParts });
+  return row === null ? null : toRecord(row);
+}
+
+interface OverrideRow extends Omit<Override, "effect"> {
+  userId: string;
+  effect: string;
+}
+
+function toOverride({ id, permission, effect, guildId, reason, expiresAt, createdBy, createdAt }: OverrideRow): Override {
+  return { id, permission, effect: effect === "allow" ? "allow" : "deny", guildId, reason, expiresAt, createdBy, createdAt };
+}
+
+/** The allow and deny entries of everybody. */
+export async function readOverrides(db: ReadClient): Promise<Map<string, Override[]>> {
+  const found = new Map<string, Override[]>();
+  for (const row of await db.userPermission.findMany({ orderBy: { id: "asc" } })) {
+    found.set(row.userId, [...(found.get(row.userId) ?? []), toOverride(row)]);
+  }
+  return found;
+}
+
+/** The allow and deny entries of one person as the transaction or the reader sees them, oldest first; expired ones too. */
+export async function findOverrides(db: Pick<ReadClient, "userPermission">, userId: string): Promise<Override[]> {
+  return (await db.userPermission.findMany({ where: { userId }, orderBy: { id: "asc" } })).map(toOverride);
+}
+
+/** Every leave that runs or is planned. */
+export async function readLeaves(db: ReadClient): Promise<Map<string, Leave>> {
+  const rows = await db.staffProfile.findMany({
+    where: { leaveFrom: { not: null } },
+    select: { userId: true, leaveFrom: true, leaveUntil: true },
+  });
+  return new Map(
+    rows.flatMap(({ userId, leaveFrom, leaveUntil }) => (leaveFrom === null ? [] : [[userId, { from: leaveFrom, until: leaveUntil }]])),
+  );
+}
+
+/** A row of the blacklist as far as it may bar somebody. */
+export interface ListedRecord {
+  id: string;
+  kind: string;
+  scope: string;
+  subjectId: string;
+  status: string;
+  severity: string;
+  startsAt: Date;
+  expiresAt: Date | null;
+}
+
+/** What bars staff from access: a record about a person, for the whole network, from the severity on at which roster entries are suspended. */
+const barring = { kind: "user", scope: "network", severity: { in: ["high", "critical"] }, status: { in: ["active", "scheduled"] } };
+
+const listed = {
+  id: true,
+  kind: true,
+  scope: true,
+  subjectId: true,
+  status: true,
+  severity: true,
+  startsAt: true,
+  expiresAt: true,
+} as const;
+
+/** Some records by their ids, whether they bar anybody or not. */
+export async function readRecords(db: ReadClient, ids: readonly string[]): Promise<ListedRecord[]> {
+  return db.blacklistRecord.findMany({ where: { id: { in: [...ids] } }, select: listed });
+}
+
+/** The severe records about people that are or will be in force. */
+export async function readListings(db: ReadClient): Promise<Map<string, Listing>> {
+  const rows: ListedRecord[] = await db.blacklistRecord.findMany({ where: barring, select: listed });
+  return new Map(rows.map(({ id, subjectId, startsAt, expiresAt }) => [subjectId, { recordId: id, startsAt, expiresAt }]));
+}
+
+/** How a record bars its subject; null: not at all. */
+export function listingOf({ id, kind, scope, status, severity, startsAt, expiresAt }: ListedRecord): Listing | null {
+  const isBarring =
+    kind === barring.kind && scope === barring.scope && barring.severity.in.includes(severity) && barring.status.in.includes(status);
+  return isBarring ? { recordId: id, startsAt, expiresAt } : null;
+}
+
+/** The owners kept in the database, and whether each is kept only as the last one. */
+export async function readOwners(db: ReadClient): Promise<Map<string, { retained: boolean }>> {
+  return new Map((await db.owner.findMany()).map(({ userId, retained }) => [userId, { retained }]));
+}
+
+function toRecord(row: StaffRoleRow): StaffRoleRecord {
+  const { key, name, rank, capacity, callsignPool, revision } = row;
+  const level = toLevel(row.level);
+  const of = (effect: string): ReadonlySet<string> =>
+    new Set(row.permissions.filter((entry) => entry.effect === effect).map((entry) => entry.permission));
+  const discord = row.discord.map(({ guildId, roleId }) => ({ guildId, roleId })).toSorted((a, b) => (refOf(a) < refOf(b) ? -1 : 1));
+  return { key, name, rank, level, capacity, callsignPool, revision, discord, rules: roleRules(key, level, of("allow"), of("deny")) };
+}
+
+/** A level that this version does not know gives nothing by default. */
+function toLevel(text: string): Level {
+  return levels.find((level) => level === text) ?? "none";
+}
+
+/** A Discord role as one text. */
+export function refOf({ guildId, roleId }: { guildId: string; roleId: string }): string {
+  return roleRef(guildId, roleId);
+}

@@ -1,0 +1,148 @@
+import type { MemberState } from "../../../discord/guild-state.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import { createFacts, type Facts } from "./facts.ts";
+import { createOwnership } from "./owners.ts";
+import { presentRefs, standingOf, type Standing } from "./person.ts";
+import { listingOf } from "./rows.ts";
+import { createSharedStandings } from "./shared.ts";
+import type { StandingOptions, Standings, Supposition } from "./types.ts";
+
+export type { Standing } from "./person.ts";
+export type { Standings } from "./types.ts";
+export type { HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./subject.ts";
+
+/** How often records that another process has listed are looked for. */
+const listingsMs = 30_000;
+
+interface Doubts {
+  supposition?: Supposition;
+  isUnanswered?: boolean;
+}
+
+/** @param options.guildState is loaded before `load` is called */
+export function createStanding(options: StandingOptions): Standings {
+  const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000 } = options;
+  const memo = new Map<string, Standing>();
+  const shared = createSharedStandings();
+  let version = 0;
+  const timers: NodeJS.Timeout[] = [];
+  let further: ReadonlySet<string> = new Set();
+  let strangers: ReadonlySet<string> = new Set();
+
+  function changed(userId: string | null): void {
+    version += 1;
+    if (userId === null) {
+      memo.clear();
+      shared.forget();
+    } else memo.delete(userId);
+    ownership.check(userId);
+  }
+  const facts = createFacts(database, new Set(options.ownerIds), (userId) => {
+    changed(userId);
+    track();
+  });
+  const stop = guildState.onChange(changed);
+
+  let tracking = 0;
+  const isStale = (): boolean => guildState.isTooOld();
+  /** Whoever holds a staff role is stored, once every member list is known. */
+  const isCertain = (): boolean => tracking === 0 && !guildState.freshness().stale;
+  const isPresentGuild = (guildId: string): boolean => guildState.guilds().some((guild) => guild.id === guildId && guild.present);
+
+  /** Tell the guild state whom to store; it catches up in its own time. */
+  function track(): void {
+    const users = new Set([...facts.owners(), ...facts.overridden(), ...further]);
+    tracking += 1;
+    guildState
+      .track({ roles: facts.refs(), users })
+      .catch((error: unknown) => logger?.warn({ err: error }, "members could not be tracked"))
+      .finally(() => (tracking -= 1));
+  }
+
+  function build(
+    userId: string,
+    members: readonly MemberState[],
+    isStored: boolean,
+    { supposition, isUnanswered = false }: Doubts = {},
+  ): Standing {
+    const { roles, overrides = facts.overridesOf(userId) } = supposition ?? {};
+    const roleAt: Facts["roleAt"] =
+      roles === undefined
+        ? facts.roleAt
+        : (ref) => {
+            const role = facts.roleAt(ref);
+            return role === undefined ? undefined : (roles.get(role.key) ?? role);
+          };
+    return (supposition === undefined ? shared.of : standingOf)({
+      userId,
+      now: clock.now(),
+      members,
+      isStored,
+      isUnanswered,
+      isCertain,
+      ownerSource: facts.ownerSource(userId),
+      overrides,
+      leave: facts.leaveOf(userId),
+      listing: facts.listingOf(userId),
+      leaveBars,
+      isPresentGuild,
+      roleAt,
+      isStale,
+    });
+  }
+
+  /** The standing when everything about this person is in memory. */
+  function find(userId: string): Standing | undefined {
+    const known = memo.get(userId);
+    if (known !== undefined && (known.expiresAt === null || known.expiresAt.getTime() > clock.now().getTime())) return known;
+    const members = guildState.members(userId);
+    if (members.length === 0 && facts.ownerSource(userId) === null) return undefined;
+    const standing = build(userId, members, members.length > 0 && !strangers.has(userId));
+    memo.set(userId, standing);
+    return standing;
+  }
+
+  const of = (userId: string): Standing => find(userId) ?? build(userId, [], false);
+  const people = (): string[] => [...new Set([...guildState.trackedUsers(), ...facts.owners()])];
+  const refsOf = (userId: string): string[] => presentRefs(guildState.members(userId), isPresentGuild);
+  const holders = (refs: ReadonlySet<string>): string[] => people().filter((id) => refsOf(id).some((ref) => refs.has(ref)));
+  const ownership = createOwnership({ facts, people, refsOf });
+
+  async function lookUp(userId: string): Promise<Standing> {
+    const { members, isComplete } = await guildState.lookUp(userId);
+    // What only a part of Discord's answer says gives no right: a rule that denies may stand in the other part.
+    return find(userId) ?? build(userId, isComplete ? members : [], false, { isUnanswered: !isComplete });
+  }
+
+  return {
+    ...facts,
+    ...ownership,
+    async load() {
+      await facts.load();
+      if (timers.length > 0) return;
+      const again = (work: () => Promise<void>, ms: number) => setInterval(() => void work().catch(() => undefined), ms).unref();
+      timers.push(again(facts.pollOwners, pollMs), again(facts.pollListings, listingsMs));
+    },
+    of,
+    resolve: (userId) => find(userId) ?? lookUp(userId),
+    actorOf: (userId) => find(userId) ?? (isCertain() ? build(userId, [], false) : lookUp(userId)),
+    suppose: ({ id, members, status }, supposition) => build(id, members, status !== null, { supposition }),
+    people,
+    trackAlso(users, neverStaff) {
+      const concerned = [...strangers, ...neverStaff].filter((id) => strangers.has(id) !== neverStaff.has(id));
+      [further, strangers] = [users, neverStaff];
+      for (const userId of concerned) changed(userId);
+      track();
+    },
+    noteRecord: (record) => facts.setListing(record.subjectId, record.id, listingOf(record)),
+    holdersOf: (refs) => holders(refs).map(of),
+    countHolders: (refs) => holders(refs).length,
+    get version() {
+      return version;
+    },
+    close() {
+      stop();
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { PrivacyDeps, Wipe } from "./wipe.ts";
+import type { Tx } from "../../database/database.ts";
+import { systemCall, type Call } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { erasureKinds, type ErasureKind, type JournalLine } from "./journal/journal.ts";
+import { privacyPolicy } from "./privacy.policy.ts";
+import { findPeople } from "./people.ts";
+
+type CatchUpDeps = Pick<PrivacyDeps, "database" | "audit" | "events" | "journal" | "hashOf" | "logger"> & { wipe: Wipe };
+
+/** What each line takes from a database that does not know of it, and the details of which audit entries go with it. */
+const steps: Readonly<Record<ErasureKind, { wipe?: Exclude<keyof Wipe, "told">; details?: string }>> = {
+  revocation: { wipe: "grant" },
+  deletion: { wipe: "shared", details: "authorization" },
+  redaction: { wipe: "all", details: "" },
+  suppression: {},
+  release: {},
+};
+
+/**
+ * @returns brings database and journal together: lines that an older, restored database does not know of are carried out on it,
+ * and rows whose lines were lost with the file are written into it again
+ */
+export function createCatchUp({ database, audit, events, journal, hashOf, logger, wipe }: CatchUpDeps) {
+  async function carryOut(tx: Tx, line: JournalLine, userId: string): Promise<void> {
+    const step = steps[line.kind];
+    if (step.wipe === undefined) return;
+    const deleted = await wipe[step.wipe](tx, { userId, before: line.at });
+    const entry = {
+      action: "user.erase_again",
+      target: { kind: "user", id: userId },
+      subjectUserId: userId,
+      reason: "The journal of deletions says so; this database did not know.",
+      after: { erasure: line.id, kind: line.kind, deleted },
+      permission: privacyPolicy.jobs,
+    };
+    if (step.details === undefined) return audit.record(tx, entry);
+    events.emit(tx, { type: "user.erased", data: { user_id: userId, kind: line.kind } });
+    await audit.erase(tx, { subjectUserId: userId, before: line.at, ...(step.details !== "" && { actionPrefix: step.details }) }, entry);
+  }
+
+  async function apply(call: Call, line: JournalLine, userId: string | undefined): Promise<void> {
+    const { id, kind, subjectHash, at } = line;
+    await database.write(call, async (tx) => {
+      if (userId !== undefined) await carryOut(tx, line, userId);
+      await tx.db.erasure.create({ data: { id, kind, subjectHash, at, appliedAt: tx.now } });
+    });
+  }
+
+  /** @returns how many deletions were carried out again */
+  return async (call: Call = systemCall("job", uuid7())): Promise<number> => {
+    const { lines, isCut } = await journal.read();
+    if (isCut) logger.warn({}, "the last line of the journal of deletions was cut off; its deletion was never finished");
+    const rows = await database.read.erasure.findMany({ orderBy: [{ at: "asc" }, { id: "asc" }] });
+    const done = new Set(rows.map(({ id }) => id));
+    const written = new Set(lines.map(({ id }) => id));
+    const lost = rows.filter(({ id }) => !written.has(id)).map((row) => ({ ...row, kind: kindOf(row.kind) }));
+    await journal.append(lost);
+    if (lost.length > 0) logger.warn({ lines: lost.length }, "lines that the journal of deletions had lost were written again");
+    const missing = lines.filter(({ id }) => !done.has(id));
+    if (missing.length === 0) return 0;
+    const people = await findPeople(database.read, new Set(missing.map(({ subjectHash }) => subjectHash)), hashOf);
+    for (const line of missing) await apply(call, line, people.get(line.subjectHash));
+    logger.warn({ deletions: missing.length, people: people.size }, "deletions that this database did not know of were carried out again");
+    return missing.length;
+  };
+}
+
+function kindOf(text: string): ErasureKind {
+  const kind = erasureKinds.find((one) => one === text);
+  if (kind === undefined) throw new Error(`a row of erasures has the unknown kind ${text}`);
+  return kind;
+}

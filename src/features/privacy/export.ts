@@ -1,0 +1,155 @@
+import type { Database, ReadClient } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import { caseReference } from "../../kernel/stored.ts";
+import { messagesBy } from "./messages.ts";
+import { parts } from "./parts/parts.ts";
+import { callOfPerson } from "./privacy.policy.ts";
+import { exportLimit, type DataExportView } from "./privacy.schema.ts";
+
+export interface ExportDeps {
+  read: ReadClient;
+  dialect: Database["dialect"];
+  servers: Pick<UserServersService, "detailsOf">;
+  standing: Pick<Standings, "of">;
+  /** Ids of the requests a caller may not know of. */
+  hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  clock: Clock;
+}
+
+const take = exportLimit + 1;
+const newest = { createdAt: "desc" } as const;
+
+/** @returns makes the export of one person; the same one whoever asks */
+export function createExporter(deps: ExportDeps) {
+  const { read, hiddenRequests, clock } = deps;
+  return async (call: Call, userId: string): Promise<DataExportView> => {
+    const secret = new Set(await hiddenRequests(callOfPerson(call, userId)));
+    const about = { OR: [{ requesterId: userId }, { subjects: { some: { kind: "user", subjectId: userId } } }] };
+    const theirs = secret.size === 0 ? [] : await read.workflowRequest.findMany({ where: about, select: { id: true } });
+    const hidden = theirs.flatMap(({ id }) => (secret.has(id) ? [id] : []));
+    const [grant, sessions, requests, records, cases, members] = await Promise.all([
+      read.authorization.findUnique({ where: { userId } }),
+      read.authorizationSession.findMany({ where: { userId }, orderBy: newest, take }),
+      read.workflowRequest.findMany({
+        where: { AND: [about, { id: { notIn: hidden } }] },
+        // What staff write among themselves is theirs, also where the person is one of them.
+        include: { comments: { where: { authorId: userId, visibility: "requester" }, orderBy: { createdAt: "asc" }, take } },
+        orderBy: newest,
+        take,
+      }),
+      read.blacklistRecord.findMany({ where: { kind: "user", subjectId: userId }, orderBy: newest, take }),
+      read.case.findMany({ where: casesAbout(userId), orderBy: newest, take }),
+      read.guildMember.findMany({ where: { userId }, orderBy: { guildId: "asc" }, take }),
+    ]);
+    return {
+      discord_user_id: userId,
+      made_at: clock.now().toISOString(),
+      authorization: grant === null ? null : parts.authorization(grant),
+      sessions: section(sessions, parts.session),
+      servers: await serversOf(deps, userId),
+      ...(await linksAndMatches(deps, userId)),
+      requests: section(requests, (row) => parts.request(row, userId)),
+      blacklist: section(records, parts.blacklist),
+      cases: section(cases, parts.case),
+      messages: section(await messagesBy(deps, userId, { hiddenRequests: hidden, take }), parts.message),
+      staff: await staffOf(deps, userId),
+      memberships: section(members, parts.member),
+      reads: await readsOf(deps, userId),
+      audit: await auditOf(read, userId, [...hidden, ...(await confidentialMatters(read, userId))]),
+    };
+  };
+}
+
+function section<Row, Entry>(rows: readonly Row[], present: (row: Row) => Entry): { entries: Entry[]; truncated?: true } {
+  return { entries: rows.slice(0, exportLimit).map(present), ...(rows.length > exportLimit && { truncated: true }) };
+}
+
+/** What a confidential case is about is not for the person to learn, and one in the bin is over. */
+function casesAbout(userId: string) {
+  return { isConfidential: false, deletedAt: null, subjects: { some: { kind: "user", subjectId: userId } } };
+}
+
+/** Confidential cases about a person or with something done about them, and what these led somebody to suggest. */
+async function confidentialMatters(read: ReadClient, userId: string): Promise<string[]> {
+  const { subjects } = casesAbout(userId);
+  const where = { isConfidential: true, OR: [{ subjects }, { actions: { some: { userId } } }] };
+  const cases = await read.case.findMany({ where, select: { id: true, number: true } });
+  const causeReference = { in: cases.map(({ number }) => caseReference(number)) };
+  const drafts = await read.requestDraft.findMany({ where: { subjectId: userId, causeReference }, select: { id: true } });
+  return [...cases, ...drafts].map(({ id }) => id);
+}
+
+async function serversOf({ read, servers }: ExportDeps, userId: string): Promise<DataExportView["servers"]> {
+  const where = { userId, details: { not: null } };
+  const [rows, listed] = await Promise.all([
+    read.userServer.findMany({ where, orderBy: { lastSeenAt: "desc" }, take }),
+    read.userServer.count({ where: { userId, details: null } }),
+  ]);
+  const details = await servers.detailsOf(
+    userId,
+    rows.map((row) => row.serverHash),
+  );
+  const readable = rows.flatMap((row) => {
+    const found = details.get(row.serverHash);
+    return found === undefined ? [] : [parts.server(row, found)];
+  });
+  return { ...section(readable, (entry) => entry), listed };
+}
+
+/** What came of an account that only staff connect with the person says nothing of it. */
+async function linksAndMatches({ read }: ExportDeps, userId: string): Promise<Pick<DataExportView, "linked_accounts" | "matches">> {
+  const links = await read.accountLink.findMany({
+    where: {
+      AND: [{ OR: [{ userA: userId }, { userB: userId }] }, { OR: [{ confidence: "confirmed" }, { kind: "declared_alt" }] }],
+    },
+    orderBy: newest,
+    take,
+  });
+  const known = links.filter(({ status }) => status === "active").map(({ userA, userB }) => (userA === userId ? userB : userA));
+  const matches = await read.match.findMany({
+    where: { userId, OR: [{ viaUserId: null }, { viaUserId: { in: known } }] },
+    orderBy: { firstSeenAt: "desc" },
+    take,
+  });
+  return { linked_accounts: section(links, parts.link), matches: section(matches, parts.match) };
+}
+
+async function staffOf({ read, standing }: ExportDeps, userId: string): Promise<DataExportView["staff"]> {
+  const person = standing.of(userId);
+  const [profile, entries, roster, callsigns] = await Promise.all([
+    read.staffProfile.findUnique({ where: { userId } }),
+    read.userPermission.findMany({ where: { userId }, orderBy: newest, take: exportLimit }),
+    read.rosterEntry.findUnique({ where: { userId }, include: { events: { orderBy: { effectiveAt: "desc" }, take: exportLimit } } }),
+    read.callsignSlot.findMany({ where: { userId }, orderBy: newest, take: exportLimit }),
+  ]);
+  if (!person.isStaff && profile === null && roster === null && entries.length + callsigns.length === 0) return null;
+  return parts.staff(person, { profile, entries, roster, callsigns });
+}
+
+async function readsOf({ read, standing }: ExportDeps, userId: string): Promise<DataExportView["reads"]> {
+  const rows = await read.dataRead.findMany({ where: { userId }, orderBy: [{ hour: "desc" }, { at: "desc" }], take });
+  const clientIds = [...new Set(rows.map((row) => row.clientId))];
+  const keys = await read.apiKey.findMany({ where: { id: { in: clientIds } }, select: { id: true, name: true } });
+  const programs = new Map(keys.map(({ id, name }) => [id, name]));
+  const nameOf = (readerId: string, clientId: string): string => {
+    if (readerId === "") return `A moderation client (${programs.get(clientId) ?? "gone since"})`;
+    const [member] = standing.of(readerId).members;
+    return member?.nick ?? member?.globalName ?? member?.username ?? "A staff member";
+  };
+  return section(rows, ({ readerId, clientId, what, hour }) => ({ reader: nameOf(readerId, clientId), what, hour: hour.toISOString() }));
+}
+
+/** Links are left out: that staff suspect one is not for the person to learn from the audit. */
+async function auditOf(read: ReadClient, userId: string, hidden: readonly string[]): Promise<DataExportView["audit"]> {
+  const isTold = { OR: [{ targetKind: null }, { NOT: { OR: [{ targetKind: "account_link" }, { targetId: { in: [...hidden] } }] } }] };
+  const rows = await read.auditEntry.findMany({
+    where: { AND: [{ subjectUserId: userId }, isTold] },
+    select: { at: true, action: true },
+    orderBy: { seq: "desc" },
+    take,
+  });
+  return section(rows, ({ at, action }) => ({ at: at.toISOString(), action }));
+}

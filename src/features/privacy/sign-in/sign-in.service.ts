@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import type { Database } from "../../../database/database.ts";
+import { OAuthRefusal, type DiscordOAuth } from "../../../discord/oauth.ts";
+import type { Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { ProblemError } from "../../../kernel/errors.ts";
+import { Snowflake } from "../../../kernel/fields.ts";
+import { hashToken, randomToken, type Keyring } from "../../../kernel/secrets.ts";
+import { privacyCookie, privacyCookieOf, signInSeconds, wayToDiscordSeconds } from "./cookie.ts";
+import { keepSignIn, makeRoom, storePerson, takeState } from "./store.ts";
+
+export type SignInService = ReturnType<typeof createSignIn>;
+
+export interface SignInDeps {
+  database: Database;
+  oauth: DiscordOAuth;
+  keyring: Keyring;
+  clock: Clock;
+  publicUrl: () => string;
+  /** The most sign-ins kept at once; where there are more, the oldest go, unfinished ones first. */
+  capacity?: number;
+}
+
+/** How signing in can end. */
+export type SignInEnding = "declined" | "other-browser" | "discord-unreachable" | "failed";
+
+/** Where the browser goes next, below the pages' prefix, and the `Set-Cookie` texts it takes along. */
+export interface SignInStep {
+  path: string;
+  cookies: string[];
+}
+
+/** Discord's answer as the browser brought it. */
+export interface SignInReturn {
+  state: string;
+  /** The address with its whole query. */
+  url: URL;
+  cookies: Readonly<Record<string, string>>;
+}
+
+type Cookies = Readonly<Record<string, string>>;
+
+/** States of sign-ins begin with this, so that the one registered address can tell them from those of authorizations. */
+const statePrefix = "p.";
+const mostKept = 10_000;
+
+/** Signing in with Discord at the privacy page, for a short while. Nothing of Discord's answer is kept but the person's id. */
+export function createSignIn({ database, oauth, keyring, clock, publicUrl, capacity = mostKept }: SignInDeps) {
+  const redirectUri = (): string => `${publicUrl()}/authorize/callback`;
+  const cookieHashOf = (cookies: Cookies): string | undefined => {
+    const value = privacyCookieOf({ publicUrl }, cookies);
+    return value === undefined ? undefined : hashToken(value);
+  };
+
+  return {
+    /** Whether a state of Discord's answer is one of this service. */
+    owns: (state: string): boolean => state.startsWith(statePrefix),
+
+    /** The person goes to Discord to say who they are. An earlier sign-in of this browser ends. */
+    async start(call: Call, cookies: Cookies): Promise<{ redirectTo: string; cookies: string[] }> {
+      const [state, cookie, verifier] = [`${statePrefix}${randomToken()}`, randomToken(), randomToken()];
+      const earlier = cookieHashOf(cookies);
+      await database.write(call, async (tx) => {
+        if (earlier !== undefined) await tx.db.privacySession.deleteMany({ where: { cookieHash: earlier } });
+        await makeRoom(tx, capacity);
+        await keepSignIn(tx, { state, cookie, verifier }, keyring);
+      });
+      const codeChallenge = createHash("sha256").update(verifier).digest("base64url");
+      const redirectTo = oauth.authorizeUrl({ state, codeChallenge, scopes: ["identify"], redirectUri: redirectUri() });
+      return { redirectTo, cookies: [privacyCookie({ publicUrl }, cookie, wayToDiscordSeconds)] };
+    },
+
+    /**
+     * The person comes back from Discord. A state counts once, in the browser it was given to; the signed-in browser gets a
+     * new cookie. The token is dropped and not ended: that would end what the person has authorized besides.
+     */
+    async finish(call: Call, { state, url, cookies }: SignInReturn): Promise<SignInStep> {
+      const taken = await database.write(call, (tx) => takeState(tx, state, cookieHashOf(cookies), keyring));
+      if (typeof taken === "string") return { path: `/privacy/result/${taken}`, cookies: [] };
+      const ended = { cookies: [privacyCookie({ publicUrl }, null, 0)] };
+      try {
+        const exchange = { callbackUrl: url, expectedState: state, codeVerifier: taken.verifier, redirectUri: redirectUri() };
+        const { accessToken } = await oauth.exchange(exchange);
+        const userId = Snowflake.safeParse((await oauth.me(accessToken)).id);
+        if (!userId.success) return { path: "/privacy/result/failed", ...ended };
+        const cookie = randomToken();
+        await database.write(call, (tx) => storePerson(tx, taken.id, userId.data, cookie));
+        return { path: "/privacy", cookies: [privacyCookie({ publicUrl }, cookie, signInSeconds)] };
+      } catch (error) {
+        return { path: `/privacy/result/${endingOf(error)}`, ...ended };
+      }
+    },
+
+    /** Who is signed in at this browser; undefined for nobody. */
+    async who(cookies: Cookies): Promise<string | undefined> {
+      const cookieHash = cookieHashOf(cookies);
+      if (cookieHash === undefined) return undefined;
+      const session = await database.read.privacySession.findUnique({ where: { cookieHash } });
+      return session !== null && session.expiresAt > clock.now() ? (session.userId ?? undefined) : undefined;
+    },
+
+    /** The person leaves. @returns the `Set-Cookie` that takes the cookie away */
+    async end(call: Call, cookies: Cookies): Promise<string> {
+      const cookieHash = cookieHashOf(cookies);
+      if (cookieHash !== undefined) await database.write(call, (tx) => tx.db.privacySession.deleteMany({ where: { cookieHash } }));
+      return privacyCookie({ publicUrl }, null, 0);
+    },
+
+    /** For the job that runs each minute: forget what is over. @returns how many */
+    async sweep(call: Call): Promise<number> {
+      const where = { expiresAt: { lte: clock.now() } };
+      if ((await database.read.privacySession.findFirst({ where, select: { id: true } })) === null) return 0;
+      return database.write(call, async (tx) => (await tx.db.privacySession.deleteMany({ where })).count);
+    },
+  };
+}
+
+/** @throws what is neither Discord's refusal nor a known problem */
+function endingOf(error: unknown): SignInEnding {
+  if (error instanceof OAuthRefusal) return error.code === "access_denied" ? "declined" : "failed";
+  if (!(error instanceof ProblemError)) throw error;
+  return error.code === "discord_unavailable" ? "discord-unreachable" : "failed";
+}

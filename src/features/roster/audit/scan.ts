@@ -1,0 +1,134 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Prisma } from "../../../generated/sqlite/client.ts";
+import type { Standings } from "../../permissions/standing/standing.ts";
+import { auditChecks, type Fix, type Found } from "./checks.ts";
+import type { AuditDb, AuditedPerson, AuditPeople, AuditTime } from "./people.ts";
+import { auditCodes, severities, type AuditCode, type AuditScope, type Severity } from "./audit.schema.ts";
+import { createWholeChecks, type WholeDeps } from "./whole.ts";
+import { isLive } from "../states.ts";
+
+/** Entries of one slice: others have their turn between two. */
+const slice = 100;
+
+/** A finding as a run has it. */
+export interface ScannedFinding {
+  key: string;
+  code: AuditCode;
+  severity: Severity;
+  userId: string | null;
+  detail: string;
+  facts: Readonly<Record<string, unknown>>;
+  fix: Fix | null;
+}
+
+export interface Scan {
+  membersScanned: number;
+  /** The gravest first; each key once. */
+  findings: ScannedFinding[];
+}
+
+export interface ScanDeps extends WholeDeps {
+  standing: Pick<Standings, "of" | "role" | "roles" | "people">;
+  people: AuditPeople;
+}
+
+/** Looks at everybody in a scope. */
+export function createScan({ standing, people, reach }: ScanDeps) {
+  const whole = createWholeChecks({ standing, reach });
+
+  /** Every person of the scope, a slice at a time. */
+  async function* slices(db: AuditDb, scope: AuditScope, time: AuditTime): AsyncGenerator<AuditedPerson[], void, undefined> {
+    const where: Prisma.RosterEntryWhereInput = {
+      ...(scope.department !== undefined && { department: scope.department }),
+      ...(scope.role !== undefined && { staffRole: scope.role }),
+    };
+    for (let after = ""; ;) {
+      const entries = await db.rosterEntry.findMany({
+        where: { ...where, userId: { gt: after } },
+        orderBy: { userId: "asc" },
+        take: slice,
+      });
+      const read = await people.read(db, entries, time);
+      yield read.filter((person) => isInPool(person, scope.pool));
+      await nextTurn();
+      if (entries.length < slice) return;
+      after = entries.at(-1)?.userId ?? after;
+    }
+  }
+
+  /** Those who hold a staff role and have no entry. */
+  async function strangers(db: AuditDb, scope: AuditScope): Promise<AuditedPerson[]> {
+    if (scope.department !== undefined) return [];
+    const holders = standing.people().filter((userId) => isHolderIn(userId, scope));
+    const found: AuditedPerson[] = [];
+    for (let from = 0; from < holders.length; from += slice) {
+      const some = holders.slice(from, from + slice);
+      const known = await db.rosterEntry.findMany({ where: { userId: { in: some } }, select: { userId: true } });
+      const ids = new Set(known.map(({ userId }) => userId));
+      found.push(...some.filter((userId) => !ids.has(userId)).map(people.stranger));
+      await nextTurn();
+    }
+    return found;
+  }
+
+  function isHolderIn(userId: string, { pool, role }: AuditScope): boolean {
+    const { held } = standing.of(userId);
+    const isWanted = (key: string, callsignPool: string | null) => (role ?? key) === key && (pool ?? callsignPool) === callsignPool;
+    return held.some((one) => isWanted(one.role.key, one.role.callsignPool));
+  }
+
+  return async (db: AuditDb, asked: { scope: AuditScope; codes: readonly AuditCode[] }, now: Date): Promise<Scan> => {
+    const { scope, codes } = asked;
+    const time = await people.timeOf(db, now);
+    const findings = new Map<string, ScannedFinding>();
+    const [userIds, live, roles] = [new Set<string>(), new Set<string>(), new Set<string>()];
+    const look = (person: AuditedPerson): void => {
+      for (const finding of findingsOf(person, time, codes)) findings.set(finding.key, finding);
+    };
+    for await (const some of slices(db, scope, time)) {
+      for (const person of some) {
+        userIds.add(person.userId);
+        if (person.entry !== null && isLive(person.entry)) {
+          live.add(person.userId);
+          roles.add(person.entry.staffRole ?? "");
+        }
+        look(person);
+      }
+    }
+    const others = codes.includes("role_without_entry") ? await strangers(db, scope) : [];
+    for (const person of others) look(person);
+    for (const code of codes) {
+      for (const { subject, userId, ...found } of (await whole[code]?.(db, { scope, userIds, live, roles })) ?? []) {
+        const finding = findingOf(code, subject, userId, found);
+        findings.set(finding.key, finding);
+      }
+    }
+    return { membersScanned: userIds.size + others.length, findings: [...findings.values()].toSorted(byGravity) };
+  };
+}
+
+/** What is found about one person. */
+export function findingsOf(person: AuditedPerson, time: AuditTime, codes: readonly AuditCode[]): ScannedFinding[] {
+  return codes.flatMap((code) =>
+    (auditChecks[code].find?.(person, time) ?? []).map((found) => {
+      const subject = found.part === undefined ? person.userId : `${person.userId}:${found.part}`;
+      return findingOf(code, subject, person.userId, found);
+    }),
+  );
+}
+
+function findingOf(code: AuditCode, subject: string, userId: string | null, { detail, facts = {}, fix }: Found): ScannedFinding {
+  const { severity, fix: usual = null } = auditChecks[code];
+  return { key: `${code}:${subject}`, code, severity, userId, detail, facts, fix: fix ?? usual };
+}
+
+function isInPool({ role, callsigns }: AuditedPerson, pool: string | undefined): boolean {
+  return pool === undefined || role?.callsignPool === pool || callsigns.some((one) => one.pool === pool);
+}
+
+const places = new Map<string, number>([...severities, ...auditCodes].map((name, place) => [name, place]));
+
+function byGravity(one: ScannedFinding, other: ScannedFinding): number {
+  const place = (name: string): number => places.get(name) ?? 0;
+  return place(one.severity) - place(other.severity) || place(one.code) - place(other.code) || (one.key < other.key ? -1 : 1);
+}

@@ -1,0 +1,45 @@
+import type { RosterEntriesDeps } from "./changes.ts";
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import { rosterAuditsRoutes } from "./audit/audits.routes.ts";
+import { createRosterAudits, type RosterAuditsDeps } from "./audit/audits.service.ts";
+import { createRosterEntries } from "./entries.service.ts";
+import { rosterHistoryRoutes } from "./history/history.routes.ts";
+import { rosterRoutes } from "./roster.routes.ts";
+import { createRosterService, type RosterDeps } from "./roster.service.ts";
+import { rosterSyncRoutes } from "./sync/sync.routes.ts";
+import { createRosterSync, type RosterSyncDeps } from "./sync/sync.service.ts";
+
+/** Who belongs to the staff, as other features write it. */
+export const roster = feature({
+  create: (deps: RosterDeps) => ({ roster: createRosterService(deps) }),
+  jobs: ({ roster }) => ({ roster: roster.sweep }),
+});
+
+/** The roster and Discord, kept in step. */
+export const rosterSync = feature({
+  create({ config, ...deps }: Omit<RosterSyncDeps, "isFollowing"> & Pick<Core, "config">) {
+    const isFollowing = config.roster.followsDiscord && !config.switchedOff.has("roster.entries");
+    return { rosterSync: createRosterSync({ ...deps, isFollowing }) };
+  },
+  routes: ({ rosterSync }) => rosterSyncRoutes(rosterSync),
+  jobs: ({ rosterSync }) => ({ rosterSync: rosterSync.catchUp }),
+  start: ({ rosterSync }) => rosterSync.start(),
+  stop: ({ rosterSync }) => rosterSync.stop(),
+});
+
+export const rosterAudits = feature({
+  create({ config, ...deps }: Omit<RosterAuditsDeps, "hour" | "inactiveDays"> & Pick<Core, "config">) {
+    const { auditHour, inactiveDays } = config.roster;
+    const hour = config.switchedOff.has("roster.audit") ? null : auditHour;
+    return { rosterAudits: createRosterAudits({ ...deps, hour, inactiveDays }) };
+  },
+  routes: ({ rosterAudits }) => rosterAuditsRoutes(rosterAudits),
+  jobs: ({ rosterAudits }) => ({ rosterAudits: rosterAudits.sweep }),
+});
+
+/** The roster as people and clients read and change it. */
+export const rosterEntries = feature({
+  create: (deps: RosterEntriesDeps) => ({ rosterEntries: createRosterEntries(deps) }),
+  routes: ({ rosterEntries }) => [...rosterHistoryRoutes(rosterEntries), ...rosterRoutes(rosterEntries)],
+});

@@ -1,0 +1,136 @@
+import { setImmediate as breathe } from "node:timers/promises";
+import type { Database, Tx } from "../../../database/database.ts";
+import type { GuildInfo, GuildState } from "../../../discord/guild-state.ts";
+import type { RosterEntry } from "../../../generated/sqlite/client.ts";
+import type { Call } from "../../../kernel/call.ts";
+import type { Standings } from "../../permissions/standing/standing.ts";
+import type { RosterService } from "../roster.service.ts";
+import { shownOf, stepsFor, type Following } from "./diff.ts";
+
+export interface PeopleDeps {
+  database: Database;
+  guildState: GuildState;
+  standing: Standings;
+  roster: Pick<RosterService, "records">;
+}
+
+/** Somebody whose entry is not in step. */
+export interface Differing extends Following {
+  userId: string;
+  entry: RosterEntry | null;
+}
+
+export type People = ReturnType<typeof createPeople>;
+
+const readAtOnce = 500;
+const writtenAtOnce = 4;
+/** After so many people others have their turn, whatever the database does meanwhile. */
+const workedAtOnce = 1;
+
+/** Those whom following is about, looked at and written in parts so that nobody else waits long. */
+export function createPeople({ database, guildState, standing, roster }: PeopleDeps) {
+  const rankOf = (key: string): number | undefined => standing.role(key)?.rank;
+
+  /** What differs for somebody now. */
+  function differenceOf(userId: string, entry: RosterEntry | null, at: Date): Following | null {
+    const shown = shownOf(standing.of(userId), guildState.guilds());
+    return shown === null ? null : stepsFor(entry, shown, rankOf, at);
+  }
+
+  async function bringInStep(tx: Tx, userIds: readonly string[]): Promise<number> {
+    // Always in one order, so that two transactions never wait for each other.
+    for (const userId of userIds) await roster.records.lock(tx, userId);
+    const entries = byUser(await tx.db.rosterEntry.findMany({ where: { userId: { in: [...userIds] } } }));
+    let changed = 0;
+    for (const [index, userId] of userIds.entries()) {
+      if (index % workedAtOnce === 0) await breathe();
+      const entry = entries.get(userId) ?? null;
+      const following = differenceOf(userId, entry, tx.now);
+      if (following !== null) changed += await keep(tx, userId, entry, following);
+    }
+    return changed;
+  }
+
+  /** @returns 1 for a change, 0 for a first look */
+  async function keep(tx: Tx, userId: string, entry: RosterEntry | null, { steps, extras }: Following): Promise<number> {
+    const [first, ...more] = steps;
+    if (first !== undefined) {
+      const note = { causeReference: null, source: "discord", permission: "system.act" } as const;
+      await roster.records.write(tx, { userId, entry }, [first, ...more], note, { extras });
+      return 1;
+    }
+    if (entry !== null) await tx.db.rosterEntry.update({ where: { id: entry.id }, data: extras });
+    return 0;
+  }
+
+  return {
+    rankOf,
+
+    /**
+     * Whether what is known of the guilds is current and complete: only then is anything concluded from it. In a guild that staff
+     * roles stand in and the bot is not in any more nobody is seen, and yet nobody has left.
+     */
+    isKnown(): boolean {
+      const guilds = guildState.guilds();
+      const mapped = new Set(standing.roles().flatMap(({ discord }) => discord.map(({ guildId }) => guildId)));
+      const isRead = ({ id, present, syncedAt }: GuildInfo): boolean => (present ? syncedAt !== null : !mapped.has(id));
+      return !guildState.freshness().stale && guilds.some(({ present }) => present) && guilds.every(isRead);
+    },
+
+    /** Everybody the guild state stores, and everybody with an entry. */
+    async everyone(): Promise<string[]> {
+      const people = new Set(guildState.trackedUsers());
+      for (let after = ""; ;) {
+        const where = { userId: { gt: after } };
+        const rows = await database.read.rosterEntry.findMany({
+          where,
+          select: { userId: true },
+          orderBy: { userId: "asc" },
+          take: readAtOnce,
+        });
+        for (const { userId } of rows) people.add(userId);
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < readAtOnce) return [...people].toSorted();
+        after = last.userId;
+        await breathe();
+      }
+    },
+
+    /** Those of them who are not in step. */
+    async differing(userIds: readonly string[], at: Date): Promise<Differing[]> {
+      const found: Differing[] = [];
+      for (let from = 0; from < userIds.length; from += readAtOnce) {
+        const part = userIds.slice(from, from + readAtOnce);
+        const entries = byUser(await database.read.rosterEntry.findMany({ where: { userId: { in: part } } }));
+        for (const userId of part) {
+          const entry = entries.get(userId) ?? null;
+          const following = differenceOf(userId, entry, at);
+          if (following !== null) found.push({ userId, entry, ...following });
+        }
+        await breathe();
+      }
+      return found;
+    },
+
+    /**
+     * Bring these people in step, each as they stand when their turn comes.
+     * @param mayGoOn asked before each part
+     * @returns how many were changed, and who was not reached
+     */
+    async apply(call: Call, userIds: readonly string[], mayGoOn: () => boolean): Promise<{ changed: number; left: string[] }> {
+      const sorted = userIds.toSorted();
+      let changed = 0;
+      for (let from = 0; from < sorted.length; from += writtenAtOnce) {
+        if (!mayGoOn()) return { changed, left: sorted.slice(from) };
+        const part = sorted.slice(from, from + writtenAtOnce);
+        changed += await database.write(call, (tx) => bringInStep(tx, part));
+        await breathe();
+      }
+      return { changed, left: [] };
+    },
+  };
+}
+
+function byUser(entries: readonly RosterEntry[]): Map<string, RosterEntry> {
+  return new Map(entries.map((entry) => [entry.userId, entry]));
+}

@@ -1,0 +1,53 @@
+import type { RosterEntry } from "../../../generated/sqlite/client.ts";
+import type { Call } from "../../../kernel/call.ts";
+import type { UserRef } from "../../../kernel/fields.ts";
+import type { Standing, Standings } from "../../permissions/standing/standing.ts";
+import type { RosterStep } from "../records.ts";
+import type { SyncPlanView, SyncValue } from "./sync.schema.ts";
+
+/** Who may call the verbs of this face of the room. */
+export const syncPolicy = {
+  member: "roster.sync",
+  apply: "roster.apply_fixes",
+  /** Held by the service itself. */
+  jobs: "system.act",
+} as const;
+
+type Ranks = Pick<Standings, "of" | "role">;
+
+/** The highest rank a change of somebody touches: theirs, that of the staff role they have on the roster, and of what they would have. */
+export function rankOfPerson(
+  standing: Ranks,
+  userId: string,
+  entry: RosterEntry | null,
+  steps: readonly Pick<RosterStep, "after">[],
+): number {
+  const roles = [entry?.staffRole ?? null, ...steps.map(({ after }) => after.staff_role)];
+  return Math.max(standing.of(userId).rank, ...roles.map((key) => (key === null ? 0 : (standing.role(key)?.rank ?? 0))));
+}
+
+/** Whether the caller stands above a rank. */
+export function isBelow({ actor }: Call, rank: number): boolean {
+  return actor === null || actor.isOwner || actor.rank > rank;
+}
+
+/** A step as a plan shows it: what the guild showed, or the staff role before and after. */
+export function stepView({ event, shown, after }: RosterStep, staffRole: string | null): SyncPlanView["plan"][number]["steps"][number] {
+  if (shown === undefined) return { event, before: staffRole, after: after.staff_role };
+  return { event, before: shownValue(shown.before), after: shownValue(shown.after) };
+}
+
+/** The person as known now. */
+export function presentPerson({ id, members, isInGuild }: Standing): UserRef {
+  const shown = members.find((member) => member.present) ?? members[0];
+  return {
+    id,
+    ...(shown !== undefined && { username_snapshot: shown.username, display_name: shown.nick ?? shown.globalName ?? shown.username }),
+    in_community: isInGuild,
+  };
+}
+
+function shownValue(shown: object): SyncValue {
+  const [value] = Object.values(shown) as (SyncValue | undefined)[];
+  return value ?? null;
+}

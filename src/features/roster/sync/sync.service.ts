@@ -1,0 +1,98 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { Database } from "../../../database/database.ts";
+import type { Discord } from "../../../discord/client.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { requirePermission, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { PermissionsService } from "../../permissions/permissions.service.ts";
+import type { Standings } from "../../permissions/standing/standing.ts";
+import type { RosterService } from "../roster.service.ts";
+import { liveStatuses } from "../states.ts";
+import { createFollow } from "./follow.ts";
+import { createSyncMember } from "./member.ts";
+import { createPeople } from "./people.ts";
+import { createSyncPlan } from "./plan.ts";
+import { syncPolicy } from "./sync.policy.ts";
+import { createToDiscord } from "./to-discord.ts";
+
+export type RosterSync = ReturnType<typeof createRosterSync>;
+
+export interface RosterSyncDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  guildState: GuildState;
+  standing: Standings;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
+  roster: RosterService;
+  discord: Pick<Discord, "actions">;
+  isFollowing: boolean;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** People of one statement. */
+const readAtOnce = 500;
+
+/** Keeps the roster and the guilds in step. */
+export function createRosterSync(deps: RosterSyncDeps) {
+  const people = createPeople(deps);
+  const follow = createFollow(deps, people);
+  const { database, standing, logger } = deps;
+  let tracked = "";
+
+  /** Everybody on the roster is known of, also who holds no staff role yet: else nobody sees that the role is missing. */
+  async function trackEntries(): Promise<void> {
+    const where = { status: { in: [...liveStatuses] } };
+    const select = { userId: true, heldRoles: true } as const;
+    const rows = await database.read.rosterEntry.findMany({ where, select, orderBy: { userId: "asc" } });
+    const users = rows.map(({ userId }) => userId);
+    const bare = rows.filter(({ heldRoles }) => !Array.isArray(heldRoles) || heldRoles.length === 0);
+    const held = await formerHoldersAmong(bare.map(({ userId }) => userId));
+    const neverStaff = bare.flatMap(({ userId }) => (held.has(userId) ? [] : [userId]));
+    const found = `${users.join()};${neverStaff.join()}`;
+    if (found === tracked) return;
+    tracked = found;
+    standing.trackAlso(new Set(users), new Set(neverStaff));
+  }
+
+  /** Those who lost a staff role, in Discord or on the roster, as their history says. */
+  async function formerHoldersAmong(userIds: readonly string[]): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (let from = 0; from < userIds.length; from += readAtOnce) {
+      const where = {
+        userId: { in: userIds.slice(from, from + readAtOnce) },
+        OR: [{ event: "role_removed" }, { formerRole: { not: null } }],
+      };
+      const rows = await database.read.rosterEvent.findMany({ where, select: { userId: true }, distinct: ["userId"] });
+      for (const { userId } of rows) found.add(userId);
+      await nextTurn();
+    }
+    return found;
+  }
+
+  return {
+    /** Whether what is known of the guilds is current and complete. */
+    isKnown: people.isKnown,
+    ...createSyncMember(deps, people, createToDiscord(deps, people)),
+    ...createSyncPlan(deps, people, follow),
+
+    start(): void {
+      trackEntries().catch((error: unknown) => {
+        logger.warn({ err: error }, "roster: those on it could not be read; it is tried again within a minute");
+      });
+      follow.start();
+    },
+    stop: follow.stop,
+
+    /** What is left of following. For the job that runs each minute. @returns how many entries were changed, or differ where nothing follows */
+    async catchUp(call: Call): Promise<number> {
+      requirePermission(call, syncPolicy.jobs);
+      await trackEntries();
+      return await follow.catchUp(call);
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type { Database, Tx } from "../../../database/database.ts";
+import type { Prisma } from "../../../generated/sqlite/client.ts";
+import { inBatches } from "../../../kernel/batches.ts";
+import { requirePermission, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { recordNotFound } from "../../../kernel/errors.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { createAgreementRows, unended, type AgreementRow, type AgreementRowDeps } from "./rows.ts";
+import { createAgreementsWithin } from "./within.ts";
+import { idsOfServer } from "../known.ts";
+import { agreementStatusAt, presentAgreement, registryPermissions } from "../servers.policy.ts";
+import { ListAgreementsQuery, type AgreementView } from "../servers.schema.ts";
+
+/** An agreement to be made. Times are points in time; without an end it holds for good. */
+export interface AgreementDraft {
+  serverIds: readonly string[];
+  covers: "staff" | "members" | "both";
+  coolingOffDays: number;
+  terms?: string | null | undefined;
+  /** At once unless told. */
+  startsAt?: Date | undefined;
+  endsAt?: Date | null | undefined;
+  originReference?: string | undefined;
+  createdBy: string | null;
+  /** The permission that allowed it. */
+  permission: string;
+}
+
+export interface AgreementDeps extends AgreementRowDeps {
+  database: Database;
+  cursors: Cursors;
+  clock: Clock;
+}
+
+const batch = 100;
+
+/** Agreements between servers not to recruit from one another. */
+export function createAgreements(deps: AgreementDeps) {
+  const { database, cursors, clock, hashOf } = deps;
+  const rows = createAgreementRows(deps);
+
+  async function sweepBatch(call: Call): Promise<number> {
+    const due = dueAt(clock.now());
+    const ids = await database.read.agreement.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+    if (ids.length === 0) return 0;
+    return database.write(call, async (tx) => {
+      const due = await rows.readAll(
+        tx,
+        ids.map(({ id }) => id),
+      );
+      for (const row of due) await bringUpToDate(tx, row);
+      return ids.length;
+    });
+  }
+
+  async function bringUpToDate(tx: Tx, row: AgreementRow): Promise<void> {
+    const status = agreementStatusAt(row, tx.now);
+    const permission = registryPermissions.sweep;
+    if (status === row.status) return;
+    if (status === "ended") await rows.end(tx, row, { reason: "It was made until then.", permission });
+    else await rows.change(tx, row, { status }, { action: "agreement.start", permission });
+  }
+
+  return {
+    /**
+     * Make an agreement inside another room's transaction. The caller has checked the right to.
+     * @returns null when nothing is made: it would be over before it begins, or has fewer than two parties
+     */
+    async createAgreementWithin(tx: Tx, draft: AgreementDraft): Promise<AgreementView | null> {
+      const startsAt = draft.startsAt ?? tx.now;
+      const endsAt = draft.endsAt ?? null;
+      const serverIds = [...new Set(draft.serverIds)].toSorted();
+      if (serverIds.length < 2 || (endsAt !== null && (endsAt <= startsAt || endsAt <= tx.now))) return null;
+      const id = uuid7(tx.now.getTime());
+      const { covers, coolingOffDays, createdBy, permission } = draft;
+      const terms = draft.terms ?? null;
+      const originReference = draft.originReference ?? null;
+      const status = startsAt > tx.now ? "scheduled" : "active";
+      const data = { id, covers, coolingOffDays, terms, startsAt, endsAt, status, originReference, createdBy, createdAt: tx.now };
+      await tx.db.agreement.create({ data });
+      await tx.db.agreementParty.createMany({
+        data: serverIds.map((serverId) => ({ agreementId: id, serverId, serverHash: hashOf(serverId) })),
+      });
+      return rows.settle(tx, await rows.read(tx, id), { action: "agreement.create", permission });
+    },
+
+    /** End an agreement inside another room's transaction; one that has ended stays as it is. @throws ProblemError record_not_found */
+    async endAgreementWithin(tx: Tx, id: string, note: { reason: string; permission: string }): Promise<AgreementView> {
+      const row = await rows.read(tx, id);
+      return row.status === "ended" ? presentAgreement(row, tx.now) : rows.end(tx, row, note);
+    },
+
+    /**
+     * The agreements of a server under any of its ids, newest first, ended ones included.
+     * @throws ProblemError record_not_found for a server that is neither registered nor party of anything
+     */
+    async listAgreements(call: Call, serverId: string, query: ListAgreementsQuery): Promise<Page<AgreementView>> {
+      requirePermission(call, registryPermissions.read);
+      const { limit, cursor, count } = ListAgreementsQuery.parse(query);
+      const wanted: Prisma.AgreementWhereInput = { parties: { some: { serverId: { in: await partyIds(database.read, serverId) } } } };
+      const position = cursor === undefined ? undefined : cursors.decode("agreements", { serverId }, cursor);
+      const found = await database.read.agreement.findMany({
+        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
+        include: { parties: true },
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const now = clock.now();
+      const page = toPage(
+        found,
+        limit,
+        (row) => presentAgreement(row, now),
+        (last) => cursors.encode("agreements", { serverId }, [last.createdAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () => database.read.agreement.count({ where: wanted }));
+    },
+
+    ...createAgreementsWithin(rows),
+
+    /** Start and end what is due by time; answers how many. */
+    sweepAgreements: (call: Call): Promise<number> => inBatches(batch, () => sweepBatch(call)),
+  };
+}
+
+function dueAt(now: Date): Prisma.AgreementWhereInput {
+  return {
+    OR: [
+      { status: { in: [...unended] }, endsAt: { lte: now } },
+      { status: "scheduled", startsAt: { lte: now } },
+    ],
+  };
+}
+
+/** Every id of a registered server, or the one that some agreement names. */
+async function partyIds(read: Database["read"], serverId: string): Promise<string[]> {
+  const ids = await idsOfServer(read, serverId);
+  if (ids !== null) return ids;
+  if ((await read.agreementParty.findFirst({ where: { serverId } })) === null) throw recordNotFound();
+  return [serverId];
+}

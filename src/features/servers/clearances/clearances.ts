@@ -1,0 +1,155 @@
+import { z } from "zod";
+import type { Database, ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
+import type { PoachClearance, Prisma } from "../../../generated/sqlite/client.ts";
+import { inBatches } from "../../../kernel/batches.ts";
+import { requirePermission, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { recordNotFound } from "../../../kernel/errors.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import { isInForce, presentClearance } from "./clearances.policy.ts";
+import { registryPermissions } from "../servers.policy.ts";
+import { ListClearancesQuery, type ClearanceView } from "../poaching/poaching.schema.ts";
+
+export interface ClearanceDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  cursors: Cursors;
+  clock: Clock;
+}
+
+/** A clearance that an approved request leads to. */
+export interface RequestedClearance {
+  userId: string;
+  fromServerId: string;
+  toServerId: string;
+  /** Its end; none when it holds for good. */
+  validUntil: Date | null;
+  originReference: string;
+  /** The permission that approved it. */
+  permission: string;
+}
+
+interface Note {
+  permission: string;
+  reason?: string;
+}
+type Verb = "grant" | "revoke" | "use" | "unuse" | "expire";
+
+const UseUndo = z.strictObject({ clearance_id: z.string(), reference: z.string() });
+const batch = 100;
+const active = "active";
+
+/** People who may be recruited in spite of an agreement. */
+export function createClearances({ database, audit, events, cursors, clock }: ClearanceDeps) {
+  function tell(tx: Tx, row: PoachClearance, verb: Verb, note: Note): void {
+    const { id, userId, status, usedReference, originReference } = row;
+    const after = { status, from_server_id: row.fromServerId, to_server_id: row.toServerId, request: originReference, used: usedReference };
+    audit.record(tx, { action: `poach_clearance.${verb}`, target: { kind: "poach_clearance", id }, subjectUserId: userId, after, ...note });
+    events.emit(tx, { type: "poach_clearance.changed", data: { clearance_id: id, user_id: userId, status } });
+  }
+
+  /** @throws ProblemError record_not_found */
+  async function open(tx: Tx, id: string): Promise<PoachClearance> {
+    await tx.lock(`poach_clearance:${id}`);
+    const row = await tx.db.poachClearance.findUnique({ where: { id } });
+    if (row === null) throw recordNotFound();
+    return row;
+  }
+
+  async function change(tx: Tx, id: string, data: Prisma.PoachClearanceUpdateInput, verb: Verb, note: Note): Promise<void> {
+    tell(tx, await tx.db.poachClearance.update({ where: { id }, data }), verb, note);
+  }
+
+  async function expireBatch(call: Call): Promise<number> {
+    const where = { status: active, validUntil: { lte: clock.now() } };
+    const due = await database.read.poachClearance.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+    if (due.length === 0) return 0;
+    const note = { permission: registryPermissions.sweep };
+    return database.write(call, async (tx) => {
+      for (const { id } of due) {
+        const row = await open(tx, id);
+        if (row.status !== active || isInForce(row, tx.now)) continue;
+        await change(tx, id, { status: "expired", endedAt: tx.now, endReason: "It was valid until then." }, "expire", note);
+      }
+      return due.length;
+    });
+  }
+
+  return {
+    /** Clear somebody. @returns its id and what takes it back, or why nothing was done */
+    async grantClearanceWithin(
+      tx: Tx,
+      { permission, ...wanted }: RequestedClearance,
+    ): Promise<{ id: string; undo: { clearance_id: string } } | { skipped: string }> {
+      if (wanted.validUntil !== null && wanted.validUntil <= tx.now) return { skipped: "The clearance would be over already." };
+      const id = uuid7(tx.now.getTime());
+      const row = await tx.db.poachClearance.create({ data: { ...wanted, id, status: active, createdAt: tx.now } });
+      tell(tx, row, "grant", { permission });
+      return { id, undo: { clearance_id: id } };
+    },
+
+    /** A clearance, used or not, is taken back; whoever was recruited with it stays. @throws ProblemError record_not_found */
+    async revokeClearanceWithin(tx: Tx, id: string, note: { reason: string; permission: string }) {
+      const row = await open(tx, id);
+      if (row.status !== "used" && !isInForce(row, tx.now)) return { restored: false, detail: "The clearance was over already." };
+      await change(tx, id, { status: "revoked", endedAt: tx.now, endReason: note.reason }, "revoke", note);
+      const detail = row.status === "used" ? "The clearance was revoked after it had been used." : "The clearance was revoked.";
+      return { restored: true, detail };
+    },
+
+    /** A recruitment uses a clearance up. @returns what takes it back, or why nothing was done @throws ProblemError record_not_found */
+    async useClearanceWithin(
+      tx: Tx,
+      { id, reference, permission }: { id: string; reference: string; permission: string },
+    ): Promise<{ undo: z.infer<typeof UseUndo> } | { skipped: string }> {
+      const row = await open(tx, id);
+      if (!isInForce(row, tx.now)) return { skipped: "The clearance is over or used already." };
+      const used = { status: "used", usedReference: reference, endedAt: tx.now, endReason: null };
+      await change(tx, id, used, "use", { permission });
+      return { undo: { clearance_id: id, reference } };
+    },
+
+    /** A clearance can be used again, unless it was revoked since. @param undo of `useClearanceWithin` */
+    async undoUseClearanceWithin(tx: Tx, undo: unknown, note: { reason: string; permission: string }) {
+      const { clearance_id: id, reference } = UseUndo.parse(undo);
+      const row = await open(tx, id);
+      if (row.status !== "used" || row.usedReference !== reference)
+        return { restored: false, detail: "The clearance was revoked or given back already." };
+      await change(tx, id, { status: active, usedReference: null, endedAt: null, endReason: null }, "unuse", note);
+      return { restored: true, detail: "The clearance can be used again." };
+    },
+
+    /** The clearances of somebody that can be used at a moment, the oldest first. */
+    async findClearances(db: Pick<ReadClient | TransactionClient, "poachClearance">, userId: string, now: Date): Promise<PoachClearance[]> {
+      const rows = await db.poachClearance.findMany({ where: { userId, status: active }, orderBy: [{ createdAt: "asc" }, { id: "asc" }] });
+      return rows.filter((row) => isInForce(row, now));
+    },
+
+    /** The clearances of somebody, newest first, those that are over included. */
+    async listClearances(call: Call, userId: string, query: ListClearancesQuery): Promise<Page<ClearanceView>> {
+      requirePermission(call, registryPermissions.read);
+      const { limit, cursor, count } = ListClearancesQuery.parse(query);
+      const position = cursor === undefined ? undefined : cursors.decode("clearances", { userId }, cursor);
+      const found = await database.read.poachClearance.findMany({
+        where: { AND: [{ userId }, position === undefined ? {} : olderThan(position)] },
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const now = clock.now();
+      const page = toPage(
+        found,
+        limit,
+        (row) => presentClearance(row, now),
+        (last) => cursors.encode("clearances", { userId }, [last.createdAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () => database.read.poachClearance.count({ where: { userId } }));
+    },
+
+    /** End the clearances past their end; answers how many. */
+    sweepClearances: (call: Call): Promise<number> => inBatches(batch, () => expireBatch(call)),
+  };
+}

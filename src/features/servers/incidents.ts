@@ -1,0 +1,124 @@
+import type { Database, Tx } from "../../database/database.ts";
+import type { PoachIncident } from "../../generated/sqlite/client.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { recordNotFound } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { textsOf } from "../../kernel/stored.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import { idsOfServer } from "./known.ts";
+import { registryPermissions } from "./servers.policy.ts";
+import { ListIncidentsQuery, type IncidentView } from "./poaching/poaching.schema.ts";
+import { relatedTo } from "./related.ts";
+
+export interface IncidentDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  cursors: Cursors;
+  hashOf: (serverId: string) => string;
+}
+
+/** An incident that an approved report leads to. */
+export interface ReportedIncident {
+  serverId: string;
+  victimServerId: string;
+  offenderIds: readonly string[];
+  method: string;
+  occurredAt: Date;
+  originReference: string;
+  /** The permission that approved it. */
+  permission: string;
+}
+
+interface Note {
+  permission: string;
+  reason?: string;
+}
+
+/** For how many seconds an incident counts. */
+const counted = 180 * 86_400;
+/** Whoever counts waits for those who add: the one that reaches a number knows it. */
+const lock = "poach_incidents";
+
+/** Servers that recruited from others. */
+export function createIncidents({ database, audit, events, cursors, hashOf }: IncidentDeps) {
+  function tell(tx: Tx, row: PoachIncident, verb: "record" | "void", note: Note): void {
+    const { id, serverId, victimServerId, status, originReference } = row;
+    const after = { status, server_id: serverId, victim_server_id: victimServerId, request: originReference };
+    audit.record(tx, { action: `poach_incident.${verb}`, target: { kind: "poach_incident", id }, after, ...note });
+    events.emit(tx, { type: "poach_incident.changed", data: { incident_id: id, server_id: serverId, status } });
+  }
+
+  /** How many incidents count against a server now, under any of its ids and those it was merged with. */
+  async function countOf(tx: Tx, serverId: string): Promise<number> {
+    const related = await relatedTo(tx.db, [hashOf(serverId)]);
+    const ids = [serverId, ...related.map((one) => one.serverId)];
+    const since = addSeconds(tx.now, -counted);
+    return tx.db.poachIncident.count({ where: { serverId: { in: ids }, status: "active", occurredAt: { gt: since } } });
+  }
+
+  return {
+    /** Count an incident against a server. @returns how many count against it now, this one included if it is recent */
+    async recordIncidentWithin(tx: Tx, { permission, offenderIds, ...told }: ReportedIncident) {
+      await tx.lock(lock);
+      const id = uuid7(tx.now.getTime());
+      const data = { ...told, id, offenderIds: [...offenderIds], status: "active", createdAt: tx.now };
+      tell(tx, await tx.db.poachIncident.create({ data }), "record", { permission });
+      return { id, count: await countOf(tx, told.serverId), undo: { incident_id: id } };
+    },
+
+    /** An incident does not count any more; one that was voided stays so. @throws ProblemError record_not_found */
+    async voidIncidentWithin(tx: Tx, id: string, note: { reason: string; permission: string }) {
+      await tx.lock(lock);
+      const row = await tx.db.poachIncident.findUnique({ where: { id } });
+      if (row === null) throw recordNotFound();
+      if (row.status !== "active") return { restored: false, detail: "The incident was voided already." };
+      const data = { status: "voided", endedAt: tx.now, endReason: note.reason };
+      tell(tx, await tx.db.poachIncident.update({ where: { id }, data }), "void", note);
+      return { restored: true, detail: "The incident does not count any more." };
+    },
+
+    /** The incidents of a server under any of its ids, newest first, voided ones included. @throws ProblemError record_not_found */
+    async listIncidents(call: Call, serverId: string, query: ListIncidentsQuery): Promise<Page<IncidentView>> {
+      requirePermission(call, registryPermissions.read);
+      const { limit, cursor, count } = ListIncidentsQuery.parse(query);
+      const wanted = { serverId: { in: await idsOf(database, serverId) } };
+      const position = cursor === undefined ? undefined : cursors.decode("incidents", { serverId }, cursor);
+      const found = await database.read.poachIncident.findMany({
+        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const page = toPage(found, limit, present, (last) =>
+        cursors.encode("incidents", { serverId }, [last.createdAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () => database.read.poachIncident.count({ where: wanted }));
+    },
+  };
+}
+
+/** @throws ProblemError record_not_found for a server that is neither registered nor has any incident */
+async function idsOf({ read }: Database, serverId: string): Promise<string[]> {
+  const ids = await idsOfServer(read, serverId);
+  if (ids !== null) return ids;
+  if ((await read.poachIncident.findFirst({ where: { serverId } })) === null) throw recordNotFound();
+  return [serverId];
+}
+
+function present(row: PoachIncident): IncidentView {
+  return {
+    id: row.id,
+    status: row.status === "active" ? "active" : "voided",
+    server_id: row.serverId,
+    victim_server_id: row.victimServerId,
+    offenders: textsOf(row.offenderIds).length,
+    method: row.method,
+    occurred_at: row.occurredAt.toISOString(),
+    origin_reference: row.originReference,
+    created_at: row.createdAt.toISOString(),
+    ended: row.endedAt === null ? null : { at: row.endedAt.toISOString(), reason: row.endReason },
+  };
+}

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import type { GuildState } from "../../discord/guild-state.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { fieldError } from "../../kernel/errors.ts";
+import type { Standing } from "../permissions/standing/standing.ts";
+import { presentAccess, type AccessContent } from "./staff.policy.ts";
+import type { AccessQuery, AccessView } from "./staff.schema.ts";
+
+/** An access answer and the tag of its content, which the time is no part of. */
+export interface TaggedAccess {
+  view: AccessView;
+  tag: string;
+}
+
+interface Kept {
+  content: AccessContent;
+  freshness: string;
+  answer: TaggedAccess;
+  evaluatedAt: number;
+}
+
+/** Answers are the same object for this long, so that a busy client costs nothing. */
+const sharedMs = 1000;
+
+export interface AccessAnswers {
+  /** @param asked what of an answer was asked for; undefined: the answer itself, at once */
+  answer(standing: Standing, asked?: Asked): TaggedAccess;
+  /** @throws ProblemError validation_failed for an unknown permission or guild */
+  parse(query: AccessQuery): Asked | undefined;
+}
+
+/** Permissions to decide one by one, and the guild in which they are used. */
+interface Asked {
+  permissions: readonly string[] | undefined;
+  guildId: string | undefined;
+}
+
+/**
+ * Access answers, each made once for a standing: a standing is replaced when anything behind it changes.
+ * @param known every permission of the catalog
+ */
+export function createAccessAnswers(
+  known: ReadonlySet<string>,
+  guildState: Pick<GuildState, "freshness" | "guilds">,
+  clock: Clock,
+): AccessAnswers {
+  const kept = new WeakMap<Standing, Kept>();
+
+  function remember(standing: Standing): Kept {
+    const freshness = guildState.freshness();
+    const key = freshness.stale ? `stale ${String(freshness.asOf?.getTime())}` : "live";
+    const now = clock.now().getTime();
+    const before = kept.get(standing);
+    if (before !== undefined && before.freshness === key && now >= before.evaluatedAt && now - before.evaluatedAt < sharedMs) return before;
+    const isSame = before?.freshness === key;
+    const content = isSame ? before.content : presentAccess(standing, known, freshness);
+    const tag = isSame ? before.answer.tag : tagOf(content);
+    const next = {
+      content,
+      freshness: key,
+      evaluatedAt: now,
+      answer: { view: { ...content, evaluated_at: new Date(now).toISOString() }, tag },
+    };
+    kept.set(standing, next);
+    return next;
+  }
+
+  function decide(standing: Standing, { permissions, guildId }: Asked): TaggedAccess {
+    const { content: general, answer } = remember(standing);
+    const content = guildId === undefined ? general : presentAccess(standing, known, guildState.freshness(), guildId);
+    const decisions = permissions?.map((permission) => {
+      const { allowed, reasons } = standing.decide(permission, guildId);
+      return { permission, allowed, reasons: [...reasons] };
+    });
+    const asked = {
+      ...content,
+      ...(decisions !== undefined && { allowed: decisions.every((decision) => decision.allowed), decisions }),
+    };
+    return { view: { ...asked, evaluated_at: answer.view.evaluated_at }, tag: tagOf(asked) };
+  }
+
+  function parsePermissions(list: string): string[] {
+    const asked = [...new Set(list.split(",").map((key) => key.trim()))];
+    const unknown = asked.find((key) => !known.has(key));
+    if (unknown !== undefined)
+      throw fieldError("/permission", "unknown_permission", `"${unknown.slice(0, 100)}" is not a permission of the catalog.`, "query");
+    return asked;
+  }
+
+  return {
+    answer: (standing, asked) => (asked === undefined ? remember(standing).answer : decide(standing, asked)),
+    parse({ permission, guild_id: guildId }) {
+      if (permission === undefined && guildId === undefined) return undefined;
+      const permissions = permission === undefined ? undefined : parsePermissions(permission);
+      if (guildId !== undefined && !guildState.guilds().some(({ id, present }) => id === guildId && present))
+        throw fieldError("/guild_id", "unknown_guild", "The service does not know this guild; is the bot a member of it?", "query");
+      return { permissions, guildId };
+    },
+  };
+}
+
+function tagOf(content: object): string {
+  return createHash("sha256").update(JSON.stringify(content)).digest("base64url").slice(0, 22);
+}

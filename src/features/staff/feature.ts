@@ -1,0 +1,9 @@
+import { feature } from "../../compose.ts";
+import { staffRoutes } from "./staff.routes.ts";
+import { createStaffService, type StaffDeps } from "./staff.service.ts";
+
+export const staff = feature({
+  create: (deps: StaffDeps) => ({ staff: createStaffService(deps) }),
+  routes: ({ staff }) => staffRoutes(staff),
+  jobs: ({ staff }) => ({ staff: staff.expireDue }),
+});

@@ -1,0 +1,108 @@
+import type { Database } from "../../../database/database.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { requireAnswered, requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { recordNotFound } from "../../../kernel/errors.ts";
+import { seesRedactions } from "../../../kernel/visibility.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { PermissionsService } from "../../permissions/permissions.service.ts";
+import type { Standing, Standings } from "../../permissions/standing/standing.ts";
+import { readActivity, readPunishments } from "../activity.ts";
+import { permissionUsed, requireMayManage, staffPolicy } from "../staff.policy.ts";
+import { availabilityOf, clearanceFor, presentProfile, presentSuspension, quietHoursOf, visibleProfile } from "./profile.policy.ts";
+import { UpdateProfileInput, type DisciplineView, type ProfileView } from "./profile.schema.ts";
+import type { ProfileRow, ProfileStore } from "./store.ts";
+
+export interface ProfilesDeps {
+  database: Database;
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  guildState: GuildState;
+  standing: Standings;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision" | "suspensionAt">;
+  profiles: ProfileStore;
+  clock: Clock;
+}
+
+/** What is known about present and former staff. */
+export function createProfilesService({ database, audit, events, guildState, standing, permissions, profiles, clock }: ProfilesDeps) {
+  async function disciplineOf(person: Standing, now: Date): Promise<DisciplineView> {
+    const suspension = presentSuspension(permissions.suspensionAt(person.overrides, now));
+    return { suspension, punishments: await readPunishments(database.read, person.id) };
+  }
+
+  return {
+    /** @throws ProblemError record_not_found for somebody who never was staff */
+    async profile(call: Call, userId: string): Promise<ProfileView> {
+      requirePermission(call, staffPolicy.profile, { own: userId });
+      const found = await standing.resolve(userId);
+      requireAnswered(found);
+      if (found.status === null) throw recordNotFound();
+      const now = clock.now();
+      const { decider, confidential } = clearanceFor(call, userId);
+      const isTold = seesRedactions(call);
+      const [row, activity, discipline] = await Promise.all([
+        profiles.find(userId),
+        decider || isTold ? readActivity(database.read, userId, now) : undefined,
+        confidential || isTold ? disciplineOf(found, now) : undefined,
+      ]);
+      return visibleProfile(call, presentProfile(found, row, { guilds: guildState.guilds(), now, activity, discipline }));
+    },
+
+    /**
+     * Change what is kept about a colleague, or about oneself.
+     * @throws ProblemError record_not_found, hierarchy_violation, precondition_failed
+     */
+    async update(call: Call, userId: string, given: UpdateProfileInput, ifMatch?: number): Promise<ProfileView> {
+      requireWrite(call, staffPolicy.manage, { own: userId });
+      const input = UpdateProfileInput.parse(given);
+      const found = await standing.resolve(userId);
+      requireAnswered(found);
+      if (found.status === null) throw recordNotFound();
+      requireMayManage(call, found, permissions, { isOwnAllowed: input.department === undefined });
+      const view = await database.write(call, async (tx) => {
+        const row = await profiles.open(tx, userId);
+        permissions.requireRevision(ifMatch, row.revision);
+        const wanted = withInput(row, input);
+        const present = (after: ProfileRow): ProfileView => presentProfile(found, after, { guilds: guildState.guilds(), now: tx.now });
+        if (JSON.stringify(settingsOf(wanted)) === JSON.stringify(settingsOf(row))) return present(row);
+        const { quiet_hours: quietHours, ...others } = settingsOf(wanted);
+        const after = await profiles.change(tx, row, { ...others, quietHours });
+        audit.record(tx, {
+          action: "staff_profile.update",
+          target: { kind: "user", id: userId },
+          subjectUserId: userId,
+          before: settingsOf(row),
+          after: settingsOf(after),
+          ...permissionUsed(call, userId),
+        });
+        events.emit(tx, { type: "staff.profile_changed", data: { user_id: userId, revision: after.revision } });
+        return present(after);
+      });
+      return visibleProfile(call, view);
+    },
+  };
+}
+
+function withInput(row: ProfileRow, input: UpdateProfileInput): ProfileRow {
+  const { department, timezone, availability, quiet_hours: quietHours } = input;
+  return {
+    ...row,
+    ...(department !== undefined && { department }),
+    ...(timezone !== undefined && { timezone }),
+    ...(availability !== undefined && { availability }),
+    ...(quietHours !== undefined && { quietHours }),
+  };
+}
+
+/** What of a profile its colleagues may change, each part in one form. */
+function settingsOf(row: ProfileRow) {
+  const { department, timezone } = row;
+  const hours = quietHoursOf(row).map(({ days, from, to }) => ({
+    ...(days !== undefined && { days: [...new Set(days)].toSorted((a, b) => a - b) }),
+    from,
+    to,
+  }));
+  return { department, timezone, availability: availabilityOf(row), quiet_hours: hours };
+}

@@ -1,0 +1,127 @@
+import type { Database, Tx } from "../../../database/database.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { Leave, Standings } from "../../permissions/standing/standing.ts";
+import type { RosterService } from "../../roster/roster.service.ts";
+import type { QuietHours } from "../quiet-hours.ts";
+
+/** What is kept about a colleague besides their roles. */
+export interface ProfileRow {
+  userId: string;
+  department: string | null;
+  timezone: string | null;
+  availability: string;
+  quietHours: unknown;
+  leaveFrom: Date | null;
+  leaveUntil: Date | null;
+  leaveReason: string | null;
+  leaveBy: string | null;
+  updatedAt: Date;
+  /** 0 while nothing was kept yet. */
+  revision: number;
+}
+
+export type ProfileChanges = Partial<Omit<ProfileRow, "userId" | "updatedAt" | "revision" | "quietHours">> & { quietHours?: QuietHours[] };
+
+export const noLeave = { leaveFrom: null, leaveUntil: null, leaveReason: null, leaveBy: null } as const;
+const beginning = new Date(0);
+
+/** A profile of which nothing was kept yet. */
+export function emptyProfile(userId: string): ProfileRow {
+  return {
+    userId,
+    department: null,
+    timezone: null,
+    availability: "available",
+    quietHours: null,
+    ...noLeave,
+    updatedAt: beginning,
+    revision: 0,
+  };
+}
+
+function leaveOf({ leaveFrom, leaveUntil }: Pick<ProfileRow, "leaveFrom" | "leaveUntil">): Leave | null {
+  return leaveFrom === null ? null : { from: leaveFrom, until: leaveUntil };
+}
+
+function isOver(leave: Leave, now: Date): boolean {
+  return leave.until !== null && leave.until <= now;
+}
+
+/** The leave that runs or is planned at a moment, whether or not the sweep has come by. */
+export function leaveAt(row: ProfileRow, now: Date): Leave | null {
+  const leave = leaveOf(row);
+  return leave === null || isOver(leave, now) ? null : leave;
+}
+
+/** Whether a leave has begun since the profile was last written, which nobody was told of. */
+export function hasBegunUntold(row: ProfileRow, now: Date): boolean {
+  return row.leaveFrom !== null && row.leaveFrom <= now && row.leaveFrom > row.updatedAt;
+}
+
+/** A leave on the wire, as events and the audit tell it. */
+export function wireLeave(leave: Leave | null): { from: string; until: string | null } | null {
+  return leave === null ? null : { from: leave.from.toISOString(), until: leave.until?.toISOString() ?? null };
+}
+
+export type ProfileStore = ReturnType<typeof createProfileStore>;
+
+export interface ProfileStoreDeps {
+  database: Database;
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  standing: Pick<Standings, "setLeave">;
+  /** Their place on the roster follows a leave. */
+  roster: Pick<RosterService, "leaveWithin">;
+}
+
+const byTime = { permission: "system.act", source: "time" } as const;
+
+/** The rows of profiles: memory hears of every leave, and what time did to one is settled before anybody changes it. */
+export function createProfileStore({ database, audit, events, standing, roster }: ProfileStoreDeps) {
+  async function change(tx: Tx, row: ProfileRow, changes: ProfileChanges): Promise<ProfileRow> {
+    const { userId } = row;
+    const { quietHours, ...others } = changes;
+    const data = { ...others, ...(quietHours !== undefined && { quietHours: quietHours.map((one) => ({ ...one })) }), updatedAt: tx.now };
+    const after = await tx.db.staffProfile.upsert({
+      where: { userId },
+      create: { userId, ...data },
+      update: { ...data, revision: { increment: 1 } },
+    });
+    if (hasBegunUntold(row, tx.now) && row.leaveFrom !== null) {
+      if (after.leaveFrom !== null) events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "loa_start" } });
+      await roster.leaveWithin(tx, userId, { event: "loa_started", at: row.leaveFrom, ...byTime });
+    }
+    tx.afterCommit(() => standing.setLeave(userId, leaveOf(after), after.revision));
+    return after;
+  }
+
+  return {
+    change,
+
+    async find(userId: string): Promise<ProfileRow> {
+      return (await database.read.staffProfile.findUnique({ where: { userId } })) ?? emptyProfile(userId);
+    },
+
+    /** Read a profile to change it, under its lock. A leave that is over ends on the way. */
+    async open(tx: Tx, userId: string): Promise<ProfileRow> {
+      await tx.lock(`staff-profile:${userId}`);
+      const row = (await tx.db.staffProfile.findUnique({ where: { userId } })) ?? emptyProfile(userId);
+      const leave = leaveOf(row);
+      if (leave === null || !isOver(leave, tx.now)) return row;
+      audit.record(tx, {
+        action: "staff.loa_end",
+        target: { kind: "user", id: userId },
+        subjectUserId: userId,
+        reason: "The leave is over.",
+        before: { leave: wireLeave(leave) },
+        after: { leave: null },
+        permission: "system.act",
+      });
+      events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "loa_end" } });
+      const after = await change(tx, row, noLeave);
+      await roster.leaveWithin(tx, userId, { event: "loa_ended", at: leave.until ?? tx.now, ...byTime });
+      return after;
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import type { Database, Tx } from "../../../database/database.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import type { Held } from "../../../kernel/held.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { ConfirmationsService } from "../../confirmations/confirmations.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { PermissionsService } from "../../permissions/permissions.service.ts";
+import type { StaffRoleRecord, Standings } from "../../permissions/standing/standing.ts";
+import { staffPolicy } from "../staff.policy.ts";
+import {
+  gainsOf,
+  isAboutAccess,
+  newRefs,
+  presentStaffRole,
+  refsOf,
+  requireDiscordRoles,
+  requireLevel,
+  requireUnclaimed,
+  summaryOf,
+  type RulesOfRoles,
+} from "./roles.policy.ts";
+import {
+  DeleteStaffRoleInput,
+  HeldStaffRoleChange,
+  PatchStaffRoleInput,
+  PutStaffRoleInput,
+  type StaffRolesListQuery,
+  type StaffRoleView,
+} from "./roles.schema.ts";
+import { claimsOfOthers, createTurns, isSame, recordOf, settingsOf, writeRole } from "./store.ts";
+import type { RoleWatch } from "./watch.ts";
+
+export type StaffRolesService = ReturnType<typeof createStaffRolesService>;
+
+export interface StaffRolesDeps {
+  database: Database;
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  guildState: GuildState;
+  standing: Standings;
+  confirmations: Pick<ConfirmationsService, "hold" | "register">;
+  permissions: Pick<PermissionsService, "requireHeld" | "requireWaiting" | "requireRankAbove" | "requireRevision" | "dangerousOf"> &
+    RulesOfRoles;
+  cursors: Cursors;
+  watch: RoleWatch;
+}
+
+/** What a change of a staff role is told as. */
+const changes = { create: "created", update: "updated", delete: "deleted" } as const;
+
+/** Staff roles and the Discord roles that stand for them. */
+export function createStaffRolesService(deps: StaffRolesDeps) {
+  const { database, audit, events, confirmations, guildState, standing, permissions, cursors, watch } = deps;
+  const turns = createTurns();
+
+  function present(role: StaffRoleRecord): StaffRoleView {
+    const members = standing.countHolders(new Set(refsOf(role)));
+    return presentStaffRole(role, { permissions: permissions.effectivePermissions(role.rules).length, members }, guildState);
+  }
+
+  /** @throws ProblemError hierarchy_violation */
+  function requireAbove(call: Call, { rank, level }: Pick<StaffRoleRecord, "rank" | "level">): void {
+    permissions.requireRankAbove(call, rank);
+    requireLevel(call, call.actor === null ? "owner" : standing.of(call.actor.id).level, level);
+  }
+
+  /**
+   * The rules of granting, and then whether the change has to wait for a confirmation.
+   * @throws ProblemError cannot_grant_unheld, last_owner
+   */
+  async function allow(tx: Tx, key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null): Promise<Held | undefined> {
+    const gains = gainsOf(before, after, permissions);
+    permissions.requireHeld(tx.call, gains);
+    permissions.requireWaiting(tx.call, newRefs(before, after));
+    if (standing.losesLastOwner(key, after)) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more." });
+    if (!isAboutAccess(before, after)) return undefined;
+    return await confirmations.hold(tx, {
+      action: "staffroles.change",
+      group: "permissions",
+      permission: staffPolicy.manageRoles,
+      input: { key, if_match: before?.revision ?? 0, input: after === null ? null : settingsOf(after) },
+      summary: summaryOf(key, before, after),
+      dangerous: permissions.dangerousOf(gains),
+      rank: Math.max(before?.rank ?? 0, after?.rank ?? 0),
+    });
+  }
+
+  /** Audit, tell and remember a change, in the order in which transactions got hold of the roles. */
+  function settle(tx: Tx, key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null, reason?: string): void {
+    const verb = before === null ? "create" : after === null ? "delete" : "update";
+    audit.record(tx, {
+      action: `staff_role.${verb}`,
+      target: { kind: "staff_role", id: key },
+      ...(reason !== undefined && { reason }),
+      ...(before !== null && { before: settingsOf(before) }),
+      ...(after !== null && { after: settingsOf(after) }),
+      permission: staffPolicy.manageRoles,
+    });
+    events.emit(tx, { type: "staff_role.changed", data: { role_key: key, change: changes[verb] } });
+    const inTurn = turns.take(key);
+    tx.afterCommit(() =>
+      inTurn(() => {
+        // A new role takes the place of whatever memory still has under its key: its revision says nothing about that one.
+        if (before === null || after === null) standing.removeRole(key);
+        if (after !== null) standing.setRole(after);
+        watch.look();
+      }),
+    );
+  }
+
+  type Wanted = (before: StaffRoleRecord | null) => PutStaffRoleInput;
+
+  async function put(tx: Tx, key: string, wanted: Wanted, ifMatch: number | undefined): Promise<StaffRoleView | Held> {
+    await tx.lock("staff-roles");
+    const before = await standing.readRole(tx.db, key);
+    const input = wanted(before);
+    for (const role of [before, input]) if (role !== null) requireAbove(tx.call, role);
+    requireDiscordRoles(input.discord, before, guildState);
+    permissions.requireRevision(ifMatch, before?.revision ?? null);
+    requireUnclaimed(await claimsOfOthers(tx, key, input));
+    if (before !== null && isSame(before, input)) return present(before);
+    const after = recordOf(key, input, before, permissions);
+    const held = await allow(tx, key, before, after);
+    if (held !== undefined) return held;
+    await writeRole(tx, key, input, before !== null);
+    settle(tx, key, before, after);
+    return present(after);
+  }
+
+  async function remove(tx: Tx, key: string, reason: string | undefined, ifMatch: number | undefined): Promise<StaffRoleView | Held> {
+    await tx.lock("staff-roles");
+    const before = await standing.readRole(tx.db, key);
+    if (before === null) throw recordNotFound();
+    requireAbove(tx.call, before);
+    permissions.requireRevision(ifMatch, before.revision);
+    const held = await allow(tx, key, before, null);
+    if (held !== undefined) return held;
+    const view = present(before);
+    await tx.db.staffRole.delete({ where: { key } });
+    settle(tx, key, before, null, reason);
+    return view;
+  }
+
+  confirmations.register("staffroles.change", (tx, held) => {
+    requireWrite(tx.call, staffPolicy.manageRoles);
+    const { key, if_match: ifMatch, input } = HeldStaffRoleChange.parse(held);
+    return input === null ? remove(tx, key, undefined, ifMatch) : put(tx, key, () => input, ifMatch);
+  });
+
+  return {
+    /** Staff roles, highest rank first. */
+    async list(call: Call, query: StaffRolesListQuery): Promise<Page<StaffRoleView>> {
+      requirePermission(call, staffPolicy.roles);
+      const { limit, cursor } = query;
+      const position = cursor === undefined ? undefined : cursors.decode("staffroles", {}, cursor);
+      const all = standing.roles().toSorted((a, b) => b.rank - a.rank || (a.key < b.key ? -1 : 1));
+      const isAfter = (role: StaffRoleRecord): boolean =>
+        position === undefined || role.rank < Number(position[0]) || (role.rank === Number(position[0]) && role.key > position[1]);
+      const rows = all.filter(isAfter).slice(0, limit + 1);
+      const page = toPage(rows, limit, present, (last) => cursors.encode("staffroles", {}, [last.rank, last.key]));
+      return withTotal(page, query, () => all.length);
+    },
+
+    /** @throws ProblemError record_not_found */
+    async get(call: Call, key: string): Promise<StaffRoleView> {
+      requirePermission(call, staffPolicy.roles);
+      const role = standing.role(key);
+      if (role === undefined) throw recordNotFound();
+      return present(role);
+    },
+
+    /**
+     * Create or replace a staff role.
+     * @throws ProblemError precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner, duplicate_active_record,
+     * validation_failed (a guild or Discord role that does not exist)
+     */
+    async put(call: Call, key: string, given: PutStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held> {
+      requireWrite(call, staffPolicy.manageRoles);
+      const input = PutStaffRoleInput.parse(given);
+      return await database.write(call, (tx) => put(tx, key, () => input, ifMatch));
+    },
+
+    /** Change parts of a staff role. @throws ProblemError record_not_found and as `put` */
+    async patch(call: Call, key: string, given: PatchStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held> {
+      requireWrite(call, staffPolicy.manageRoles);
+      const input = PatchStaffRoleInput.parse(given);
+      const wanted: Wanted = (before) => {
+        if (before === null) throw recordNotFound();
+        const sent = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+        return { ...settingsOf(before), ...sent };
+      };
+      return await database.write(call, (tx) => put(tx, key, wanted, ifMatch));
+    },
+
+    /**
+     * Delete a staff role with its mappings. Its holders keep their Discord roles.
+     * @returns the role as it was
+     * @throws ProblemError record_not_found, precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner
+     */
+    async remove(call: Call, key: string, given: DeleteStaffRoleInput = {}, ifMatch?: number): Promise<StaffRoleView | Held> {
+      requireWrite(call, staffPolicy.manageRoles);
+      const { reason } = DeleteStaffRoleInput.parse(given);
+      return await database.write(call, (tx) => remove(tx, key, reason, ifMatch));
+    },
+  };
+}

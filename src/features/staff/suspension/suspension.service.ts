@@ -1,0 +1,94 @@
+import type { Database } from "../../../database/database.ts";
+import { requireAnswered, requireWrite, type Call } from "../../../kernel/call.ts";
+import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { PermissionsService } from "../../permissions/permissions.service.ts";
+import type { Standing, Standings } from "../../permissions/standing/standing.ts";
+import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
+import { staffPolicy } from "../staff.policy.ts";
+import { presentSuspension } from "../profile/profile.policy.ts";
+import { createSuspensionRows, type SuspensionRowDeps } from "./rows.ts";
+
+export interface SuspensionsDeps extends SuspensionRowDeps {
+  database: Database;
+  audit: AuditService;
+  standing: Standings;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "userRows" | "suspensionAt" | "suspensionBy" | "suspensionsAt">;
+}
+
+/** A suspension takes every permission away at once: it is a personal entry that denies them all. */
+export function createSuspensionsService(deps: SuspensionsDeps) {
+  const { database, audit, standing, permissions } = deps;
+  const { settle } = createSuspensionRows(deps);
+
+  /** @throws ProblemError record_not_found, hierarchy_violation */
+  async function targetOf(call: Call, userId: string): Promise<Standing> {
+    const target = await standing.resolve(userId);
+    requireAnswered(target);
+    if (target.status === null) throw recordNotFound();
+    if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be suspended." });
+    if (call.actor?.id === userId) throw new ProblemError("hierarchy_violation", { detail: "Nobody suspends or reinstates themselves." });
+    permissions.requireRankAbove(call, target.rank);
+    return target;
+  }
+
+  return {
+    /** @throws ProblemError record_not_found, hierarchy_violation, invalid_transition, validation_failed (an end in the past) */
+    async suspend(call: Call, userId: string, given: SuspendInput): Promise<SuspensionStateView> {
+      requireWrite(call, staffPolicy.suspend);
+      const input = SuspendInput.parse(given);
+      const target = await targetOf(call, userId);
+      return await database.write(call, async (tx) => {
+        const expiresAt = endOf(input, tx.now);
+        if (expiresAt !== null && expiresAt <= tx.now) throw fieldError("/until", "in_the_past", "A suspension ends after it begins.");
+        const { rows } = await permissions.userRows.open(tx, userId);
+        const running = permissions.suspensionAt(rows, tx.now);
+        if (running !== undefined) throw illegal("suspended", "suspend", { suspension: presentSuspension(running) });
+        const { reason } = input;
+        const entry = permissions.suspensionBy(call, { reason, expiresAt }, tx.now);
+        const view = await settle(tx, target, "suspend", { rows: [...rows, entry], gone: [], fresh: [entry] });
+        audit.record(tx, {
+          action: "staff.suspend",
+          target: { kind: "user", id: userId },
+          subjectUserId: userId,
+          reason,
+          before: { status: target.status },
+          after: { status: view.status, until: view.suspension?.until ?? null },
+          permission: staffPolicy.suspend,
+        });
+        return view;
+      });
+    },
+
+    /** End a suspension before its time. @throws ProblemError record_not_found, hierarchy_violation, invalid_transition */
+    async reinstate(call: Call, userId: string, given: ReinstateInput): Promise<SuspensionStateView> {
+      requireWrite(call, staffPolicy.suspend);
+      const { reason } = ReinstateInput.parse(given);
+      const target = await targetOf(call, userId);
+      return await database.write(call, async (tx) => {
+        const { rows } = await permissions.userRows.open(tx, userId);
+        const running = permissions.suspensionAt(rows, tx.now);
+        if (running === undefined) throw illegal(target.status, "reinstate");
+        const gone = permissions.suspensionsAt(rows, tx.now);
+        const entries = { rows: rows.filter((entry) => !gone.includes(entry)), gone, fresh: [] };
+        const view = await settle(tx, target, "reinstate", entries);
+        audit.record(tx, {
+          action: "staff.reinstate",
+          target: { kind: "user", id: userId },
+          subjectUserId: userId,
+          reason,
+          before: { suspension: presentSuspension(running) },
+          after: { status: view.status },
+          permission: staffPolicy.suspend,
+        });
+        return view;
+      });
+    },
+  };
+}
+
+/** @param known what the caller is told besides */
+function illegal(from: string | null, action: "suspend" | "reinstate", known: object = {}): ProblemError {
+  const allowed = action === "suspend" ? ["reinstate"] : ["suspend"];
+  return new ProblemError("invalid_transition", { extra: { from, action, allowed, ...known } });
+}

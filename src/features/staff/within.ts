@@ -1,0 +1,118 @@
+import type { PermissionKey } from "../../kernel/permissions.ts";
+import { z } from "zod";
+import type { Tx } from "../../database/database.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import type { StaffRoleRecord, Standings } from "../permissions/standing/standing.ts";
+import { presentSuspension } from "./profile/profile.policy.ts";
+import { createSuspensionRows, type SuspensionRowDeps } from "./suspension/rows.ts";
+
+export interface StaffWithinDeps extends SuspensionRowDeps {
+  audit: Pick<AuditService, "record">;
+  standing: Pick<Standings, "of" | "role" | "suppose">;
+  permissions: Pick<PermissionsService, "userRows" | "suspensionAt" | "suspensionBy" | "denyWithin" | "undoDenyWithin">;
+}
+
+/** A suspension that an approved request leads to. */
+export interface RequestedSuspension {
+  userId: string;
+  /** Its end; none when it holds for good. */
+  until: Date | null;
+  reason: string;
+  /** The permission that approved it. */
+  permission: PermissionKey;
+  /** The request. */
+  causeReference: string;
+}
+
+const SuspensionUndo = z.strictObject({ user_id: z.string(), entry_id: z.string() });
+export type SuspensionUndo = z.infer<typeof SuspensionUndo>;
+
+/** A Discord role that stands for a staff role. */
+export interface MappedRole {
+  guildId: string;
+  roleId: string;
+}
+
+const gone = { restored: false, detail: "The suspension had ended already." };
+
+/** What other rooms do to staff inside their transactions. Those rooms have checked rights, ranks and conflicts. */
+export function createStaffWithin(deps: StaffWithinDeps) {
+  const { audit, standing, permissions } = deps;
+  const rows = createSuspensionRows(deps);
+
+  return {
+    /**
+     * Suspend somebody, staff now or not: whoever comes back is barred, too. A shorter suspension that runs stays beside it.
+     * @returns what takes it back, or why nothing was done
+     */
+    async suspendWithin(tx: Tx, wanted: RequestedSuspension): Promise<{ undo: SuspensionUndo } | { skipped: string }> {
+      const { userId, until, reason, permission, causeReference } = wanted;
+      const target = standing.of(userId);
+      if (target.isOwner) return { skipped: "Owners cannot be suspended." };
+      if (until !== null && until <= tx.now) return { skipped: "The suspension would be over already." };
+      const { rows: before } = await permissions.userRows.open(tx, userId);
+      const running = permissions.suspensionAt(before, tx.now);
+      if (running !== undefined && isAsLong(running.expiresAt, until)) return { skipped: "A suspension that lasts as long runs already." };
+      const entry = permissions.suspensionBy(tx.call, { reason, expiresAt: until }, tx.now);
+      const view = await rows.settle(tx, target, "suspend", { rows: [...before, entry], gone: [], fresh: [entry] });
+      audit.record(tx, {
+        action: "staff.suspend",
+        target: { kind: "user", id: userId },
+        subjectUserId: userId,
+        reason,
+        before: { status: target.status },
+        after: { status: target.status === null ? null : view.status, until: view.suspension?.until ?? null, request: causeReference },
+        permission,
+      });
+      return { undo: { user_id: userId, entry_id: entry.id } };
+    },
+
+    /** Take back one suspension; another one, and one that has ended, stay as they are. @param undo of `suspendWithin` */
+    async undoSuspendWithin(tx: Tx, undo: unknown, note: { reason: string; permission: PermissionKey }) {
+      const { user_id: userId, entry_id: entryId } = SuspensionUndo.parse(undo);
+      const { rows: before } = await permissions.userRows.open(tx, userId);
+      const entry = before.find(({ id }) => id === entryId);
+      if (entry === undefined || (entry.expiresAt !== null && entry.expiresAt <= tx.now)) return gone;
+      const target = standing.of(userId);
+      const left = before.filter((one) => one !== entry);
+      const view = await rows.settle(tx, target, "reinstate", { rows: left, gone: [entry], fresh: [] });
+      audit.record(tx, {
+        action: "staff.reinstate",
+        target: { kind: "user", id: userId },
+        subjectUserId: userId,
+        before: { suspension: presentSuspension(entry) },
+        after: { status: target.status === null ? null : view.status },
+        ...note,
+      });
+      const detail = view.suspension === null ? "The suspension was lifted." : "The suspension was lifted; another one still runs.";
+      return { restored: true, detail };
+    },
+
+    denyWithin: permissions.denyWithin,
+    undoDenyWithin: permissions.undoDenyWithin,
+
+    /** A staff role by its key. */
+    staffRoleOf: (key: string): StaffRoleRecord | undefined => standing.role(key),
+
+    /** The Discord roles that stand for a staff role, as known without asking anybody. */
+    discordRolesOf(staffRoleKey: string): MappedRole[] {
+      return (standing.role(staffRoleKey)?.discord ?? []).map(({ guildId, roleId }) => ({ guildId, roleId }));
+    },
+
+    /** The Discord roles somebody holds that stand for staff roles, as known without asking anybody. */
+    mappedRolesHeldBy(userId: string): (MappedRole & { staffRole: string })[] {
+      return standing.of(userId).held.flatMap(({ role, refs }) =>
+        refs.map((ref) => {
+          const [guildId = "", roleId = ""] = ref.split(":");
+          return { guildId, roleId, staffRole: role.key };
+        }),
+      );
+    },
+  };
+}
+
+/** Whether an end is not before another; no end is the last of all. */
+function isAsLong(end: Date | null, other: Date | null): boolean {
+  return end === null || (other !== null && end >= other);
+}

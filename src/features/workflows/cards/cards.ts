@@ -1,0 +1,239 @@
+import type { Logger } from "pino";
+import type { Database } from "../../../database/database.ts";
+import type { CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
+import { pause } from "../../../kernel/pause.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import { createKeeping, type Care, type KeptEnd } from "./keep.ts";
+import { createLag } from "./lag.ts";
+import { createPlaces, type PlaceParts } from "./places.ts";
+import { createShown, type ShownParts, type ShownQueue, type ShownRequest } from "./shown.ts";
+import { openStatuses } from "../state/table.ts";
+
+export type Cards = ReturnType<typeof createCards>;
+
+export interface CardsParts extends PlaceParts, ShownParts {
+  database: Database;
+  events: Pick<EventsService, "onCommit">;
+  clock: Clock;
+  logger: Logger;
+  /** Others than usual. */
+  pauses?: Partial<CardPauses> | undefined;
+  posting: Posting;
+  /** How a request and the queue look in a channel. */
+  looks: { request(shown: ShownRequest): CardMessage; queue(shown: ShownQueue): CardMessage };
+}
+
+/** How the bot posts. */
+interface Posting {
+  messages: CardMessages;
+  isReady(): boolean;
+}
+
+/** How long nothing is done, in milliseconds. */
+export interface CardPauses {
+  /** When nothing is due. */
+  idle: number;
+  /** While there is no connection. */
+  notReady: number;
+  /** After an error of our own. */
+  failed: number;
+  /** From one edit of the board to the next. */
+  board: number;
+}
+
+export const usualPauses: CardPauses = { idle: 5000, notReady: 1000, failed: 5000, board: 15_000 };
+/** A deleted card is missed at the latest after so long. */
+const checkMs = 600_000;
+const boardKey = "board:";
+const readAtOnce = 500;
+/** So many are looked after before what is new comes first again. */
+const checkedAtOnce = 20;
+/** So often one is tried at once after an error of our own; then it waits for the next check. */
+const triesAtOnce = 3;
+const stopMs = 5000;
+
+/** Keeps a card for each open request in the channel of the reviewers, and a board of the queue. It never keeps a request waiting. */
+export function createCards(parts: CardsParts) {
+  const { database, events, posting, looks, logger } = parts;
+  const pauses = { ...usualPauses, ...parts.pauses };
+  const shown = createShown(parts);
+  const places = createPlaces(parts);
+  const keeping = createKeeping(parts);
+  const lag = createLag({ ...parts, refusals: keeping.refusals, isWanted: places.hasAny, seen: () => seen });
+  const stopping = new AbortController();
+  const waiting = new Map<string, Care>();
+  const checking = new Set<string>();
+  const failures = new Map<string, number>();
+  const times = { checked: -Infinity, boards: -Infinity };
+  let isBoardOld = true;
+  let seen = 0;
+  let layout = "";
+  let alarm = new AbortController();
+  let loop: Promise<void> | undefined;
+
+  async function show(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
+    const request = await shown.request(id);
+    if (request === undefined) return undefined;
+    const card = await database.read.reviewCard.findUnique({ where: { requestId: id }, select: { guildId: true } });
+    const place = await places.ofRequest(id, card?.guildId);
+    return lag.note(await keeping.bring(messages, { key: id, message: looks.request(request), place, isPosted: request.isOpen }, care));
+  }
+
+  /** Tried again soon after an error: one that was posted and could not be written down is found again by its nonce for minutes only. */
+  async function bring(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
+    try {
+      const later = await show(messages, id, care);
+      failures.delete(id);
+      return later;
+    } catch (error) {
+      const count = (failures.get(id) ?? 0) + 1;
+      if (count < triesAtOnce) failures.set(id, count);
+      else failures.delete(id);
+      if (count < triesAtOnce && !waiting.has(id)) waiting.set(id, care);
+      throw error;
+    }
+  }
+
+  /** Everything that is open, and every card of something that was open when it was last seen to. */
+  async function beginCheck(): Promise<void> {
+    const { _max } = await database.read.outboxEvent.aggregate({ _max: { seq: true } });
+    if (seen === 0) seen = _max.seq ?? 0;
+    const open = await database.read.workflowRequest.findMany({ where: { status: { in: [...openStatuses] } }, select: { id: true } });
+    const cards = await database.read.reviewCard.findMany({ where: { messageId: { not: null } }, select: { requestId: true } });
+    const stale = await staleOf(cards.map(({ requestId }) => requestId).filter((key) => !key.startsWith(boardKey)));
+    for (const id of [...open.map(({ id }) => id), ...stale]) checking.add(id);
+    isBoardOld = true;
+    times.checked = performance.now();
+  }
+
+  /** Requests that changed after their card did. */
+  async function staleOf(ids: readonly string[]): Promise<string[]> {
+    const found: string[] = [];
+    for (let from = 0; from < ids.length; from += readAtOnce) {
+      const part = ids.slice(from, from + readAtOnce);
+      const rows = await database.read.workflowRequest.findMany({ where: { id: { in: part } }, select: { id: true, updatedAt: true } });
+      const cards = await database.read.reviewCard.findMany({ where: { requestId: { in: part } } });
+      const cardAt = new Map(cards.map(({ requestId, updatedAt }) => [requestId, updatedAt.getTime()]));
+      found.push(...rows.filter(({ id, updatedAt }) => updatedAt.getTime() >= (cardAt.get(id) ?? 0)).map(({ id }) => id));
+    }
+    return found;
+  }
+
+  async function readEvents(): Promise<void> {
+    for (;;) {
+      const rows = await database.read.outboxEvent.findMany({ where: { seq: { gt: seen } }, orderBy: { seq: "asc" }, take: readAtOnce });
+      for (const { seq, data } of rows) {
+        const id = (data as { request_id?: unknown }).request_id;
+        if (typeof id === "string" && !waiting.has(id)) waiting.set(id, "changed");
+        if (typeof id === "string") isBoardOld = true;
+        seen = seq;
+      }
+      if (rows.length < readAtOnce) return;
+    }
+  }
+
+  /** @returns how long nothing more can be done, if Discord takes nothing now */
+  async function bringSome(messages: CardMessages): Promise<KeptEnd> {
+    for (const [id, care] of waiting) {
+      waiting.delete(id);
+      const later = await bring(messages, id, care);
+      if (later !== undefined && !waiting.has(id)) waiting.set(id, care);
+      if (later !== undefined || stopping.signal.aborted) return later;
+    }
+    // Taken out first: one that cannot be seen to at all keeps none of the others waiting.
+    for (const id of [...checking].slice(0, checkedAtOnce)) {
+      checking.delete(id);
+      const later = await bring(messages, id, "check");
+      if (later !== undefined) checking.add(id);
+      if (later !== undefined || stopping.signal.aborted) return later;
+    }
+    return undefined;
+  }
+
+  async function bringBoards(messages: CardMessages): Promise<KeptEnd> {
+    times.boards = performance.now();
+    const message = looks.queue(await shown.queue());
+    const boards = places.boards();
+    for (const place of boards) {
+      const wanted = { key: `${boardKey}${place.guildId}`, message, place, isPosted: true, isPinned: true };
+      const later = lag.note(await keeping.bring(messages, wanted, "check"));
+      if (later !== undefined) return later;
+    }
+    const standing = await database.read.reviewCard.findMany({ where: { requestId: { startsWith: boardKey }, messageId: { not: null } } });
+    for (const { requestId, guildId } of standing) {
+      if (boards.some((board) => board.guildId === guildId)) continue;
+      const later = await keeping.takeAway(messages, requestId);
+      if (later !== undefined) return later;
+    }
+    isBoardOld = false;
+    return undefined;
+  }
+
+  /** Where no channel is chosen any more, the cards that stand there still follow their requests. */
+  async function isNeeded(): Promise<boolean> {
+    return places.hasAny() || (await database.read.reviewCard.findFirst({ where: { messageId: { not: null } } })) !== null;
+  }
+
+  /** Everything that is to be done now. @returns how long nothing is, in milliseconds */
+  async function step(): Promise<number> {
+    if (!posting.isReady()) return pauses.notReady;
+    if (!(await isNeeded())) {
+      [seen, times.checked] = [0, -Infinity];
+      return pauses.idle;
+    }
+    const now = places.layout();
+    if (now !== layout || performance.now() - times.checked >= checkMs) await beginCheck();
+    layout = now;
+    await readEvents();
+    const later = await bringSome(posting.messages);
+    if (later !== undefined) return later;
+    const boardIn = (): number => times.boards + pauses.board - performance.now();
+    const board = isBoardOld && boardIn() <= 0 ? await bringBoards(posting.messages) : undefined;
+    if (board !== undefined) return board;
+    if (checking.size > 0) return 0;
+    return Math.min(pauses.idle, isBoardOld ? Math.max(0, boardIn()) : Infinity);
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      alarm = new AbortController();
+      const { signal } = alarm;
+      const ms = await step().catch((error: unknown) => {
+        if (!stopping.signal.aborted) logger.error({ err: error }, "review cards could not be seen to; trying again");
+        return pauses.failed;
+      });
+      if (ms > 0 && !stopping.signal.aborted) await pause(ms, signal);
+    }
+  }
+
+  return {
+    state: lag.state,
+    linkOf: places.linkOf,
+
+    /** Show a request as it is now, however its card looks. */
+    refresh(requestId: string): void {
+      waiting.set(requestId, "force");
+      alarm.abort();
+    },
+
+    /** See to every card soon, as is done every ten minutes. */
+    check(): void {
+      times.checked = -Infinity;
+      alarm.abort();
+    },
+
+    start(): void {
+      events.onCommit(() => alarm.abort());
+      loop ??= run();
+    },
+
+    async stop(): Promise<void> {
+      stopping.abort();
+      alarm.abort();
+      const waited = new AbortController();
+      await Promise.race([loop, pause(stopMs, waited.signal)]);
+      waited.abort();
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { hash } from "node:crypto";
+import type { Logger } from "pino";
+import type { Database } from "../../../database/database.ts";
+import type { CardEnd, CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
+import { systemCall } from "../../../kernel/call.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import type { Place } from "./places.ts";
+
+/** A message as it should be. */
+export interface Wanted {
+  /** What it is kept under: the id of a request, or `board:<guild>`. */
+  key: string;
+  message: CardMessage;
+  /** Where it belongs; undefined: it stays where it is. */
+  place: Place | undefined;
+  /** Whether it is posted when it is not there. */
+  isPosted: boolean;
+  isPinned?: boolean;
+}
+
+/** Whether to look after it even when it should look as it does already. */
+export type Care = "changed" | "check" | "force";
+
+/** How long to wait before it is tried again; undefined: that was it. */
+export type KeptEnd = number | undefined;
+
+/** A channel in which cards are wanted and Discord takes none. */
+export interface CardRefusal {
+  channelId: string;
+  detail: string;
+}
+
+const noCards = "Discord takes no review cards in this channel; it is tried again";
+const noPin = "Discord does not pin the board in this channel; the board is there, and can be pinned by hand";
+
+/** Keeps single messages as they should be: posted once, edited when what they show changes, posted again when they were deleted. */
+export function createKeeping({ database, logger }: { database: Database; logger: Logger }) {
+  const warned = new Set<string>();
+  /** By what the message is kept under; only of what should stand there. */
+  const refusals = new Map<string, CardRefusal>();
+  /** What may stand there already, unheard: its answer was lost, or it could not be written down. */
+  const unsure = new Set<string>();
+
+  /** A channel that does not take cards, or pins none, is no reason to stop; the operator reads of it once. */
+  function warn({ channelId }: Place, detail: string, text = noCards): undefined {
+    const key = `${channelId} ${text} ${detail}`;
+    if (!warned.has(key)) logger.warn({ channel: channelId, detail }, text);
+    warned.add(key);
+  }
+
+  function refused(wanted: string, place: Place, detail: string): undefined {
+    refusals.set(wanted, { channelId: place.channelId, detail });
+    return warn(place, detail);
+  }
+
+  async function keep(key: string, place: Place, card: { messageId: string | null; shown: string | null }): Promise<undefined> {
+    await database.write(systemCall("job", uuid7()), async ({ db, now }) => {
+      const row = { ...card, guildId: place.guildId, channelId: place.channelId, updatedAt: now };
+      await db.reviewCard.upsert({ where: { requestId: key }, create: { requestId: key, ...row }, update: row });
+    });
+    return undefined;
+  }
+
+  async function post(
+    messages: CardMessages,
+    { key, message, isPinned = false }: Wanted,
+    { place, last, shown }: { place: Place; last: string; shown: string },
+  ): Promise<KeptEnd> {
+    const nonce = hash("sha256", `${key} ${place.channelId} ${last}`).slice(0, 24);
+    const isUnsure = unsure.has(key);
+    unsure.add(key);
+    const posted = await messages.post(place.channelId, message, nonce);
+    // What was posted before is found again by its nonce, and shows what was so then.
+    const end = isUnsure && posted.outcome === "done" ? await messages.edit(place.channelId, posted.messageId, message) : posted;
+    if (end.outcome === "later") return end.afterMs;
+    if (end.outcome !== "done") return refused(key, place, end.outcome === "refused" ? end.detail : "It is gone.");
+    await keep(key, place, { messageId: end.messageId, shown });
+    unsure.delete(key);
+    for (const known of warned) if (known.startsWith(place.channelId)) warned.delete(known);
+    const pinned = isPinned ? await messages.pin(place.channelId, end.messageId) : undefined;
+    if (pinned === undefined || pinned.outcome === "done") return undefined;
+    return warn(place, pinned.outcome === "refused" ? pinned.detail : "Discord could not be reached, or the message is gone.", noPin);
+  }
+
+  return {
+    /** What was refused when it was last tried. */
+    refusals: (): readonly CardRefusal[] => [...refusals.values()],
+
+    /** Bring one message into its place and its shape. */
+    async bring(messages: CardMessages, wanted: Wanted, care: Care): Promise<KeptEnd> {
+      const { key, message, place, isPosted } = wanted;
+      refusals.delete(key);
+      const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });
+      const shown = hash("sha256", JSON.stringify(message));
+      if (card === null || card.messageId === null) {
+        if ((!isPosted && !unsure.has(key)) || place === undefined) return undefined;
+        return await post(messages, wanted, { place, last: "", shown });
+      }
+      const at = { guildId: card.guildId, channelId: card.channelId };
+      const isMoved = isPosted && place !== undefined && place.channelId !== card.channelId;
+      const end = isMoved
+        ? await moveAway(messages, at, card.messageId)
+        : await seeTo(messages, card, {
+            message,
+            isSame: card.shown === shown && care !== "force",
+            isChecked: isPosted && care !== "changed",
+          });
+      if (end.outcome === "later") return end.afterMs;
+      if (end.outcome === "refused") return isPosted ? refused(key, at, end.detail) : warn(at, end.detail);
+      if (end.outcome === "done") return card.shown === shown ? undefined : await keep(key, at, { messageId: card.messageId, shown });
+      if (!isPosted) return await keep(key, at, { messageId: null, shown });
+      return await post(messages, wanted, { place: place ?? at, last: card.messageId, shown });
+    },
+
+    /** Take a message away that belongs nowhere any more. */
+    async takeAway(messages: CardMessages, key: string): Promise<KeptEnd> {
+      refusals.delete(key);
+      const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });
+      if (card === null || card.messageId === null) return undefined;
+      const end = await moveAway(messages, card, card.messageId);
+      return end.outcome === "later" ? end.afterMs : await keep(key, card, { messageId: null, shown: null });
+    },
+  };
+}
+
+async function seeTo(
+  messages: CardMessages,
+  { channelId, messageId }: { channelId: string; messageId: string | null },
+  { message, isSame, isChecked }: { message: CardMessage; isSame: boolean; isChecked: boolean },
+): Promise<CardEnd> {
+  if (messageId === null) return { outcome: "gone" };
+  if (!isSame) return await messages.edit(channelId, messageId, message);
+  return isChecked ? await messages.find(channelId, messageId) : { outcome: "done", messageId };
+}
+
+/** What stands in a former channel goes; where it cannot, it is left behind. */
+async function moveAway(messages: CardMessages, { channelId }: Place, messageId: string): Promise<CardEnd> {
+  const end = await messages.remove(channelId, messageId);
+  return end.outcome === "later" ? end : { outcome: "gone" };
+}

@@ -1,0 +1,72 @@
+import type { ReadClient } from "../../../database/database.ts";
+import type { WorkflowComment } from "../../../generated/sqlite/client.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { jsonObject } from "../../../kernel/json.ts";
+import { can, type Call } from "../../../kernel/call.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { CommentView } from "./comments.schema.ts";
+import { isOpenStatus } from "../state/table.ts";
+import { kinds } from "../kinds/kinds.ts";
+import { isRequester, readPermission, statusAt, type Request } from "../requests/workflows.policy.ts";
+import { userRef } from "../requests/presenter.ts";
+
+/** As what somebody meets a request they may read: of those who decide, as whoever filed or joined it, or as otherwise partial. */
+export type Side = "staff" | "requester" | "partial";
+
+/** The subject rows of people who are partial. */
+export const partialKinds = ["user", "joined", "excluded"];
+
+type About = Pick<Request, "type" | "payload" | "requesterId" | "subjects">;
+
+/** @param accounts the caller's further accounts: partial as one is partial as all */
+export function sideOf(call: Call, request: About, accounts: readonly string[]): Side {
+  const actor = call.actor?.id;
+  if (actor === undefined) return "staff";
+  if (isRequester(request, actor)) return "requester";
+  const named = kinds[request.type as WorkflowKind].conflicts?.(jsonObject(request.payload)) ?? [];
+  const rows = request.subjects.filter(({ kind }) => partialKinds.includes(kind)).map(({ subjectId }) => subjectId);
+  const partial = new Set([request.requesterId, ...named, ...rows]);
+  return [actor, ...accounts].some((id) => partial.has(id)) ? "partial" : "staff";
+}
+
+/** Which comments on a request a caller reads: internal ones are for those who read requests and take no side. */
+export function visibleComments(call: Call, request: About, accounts: readonly string[]): { visibility?: string } {
+  return can(call, readPermission) && sideOf(call, request, accounts) === "staff" ? {} : { visibility: "requester" };
+}
+
+/** How many comments of each request a caller reads. @param accounts the caller's further accounts */
+export async function countComments(
+  db: Pick<ReadClient, "workflowComment">,
+  { call, accounts }: { call: Call; accounts: readonly string[] },
+  rows: readonly (About & { id: string })[],
+): Promise<Map<string, number>> {
+  const whole = rows.filter((row) => visibleComments(call, row, accounts).visibility === undefined).map(({ id }) => id);
+  const shared = { visibility: "requester", requestId: { in: rows.map(({ id }) => id) } };
+  const counts = await db.workflowComment.groupBy({
+    by: ["requestId"],
+    where: { OR: [{ requestId: { in: whole } }, shared] },
+    _count: { _all: true },
+  });
+  return new Map(counts.map(({ requestId, _count: count }) => [requestId, count._all]));
+}
+
+/** When a request ended; null while it is open. */
+export function endedAt(request: Request, now: Date): Date | null {
+  if (isOpenStatus(statusAt(request, now))) return null;
+  if (isOpenStatus(request.status)) return request.expiresAt;
+  return request.reversedAt ?? request.decidedAt ?? request.updatedAt;
+}
+
+export function presentComment(guildState: GuildState, comment: WorkflowComment): CommentView {
+  return {
+    id: comment.id,
+    author: comment.authorId === null ? null : userRef(guildState, comment.authorId),
+    body: comment.body,
+    visibility: comment.visibility as CommentView["visibility"],
+    reply_to: comment.replyToId,
+    created_at: comment.createdAt.toISOString(),
+    edited_at: isoOrNull(comment.editedAt),
+    revision: comment.revision,
+  };
+}

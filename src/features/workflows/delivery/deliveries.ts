@@ -1,0 +1,179 @@
+import type { Logger } from "pino";
+import type { Database } from "../../../database/database.ts";
+import { pause } from "../../../kernel/pause.ts";
+import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { requirePermission, systemCall, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { ProblemError } from "../../../kernel/errors.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import { createInwardDelivery } from "./inward.ts";
+import { createOutwardDelivery, type Delivering, type Tried } from "./outward.ts";
+import { createEffectRecords, waitingFor, type EffectRecordParts } from "./records.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import { createEffectRetry } from "./retry.ts";
+import { OutwardInput } from "../effects/outward.ts";
+import type { Effects } from "../effects/effects.ts";
+
+export type Deliveries = ReturnType<typeof createDeliveries>;
+
+export interface DeliveryParts extends EffectRecordParts {
+  database: Database;
+  reach: Pick<LinkReach, "groupOf">;
+  effects: Pick<Effects, "append" | "onLeft" | "wake" | "dueOf">;
+  /** What is left for the bot waits while there is no connection. */
+  discord: Delivering;
+  clock: Clock;
+  logger: Logger;
+}
+
+type Left = Pick<WorkflowEffect, "requestId" | "place" | "status" | "input"> & { dueAt: Date };
+
+/** What came of one look at everything that is due. */
+interface Round {
+  /** How many effects came to an end. */
+  ended: number;
+  /** Whether something was left that waits for nothing but Discord. */
+  isLeft: boolean;
+}
+
+const readAtOnce = 100;
+/** After so many tries in a row that Discord did not take, the rest waits for the next round. */
+const mostRetries = 3;
+const pauses = { longest: 60_000, shortest: 250, discord: 2000, failed: 5000 };
+/** How long the service's end waits for an action that is under way; what comes later is found again by its lease. */
+const stopMs = 5000;
+
+/** Does what approvals left to be done: for the bot, and for a date. */
+export function createDeliveries(parts: DeliveryParts) {
+  const { database, effects, discord, clock, logger } = parts;
+  const records = createEffectRecords(parts);
+  const outward = createOutwardDelivery({ database, records, discord, logger });
+  const inward = createInwardDelivery({ database, records, effects, logger });
+  const stopping = new AbortController();
+  let last: Promise<unknown> = Promise.resolve();
+  let alarm = new AbortController();
+  let loop: Promise<void> | undefined;
+
+  async function dueAfter(now: Date, from: Left | undefined): Promise<Left[]> {
+    const rows = await database.read.workflowEffect.findMany({
+      where: {
+        status: { in: ["pending", "skipped"] },
+        dueAt: { lte: now },
+        request: { effects: { none: waitingFor(now) } },
+        ...(from !== undefined && { OR: behind(from) }),
+      },
+      select: { requestId: true, place: true, status: true, input: true, dueAt: true },
+      orderBy: [{ dueAt: "asc" }, { requestId: "asc" }, { place: "asc" }],
+      take: readAtOnce,
+    });
+    return rows as Left[];
+  }
+
+  /** Everything that is due, in order, one at a time. */
+  async function round(call: Call): Promise<Round> {
+    const now = clock.now();
+    let from: Left | undefined;
+    let [ended, retries, isLeft] = [0, 0, false];
+    for (;;) {
+      const rows = await dueAfter(now, from);
+      let isStale = false;
+      for (const row of rows) {
+        from = row;
+        if (stopping.signal.aborted) return { ended, isLeft };
+        const isForBot = row.status === "pending" && OutwardInput.safeParse(row.input).success;
+        if (isForBot && (discord.status().state !== "ready" || retries >= mostRetries)) {
+          isLeft = true;
+          continue;
+        }
+        const tried = await attempt(call, row, isForBot);
+        if (tried === "ended") ended += 1;
+        // Another instance is at it: what it has taken on is not looked at again.
+        isStale = tried === "passed";
+        if (isStale) break;
+        if (isForBot) retries = tried === "retry" ? retries + 1 : 0;
+      }
+      if (!isStale && rows.length < readAtOnce) return { ended, isLeft };
+    }
+  }
+
+  /** One that cannot even be looked at keeps none of the others waiting. @throws ProblemError when the storage takes nothing at the moment */
+  async function attempt(call: Call, { requestId, place, status }: Left, isForBot: boolean): Promise<Tried> {
+    const at = { requestId, place };
+    try {
+      if (status === "skipped") return await outward.mend(call, at);
+      return await (isForBot ? outward.deliver(call, at) : inward.deliver(call, at));
+    } catch (error) {
+      if (error instanceof ProblemError) throw error;
+      logger.error({ err: error, ...at }, "an effect of a request could not be seen to");
+      return "passed";
+    }
+  }
+
+  /** Round after round, until one brings nothing to an end: what is done makes room for what waits behind it. */
+  async function untilIdle(call: Call): Promise<Round> {
+    for (let total = 0; ;) {
+      const { ended, isLeft } = await round(call);
+      total += ended;
+      if (ended === 0 || stopping.signal.aborted) return { ended: total, isLeft };
+    }
+  }
+
+  /** One after the other, whoever asks. */
+  function inTurn(call: Call): Promise<Round> {
+    const next = last.then(() => untilIdle(call));
+    last = next.catch(() => undefined);
+    return next;
+  }
+
+  /** How long nothing is to be done, in milliseconds: a minute at most. */
+  async function restAfter({ isLeft }: Round): Promise<number> {
+    const now = clock.now();
+    const where = { status: { in: ["pending", "skipped"] }, dueAt: { gt: now } };
+    const next = await database.read.workflowEffect.findFirst({ where, orderBy: { dueAt: "asc" }, select: { dueAt: true } });
+    const untilNext = next?.dueAt ? next.dueAt.getTime() - now.getTime() : pauses.longest;
+    return Math.max(pauses.shortest, Math.min(untilNext, isLeft ? pauses.discord : pauses.longest));
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      alarm = new AbortController();
+      const { signal } = alarm;
+      const ms = await inTurn(systemCall("job", uuid7()))
+        .then(restAfter)
+        .catch((error: unknown) => {
+          if (!stopping.signal.aborted) logger.error({ err: error }, "what is left of decisions could not be looked at; trying again");
+          return pauses.failed;
+        });
+      await pause(ms, signal);
+    }
+  }
+
+  return {
+    ...createEffectRetry(parts),
+
+    /** Do everything that is due now; answers how many effects came to an end. */
+    async deliverDue(call: Call): Promise<number> {
+      requirePermission(call, "system.act");
+      return (await inTurn(call)).ended;
+    },
+
+    /** From now on what is left is done at once, at its date, and at the latest a minute later when another instance left it. */
+    start(): void {
+      effects.onLeft(() => alarm.abort());
+      loop ??= run();
+    },
+
+    /** Begin nothing more, and wait a little for what is under way. */
+    async stop(): Promise<void> {
+      stopping.abort();
+      alarm.abort();
+      const waited = new AbortController();
+      await Promise.race([loop, pause(stopMs, waited.signal)]);
+      waited.abort();
+    },
+  };
+}
+
+function behind({ requestId, place, dueAt }: Left) {
+  return [{ dueAt: { gt: dueAt } }, { dueAt, requestId: { gt: requestId } }, { dueAt, requestId, place: { gt: place } }];
+}

@@ -1,0 +1,92 @@
+import { tellOf } from "../requests/told.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import { amendsKeyOf, OutwardInput } from "../effects/outward.ts";
+import { takenBackOf } from "../effects/standing.ts";
+import type { Effects } from "../effects/effects.ts";
+import { lockKept } from "../requests/attempt.ts";
+import { whole, type Request } from "../requests/workflows.policy.ts";
+
+/** Where an effect stands: its request, and its place among that request's effects. */
+export type Place = Pick<WorkflowEffect, "requestId" | "place">;
+
+export interface EffectRecordParts {
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  effects: Pick<Effects, "append">;
+}
+
+export type EffectChanges = Prisma.WorkflowEffectUncheckedUpdateManyInput;
+
+/** An effect with its request, read under the request's lock. */
+export interface Opened {
+  request: Request;
+  row: WorkflowEffect;
+}
+
+/** Hold a request and read one of its effects; undefined when it is not there any more. */
+export async function openEffect(tx: Tx, { requestId, place }: Place): Promise<Opened | undefined> {
+  await lockKept(tx, [requestId]);
+  const request = await tx.db.workflowRequest.findUnique({ where: { id: requestId }, include: whole });
+  const row = request?.effects.find((effect) => effect.place === place);
+  return request === null || row === undefined ? undefined : { request, row };
+}
+
+/** Something of the request that waits to be tried again, or that another instance is doing now. */
+export const waitingFor = (now: Date) => ({ status: "pending", attempts: { gt: 0 }, dueAt: { gt: now } });
+
+/**
+ * Whether it is an effect's turn. What the bot does for a request is done in order, one at a time; what is done here comes at its date,
+ * whether or not Discord takes a message.
+ */
+export function isItsTurn({ request, row }: Opened, now: Date): boolean {
+  const isDue = (effect: WorkflowEffect): boolean => effect.dueAt !== null && effect.dueAt <= now;
+  const isForBot = ({ input }: WorkflowEffect): boolean => OutwardInput.safeParse(input).success;
+  const isOther = (effect: WorkflowEffect): boolean => effect.place !== row.place && isForBot(effect) === isForBot(row);
+  const others = request.effects.filter((effect) => effect.status === "pending" && isOther(effect));
+  return isDue(row) && !others.some((other) => (isDue(other) ? other.place < row.place : other.attempts > 0));
+}
+
+/** Writes how effects stand, and tells of it; the request's own revision stays: nobody decides about a delivery. */
+export function createEffectRecords({ audit, events, effects }: EffectRecordParts) {
+  async function write(tx: Tx, { request, row }: Opened, changes: EffectChanges, permission = "system.act"): Promise<void> {
+    const { requestId, place } = row;
+    const after = { ...row, ...changes } as WorkflowEffect;
+    await tx.db.workflowEffect.updateMany({ where: { requestId, place }, data: { ...changes, updatedAt: tx.now } });
+    if (after.status === row.status) return;
+    const { id, reference, status } = request;
+    const about = request.subjects.find(({ kind }) => kind === "user")?.subjectId;
+    audit.record(tx, {
+      action: "workflow.effect",
+      target: { kind: "workflow", id, reference },
+      ...(about !== undefined && { subjectUserId: about }),
+      before: { status: row.status },
+      after: { key: row.key, status: after.status, attempts: after.attempts },
+      permission,
+    });
+    tellOf(events, tx, "workflow.updated", request, { status, action: "effect" });
+  }
+
+  return {
+    write,
+
+    /** The bot did what had been called off: leave it the opposite. @param delivered what is known of it; what may be done counts as done */
+    async takeBack(tx: Tx, opened: Opened, delivered: { until?: string }): Promise<void> {
+      const before = { changed: true, ...delivered };
+      const { request, row } = opened;
+      const amended = await takenBackOf({ ...row, undo: before }, { tx, reason: request.reference });
+      if (amended === undefined) return await write(tx, opened, { dueAt: null });
+      const { status, detail, amends, undo = before } = amended;
+      await write(tx, opened, { status, detail, undo, dueAt: null });
+      await effects.append(
+        tx,
+        request,
+        amends.map((done) => ({ key: amendsKeyOf(row.key), ...done })),
+      );
+    },
+  };
+}
+
+export type EffectRecords = ReturnType<typeof createEffectRecords>;

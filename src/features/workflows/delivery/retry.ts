@@ -1,0 +1,74 @@
+import type { Database } from "../../../database/database.ts";
+import { requireWrite, type Call } from "../../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import { createEffectRecords, type EffectRecordParts } from "./records.ts";
+import { presentEffect, type Effects } from "../effects/effects.ts";
+import { policyOf } from "../policies/policies.ts";
+import { approvalsOf, requiredOf } from "../state/transition.ts";
+import { isOpenStatus } from "../state/table.ts";
+import { openRequest } from "../requests/act.ts";
+import { kindOf } from "../kinds/kinds.ts";
+import { decidePermission, stateOf, viewerOf, whole, type Request } from "../requests/workflows.policy.ts";
+import type { DecisionAnswer } from "../requests/workflows.schema.ts";
+import { visibleDecision } from "../requests/visibility.ts";
+
+export type EffectRetry = ReturnType<typeof createEffectRetry>;
+
+export interface EffectRetryParts extends EffectRecordParts {
+  database: Database;
+  reach: Pick<LinkReach, "groupOf">;
+  effects: Pick<Effects, "append" | "wake">;
+}
+
+export function createEffectRetry(parts: EffectRetryParts) {
+  const { database, reach, effects } = parts;
+  const records = createEffectRecords(parts);
+
+  return {
+    /**
+     * Have an effect that failed tried once more, as often as a new one. The request stays as it is, its revision too.
+     * @param type of the request, in any spelling
+     * @param key its id or reference, in any case
+     * @param place of the effect among those of the request, from 1
+     * @throws ProblemError as {@link requireWrite}, record_not_found, invalid_transition for one that did not fail
+     */
+    async retry(call: Call, type: string, key: string, place: number): Promise<DecisionAnswer> {
+      const kind = kindOf(type);
+      if (kind === undefined) throw recordNotFound();
+      const permission = decidePermission(kind);
+      requireWrite(call, permission);
+      const answer = await database.write(call, async (tx) => {
+        const { accounts } = await viewerOf(tx.db, reach, tx.call);
+        const request = await openRequest(tx, { type: kind, key, permission, accounts });
+        const row = request.effects.find((effect) => effect.place === place);
+        if (row === undefined) throw recordNotFound();
+        if (row.status !== "failed") throw notFailed(row.status);
+        await records.write(tx, { request, row }, { status: "pending", attempts: 0, dueAt: tx.now }, permission);
+        tx.afterCommit(effects.wake);
+        const after = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: request.id }, include: whole });
+        return answerOf(after, await policyOf(tx.db, kind), tx.now);
+      });
+      return visibleDecision(call, kind, answer);
+    },
+  };
+}
+
+function notFailed(status: string): ProblemError {
+  const detail = `Only what has failed is tried again; this effect is ${status}.`;
+  return new ProblemError("invalid_transition", { detail, extra: { from: status, action: "retry", allowed: [] } });
+}
+
+function answerOf(request: Request, policy: Parameters<typeof stateOf>[1], now: Date): DecisionAnswer {
+  const state = stateOf(request, policy, now);
+  return {
+    success: true,
+    id: request.id,
+    reference: request.reference,
+    status: state.status,
+    final: !isOpenStatus(state.status),
+    revision: request.revision,
+    approvals: { have: approvalsOf(state), required: requiredOf(state) },
+    effects: request.effects.map(presentEffect),
+  };
+}

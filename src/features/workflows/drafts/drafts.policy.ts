@@ -1,0 +1,40 @@
+import type { ReadClient, TransactionClient } from "../../../database/database.ts";
+import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
+import { jsonObject } from "../../../kernel/json.ts";
+import type { Call } from "../../../kernel/call.ts";
+import type { DraftStatus, DraftView } from "./drafts.schema.ts";
+import { kindOf } from "../kinds/kinds.ts";
+
+/** Permissions of this room; filing needs the one to create such a request besides. */
+export const draftsPolicy = { read: "workflows.read", dismiss: "workflows.review", suggest: "system.act" } as const;
+
+/** A room whose records suggest requests, and that has records not everybody may know of. */
+export interface DraftCauses {
+  /** References of its records that a caller may not know of. */
+  hiddenFrom(call: Call): Promise<readonly string[]>;
+  /** The permission that being told of a record needs beyond the usual one, if any. */
+  permissionFor(db: ReadClient | TransactionClient, reference: string): Promise<string | undefined>;
+}
+
+export function presentDraft(row: RequestDraft): DraftView {
+  const type = kindOf(row.type);
+  if (type === undefined) throw new Error(`the draft ${row.id} suggests a request of no kind: ${row.type}`);
+  return {
+    id: row.id,
+    type,
+    status: row.status as DraftStatus,
+    payload: jsonObject(row.payload),
+    subject: { kind: row.subjectKind as DraftView["subject"]["kind"], id: row.subjectId },
+    cause: row.cause,
+    cause_reference: row.causeReference,
+    filed_reference: row.filedReference,
+    ended: row.endedAt === null ? null : { at: row.endedAt.toISOString(), by: row.endedBy },
+    created_at: row.createdAt.toISOString(),
+    revision: row.revision,
+  };
+}
+
+/** Drafts of the causes a caller may know of, in the words of the database. */
+export function knownWhere(hidden: readonly string[]): Prisma.RequestDraftWhereInput {
+  return hidden.length === 0 ? {} : { OR: [{ causeReference: null }, { NOT: { causeReference: { in: [...hidden] } } }] };
+}

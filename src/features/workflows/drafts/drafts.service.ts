@@ -1,0 +1,108 @@
+import type { Database } from "../../../database/database.ts";
+import type { Prisma } from "../../../generated/sqlite/client.ts";
+import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
+import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { draftsPolicy, knownWhere, presentDraft } from "./drafts.policy.ts";
+import type { DraftRecords } from "./records.ts";
+import { DismissDraftInput, ListDraftsQuery, type DraftView, type FiledDraftView } from "./drafts.schema.ts";
+import { understand, type Intake } from "../requests/intake.ts";
+import { kinds } from "../kinds/kinds.ts";
+import type { FileWithin } from "../requests/create.ts";
+import { visibleCreation } from "../requests/visibility.ts";
+
+export type DraftsService = ReturnType<typeof createDraftsService>;
+
+export interface DraftsDeps {
+  database: Database;
+  workflows: { fileWithin: FileWithin };
+  records: DraftRecords;
+  cursors: Cursors;
+}
+
+/** Requests that something suggests: they wait until a person files or dismisses them. */
+export function createDraftsService({ database, records, workflows, cursors }: DraftsDeps) {
+  const { hiddenCauses } = records;
+
+  return {
+    /** The ids of the drafts a caller may not know of. */
+    async hiddenFrom(call: Call): Promise<string[]> {
+      const hidden = await hiddenCauses(call);
+      if (hidden.length === 0) return [];
+      const rows = await database.read.requestDraft.findMany({ where: { causeReference: { in: hidden } }, select: { id: true } });
+      return rows.map(({ id }) => id);
+    },
+
+    /** Suggested requests, newest first. @throws ProblemError permission_denied, invalid_cursor */
+    async list(call: Call, query: ListDraftsQuery): Promise<Page<DraftView>> {
+      requirePermission(call, draftsPolicy.read);
+      const { limit, cursor, count, ...filters } = ListDraftsQuery.parse(query);
+      const wanted = { AND: [conditions(filters), knownWhere(await hiddenCauses(call))] };
+      const position = cursor === undefined ? undefined : cursors.decode("request_drafts", filters, cursor);
+      const rows = await database.read.requestDraft.findMany({
+        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+        take: limit + 1,
+      });
+      const page = toPage(rows, limit, presentDraft, (last) =>
+        cursors.encode("request_drafts", filters, [last.createdAt.toISOString(), last.id]),
+      );
+      return withTotal(page, { count }, () => database.read.requestDraft.count({ where: wanted }));
+    },
+
+    /** @throws ProblemError permission_denied, record_not_found */
+    async get(call: Call, id: string): Promise<DraftView> {
+      requirePermission(call, draftsPolicy.read);
+      const row = await database.read.requestDraft.findUnique({ where: { id } });
+      if (row === null || (row.causeReference !== null && (await hiddenCauses(call)).includes(row.causeReference))) throw recordNotFound();
+      return presentDraft(row);
+    },
+
+    /**
+     * File a suggested request as the acting person, in one transaction: every rule of a filing holds.
+     * @param overrides fields of the request that replace or complete the suggested ones
+     * @throws ZodError, ProblemError record_not_found, invalid_transition, permission_denied for the kind, and as a filing
+     */
+    async file(call: Call, id: string, overrides: Readonly<Record<string, unknown>>): Promise<FiledDraftView> {
+      requireWrite(call, draftsPolicy.read);
+      const hidden = await hiddenCauses(call);
+      const filed = await database.write(call, async (tx) => {
+        const row = await records.open(tx, id, { action: "file", hidden });
+        const { type, payload, subject } = presentDraft(row);
+        const permission = `workflows.${type}.create` as const;
+        requireWrite(call, permission);
+        const intake = understand(kinds[type], { payload: { ...payload, ...overrides } });
+        requireSubject(type, intake, subject);
+        const request = await workflows.fileWithin(tx, type, intake);
+        const draft = await records.end(tx, row, { status: "filed", filedReference: request.reference }, { verb: "file", permission });
+        return { draft, request };
+      });
+      return { draft: filed.draft, request: visibleCreation(call, filed.request) };
+    },
+
+    /** Leave a suggested request unfiled. @throws ProblemError record_not_found, precondition_failed, invalid_transition */
+    async dismiss(call: Call, id: string, input: { reason?: string | undefined }, ifMatch?: number): Promise<DraftView> {
+      requireWrite(call, draftsPolicy.dismiss);
+      const { reason } = DismissDraftInput.parse(input, { reportInput: true });
+      const hidden = await hiddenCauses(call);
+      return await database.write(call, async (tx) => {
+        const row = await records.open(tx, id, { ifMatch, action: "dismiss", hidden });
+        return records.end(tx, row, { status: "dismissed" }, { verb: "dismiss", permission: draftsPolicy.dismiss, reason });
+      });
+    },
+  };
+}
+
+/** What is suggested about somebody is not filed about somebody else. */
+function requireSubject(type: DraftView["type"], intake: Intake, subject: DraftView["subject"]): void {
+  const isAbout = kinds[type].subjects(intake.payload).some(({ kind, id }) => kind === subject.kind && id === subject.id);
+  if (!isAbout) throw fieldError("", "other_subject", `This suggestion is about the ${subject.kind} ${subject.id}.`);
+}
+
+function conditions({ status, type, subject }: Omit<ReturnType<typeof ListDraftsQuery.parse>, "limit" | "cursor" | "count">) {
+  return {
+    ...(status !== "all" && { status }),
+    ...(type !== undefined && { type }),
+    ...(subject !== undefined && { subjectId: subject }),
+  } satisfies Prisma.RequestDraftWhereInput;
+}

@@ -1,0 +1,153 @@
+import type { PermissionKey } from "../../../kernel/permissions.ts";
+import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
+import { toJson } from "../../../kernel/json.ts";
+import type { RequestDraft } from "../../../generated/sqlite/client.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import { beginningWith } from "../../../kernel/words.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import { draftsPolicy, presentDraft, type DraftCauses } from "./drafts.policy.ts";
+import type { DraftView } from "./drafts.schema.ts";
+
+/** A request that something suggests. */
+export interface Suggestion {
+  type: WorkflowKind;
+  /** What is known of the request, named as its payload names it. */
+  payload: Readonly<Record<string, unknown>>;
+  subject: { kind: "user" | "server"; id: string };
+  /** Why, in words that everybody who reads requests may read. */
+  cause: string;
+  causeReference?: string | undefined;
+  /** What it is suggested for: nothing is suggested twice for the same while one is open. */
+  openKey: string;
+}
+
+interface Note {
+  verb: "suggest" | "file" | "dismiss";
+  permission: PermissionKey;
+  reason?: string;
+}
+
+export type DraftRecords = ReturnType<typeof createDraftRecords>;
+
+/** The rows of suggested requests, written together with what tells of them. */
+export function createDraftRecords({ audit, events }: { audit: Pick<AuditService, "record">; events: Pick<EventsService, "emit"> }) {
+  const causes: DraftCauses[] = [];
+
+  async function tell(tx: Tx, row: RequestDraft, note: Note): Promise<DraftView> {
+    const view = presentDraft(row);
+    audit.record(tx, {
+      action: `request_draft.${note.verb}`,
+      target: { kind: "request_draft", id: row.id, ...(row.causeReference !== null && { reference: row.causeReference }) },
+      ...(row.subjectKind === "user" && { subjectUserId: row.subjectId }),
+      ...(note.reason !== undefined && { reason: note.reason }),
+      after: { type: row.type, status: row.status, ...(row.filedReference !== null && { filed_reference: row.filedReference }) },
+      permission: note.permission,
+    });
+    const permission = await permissionFor(tx, row.causeReference);
+    const data = { draft_id: row.id, type: row.type, status: row.status, filed_reference: row.filedReference };
+    events.emit(tx, { type: "request_draft.changed", data, ...(permission !== undefined && { permission }) });
+    return view;
+  }
+
+  async function permissionFor(tx: Tx, reference: string | null): Promise<string | undefined> {
+    if (reference === null) return undefined;
+    for (const cause of causes) {
+      const permission = await cause.permissionFor(tx.db, reference);
+      if (permission !== undefined) return permission;
+    }
+    return undefined;
+  }
+
+  /** File or dismiss an open draft that is held under its lock. */
+  async function end(tx: Tx, row: RequestDraft, changes: { status: "filed" | "dismissed"; filedReference?: string }, note: Note) {
+    const data = { ...changes, openKey: null, endedBy: tx.call.actor?.id ?? null, endedAt: tx.now, revision: row.revision + 1 };
+    return tell(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
+  }
+
+  return {
+    end,
+
+    /** Hide drafts from callers who may not know what they come of. Each feature whose records suggest requests registers its own, at start. */
+    withhold(cause: DraftCauses): void {
+      causes.push(cause);
+    },
+
+    /** References of causes a caller may not know of. */
+    hiddenCauses: async (call: Call): Promise<string[]> => (await Promise.all(causes.map((cause) => cause.hiddenFrom(call)))).flat(),
+
+    /** Read an open draft to end it: under its lock, in the revision the caller knows. @throws ProblemError */
+    async open(
+      tx: Tx,
+      id: string,
+      { ifMatch, action, hidden }: { ifMatch?: number | undefined; action: string; hidden: readonly string[] },
+    ) {
+      await tx.lock(`draft:${id}`);
+      const row = await tx.db.requestDraft.findUnique({ where: { id } });
+      if (row === null || (row.causeReference !== null && hidden.includes(row.causeReference))) throw recordNotFound();
+      if (ifMatch !== undefined && ifMatch !== row.revision)
+        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
+      if (row.status !== "open") throw new ProblemError("invalid_transition", { extra: { from: row.status, action, allowed: [] } });
+      return row;
+    },
+
+    /**
+     * Suggest a request inside another room's transaction: nothing twice for the same while one is open.
+     * @returns null when it is suggested already
+     */
+    async suggestWithin(tx: Tx, suggestion: Suggestion): Promise<DraftView | null> {
+      const { type, payload, subject, cause, causeReference, openKey } = suggestion;
+      await tx.lock(`draft-key:${openKey}`);
+      if ((await tx.db.requestDraft.findUnique({ where: { openKey } })) !== null) return null;
+      const row = await tx.db.requestDraft.create({
+        data: {
+          id: uuid7(tx.now.getTime()),
+          type,
+          payload: toJson(payload),
+          subjectKind: subject.kind,
+          subjectId: subject.id,
+          cause,
+          causeReference: causeReference ?? null,
+          openKey,
+          status: "open",
+          createdAt: tx.now,
+        },
+      });
+      return tell(tx, row, { verb: "suggest", permission: draftsPolicy.suggest, reason: cause });
+    },
+
+    /** What is suggested now for keys that begin alike, in order. */
+    async openKeys(db: Pick<ReadClient | TransactionClient, "requestDraft">, start: string): Promise<string[]> {
+      const where = { openKey: beginningWith(start) };
+      const rows = await db.requestDraft.findMany({ where, select: { openKey: true }, orderBy: { openKey: "asc" } });
+      return rows.flatMap(({ openKey }) => (openKey === null ? [] : [openKey]));
+    },
+
+    /**
+     * Dismiss what is suggested for some keys inside another room's transaction, because its ground is gone.
+     * @returns how many were open
+     */
+    async dismissWithin(tx: Tx, openKeys: readonly string[], reason: string): Promise<number> {
+      const found = await tx.db.requestDraft.findMany({
+        where: { openKey: { in: [...openKeys] } },
+        select: { id: true },
+        orderBy: { id: "asc" },
+      });
+      // Every lock before the first change, in one order: two who dismiss the same never wait for each other.
+      for (const { id } of found) await tx.lock(`draft:${id}`);
+      const rows = await tx.db.requestDraft.findMany({
+        where: { id: { in: found.map(({ id }) => id) }, status: "open" },
+        orderBy: { id: "asc" },
+      });
+      const note = { verb: "dismiss", permission: draftsPolicy.suggest, reason } as const;
+      for (const row of rows) {
+        const data = { status: "dismissed", openKey: null, endedBy: null, endedAt: tx.now, revision: row.revision + 1 };
+        await tell(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
+      }
+      return rows.length;
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import { z } from "zod";
+import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
+import { fieldError } from "../../../kernel/errors.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
+import type { BlacklistService } from "../../blacklist/blacklist.service.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import type { ActionsService } from "../../cases/actions/actions.service.ts";
+import { findTarget, type AppealTarget } from "./appeal-target.ts";
+import type { EffectInputs } from "./inputs.ts";
+import type { Approval, Blocker, Done, Json, Reversal, SomeEffects } from "./types.ts";
+import type { Undone } from "../../../kernel/undo.ts";
+import type { Ruling } from "../kinds/kind.ts";
+import type { Overturning, OverturnNote } from "../requests/overturn.ts";
+import { viewerOf } from "../requests/workflows.policy.ts";
+
+export interface AppealEffectParts {
+  blacklist: Pick<BlacklistService, "revokeWithin" | "reduceWithin" | "undoChangeWithin">;
+  actions: Pick<ActionsService, "voidWithin" | "undoVoidWithin" | "reduceWithin" | "undoReduceWithin">;
+  overturning: Overturning;
+  reach: Pick<LinkReach, "groupOf">;
+}
+
+type Appeal = EffectInputs["appeal.ruling"];
+
+/** One thing a ruling did, by what takes it back. */
+const Part = z.object({ what: z.enum(["blacklist", "void", "reduce", "reverse", "reopen"]), undo: z.unknown() });
+type Part = z.infer<typeof Part>;
+const Parts = z.object({ parts: z.array(Part) });
+
+interface Ruled {
+  parts: Part[];
+  detail: string;
+}
+
+const nothing: Ruled = { parts: [], detail: "There was nothing in force any more." };
+
+/** What an appeal that is heard does to what it is against. */
+export function createAppealEffects({ blacklist, actions, overturning, reach }: AppealEffectParts): SomeEffects<"appeal.ruling"> {
+  const { overturn, reduce, remit } = createRulings({ blacklist, actions, overturning });
+  const rulings: Readonly<Record<Ruling, (approval: Approval, target: AppealTarget, input: Appeal) => Promise<Ruled>>> = {
+    overturn,
+    reduce,
+    remit,
+  };
+
+  /** What takes each part back. */
+  const undoing: Readonly<Record<Part["what"], (reversal: Reversal, undo: unknown) => Promise<Undone>>> = {
+    blacklist: async ({ tx, reason, permission }, undo) => await blacklist.undoChangeWithin(tx, undo, { reason, permission }),
+    void: ({ tx, reason, permission }, undo) => actions.undoVoidWithin(tx, undo, { reason, permission }),
+    reduce: ({ tx, reason, permission }, undo) => actions.undoReduceWithin(tx, undo, { reason, permission }),
+    reverse: (reversal, undo) => overturning.reinstateWithin(reversal.tx, undo, noteOf(reversal)),
+    reopen: (reversal, undo) => overturning.undoReopenWithin(reversal.tx, undo, noteOf(reversal)),
+  };
+
+  return {
+    "appeal.ruling": {
+      preview: ({ target, desired_outcome: desired }) =>
+        `${target} is overturned, reduced or sent back, as the decision says; asked for: ${desired}.`,
+
+      async check(approval, input): Promise<Blocker[]> {
+        const target = await targetOf(approval, input, reach);
+        if (target === null) return [{ code: "target_missing", detail: "There is nothing of the name that this appeals against." }];
+        const ruling = rulingOf(approval, input);
+        if (ruling === "reduce") requireReduction(approval, target);
+        if (ruling === "remit" && target.kind !== "request")
+          return [{ code: "not_remittable", detail: "Only a request goes back to those who decided it." }];
+        return [];
+      },
+
+      async apply(approval, input): Promise<Done[]> {
+        const target = await targetOf(approval, input, reach);
+        const ruling = rulingOf(approval, input);
+        if (target === null || ruling === undefined)
+          return [{ status: "skipped", detail: "The appeal was answered; nothing is changed by it." }];
+        const { parts, detail } = await rulings[ruling](approval, target, input);
+        const named = { kind: target.kind === "request" ? "workflow" : target.kind, id: target.id, reference: target.reference };
+        return [{ status: "done", target: named, detail, undo: { parts } as unknown as Json }];
+      },
+
+      async undo(reversal: Reversal, { undo }: WorkflowEffect): Promise<Undone> {
+        const results: Undone[] = [];
+        for (const part of Parts.parse(undo).parts.toReversed()) results.push(await undoing[part.what](reversal, part.undo));
+        const detail = results.map((result) => result.detail).join(" ") || "There was nothing to take back.";
+        return { restored: results.every(({ restored }) => restored), detail };
+      },
+    },
+  };
+}
+
+const noteOf = ({ reason, permission, actorId, request }: Reversal): OverturnNote => ({
+  reason,
+  permission,
+  actorId,
+  cause: request.reference,
+});
+
+/** What the appeal is against, as far as whoever decides may know of it. */
+async function targetOf({ tx }: Approval, input: Appeal, reach: AppealEffectParts["reach"]): Promise<AppealTarget | null> {
+  const target = await findTarget(tx.db, input.target);
+  return target?.isKnownTo(await viewerOf(tx.db, reach, tx.call)) === true ? target : null;
+}
+
+/** What the decision says, else what was asked for; an appeal for clarity is answered in words. */
+function rulingOf({ input }: Approval, { desired_outcome: desired }: Appeal): Ruling | undefined {
+  return input.ruling ?? (desired === "clarify" ? undefined : desired);
+}
+
+/** @throws ProblemError validation_failed when nothing says by how much */
+function requireReduction({ input: { body } }: Approval, { kind }: AppealTarget): void {
+  const given = { new_severity: body.new_severity, new_duration: body.new_duration, new_points: body.new_points };
+  const fitting =
+    kind === "strike" || kind === "case"
+      ? (["new_points", "new_duration"] as const)
+      : (["new_severity", "new_duration", "new_points"] as const);
+  if (fitting.every((name) => given[name] === undefined))
+    throw fieldError(`/${fitting[0]}`, "required", `To reduce it, send ${fitting.join(" or ")}.`);
+}
+
+/** What each ruling does, to each thing there is to appeal against. */
+function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectParts, "reach">) {
+  function noteFor({ input, permission, actorId, request }: Approval): OverturnNote {
+    return { reason: input.reasonPublic ?? `Appeal ${request.reference} was granted.`, permission, actorId, cause: request.reference };
+  }
+
+  async function voidAll(approval: Approval, ids: readonly string[]): Promise<Ruled> {
+    const parts: Part[] = [];
+    for (const id of ids) {
+      const voided = await actions.voidWithin(approval.tx, id, noteFor(approval));
+      if (voided !== null) parts.push({ what: "void", undo: voided.undo });
+    }
+    return parts.length === 0 ? nothing : { parts, detail: `${parts.length.toString()} recorded actions count no longer.` };
+  }
+
+  async function revoke(approval: Approval, id: string): Promise<Ruled> {
+    const { tx } = approval;
+    const record = await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id } });
+    const origin =
+      record.originReference === null ? null : await tx.db.workflowRequest.findUnique({ where: { reference: record.originReference } });
+    const reversed = origin?.status === "approved" ? await overturning.reverseWithin(tx, origin.id, noteFor(approval)) : null;
+    const parts: Part[] = reversed === null ? [] : [{ what: "reverse", undo: reversed }];
+    const revoked = await blacklist.revokeWithin(tx, id, noteFor(approval));
+    if (revoked !== null) parts.push({ what: "blacklist", undo: revoked.undo });
+    if (parts.length === 0) return nothing;
+    return { parts, detail: reversed === null ? "The record was revoked." : `${origin?.reference ?? ""} was reversed with all it did.` };
+  }
+
+  async function overturnRequest(approval: Approval, { id, reference }: AppealTarget): Promise<Ruled> {
+    const reversed = await overturning.reverseWithin(approval.tx, id, noteFor(approval));
+    if (reversed !== null) return { parts: [{ what: "reverse", undo: reversed }], detail: `${reference} was reversed with all it did.` };
+    const reopened = await overturning.reopenWithin(approval.tx, id, noteFor(approval));
+    return reopened === null ? nothing : { parts: [{ what: "reopen", undo: reopened }], detail: `${reference} is decided anew.` };
+  }
+
+  /** The actions of a case that an appeal is about: those against whoever appeals, else all. */
+  async function actionsOf({ tx }: Approval, caseId: string, { user_id: userId }: Appeal): Promise<string[]> {
+    const where = { caseId, voidedAt: null, ...(userId !== undefined && { userId }) };
+    return (await tx.db.caseAction.findMany({ where, select: { id: true }, orderBy: { id: "asc" } })).map(({ id }) => id);
+  }
+
+  async function reduceRecord(approval: Approval, id: string): Promise<Ruled> {
+    const { new_severity: severity, new_duration: length } = approval.input.body;
+    const reduced = await blacklist.reduceWithin(approval.tx, id, { severity, expiresAt: endOf(approval, length) }, noteFor(approval));
+    return reduced === null ? nothing : { parts: [{ what: "blacklist", undo: reduced.undo }], detail: "The record was reduced." };
+  }
+
+  async function reduceActions(approval: Approval, ids: readonly string[]): Promise<Ruled> {
+    const { new_points: points, new_duration: length } = approval.input.body;
+    const parts: Part[] = [];
+    for (const id of ids) {
+      const reduced = await actions.reduceWithin(approval.tx, id, { points, expiresAt: endOf(approval, length) }, noteFor(approval));
+      if (reduced !== null) parts.push({ what: "reduce", undo: reduced.undo });
+    }
+    return parts.length === 0 ? nothing : { parts, detail: "What was recorded was reduced." };
+  }
+
+  /** What a request did that can be reduced: its record or its recorded action. */
+  async function reduceRequest(approval: Approval, id: string): Promise<Ruled> {
+    const made = await approval.tx.db.workflowEffect.findMany({ where: { requestId: id, status: "done" }, orderBy: { place: "asc" } });
+    const ids = (kind: string): string[] => made.filter(({ targetKind }) => targetKind === kind).map(({ targetId }) => targetId ?? "");
+    const done: Ruled[] = [];
+    for (const recordId of ids("blacklist")) done.push(await reduceRecord(approval, recordId));
+    const actionIds = ids("case_action");
+    if (actionIds.length > 0) done.push(await reduceActions(approval, actionIds));
+    const parts = done.flatMap((ruled) => ruled.parts);
+    return parts.length === 0 ? nothing : { parts, detail: done.map(({ detail }) => detail).join(" ") };
+  }
+
+  return {
+    async overturn(approval: Approval, target: AppealTarget, input: Appeal): Promise<Ruled> {
+      if (target.kind === "request") return await overturnRequest(approval, target);
+      if (target.kind === "blacklist") return await revoke(approval, target.id);
+      return await voidAll(approval, target.kind === "case" ? await actionsOf(approval, target.id, input) : [target.id]);
+    },
+
+    async reduce(approval: Approval, target: AppealTarget, input: Appeal): Promise<Ruled> {
+      if (target.kind === "request") return await reduceRequest(approval, target.id);
+      if (target.kind === "blacklist") return await reduceRecord(approval, target.id);
+      return await reduceActions(approval, target.kind === "case" ? await actionsOf(approval, target.id, input) : [target.id]);
+    },
+
+    /** Back to those who decided, with what they are to look at again. */
+    async remit(approval: Approval, target: AppealTarget): Promise<Ruled> {
+      const { tx, input, actorId, request } = approval;
+      const words = input.body.instructions ?? input.reasonPublic ?? "Look at it again.";
+      await overturning.noteWithin(tx, target.id, `${request.reference}: ${words}`.slice(0, longestComment), actorId);
+      const reopened = await overturning.reopenWithin(tx, target.id, noteFor(approval));
+      const parts: Part[] = reopened === null ? [] : [{ what: "reopen", undo: reopened }];
+      return {
+        parts,
+        detail:
+          reopened === null
+            ? `${target.reference} stands; its panel is asked to look at it again.`
+            : `${target.reference} is decided anew.`,
+      };
+    },
+  };
+}
+
+const longestComment = 2000;
+
+/** Absent: the end stays; null: no end. */
+function endOf({ from }: Approval, length: string | null | undefined): Date | null | undefined {
+  return typeof length === "string" ? addSeconds(from, parseDuration(length) ?? 0) : length;
+}

@@ -1,0 +1,132 @@
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
+import type { StaffService } from "../../staff/staff.service.ts";
+import type { EffectInputs } from "./inputs.ts";
+import { createNoticeEffects, type NoticeEffectParts, type NoticeKeys } from "./notices.ts";
+import { outward, type OutwardAction } from "./outward.ts";
+import type { Approval, Done, SomeEffects } from "./types.ts";
+
+type Keys = NoticeKeys | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
+type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
+
+export type DiscordEffectParts = NoticeEffectParts & {
+  staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
+  guildState: Pick<GuildState, "guilds" | "members">;
+};
+
+interface Role {
+  guildId: string;
+  roleId: string;
+}
+/** What Discord takes. */
+const longestTimeout = 28 * 86_400;
+
+const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => OutwardAction }>> = {
+  timeout: {
+    detail: "They are timed out in a server.",
+    action: (member, until) => ({ ...member, kind: "timeout", until: until.toISOString() }),
+  },
+  kick: { detail: "They are removed from a server.", action: (member) => ({ ...member, kind: "kick" }) },
+  ban: { detail: "They are banned from a server.", action: (member) => ({ ...member, kind: "ban" }) },
+};
+interface Member {
+  guildId: string;
+  userId: string;
+  reason: string;
+}
+
+/** What approvals leave for the bot to do. Only Discord roles that stand for staff roles are ever given or taken. */
+export function createDiscordEffects(parts: DiscordEffectParts): SomeEffects<Keys> {
+  const { staff, guildState } = parts;
+  const presentGuilds = (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
+
+  function membershipsOf(userId: string): string[] {
+    const guilds = presentGuilds();
+    return guildState.members(userId).flatMap(({ guildId, present }) => (present && guilds.includes(guildId) ? [guildId] : []));
+  }
+
+  /** The roles somebody holds that stand for staff roles, but for those that stand for the one that stays. */
+  function rolesToTake(userId: string, kept?: string): Role[] {
+    const staying = kept === undefined ? [] : staff.discordRolesOf(kept);
+    const held = staff.mappedRolesHeldBy(userId).filter((role) => !staying.some((one) => isSame(one, role)));
+    return held.filter((role, index) => held.findIndex((one) => isSame(one, role)) === index);
+  }
+
+  function changeRoles(approval: Approval, userId: string, key: Keys, kind: "role_add" | "role_remove", roles: readonly Role[]): Done[] {
+    const { request } = approval;
+    const detail = kind === "role_add" ? "A Discord role of the staff role is given." : "A Discord role of the staff is taken.";
+    return roles.map(({ guildId, roleId }) => {
+      const id = nameOf(approval, key, `${guildId}:${roleId}`);
+      const action = { kind, guildId, roleId, userId, reason: request.reference };
+      return { ...outward(action, { id, detail }), target: { kind: "discord_role", id: roleId } };
+    });
+  }
+
+  function punish(approval: Approval, kind: Penalty, { userId, guildIds, length }: Omit<EffectInputs["discord.punish"], "action">): Done[] {
+    const { request, tx } = approval;
+    const wanted = typeof length === "string" ? parseDuration(length) : undefined;
+    const until = addSeconds(tx.now, Math.min(wanted ?? longestTimeout, longestTimeout));
+    const { action, detail } = penalties[kind];
+    return guildIds.map((guildId) => {
+      const id = nameOf(approval, "discord.punish", `${kind}:${guildId}`);
+      const target = { kind: "server", id: guildId };
+      return { ...outward(action({ guildId, userId, reason: request.reference }, until), { id, detail }), target };
+    });
+  }
+
+  return {
+    ...createNoticeEffects(parts),
+    "discord.roles_add": {
+      preview: "The Discord roles of the staff role are given, where they are a member.",
+      apply(approval, { userId, roleKey }) {
+        const guilds = membershipsOf(userId);
+        const roles = staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId));
+        return orNothing(
+          changeRoles(approval, userId, "discord.roles_add", "role_add", roles),
+          "No Discord role stands for the staff role where they are a member.",
+        );
+      },
+    },
+    "discord.roles_remove": {
+      preview: "The Discord roles of the staff are taken from them.",
+      apply(approval, { userId, keptRoleKey }) {
+        const roles = rolesToTake(userId, keptRoleKey);
+        return orNothing(
+          changeRoles(approval, userId, "discord.roles_remove", "role_remove", roles),
+          "They hold no other Discord role of the staff.",
+        );
+      },
+    },
+    "discord.punish": {
+      preview: ({ action }) => `In Discord: ${action.replace("_", " ")}.`,
+      isOptional: true,
+      apply(approval, { userId, action, guildIds: named, length }, earlier) {
+        const ours = presentGuilds();
+        const guildIds = named.length === 0 ? ours : named.filter((id) => ours.includes(id));
+        const none = "It names no server the bot is in.";
+        if (guildIds.length === 0) return orNothing([], none);
+        if (action !== "role_remove") return orNothing(punish(approval, action, { userId, guildIds, length }), none);
+        const taken = new Set(earlier.flatMap(({ key, target }) => (key === "discord.roles_remove" ? [target?.id] : [])));
+        const roles = rolesToTake(userId).filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
+        return orNothing(
+          changeRoles(approval, userId, "discord.punish", "role_remove", roles),
+          "They hold no further Discord role of the staff there.",
+        );
+      },
+    },
+  };
+}
+
+/** Its own for good: an approval that is put in force again acts anew, under another revision. */
+function nameOf({ request }: Approval, key: Keys, target: string): string {
+  return `${request.id}:${request.revision.toString()}:${key}:${target}`;
+}
+
+function isSame(one: Role, other: Role): boolean {
+  return one.guildId === other.guildId && one.roleId === other.roleId;
+}
+
+function orNothing(done: Done[], detail: string): Promise<Done[]> {
+  return Promise.resolve(done.length > 0 ? done : [{ status: "skipped", detail }]);
+}

@@ -1,0 +1,243 @@
+import type { Tx } from "../../../database/database.ts";
+import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { fieldError } from "../../../kernel/errors.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { EffectInputs, EffectKey, Use } from "./inputs.ts";
+import type {
+  Approval as Approving,
+  Blocker,
+  Done,
+  Due as DueEffect,
+  Earlier,
+  Effect,
+  EffectTable,
+  EffectUndone,
+  Reversal,
+} from "./types.ts";
+import { amendsKeyOf, isAmends, mayBeDone, type Delivered } from "./outward.ts";
+import { takenBackOf } from "./standing.ts";
+import type { Kind } from "../kinds/kind.ts";
+import { kinds } from "../kinds/kinds.ts";
+import type { EffectView } from "../requests/workflows.schema.ts";
+
+export type Effects = ReturnType<typeof createEffects>;
+
+/** An approval with what it approves. */
+export interface Approval extends Approving {
+  type: WorkflowKind;
+  /** As it is approved: with the length that the decision says. */
+  payload: Record<string, unknown>;
+}
+/** What was left for a date, with the request it is of. */
+export interface Due extends DueEffect {
+  type: WorkflowKind;
+  payload: Record<string, unknown>;
+}
+
+/** An effect of one request: everything it can do, told what it is to know. */
+interface Bound {
+  key: EffectKey;
+  preview: string;
+  isOptional: boolean;
+  check(approval: Approving): Promise<readonly Blocker[]>;
+  apply(approval: Approving, earlier: Earlier): Promise<readonly Done[]>;
+  run?(due: DueEffect, row: WorkflowEffect): Promise<Done>;
+}
+
+/** Names that say more closely what an effect did. */
+const sameEffect: Readonly<Record<string, EffectKey>> = {
+  "account_link.merge": "account_link.create",
+  "blacklist.merge": "blacklist.create",
+};
+
+/** Carries out what approvals do and takes it back, by the table. */
+export function createEffects(table: EffectTable) {
+  const keyOf = (name: string): EffectKey | undefined => {
+    const key = sameEffect[name] ?? name;
+    return isEffect(table, key) ? key : undefined;
+  };
+  const usesOf = (kind: Kind, payload: Record<string, unknown>): Bound[] => kind.effects(payload).map((use) => bind(table, use));
+  let listener: () => void = () => undefined;
+  const wake = (): void => listener();
+
+  /** Keep what was done, and what is left to be done, behind the request's earlier effects. */
+  async function append(tx: Tx, request: { id: string }, done: Earlier): Promise<WorkflowEffect[]> {
+    const rows = await appendRows(tx, request, done);
+    if (rows.some(({ dueAt }) => dueAt !== null)) tx.afterCommit(wake);
+    return rows;
+  }
+
+  return {
+    /** How an effect that was left for a date is done; undefined when nothing is known of it any more. */
+    dueOf({ type, payload }: Pick<Due, "type" | "payload">, name: string): Bound["run"] {
+      const key = keyOf(name);
+      return usesOf(kinds[type], payload).find((use) => use.key === key)?.run;
+    },
+    /** Call `work` after each commit that left something to be done. */
+    onLeft(work: () => void): void {
+      listener = work;
+    },
+    /** Have what is left to be done looked at now. */
+    wake,
+
+    preview: (kind: Kind, payload: Record<string, unknown>) => usesOf(kind, payload).map(({ key, preview }) => ({ key, detail: preview })),
+
+    /** Everything that keeps an approval from taking effect now. */
+    async check(approval: Approval): Promise<Blocker[]> {
+      const blockers: Blocker[] = [];
+      for (const use of wanted(usesOf(kinds[approval.type], approval.payload), approval)) blockers.push(...(await use.check(approval)));
+      return blockers;
+    },
+
+    /** Do everything an approval of this kind does; whatever throws undoes the approval. @throws ProblemError */
+    async apply(approval: Approval): Promise<WorkflowEffect[]> {
+      const { request, input } = approval;
+      const all = usesOf(kinds[approval.type], approval.payload);
+      const kept = wanted(all, approval);
+      const earlier: (Done & { key: string })[] = [];
+      for (const use of all) {
+        const { key } = use;
+        if (kept.includes(use)) for (const done of await use.apply(approval, earlier)) earlier.push({ key, ...done });
+        else earlier.push({ key, status: "skipped", detail: `Switched off in the decision of ${input.action}.` });
+      }
+      return await append(approval.tx, request, earlier);
+    },
+
+    /** Take back what an approval did, the last first. What somebody changed since stays, and its effect says so. */
+    async undo(reversal: Reversal): Promise<WorkflowEffect[]> {
+      const { tx, request } = reversal;
+      const rows = request.effects.toReversed();
+      const amends: (Done & { key: string })[] = [];
+      const taken: WorkflowEffect[] = [];
+      for (const row of rows) {
+        const change = await undoneBy(undoOf(table, keyOf(row.key)), reversal, row);
+        if (change === null) continue;
+        amends.push(...(change.amends ?? []).map((done) => ({ key: amendsKeyOf(row.key), ...done })));
+        const { status, detail, dueAt = null, undo } = change;
+        const where = { requestId_place: { requestId: row.requestId, place: row.place } };
+        taken.push(await tx.db.workflowEffect.update({ where, data: { status, detail, dueAt, updatedAt: tx.now, ...(undo && { undo }) } }));
+        if (dueAt !== null) tx.afterCommit(wake);
+      }
+      return [...taken.toReversed(), ...(await append(tx, request, amends))];
+    },
+
+    append,
+  };
+}
+
+async function appendRows(tx: Tx, request: { id: string }, done: Earlier): Promise<WorkflowEffect[]> {
+  if (done.length === 0) return [];
+  const last = await tx.db.workflowEffect.findFirst({
+    where: { requestId: request.id },
+    orderBy: { place: "desc" },
+    select: { place: true },
+  });
+  const rows = done.map((one, index) => rowOf(tx, request.id, (last?.place ?? 0) + 1 + index, one));
+  await tx.db.workflowEffect.createMany({ data: rows });
+  return await tx.db.workflowEffect.findMany({
+    where: { requestId: request.id, place: { gt: last?.place ?? 0 } },
+    orderBy: { place: "asc" },
+  });
+}
+
+function rowOf(tx: Tx, requestId: string, place: number, done: Done & { key: string }): Prisma.WorkflowEffectCreateManyInput {
+  const { key, status, target, detail, input, undo, dueAt } = done;
+  return {
+    requestId,
+    place,
+    key,
+    status,
+    targetKind: target?.kind ?? null,
+    targetId: target?.id ?? null,
+    targetReference: target?.reference ?? null,
+    detail,
+    ...(input !== undefined && { input }),
+    ...(undo !== undefined && { undo }),
+    dueAt: status === "pending" ? (dueAt ?? tx.now) : null,
+    at: tx.now,
+    updatedAt: tx.now,
+  };
+}
+
+interface Change {
+  status: string;
+  detail: string;
+  /** When it is looked at once more. */
+  dueAt?: Date;
+  amends?: readonly Done[];
+  /** What is known of an action of the bot from now on. */
+  undo?: Delivered;
+}
+
+/** How an effect stands once its approval is taken back; null: as before. */
+async function undoneBy(undo: UndoOf, reversal: Reversal, row: WorkflowEffect): Promise<Change | null> {
+  if (isAmends(row)) return null;
+  if (row.status === "pending" || row.status === "failed") return calledOff(row, reversal.tx.now);
+  if (row.status !== "done") return null;
+  const amended = await takenBackOf(row, reversal);
+  if (amended !== undefined) return amended;
+  if (undo === undefined) return null;
+  const { restored, detail, amends } = await undo(reversal, row);
+  return {
+    status: restored ? "reversed" : "done",
+    detail: restored ? detail : `${row.detail} ${detail}`,
+    ...(amends !== undefined && { amends }),
+  };
+}
+
+/** What was not done will not be. What the bot may have done all the same is due once more: nothing of it stays. */
+function calledOff(row: WorkflowEffect, now: Date): Change {
+  if (!mayBeDone(row)) return { status: "skipped", detail: `${row.detail} It was called off before it was done.` };
+  return { status: "skipped", detail: `${row.detail} It was called off while it was being done.`, dueAt: row.dueAt ?? now };
+}
+
+/** The effects that the decision leaves on. @throws ProblemError for those nobody switches off */
+function wanted(all: readonly Bound[], { input }: Approval): Bound[] {
+  const choices = Object.entries(input.body.effects ?? {});
+  for (const [key, isOn] of choices) {
+    const known = all.find((use) => use.key === key);
+    if (known === undefined) {
+      const keys = all.map((use) => use.key);
+      throw fieldError(`/effects/${key}`, "unknown_effect", `An approval of this request does: ${keys.join(", ")}.`);
+    }
+    if (!isOn && !known.isOptional) throw fieldError(`/effects/${key}`, "not_optional", "This effect is the point of the request.");
+  }
+  return all.filter(({ key }) => !choices.some(([off, isOn]) => off === key && !isOn));
+}
+
+function bind<Key extends EffectKey>(table: { [Each in Key]: Effect<EffectInputs[Each]> }, { key, input }: Use<Key>): Bound {
+  const { preview, isOptional, check, apply, run }: Effect<EffectInputs[Key]> = table[key];
+  return {
+    key,
+    preview: typeof preview === "function" ? preview(input) : preview,
+    isOptional: isOptional === true,
+    check: async (approval) => (await check?.(approval, input)) ?? [],
+    apply: (approval, earlier) => apply(approval, input, earlier),
+    ...(run !== undefined && { run: (due: DueEffect, row: WorkflowEffect) => run(due, row, input) }),
+  };
+}
+
+type UndoOf = ((reversal: Reversal, row: WorkflowEffect) => Promise<EffectUndone>) | undefined;
+
+function undoOf(table: EffectTable, key: EffectKey | undefined): UndoOf {
+  return key === undefined ? undefined : table[key].undo?.bind(table[key]);
+}
+
+function isEffect(table: EffectTable, name: string): name is EffectKey {
+  return Object.hasOwn(table, name);
+}
+
+export function presentEffect(row: WorkflowEffect): EffectView {
+  return {
+    key: row.key,
+    status: row.status as EffectView["status"],
+    target:
+      row.targetKind === null || row.targetId === null
+        ? null
+        : { kind: row.targetKind, id: row.targetId, ...(row.targetReference !== null && { reference: row.targetReference }) },
+    detail: row.detail,
+    attempts: row.attempts,
+    last_error: row.lastError,
+    due_at: row.dueAt?.toISOString() ?? null,
+  };
+}

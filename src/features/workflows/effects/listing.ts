@@ -1,0 +1,96 @@
+import type { BlacklistService } from "../../blacklist/blacklist.service.ts";
+import type { LinksService } from "../../links/links.service.ts";
+import { blacklistReference } from "../../../kernel/stored.ts";
+import { draftsOf, linkDraftsOf } from "./drafts.ts";
+import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import type { Done, Earlier, Reversal, SomeEffects } from "./types.ts";
+import type { Undone } from "../../../kernel/undo.ts";
+
+type Keys = "account_link.create" | "blacklist.create" | "matches.recompute";
+type Listing = Awaited<ReturnType<BlacklistService["createWithin"]>>;
+
+export interface ListingEffectParts {
+  blacklist: Pick<BlacklistService, "createWithin" | "undoCreateWithin" | "revokeWithin" | "lockSubjects">;
+  links: Pick<LinksService, "createLinkWithin" | "undoLinkWithin">;
+}
+
+/** What approvals list and link. */
+export function createListingEffects({ blacklist, links }: ListingEffectParts): SomeEffects<Keys> {
+  const undoListing = async ({ tx, request, reason, permission }: Reversal, { undo, targetId }: WorkflowEffect): Promise<Undone> => {
+    if (undo === null) {
+      // Of an older version nothing is known but the record: one that the request made is revoked.
+      const record = await tx.db.blacklistRecord.findUnique({ where: { id: targetId ?? "" }, select: { originReference: true } });
+      const isMade = record?.originReference === request.reference;
+      const revoked = isMade ? await blacklist.revokeWithin(tx, targetId ?? "", { reason, permission }) : null;
+      return revoked === null
+        ? { restored: false, detail: "It was done by an older version and cannot be taken back by itself: look at the record." }
+        : { restored: true, detail: "The record was revoked." };
+    }
+    const { restored, detail } = await blacklist.undoCreateWithin(tx, undo, { reason, permission });
+    return { restored, detail };
+  };
+
+  return {
+    "blacklist.create": {
+      preview: "The subject is put on the blacklist; an active record is strengthened instead.",
+      async apply(approval, input) {
+        const { tx, request, permission } = approval;
+        const drafts = draftsOf(approval, input);
+        await blacklist.lockSubjects(tx, drafts);
+        const done: Done[] = [];
+        for (const draft of drafts) {
+          const note = { action: "blacklist.create", permission, reason: `Approval of ${request.reference}` } as const;
+          const isOver = draft.expiresAt instanceof Date && draft.expiresAt <= tx.now;
+          if (isOver) done.push({ status: "skipped", detail: "Its time is over." });
+          else done.push(listingEffect(await blacklist.createWithin(tx, draft, note)));
+        }
+        return done;
+      },
+      undo: undoListing,
+    },
+    "matches.recompute": {
+      preview: "Everyone concerned is compared with the record.",
+      apply: (_approval, _input, earlier) => Promise.resolve([matchesEffect(earlier)]),
+    },
+    "account_link.create": {
+      preview: "The accounts are linked, each with each; a link there is becomes surer instead.",
+      async apply(approval, input) {
+        const done: Done[] = [];
+        for (const draft of linkDraftsOf(approval, input)) {
+          const { row, isMerged, undo } = await links.createLinkWithin(approval.tx, draft);
+          done.push({
+            key: isMerged ? "account_link.merge" : "account_link.create",
+            status: "done",
+            target: { kind: "account_link", id: row.id },
+            detail: isMerged ? "The link of the two accounts was strengthened." : "The two accounts were linked.",
+            undo,
+          });
+        }
+        return done;
+      },
+      async undo({ tx, reason, permission }, { undo }) {
+        if (undo === null) return { restored: false, detail: "It was done before reversals could take it back: end the link." };
+        return await links.undoLinkWithin(tx, undo, { reason, permission });
+      },
+    },
+  };
+}
+
+function listingEffect({ row, isMerged, matches, undo }: Listing): Done {
+  return {
+    key: isMerged ? "blacklist.merge" : "blacklist.create",
+    status: "done",
+    target: { kind: "blacklist", id: row.id, reference: blacklistReference(row.number) },
+    detail: isMerged ? "The active record was strengthened." : "A record was created.",
+    undo,
+    memo: matches,
+  };
+}
+
+function matchesEffect(earlier: Earlier): Done {
+  const listings = earlier
+    .filter(({ key }) => key.startsWith("blacklist."))
+    .flatMap(({ memo }) => (memo === undefined ? [] : [memo as Listing["matches"]]));
+  const sum = (count: "added" | "changed" | "removed") => listings.reduce((total, matches) => total + matches[count], 0).toString();
+  return { status: "done", detail: `${sum("added")} added, ${sum("changed")} changed, ${sum("removed")} removed.` };
+}

@@ -1,0 +1,111 @@
+import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { DiscordAction } from "../../../kernel/discord-action.ts";
+import { z } from "zod";
+import type { Done, Json, Reversal } from "./types.ts";
+
+/** What an effect leaves for the bot: an action, and the words that make up for a message when its ground is taken back. */
+export const OutwardInput = z.object({ discord: DiscordAction, amends: z.string().optional() });
+export type OutwardInput = z.output<typeof OutwardInput>;
+
+/** What is known of a delivered action. */
+export const Delivered = z.object({
+  changed: z.boolean(),
+  until: z.string().optional(),
+  /** Its ground was taken back, and it was left standing for another approval. */
+  left: z.boolean().optional(),
+});
+export type Delivered = z.output<typeof Delivered>;
+
+/** What is known of an action that was begun and has no end yet. */
+const Begun = z.object({ mayBeDone: z.boolean() });
+
+/** What makes up for an effect is named after it. */
+export const amendsKeyOf = (key: string): string => `${key}.undo`;
+
+/** Whether an effect makes up for another one: that stays, whatever becomes of the request after it. */
+export const isAmends = ({ key }: Pick<WorkflowEffect, "key">): boolean => key.endsWith(amendsKeyOf(""));
+
+/** Whether Discord may have carried an effect out, though no answer says so. */
+export function mayBeDone({ undo }: Pick<WorkflowEffect, "undo">): boolean {
+  const begun = Begun.safeParse(undo);
+  return begun.success && begun.data.mayBeDone;
+}
+
+type Action = DiscordAction;
+/** An action without the name that keeps it from being done twice; the effect's place gives it one. */
+export type OutwardAction = Action extends infer One ? (One extends Action ? Omit<One, "id"> : never) : never;
+
+interface Outward {
+  key?: string;
+  /** Unique within the request: the same thing left again gets another one. */
+  id: string;
+  detail: string;
+  amends?: string;
+}
+
+/** Leave something for the bot to do in Discord after the commit. */
+export function outward(action: OutwardAction, { key, id, detail, amends }: Outward): Done {
+  const input = { discord: { ...action, id }, ...(amends !== undefined && { amends }) } as unknown as Json;
+  return { ...(key !== undefined && { key }), status: "pending", detail, input };
+}
+
+/** What takes an action of the bot back, if anything does. */
+const opposites: Readonly<Record<Action["kind"], (action: never, until: string | undefined) => OutwardAction | null>> = {
+  role_add: (action: Extract<Action, { kind: "role_add" }>) => ({ ...bare(action), kind: "role_remove" }),
+  role_remove: (action: Extract<Action, { kind: "role_remove" }>) => ({ ...bare(action), kind: "role_add" }),
+  timeout: ({ guildId, userId, reason }: Extract<Action, { kind: "timeout" }>, until) => ({
+    kind: "timeout_lift",
+    guildId,
+    userId,
+    reason,
+    ...(until !== undefined && { until }),
+  }),
+  nickname: () => null,
+  timeout_lift: () => null,
+  kick: () => null,
+  ban: (action: Extract<Action, { kind: "ban" }>) => ({ ...bare(action), kind: "unban" }),
+  unban: (action: Extract<Action, { kind: "unban" }>) => ({ ...bare(action), kind: "ban" }),
+  message_user: () => null,
+  message_channel: () => null,
+};
+
+function bare<One extends Action>({ id: _id, ...action }: One): Omit<One, "id"> {
+  return action;
+}
+
+export interface Amended {
+  status: string;
+  detail: string;
+  amends: Done[];
+  /** What is known of the action from now on. */
+  undo?: Delivered;
+}
+
+/**
+ * How a delivered effect stands once its approval is taken back, and what is left to be done for it.
+ * @returns undefined when the bot did nothing for it, or only told somebody of what happened to a request: that stays true
+ */
+export function compensationOf(row: WorkflowEffect, { tx, reason }: Pick<Reversal, "tx" | "reason">): Amended | undefined {
+  const input = OutwardInput.safeParse(row.input);
+  if (!input.success) return undefined;
+  const { discord, amends: words } = input.data;
+  if (words === undefined && (discord.kind === "message_user" || discord.kind === "message_channel")) return undefined;
+  const delivered = Delivered.safeParse(row.undo);
+  if (!delivered.success || !delivered.data.changed) return { status: "reversed", detail: row.detail, amends: [] };
+  const id = `${row.requestId}:${row.place.toString()}:undo:${tx.now.getTime().toString()}`;
+  const opposite = opposites[discord.kind](discord as never, delivered.data.until);
+  if (opposite !== null)
+    return {
+      status: "reversed",
+      detail: row.detail,
+      amends: [outward({ ...opposite, reason }, { id, detail: "The bot takes back what it did." })],
+    };
+  if (words === undefined || discord.kind !== "message_user")
+    return { status: "reversed", detail: `${row.detail} It cannot be undone in Discord.`, amends: [] };
+  const message = { kind: "message_user", userId: discord.userId, content: words, reason } as const;
+  return {
+    status: "reversed",
+    detail: row.detail,
+    amends: [outward(message, { id, detail: "Whoever was told is told of the reversal." })],
+  };
+}

@@ -1,0 +1,111 @@
+import { can } from "../../../kernel/call.ts";
+import type { StaffService } from "../../staff/staff.service.ts";
+import type { RosterService } from "../../roster/roster.service.ts";
+import type { Checks } from "../checks/checks.ts";
+import type { EffectInputs } from "./inputs.ts";
+import { rankBlockers } from "./ranks.ts";
+import type { Approval, Blocker, Done, Effect, Reversal, SomeEffects } from "./types.ts";
+import type { Undone } from "../../../kernel/undo.ts";
+import { dayOf, noteOf, untilOf, untilText } from "./words.ts";
+import { reasonOf } from "../requests/changes.ts";
+
+export type RosterKeys = "roster.demote" | "roster.probation" | "roster.suspend" | "roster.terminate" | "roster.trial";
+type Move = Parameters<RosterService["moveWithin"]>[2];
+type Wanted = Omit<Move, "causeReference" | "permission" | "reason">;
+
+export interface RosterEffectParts {
+  roster: Pick<RosterService, "find" | "whyNotBegin" | "beginTrialWithin" | "moveWithin" | "undoWithin">;
+  staff: Pick<StaffService, "staffRoleOf">;
+}
+
+/** What approvals do to entries of the roster. */
+export function createRosterEffects({ roster, staff }: RosterEffectParts, checks: Checks): SomeEffects<RosterKeys> {
+  const undo = ({ tx, request, permission, reason }: Reversal, { undo: left }: { undo: unknown }): Promise<Undone> =>
+    roster.undoWithin(tx, left, { causeReference: request.reference, permission, reason });
+
+  async function move(approval: Approval, userId: string, wanted: Wanted, detail: string): Promise<Done[]> {
+    const moved = await roster.moveWithin(approval.tx, userId, { ...wanted, ...noteOf(approval) });
+    if ("skipped" in moved) return [{ status: "skipped", detail: moved.skipped }];
+    return [{ status: "done", target: { kind: "roster_entry", id: moved.entry.id }, detail, undo: moved.undo }];
+  }
+
+  /** Somebody on the roster waits, until an end or until it is lifted. */
+  const halting = (to: "suspended" | "probation", preview: string, told: string): Effect<EffectInputs["roster.suspend"]> => ({
+    preview,
+    apply(approval, { userId, length }) {
+      const until = untilOf(length, approval.from);
+      return move(approval, userId, { event: "suspended", to, until }, `${told} ${untilText(until)}.`);
+    },
+    undo,
+  });
+
+  return {
+    "roster.trial": {
+      preview: ({ trialDays: days }) =>
+        days === 0 ? "They join the roster." : `They join the roster on a trial of ${days.toString()} days.`,
+      async check(approval, { userId, roleKey }) {
+        const { tx, request } = approval;
+        const refusal = roster.whyNotBegin(await roster.find(tx.db, userId), {
+          isCorrection: await isCorrection(approval, userId, roster),
+        });
+        const failed = (await checks.of(tx.db, userId, tx.now, request.reference)).filter(({ result }) => result === "fail");
+        return [
+          ...rankBlockers(staff, approval, [roleKey]),
+          ...(refusal === null ? [] : [{ code: "roster_refuses", detail: refusal }]),
+          // What the roster itself refuses cannot be waived, and stands above already.
+          ...failed.flatMap(({ key, detail }): Blocker[] => (key === "roster" ? [] : [{ code: "check_failed", detail, isWaivable: true }])),
+        ];
+      },
+      async apply(approval, { userId, roleKey, department, trialDays }) {
+        const { tx, request } = approval;
+        const fresh = await checks.of(tx.db, userId, tx.now, request.reference);
+        await tx.db.workflowRequest.update({ where: { id: request.id }, data: { checks: fresh } });
+        const begun = await roster.beginTrialWithin(tx, {
+          ...noteOf(approval),
+          userId,
+          staffRole: roleKey,
+          department,
+          trialDays,
+          isCorrection: await isCorrection(approval, userId, roster),
+        });
+        const { trialEndsAt } = begun.entry;
+        const detail = trialEndsAt === null ? "They are on the roster." : `They are on the roster, on trial until ${dayOf(trialEndsAt)}.`;
+        return [{ status: "done", target: { kind: "roster_entry", id: begun.entry.id }, detail, undo: begun.undo }];
+      },
+      undo,
+    },
+    "roster.probation": halting("probation", "They are put on probation.", "They are on probation"),
+    "roster.suspend": halting("suspended", "They are suspended on the roster.", "They are suspended on the roster"),
+    "roster.demote": {
+      preview: ({ roleKey }) => `Their staff role becomes ${roleKey ?? "none"}.`,
+      async check(approval, { userId, roleKey }) {
+        const role = roleKey ?? "";
+        const held = (await roster.find(approval.tx.db, userId))?.staffRole ?? "";
+        const [from, to] = [staff.staffRoleOf(held), staff.staffRoleOf(role)];
+        const isUpward = from !== undefined && to !== undefined && to.rank >= from.rank && to.key !== from.key;
+        return [
+          ...rankBlockers(staff, approval, [role]),
+          ...(isUpward ? [{ code: "no_demotion", detail: "The staff role is not below the one they have." }] : []),
+        ];
+      },
+      apply: (approval, { userId, roleKey }) =>
+        move(approval, userId, { event: "demoted", staffRole: roleKey }, `Their staff role on the roster is ${roleKey ?? "none"}.`),
+      undo,
+    },
+    "roster.terminate": {
+      preview: "They leave the roster.",
+      apply: (approval, { userId }) => move(approval, userId, { event: "terminated" }, "They are terminated on the roster."),
+      undo,
+    },
+  };
+}
+
+/**
+ * Who was terminated comes back only when somebody who may put the roster right says why, or when the recruitment that a reversal
+ * took back is put in force again.
+ */
+async function isCorrection({ tx, request, input }: Approval, userId: string, roster: Pick<RosterService, "find">): Promise<boolean> {
+  if (reasonOf(input) !== null && can(tx.call, "roster.apply_fixes")) return true;
+  const entry = await roster.find(tx.db, userId);
+  return request.reversedAt !== null && entry?.originReference === request.reference;
+}

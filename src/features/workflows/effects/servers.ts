@@ -1,0 +1,142 @@
+import type { DraftRecords } from "../drafts/records.ts";
+import type { RegistryService } from "../../servers/servers.service.ts";
+import { agreementDraft } from "./drafts.ts";
+import { createMergeEffects, type MergeEffectParts } from "./merges.ts";
+import type { Approval, Done, Reversal, SomeEffects } from "./types.ts";
+
+type Keys =
+  | "agreement.create"
+  | "agreements.suspend"
+  | "clearance.grant"
+  | "clearance.use"
+  | "merge.plan"
+  | "poach.incident"
+  | "server.merge";
+
+export interface ServersEffectParts extends MergeEffectParts {
+  registry: RegistryService;
+  drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin">;
+}
+
+/** From how many incidents in 180 days a server is suggested for the blacklist. */
+const incidentsThatSuggest = 3;
+const noteOf = ({ reason, permission }: Reversal) => ({ reason, permission });
+const suggestionKey = (serverId: string): string => `poaching:${serverId}`;
+
+/** What approvals do between servers. */
+export function createServersEffects(parts: ServersEffectParts): SomeEffects<Keys> {
+  return { ...createMergeEffects(parts), ...agreementEffects(parts), ...clearanceEffects(parts), ...incidentEffects(parts) };
+}
+
+function agreementEffects({ registry }: ServersEffectParts): SomeEffects<"agreement.create" | "agreements.suspend"> {
+  return {
+    "agreement.create": {
+      preview: "The agreement is made between the servers, from its start to its end.",
+      async apply(approval, input) {
+        const made = await registry.createAgreementWithin(approval.tx, agreementDraft(approval, input));
+        if (made === null) {
+          const detail = "Nothing was made: it would be over before it begins, or it names fewer than two servers.";
+          return [{ status: "skipped", detail }];
+        }
+        const detail = made.status === "scheduled" ? `The agreement was made and begins at ${made.starts_at}.` : "The agreement was made.";
+        return [{ status: "done", target: { kind: "agreement", id: made.id }, detail }];
+      },
+      async undo(reversal, { targetId }) {
+        const before = await reversal.tx.db.agreement.findUnique({ where: { id: targetId ?? "" }, select: { status: true } });
+        if (before === null || before.status === "ended") return { restored: false, detail: "The agreement had ended already." };
+        await registry.endAgreementWithin(reversal.tx, targetId ?? "", noteOf(reversal));
+        return { restored: true, detail: "The agreement was ended." };
+      },
+    },
+    "agreements.suspend": {
+      preview: "Agreements with the server are suspended while it is listed.",
+      async apply({ tx, request, permission }, { serverIds }) {
+        const note = { reference: request.reference, permission, reason: `Approval of ${request.reference}` };
+        const suspended = await registry.suspendAgreementsWithin(tx, [...serverIds], note);
+        if (suspended.ids.length === 0) return [{ status: "skipped", detail: "There is no agreement with the server." }];
+        return [{ status: "done", detail: `${suspended.ids.length.toString()} agreements were suspended.`, undo: { ...suspended.undo } }];
+      },
+      undo: (reversal, { undo }) => registry.undoSuspendAgreementsWithin(reversal.tx, undo, noteOf(reversal)),
+    },
+  };
+}
+
+function clearanceEffects({ registry }: ServersEffectParts): SomeEffects<"clearance.grant" | "clearance.use"> {
+  return {
+    "clearance.grant": {
+      preview: "The user may be recruited once in spite of an agreement between the servers.",
+      async apply({ tx, request, permission }, input) {
+        const granted = await registry.grantClearanceWithin(tx, {
+          ...input,
+          originReference: request.reference,
+          permission,
+        });
+        if ("skipped" in granted) return [{ status: "skipped", detail: granted.skipped }];
+        return [{ status: "done", target: { kind: "poach_clearance", id: granted.id }, detail: "The clearance was given." }];
+      },
+      undo: (reversal, { targetId }) => registry.revokeClearanceWithin(reversal.tx, targetId ?? "", noteOf(reversal)),
+    },
+    "clearance.use": {
+      preview: "A clearance of the applicant, if there is one, is used up.",
+      async apply({ tx, request, permission }, { userId }): Promise<Done[]> {
+        const [clearance] = await registry.findClearances(tx.db, userId, tx.now);
+        if (clearance === undefined) return [{ status: "skipped", detail: "There is no clearance to use." }];
+        const used = await registry.useClearanceWithin(tx, { id: clearance.id, reference: request.reference, permission });
+        if ("skipped" in used) return [{ status: "skipped", detail: used.skipped }];
+        return [
+          { status: "done", target: { kind: "poach_clearance", id: clearance.id }, detail: "The clearance was used.", undo: used.undo },
+        ];
+      },
+      undo: (reversal, { undo }) => registry.undoUseClearanceWithin(reversal.tx, undo, noteOf(reversal)),
+    },
+  };
+}
+
+function incidentEffects({ registry, drafts }: ServersEffectParts): SomeEffects<"poach.incident"> {
+  async function suggest({ tx, request }: Approval, serverId: string, count: number): Promise<Done | null> {
+    const draft = await drafts.suggestWithin(tx, {
+      type: "blacklist-server",
+      payload: {
+        server_id: serverId,
+        category: "poaching",
+        reason: `${count.toString()} reports of poaching in 180 days, the last one ${request.reference}.`,
+      },
+      subject: { kind: "server", id: serverId },
+      cause: `${count.toString()} reports of poaching were approved in 180 days.`,
+      causeReference: request.reference,
+      openKey: suggestionKey(serverId),
+    });
+    const detail = "A request to blacklist the server is suggested.";
+    return draft === null
+      ? null
+      : {
+          key: "draft.blacklist",
+          status: "done",
+          target: { kind: "request_draft", id: draft.id },
+          detail,
+          undo: { open_key: suggestionKey(serverId) },
+        };
+  }
+
+  return {
+    "poach.incident": {
+      preview: `The incident counts against the server for 180 days; from ${incidentsThatSuggest.toString()} on, a blacklist request is suggested.`,
+      async apply(approval, { serverId, victimServerId, offenderIds, method, occurredAt }) {
+        const { tx, request, permission } = approval;
+        const { id, count, undo } = await registry.recordIncidentWithin(tx, {
+          serverId,
+          victimServerId,
+          offenderIds,
+          method,
+          occurredAt: occurredAt ?? tx.now,
+          originReference: request.reference,
+          permission,
+        });
+        const detail = `The incident was recorded; ${count.toString()} count against the server.`;
+        const suggested = count >= incidentsThatSuggest ? await suggest(approval, serverId, count) : null;
+        return [{ status: "done", target: { kind: "poach_incident", id }, detail, undo }, ...(suggested === null ? [] : [suggested])];
+      },
+      undo: (reversal, { targetId }) => registry.voidIncidentWithin(reversal.tx, targetId ?? "", noteOf(reversal)),
+    },
+  };
+}

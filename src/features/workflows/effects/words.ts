@@ -1,0 +1,25 @@
+import { addSeconds } from "../../../kernel/clock.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
+import type { Length } from "./inputs.ts";
+import type { Approval } from "./types.ts";
+
+/** The end of what lasts so long; null: it holds until somebody ends it. */
+export function untilOf(length: Length, from: Date): Date | null {
+  const seconds = typeof length === "string" ? parseDuration(length) : undefined;
+  return seconds === undefined ? null : addSeconds(from, seconds);
+}
+
+/** An end in words. */
+export function untilText(until: Date | null): string {
+  return until === null ? "until it is lifted" : `until ${dayOf(until)}`;
+}
+
+/** A day for people, in UTC. */
+export function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+/** Why the verbs of other rooms do something for an approval. */
+export function noteOf({ request, permission }: Approval) {
+  return { causeReference: request.reference, permission, reason: `Approval of ${request.reference}` };
+}

@@ -1,0 +1,100 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import { createCardMessages } from "../../discord/rest/cards.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { EventStreamsService } from "../events/streams.service.ts";
+import type { EvidenceService } from "../evidence/evidence.service.ts";
+import { amendRoutes } from "./amend/amend.routes.ts";
+import { bulkRoutes } from "./bulk/bulk.routes.ts";
+import { type CardsParts, createCards } from "./cards/cards.ts";
+import { commentsRoutes } from "./comments/comments.routes.ts";
+import { createDeliveries, type DeliveryParts } from "./delivery/deliveries.ts";
+import { deliveriesRoutes } from "./delivery/deliveries.routes.ts";
+import { draftsRoutes } from "./drafts/drafts.routes.ts";
+import { createDraftsService, type DraftsDeps } from "./drafts/drafts.service.ts";
+import { createDraftRecords, type DraftRecords } from "./drafts/records.ts";
+import { historyRoutes } from "./history/history.routes.ts";
+import { policiesRoutes } from "./policies/policies.routes.ts";
+import { createRequestHost } from "./requests/host.ts";
+import { createReading, type ReadParts } from "./requests/read.ts";
+import { createRequestSight } from "./requests/sight.ts";
+import { workflowsRoutes } from "./requests/workflows.routes.ts";
+import { createWorkflowsService, type WorkflowsParts, type WorkflowsService } from "./requests/workflows.service.ts";
+import { statsRoutes } from "./stats/stats.routes.ts";
+import { typesRoutes } from "./types/types.routes.ts";
+
+interface RecordsNeeds extends ReadParts {
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  eventStreams: Pick<EventStreamsService, "withhold">;
+  evidence: Pick<EvidenceService, "register">;
+}
+
+/** Requests as other features read and suggest them. */
+export const requestRecords = feature({
+  create(deps: RecordsNeeds) {
+    const { audit, events, eventStreams, evidence } = deps;
+    const { hiddenFrom: hiddenRequests } = createRequestSight(deps);
+    for (const reader of [audit, eventStreams]) reader.withhold(hiddenRequests);
+    evidence.register("request", createRequestHost(deps));
+    return { hiddenRequests, requests: createReading(deps), draftRecords: createDraftRecords({ audit, events }) };
+  },
+});
+
+interface WorkflowsNeeds
+  extends Omit<WorkflowsParts, "referencePrefix" | "drafts">, Omit<DraftsDeps, "workflows" | "records">, Pick<Core, "config"> {
+  audit: AuditService;
+  events: Pick<EventsService, "emit">;
+  eventStreams: Pick<EventStreamsService, "withhold">;
+  database: Core["database"];
+  cursors: Core["cursors"];
+  draftRecords: DraftRecords;
+}
+
+/** Requests and what they suggest, filed and decided. */
+export const workflows = feature({
+  create({ config, draftRecords, eventStreams, ...deps }: WorkflowsNeeds) {
+    const workflows = createWorkflowsService({ ...deps, drafts: draftRecords, referencePrefix: config.referencePrefix });
+    const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
+    eventStreams.withhold(workflows.comments.hiddenFrom);
+    for (const reader of [deps.audit, eventStreams]) reader.withhold(drafts.hiddenFrom);
+    return { workflows, drafts };
+  },
+  routes: ({ workflows, drafts }) => [
+    ...workflowsRoutes(workflows),
+    ...amendRoutes(workflows),
+    ...commentsRoutes(workflows),
+    ...historyRoutes(workflows),
+    ...bulkRoutes(workflows),
+    ...policiesRoutes(workflows),
+    ...statsRoutes(workflows),
+    ...typesRoutes(workflows),
+    ...draftsRoutes(drafts),
+  ],
+  jobs: ({ workflows }) => ({ workflows: workflows.expireDue, reminders: workflows.remind }),
+});
+
+/** What approvals leave to be done in Discord, or for a date. */
+export const deliveries = feature({
+  create: (deps: Omit<DeliveryParts, "effects"> & { workflows: WorkflowsService }) => ({
+    deliveries: createDeliveries({ ...deps, effects: deps.workflows.effects }),
+  }),
+  routes: ({ deliveries }) => deliveriesRoutes(deliveries),
+  start: ({ deliveries }) => deliveries.start(),
+  stop: ({ deliveries }) => deliveries.stop(),
+});
+
+type CardsNeeds = Omit<CardsParts, "pauses" | "posting"> & Core & { workflows: WorkflowsService };
+
+/** Requests as cards in Discord, and where a request is found there. */
+export const cards = feature({
+  create({ discord, pauses, workflows, ...deps }: CardsNeeds) {
+    const messages = createCardMessages(discord.rest, pauses.cardRetryMs);
+    const posting = { messages, isReady: () => discord.status().state === "ready" };
+    const cards = createCards({ ...deps, workflows, posting, pauses: pauses.cards });
+    return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
+  },
+  start: ({ cards }) => cards.start(),
+  stop: ({ cards }) => cards.stop(),
+});

@@ -1,0 +1,80 @@
+import type { Database } from "../../../database/database.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Prisma, WorkflowStep } from "../../../generated/sqlite/client.ts";
+import type { Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import { sideOf } from "../comments/comments.policy.ts";
+import { HistoryQuery as Query, type HistoryQuery, type StepView } from "./history.schema.ts";
+import { visibleStep } from "./visibility.ts";
+import { policyOf } from "../policies/policies.ts";
+import { isOpenStatus, verdicts } from "../state/table.ts";
+import { statusAt, type Request } from "../requests/workflows.policy.ts";
+import { userRef } from "../requests/presenter.ts";
+
+export type HistoryService = ReturnType<typeof createHistory>;
+
+export interface HistoryParts {
+  database: Database;
+  guildState: GuildState;
+  reach: Pick<LinkReach, "groupOf">;
+  cursors: Cursors;
+  clock: Clock;
+  /** Read a request the caller may see. @throws ProblemError record_not_found */
+  findVisible(call: Call, type: string, key: string): Promise<Request>;
+}
+
+/** What was done to a request, one row for each revision. */
+export function createHistory({ database, guildState, reach, cursors, clock, findVisible }: HistoryParts) {
+  /** Votes of others stay out of sight of whoever has still to vote, where the policy says so. */
+  async function blindness(call: Call, request: Request): Promise<Prisma.WorkflowStepWhereInput> {
+    const { blind_votes: isBlind } = await policyOf(database.read, request.type as WorkflowKind);
+    const actor = call.actor?.id ?? "";
+    const hasVoted = request.votes.some(({ actorId, payloadRevision }) => actorId === actor && payloadRevision === request.payloadRevision);
+    if (!isBlind || hasVoted || !isOpenStatus(statusAt(request, clock.now()))) return {};
+    return { NOT: { action: { in: [...verdicts] }, actorId: { not: actor } } };
+  }
+
+  function present(row: WorkflowStep): StepView {
+    return {
+      revision: row.revision,
+      action: row.action,
+      actor: row.actorId === null ? null : userRef(guildState, row.actorId),
+      client: row.clientId,
+      via: row.via,
+      at: row.at.toISOString(),
+      from: row.from,
+      to: row.to,
+      note_public: row.notePublic,
+      note_internal: row.noteInternal,
+      data: row.data as StepView["data"],
+    };
+  }
+
+  return {
+    /** What was done, the oldest first. @throws ProblemError record_not_found, invalid_cursor */
+    async list(call: Call, type: string, key: string, query: HistoryQuery): Promise<Page<StepView>> {
+      const request = await findVisible(call, type, key);
+      const { limit, cursor, count } = Query.parse(query);
+      const bound = { requestId: request.id };
+      const after = cursor === undefined ? 0 : Number(cursors.decode("workflow_history", bound, cursor)[0]);
+      const where = { ...bound, ...(await blindness(call, request)) };
+      const accounts = call.actor === null ? [] : await reach.groupOf(database.read, call.actor.id);
+      const as = { type: request.type, side: sideOf(call, request, accounts) };
+      const rows = await database.read.workflowStep.findMany({
+        where: { ...where, revision: { gt: after } },
+        orderBy: { revision: "asc" },
+        take: limit + 1,
+      });
+      const page = toPage(
+        rows,
+        limit,
+        (row) => visibleStep(call, row, present(row), as),
+        (last) => cursors.encode("workflow_history", bound, [last.revision, request.id]),
+      );
+      return withTotal(page, { count }, () => database.read.workflowStep.count({ where }));
+    },
+  };
+}

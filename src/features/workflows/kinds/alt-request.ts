@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { Duration, Snowflake, text } from "../../../kernel/fields.ts";
+import { isAnonymous, notAnonymous } from "../../../kernel/identifying.ts";
+import { linkBases, linkConfidences, linkKinds } from "../../../kernel/vocabulary.ts";
+import { effect } from "../effects/inputs.ts";
+import { listOf, Reason } from "../requests/fields.ts";
+import { day, kind, named, ofUser, otherSnowflake, snowflake, user } from "./kind.ts";
+
+const Basis = z.strictObject({
+  type: z.enum(linkBases).default("other"),
+  note: text(1, 2000).refine(isAnonymous, notAnonymous).optional().meta({ description: "Addresses, devices and fingerprints are refused" }),
+});
+
+const AltRequestPayload = z
+  .object({
+    user_ids: listOf(z.array(Snowflake).min(2).max(10)),
+    primary_user_id: Snowflake.optional(),
+    reason: Reason.optional(),
+    kind: z.enum(linkKinds).default("suspected_evasion"),
+    confidence: z.enum(linkConfidences),
+    basis: z.array(Basis).max(20),
+    propagate: z
+      .strictObject({ blacklist: z.boolean().default(false), cases: z.boolean().default(false), matches: z.boolean().default(false) })
+      .prefault({}),
+    review_after: Duration.optional(),
+  })
+  .refine((payload) => new Set(payload.user_ids).size === payload.user_ids.length, {
+    path: ["user_ids"],
+    message: "Name each account once.",
+  })
+  .meta({ id: "AltRequestPayload" });
+
+export const altRequest = kind({
+  prefix: "ALT",
+  payload: AltRequestPayload,
+  aliases: {
+    ...named(ofUser, "primary_user_id"),
+    user_id: "primary_user_id",
+    alt_user_ids: "user_ids",
+    alt_ids: "user_ids",
+    member_ids: "user_ids",
+    discord_user_ids: "user_ids",
+    accounts: "user_ids",
+    alt_user_id: "user_ids",
+    alt_id: "user_ids",
+  },
+  prepare: addPrimaryAccount,
+  approvals: { usual: 1, grave: 2 },
+  isGrave: ({ confidence, propagate }) => confidence === "confirmed" && (propagate.matches || propagate.blacklist),
+  reversals: 1,
+  clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
+  coolDown: 7 * day,
+  subjects: ({ user_ids }) => user_ids.map(user),
+  title: ({ user_ids }) => `Linked accounts: ${user_ids.length.toString()} accounts of ${user_ids[0] ?? ""}`,
+  effects: (payload) => [effect("account_link.create", payload)],
+  example: {
+    user_ids: [snowflake, otherSnowflake],
+    confidence: "suspected",
+    basis: [{ type: "behaviour", note: "Same phrases, never online together." }],
+  },
+});
+
+/** A primary account belongs to the accounts, whether or not the client repeats it there. */
+function addPrimaryAccount(fields: Map<string, unknown>): void {
+  const primary = fields.get("primary_user_id");
+  const given = fields.get("user_ids");
+  if (primary === undefined || given === undefined) return;
+  const accounts: unknown[] = Array.isArray(given) ? given : [given];
+  if (!accounts.includes(primary)) fields.set("user_ids", [...accounts, primary]);
+}

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { Snowflake, text } from "../../../kernel/fields.ts";
+import { appealOutcomes, effect } from "../effects/inputs.ts";
+import { day, hour, kind, ofUser, rulings, user } from "./kind.ts";
+
+const AppealPayload = z
+  .object({
+    target: text(1, 100).meta({ description: "A reference, or the id of a record, a case or a strike" }),
+    grounds: text(20, 2000),
+    desired_outcome: z.enum(appealOutcomes).default("overturn"),
+    user_id: Snowflake.optional().meta({ description: "Whose appeal it is, when staff file it for them" }),
+    answers: z
+      .array(z.strictObject({ question: text(1, 500), answer: text(0, 2000) }))
+      .max(20)
+      .default([]),
+  })
+  .meta({ id: "AppealPayload" });
+
+export const appeal = kind({
+  prefix: "APL",
+  payload: AppealPayload,
+  assumed: { grounds: ({ reason, summary }) => reason ?? summary },
+  aliases: { ...ofUser, target_id: "target", target_reference: "target", appeal_of: "target" },
+  approvals: { usual: 1 },
+  reversals: 1,
+  clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
+  coolDown: 30 * day,
+  subjects: ({ target, user_id }) => [{ kind: "record", id: target.toUpperCase() }, ...(user_id === undefined ? [] : [user(user_id)])],
+  title: ({ target }) => `Appeal against ${target}`,
+  words: {
+    uphold: { action: "deny" },
+    upheld: { action: "deny" },
+    ...Object.fromEntries(rulings.map((ruling) => [ruling, { action: "approve", ruling }])),
+  },
+  effects: (payload) => [effect("appeal.ruling", payload)],
+  filedForOneself: { about: "target" },
+  events: { filed: "appeal.filed", decided: "appeal.decided" },
+  example: { target: "BLU-REQ-000001", grounds: "The account was stolen on the day of the raid." },
+});

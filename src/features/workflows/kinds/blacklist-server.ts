@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { Duration, Snowflake, text } from "../../../kernel/fields.ts";
+import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
+import { effect } from "../effects/inputs.ts";
+import { OptionalLength, Reason, ids, idsUpTo } from "../requests/fields.ts";
+import { day, hour, kind, recordOf, server, snowflake } from "./kind.ts";
+
+const BlacklistServerPayload = z
+  .object({
+    server_id: Snowflake,
+    reason: Reason,
+    server_name: text(1, 100).optional(),
+    invite_codes: z.array(text(1, 100)).max(20).default([]),
+    owner_user_id: Snowflake.optional(),
+    category: z.enum(blacklistCategories.server),
+    severity: z.enum(severities),
+    member_policy: z.enum(memberPolicies),
+    grace_period: Duration.default("P7D").meta({ description: "How long members may take to leave" }),
+    min_tenure: Duration.optional(),
+    exempt_user_ids: ids.default([]),
+    aliases: idsUpTo(20).default([]).meta({ description: "Other ids of the same server" }),
+    duration: OptionalLength,
+    review_after: Duration.default("P180D"),
+  })
+  .meta({ id: "BlacklistServerPayload" });
+
+export const blacklistServer = kind({
+  prefix: "BLS",
+  payload: BlacklistServerPayload,
+  aliases: {
+    target_id: "server_id",
+    target_server_id: "server_id",
+    discord_server_id: "server_id",
+    guild_id: "server_id",
+    target_guild_id: "server_id",
+    guild_name: "server_name",
+    owner_id: "owner_user_id",
+  },
+  approvals: { usual: 2 },
+  reversals: 2,
+  clocks: { firstTouch: 12 * hour, decision: 72 * hour, expiry: 30 * day },
+  coolDown: 14 * day,
+  subjects: ({ server_id }) => [server(server_id)],
+  conflicts: ({ owner_user_id }) => (owner_user_id === undefined ? [] : [owner_user_id]),
+  title: ({ server_id, server_name }) => `Blacklist server ${server_name ?? server_id}`,
+  effects: (payload) => {
+    const serverIds = [...new Set([payload.server_id, ...payload.aliases])];
+    return [
+      effect("blacklist.create", {
+        kind: "server",
+        serverIds,
+        name: payload.server_name,
+        memberPolicy: payload.member_policy,
+        gracePeriod: payload.grace_period,
+        exemptUserIds: payload.exempt_user_ids,
+        ...recordOf(payload),
+        length: payload.duration,
+      }),
+      effect("matches.recompute", {}),
+      effect("agreements.suspend", { serverIds }),
+    ];
+  },
+  example: {
+    server_id: snowflake,
+    server_name: "Raid Central",
+    category: "raiding",
+    severity: "high",
+    member_policy: "flag",
+    reason: "Organises raids on our partners.",
+  },
+});

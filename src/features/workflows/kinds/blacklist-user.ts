@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { Duration, Snowflake } from "../../../kernel/fields.ts";
+import { altChoices, blacklistCategories, recommendedActions, severities } from "../../../kernel/vocabulary.ts";
+import { effect } from "../effects/inputs.ts";
+import { OptionalLength, Reason, ids } from "../requests/fields.ts";
+import { day, hour, kind, ofUser, recordOf, snowflake, user } from "./kind.ts";
+
+/** How long somebody whose account was taken over is listed, unless the request says otherwise. */
+const compromisedLength = "P30D";
+
+const BlacklistUserPayload = z
+  .object({
+    user_id: Snowflake,
+    reason: Reason,
+    category: z.enum(blacklistCategories.user),
+    severity: z.enum(severities),
+    scope: z.enum(["network", "servers"]),
+    server_ids: ids.default([]),
+    recommended_action: z.enum(recommendedActions).optional(),
+    duration: OptionalLength,
+    review_after: Duration.default("P180D"),
+    include_alts: z.enum(altChoices).default("confirmed"),
+    compromised_account: z.boolean().default(false),
+  })
+  .refine((payload) => payload.scope === "network" || payload.server_ids.length > 0, {
+    path: ["server_ids"],
+    message: "Name the servers of the scope.",
+  })
+  .meta({ id: "BlacklistUserPayload" });
+
+export const blacklistUser = kind({
+  prefix: "BLU",
+  payload: BlacklistUserPayload,
+  assumed: { scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },
+  aliases: ofUser,
+  approvals: { usual: 1, grave: 2 },
+  isGrave: ({ scope, severity }) => scope === "network" || severity === "critical",
+  reversals: 2,
+  clocks: { firstTouch: 6 * hour, decision: 48 * hour, expiry: 30 * day },
+  coolDown: 14 * day,
+  subjects: ({ user_id }) => [user(user_id)],
+  title: ({ user_id }) => `Blacklist user ${user_id}`,
+  effects: (payload) => {
+    const { user_id: userId, severity } = payload;
+    const isCompromised = payload.category === "compromised" || payload.compromised_account;
+    const length = payload.duration === undefined && isCompromised ? compromisedLength : payload.duration;
+    return [
+      effect("blacklist.create", {
+        kind: "user",
+        userId,
+        scope: payload.scope,
+        serverIds: payload.server_ids,
+        recommendedAction: payload.recommended_action,
+        includeAlts: payload.include_alts,
+        ...recordOf(payload),
+        length,
+      }),
+      effect("case.append", { type: "blacklist", subject: user(userId), text: payload.reason }),
+      effect("matches.recompute", {}),
+      effect("recruitment.hold", { userId }),
+      ...(severity === "high" || severity === "critical" ? [effect("roster.suspend", { userId, length })] : []),
+    ];
+  },
+  example: { user_id: snowflake, category: "raid", severity: "high", reason: "Led the raid of last night." },
+});

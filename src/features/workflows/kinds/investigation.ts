@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
+import { effect, interimMeasures } from "../effects/inputs.ts";
+import { idsUpTo } from "../requests/fields.ts";
+import { dateOf, day, hour, kind, named, ofUser, server, snowflake, user } from "./kind.ts";
+
+const InvestigationPayload = z
+  .object({
+    subject: z.preprocess(
+      (given) => (typeof given === "string" || typeof given === "number" ? { id: given } : given),
+      z.strictObject({ kind: z.enum(["user", "staff", "server"]).default("user"), id: Snowflake }),
+    ),
+    allegation: text(10, 2000),
+    category: z.enum(["conduct", "abuse_of_power", "leak", "alt", "poaching", "security", "other"]).default("other"),
+    confidential: z.boolean().default(false),
+    lead_user_id: Snowflake.optional(),
+    team_user_ids: idsUpTo(20).default([]),
+    conflict_user_ids: idsUpTo(20).default([]),
+    interim: z.enum(interimMeasures).default("none"),
+    due_at: Timestamp.optional(),
+  })
+  .meta({ id: "InvestigationPayload" });
+
+export const investigation = kind({
+  prefix: "INV",
+  payload: InvestigationPayload,
+  assumed: { allegation: ({ reason, summary }) => reason ?? summary },
+  aliases: { ...named(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
+  approvals: { usual: 1 },
+  reversals: 1,
+  clocks: { firstTouch: 12 * hour, decision: 7 * day, expiry: 90 * day },
+  coolDown: 0,
+  subjects: ({ subject }) => [subject.kind === "server" ? server(subject.id) : user(subject.id)],
+  conflicts: ({ conflict_user_ids }) => conflict_user_ids,
+  readers: ({ confidential, lead_user_id, team_user_ids }) =>
+    confidential ? [...(lead_user_id === undefined ? [] : [lead_user_id]), ...team_user_ids] : undefined,
+  title: ({ subject }) => `Investigation of ${subject.kind} ${subject.id}`,
+  effects: ({ subject, allegation, confidential, interim, ...payload }) => {
+    const dueAt = dateOf(payload.due_at);
+    const people = { isConfidential: confidential, leadId: payload.lead_user_id, team: payload.team_user_ids, dueAt };
+    const about = subject.kind === "server" ? server(subject.id) : user(subject.id);
+    return [
+      effect("case.open", { type: "investigation", subject: about, text: allegation, people }),
+      ...(interim === "none" ? [] : [effect("interim.measure", { subject, confidential, measure: interim, dueAt })]),
+    ];
+  },
+  example: { subject: { kind: "user", id: snowflake }, allegation: "Shared internal screenshots outside the team.", category: "leak" },
+});

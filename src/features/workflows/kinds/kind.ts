@@ -1,0 +1,95 @@
+import type { z } from "zod";
+import type { Severity } from "../../../kernel/vocabulary.ts";
+import type { EventType } from "../../events/types.ts";
+import type { Use } from "../effects/inputs.ts";
+import type { Action } from "../state/table.ts";
+
+export const hour = 3600;
+export const day = 24 * hour;
+
+/** What a request is about; a record is what an appeal is against. */
+export interface Subject {
+  kind: "user" | "server" | "record";
+  id: string;
+}
+
+/** What comes of an appeal that is heard. */
+export const rulings = ["overturn", "reduce", "remit"] as const;
+export type Ruling = (typeof rulings)[number];
+
+interface KindSpec<Payload extends z.ZodObject> {
+  prefix: string;
+  payload: Payload;
+  /** What a needed field is when it was not sent but the others say it; the client is told. `undefined` leaves the field missing. */
+  assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>;
+  /** Other names clients use, besides camelCase, to the payload's own. */
+  aliases: Readonly<Record<string, string>>;
+  /** Bring fields that clients spread differently into the payload's form, before it is checked. */
+  prepare?(fields: Map<string, unknown>): void;
+  /** How many people approve, unless the operator sets it otherwise: usually, and what is grave. */
+  approvals: { usual: number; grave?: number };
+  /** Whether a request asks for more than usual. */
+  isGrave?(payload: z.output<Payload>): boolean;
+  /** How many people take an approval back. */
+  reversals: 1 | 2;
+  /** Whether votes of others stay hidden from those who decide until they have voted. */
+  hasBlindVotes?: true;
+  /** Whether what is known of the subject is checked when it is filed and approved. */
+  isChecked?: true;
+  /** Words for decisions that this kind has besides the usual ones, and the ruling each stands for. */
+  words?: Readonly<Record<string, { action: Action; ruling?: Ruling }>>;
+  /** Seconds to the first touch, to the decision, and to the end of an open request. */
+  clocks: { firstTouch: number; decision: number; expiry: number };
+  /** Seconds a denied request cannot be filed again. */
+  coolDown: number;
+  subjects(payload: z.output<Payload>): Subject[];
+  /** People besides requester and subjects who may not take part in the decision. */
+  conflicts?(payload: z.output<Payload>): string[];
+  /** People besides the subjects whom an approval moves: they are as partial, and their rank counts as much. */
+  concerned?(payload: z.output<Payload>): string[];
+  /** Who may see the request besides its requester, when not everybody who reads requests may. */
+  readers?(payload: z.output<Payload>): string[] | undefined;
+  title(payload: z.output<Payload>): string;
+  /** What an approval does, in order, and what each effect is told. */
+  effects(payload: z.output<Payload>): readonly Use[];
+  /** Whether people file it for themselves, without a permission, about what is about them: the field of the payload that names it. */
+  filedForOneself?: { about: keyof z.output<Payload> & string };
+  /** What is told of it besides what is told of every request. */
+  events?: { filed: EventType; decided: EventType };
+  /** Whether a decision counts when its subjects are compared with what is known: they are compared again. */
+  isRemembered?: true;
+  example: object;
+}
+
+/** A kind whose payload type is known to the table alone. */
+export type Kind = KindSpec<z.ZodObject>;
+
+export function kind<Payload extends z.ZodObject>(spec: KindSpec<Payload>): Kind {
+  return spec;
+}
+
+/** Other names clients use for the person a request is about. */
+export const ofUser = {
+  target_id: "user_id",
+  target_user_id: "user_id",
+  discord_user_id: "user_id",
+  member_id: "user_id",
+};
+
+/** The same names for another field. */
+export function named(names: Readonly<Record<string, string>>, field: string): Record<string, string> {
+  return Object.fromEntries(Object.keys(names).map((name) => [name, field]));
+}
+
+export const user = (id: string) => ({ kind: "user" as const, id });
+export const server = (id: string) => ({ kind: "server" as const, id });
+export const dateOf = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text));
+
+/** Ids for examples. */
+export const snowflake = "80351110224678912";
+export const otherSnowflake = "80351110224678913";
+
+/** What a record says whoever it is about. */
+export function recordOf(payload: { category: string; severity: Severity; reason: string; review_after: string }) {
+  return { category: payload.category, severity: payload.severity, reason: payload.reason, reviewAfter: payload.review_after };
+}

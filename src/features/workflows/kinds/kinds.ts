@@ -1,0 +1,30 @@
+import { type WorkflowKind, workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { altRequest } from "./alt-request.ts";
+import { appeal } from "./appeal.ts";
+import { blacklistServer } from "./blacklist-server.ts";
+import { blacklistUser } from "./blacklist-user.ts";
+import { investigation } from "./investigation.ts";
+import { poach } from "./poach.ts";
+import { punishment } from "./punishment.ts";
+import { recruitment } from "./recruitment.ts";
+import { serverMerge } from "./server-merge.ts";
+import type { Kind } from "./kind.ts";
+
+/** The kinds of request: all that sets one apart stands in its file. */
+export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
+  "blacklist-server": blacklistServer,
+  "blacklist-user": blacklistUser,
+  investigation,
+  recruitment,
+  "server-merge": serverMerge,
+  "alt-request": altRequest,
+  punishment,
+  poach,
+  appeal,
+};
+
+/** The kind a path or an option names: hyphen or underscore, any case. */
+export function kindOf(type: string): WorkflowKind | undefined {
+  const name = type.toLowerCase().replaceAll("_", "-");
+  return workflowKinds.find((known) => known === name);
+}

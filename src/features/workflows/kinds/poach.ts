@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
+import { agreementCovers } from "../../../kernel/vocabulary.ts";
+import { effect, poachMethods, type Use } from "../effects/inputs.ts";
+import { idsUpTo, listOf, Reason } from "../requests/fields.ts";
+import { dateOf, day, kind, ofUser, otherSnowflake, server, snowflake, type Subject, user } from "./kind.ts";
+
+const Kind = z.enum(["report", "agreement", "clearance"]);
+
+const required = {
+  report: ["offending_server_id", "victim_server_id", "occurred_at"],
+  agreement: ["party_server_ids"],
+  clearance: ["user_id", "from_server_id", "to_server_id"],
+} as const;
+
+const needed = (kind: keyof typeof required) => ({ description: `Needed when the kind is ${kind}` });
+
+const PoachPayload = z
+  .object({
+    kind: Kind,
+    reason: Reason.optional(),
+    offender_user_ids: listOf(idsUpTo(20)).default([]),
+    offending_server_id: Snowflake.optional().meta(needed("report")),
+    victim_server_id: Snowflake.optional().meta(needed("report")),
+    target_user_ids: idsUpTo(50).default([]),
+    method: z.enum(poachMethods).default("other"),
+    occurred_at: Timestamp.optional().meta(needed("report")),
+    party_server_ids: z.array(Snowflake).min(2).max(10).optional().meta(needed("agreement")),
+    covers: z.enum(agreementCovers).default("both"),
+    cooling_off_days: z.int().min(0).max(365).default(30),
+    starts_at: Timestamp.optional(),
+    ends_at: Timestamp.optional(),
+    terms: text(0, 4000).optional(),
+    signatories: idsUpTo(20).default([]),
+    user_id: Snowflake.optional().meta(needed("clearance")),
+    from_server_id: Snowflake.optional().meta(needed("clearance")),
+    to_server_id: Snowflake.optional().meta(needed("clearance")),
+    valid_until: Timestamp.optional(),
+  })
+  .superRefine(
+    (payload, context) => {
+      for (const field of required[payload.kind]) {
+        if (payload[field] !== undefined) continue;
+        const message = `${needed(payload.kind).description}.`;
+        context.addIssue({ code: "custom", path: [field], message, params: { code: "required" } });
+      }
+    },
+    // Beside other wrong fields too, so that one answer names them all.
+    { when: ({ value }) => z.object({ kind: Kind }).safeParse(value).success },
+  )
+  .meta({ id: "PoachPayload" });
+
+type Poach = z.output<typeof PoachPayload>;
+
+const poachEffects: Readonly<Record<Poach["kind"], (payload: Poach) => readonly Use[]>> = {
+  report: (payload) => {
+    const serverId = payload.offending_server_id ?? "";
+    return [
+      effect("case.append", { type: "poach", subject: server(serverId), text: payload.reason }),
+      effect("poach.incident", {
+        serverId,
+        victimServerId: payload.victim_server_id ?? "",
+        offenderIds: payload.offender_user_ids,
+        method: payload.method,
+        occurredAt: dateOf(payload.occurred_at),
+      }),
+      effect("notice.owner", { serverId }),
+    ];
+  },
+  agreement: (payload) => [effect("agreement.create", payload)],
+  clearance: (payload) => [
+    effect("clearance.grant", {
+      userId: payload.user_id ?? "",
+      fromServerId: payload.from_server_id ?? "",
+      toServerId: payload.to_server_id ?? "",
+      validUntil: dateOf(payload.valid_until),
+    }),
+  ],
+};
+
+export const poach = kind({
+  prefix: "PCH",
+  payload: PoachPayload,
+  aliases: {
+    ...ofUser,
+    offender_ids: "offender_user_ids",
+    offender_user_id: "offender_user_ids",
+    server_id: "offending_server_id",
+    offending_guild_id: "offending_server_id",
+    victim_guild_id: "victim_server_id",
+  },
+  approvals: { usual: 1, grave: 2 },
+  isGrave: ({ kind: what }) => what === "agreement",
+  reversals: 1,
+  clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
+  coolDown: 7 * day,
+  subjects: (payload) => poachSubjects(payload),
+  title: ({ kind: what }) => ({ report: "Poaching report", agreement: "No-poach agreement", clearance: "Poaching clearance" })[what],
+  effects: (payload) => poachEffects[payload.kind](payload),
+  example: {
+    kind: "report",
+    offending_server_id: snowflake,
+    victim_server_id: otherSnowflake,
+    occurred_at: "2026-11-20T10:00:00.000Z",
+    method: "dm",
+  },
+});
+
+function poachSubjects(payload: Poach): Subject[] {
+  if (payload.kind === "agreement") return (payload.party_server_ids ?? []).map(server);
+  if (payload.kind === "clearance") return [user(payload.user_id ?? "")];
+  return [...payload.offender_user_ids.map(user), server(payload.offending_server_id ?? "")];
+}

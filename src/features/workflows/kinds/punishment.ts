@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { Duration, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
+import { discordPenalties, effect, punishmentActions, type Use } from "../effects/inputs.ts";
+import { OptionalLength, Reason, ids } from "../requests/fields.ts";
+import { day, hour, kind, ofUser, snowflake, user } from "./kind.ts";
+
+const PunishmentPayload = z
+  .object({
+    user_id: Snowflake,
+    reason: Reason,
+    action: z.enum(punishmentActions),
+    points: z.int().min(0).max(10).default(0),
+    duration: OptionalLength,
+    rules: z.array(text(1, 60)).max(20).default([]),
+    case_reference: text(1, 60).optional(),
+    demote_to: text(1, 60).optional(),
+    discord: z.strictObject({ action: z.enum(discordPenalties).default("none"), guild_ids: ids.default([]) }).prefault({}),
+    notify_subject: z.boolean().default(true),
+    appeal_until: z.union([Timestamp, Duration]).default("P30D"),
+  })
+  .refine((payload) => payload.action !== "demotion" || payload.demote_to !== undefined, {
+    path: ["demote_to"],
+    message: "A demotion names the role it leads to.",
+    params: { code: "required" },
+  })
+  .meta({ id: "PunishmentPayload" });
+
+type Punishment = z.output<typeof PunishmentPayload>;
+
+/** What a punishment does besides its entry in a case. */
+const penalties: Readonly<Record<Punishment["action"], (payload: Punishment) => readonly Use[]>> = {
+  note: () => [],
+  warning: () => [],
+  strike: () => [],
+  probation: ({ user_id: userId, duration: length }) => [effect("roster.probation", { userId, length })],
+  suspension: ({ user_id: userId, duration: length }) => [
+    effect("staff.suspend", { userId, length }),
+    effect("roster.suspend", { userId, length }),
+  ],
+  demotion: ({ user_id: userId, demote_to: roleKey }) => [
+    effect("roster.demote", { userId, roleKey: roleKey ?? null }),
+    effect("discord.roles_remove", { userId, keptRoleKey: roleKey }),
+    effect("discord.roles_add", { userId, roleKey: roleKey ?? "" }),
+  ],
+  termination: ({ user_id: userId }) => [
+    effect("roster.terminate", { userId }),
+    effect("callsign.hold", { userId }),
+    effect("discord.roles_remove", { userId, keptRoleKey: undefined }),
+  ],
+  blacklist_referral: ({ user_id: userId, reason }) => [effect("draft.blacklist", { userId, reason })],
+};
+
+export const punishment = kind({
+  prefix: "PUN",
+  payload: PunishmentPayload,
+  aliases: { ...ofUser, punishment: "action", punishment_type: "action" },
+  approvals: { usual: 1, grave: 2 },
+  isGrave: ({ action, duration }) => action === "termination" || duration === null,
+  reversals: 1,
+  clocks: { firstTouch: 12 * hour, decision: 72 * hour, expiry: 30 * day },
+  coolDown: 0,
+  subjects: ({ user_id }) => [user(user_id)],
+  title: ({ user_id, action }) => `Punishment (${action}) of ${user_id}`,
+  effects: (payload) => {
+    const { user_id: userId, action, points, reason, duration: length, discord, appeal_until: appealUntil } = payload;
+    return [
+      effect("case.append", { type: "punishment", subject: user(userId), text: reason, caseKey: payload.case_reference }),
+      effect("case.action", { userId, action, points, reason, length }),
+      ...penalties[action](payload),
+      // Told first: whom the bot has removed it can no longer write to.
+      ...(payload.notify_subject ? [effect("notice.subject", { userId, action, appealUntil, discordAction: discord.action, length })] : []),
+      ...(discord.action === "none"
+        ? []
+        : [effect("discord.punish", { userId, action: discord.action, guildIds: discord.guild_ids, length })]),
+    ];
+  },
+  example: { user_id: snowflake, action: "strike", points: 1, reason: "Ignored the second warning about insults." },
+});

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
+import { callsignPolicies, effect } from "../effects/inputs.ts";
+import { Reason } from "../requests/fields.ts";
+import { day, hour, kind, otherSnowflake, server, snowflake } from "./kind.ts";
+
+const ServerMergePayload = z
+  .object({
+    source_server_id: Snowflake,
+    target_server_id: Snowflake,
+    reason: Reason.optional(),
+    initiated_by: z.enum(["source", "target", "network"]).default("network"),
+    owner_consents: z
+      .array(z.strictObject({ server_id: Snowflake, user_id: Snowflake, at: Timestamp, evidence: text(1, 2000).optional() }))
+      .max(4)
+      .default([]),
+    staff_plan: z
+      .array(z.strictObject({ user_id: Snowflake, from_role: text(1, 60).optional(), to_role: text(1, 60) }))
+      .max(100)
+      .default([]),
+    records: z.enum(["link", "transfer"]).default("link"),
+    callsign_policy: z.enum(callsignPolicies).default("keep_target"),
+    effective_at: Timestamp,
+    source_after: z.enum(["archive", "keep"]).default("archive"),
+    announce: z.boolean().default(false),
+  })
+  .refine((payload) => payload.source_server_id !== payload.target_server_id, {
+    path: ["target_server_id"],
+    message: "A server cannot merge with itself.",
+  })
+  .meta({ id: "ServerMergePayload" });
+
+export const serverMerge = kind({
+  prefix: "SMR",
+  payload: ServerMergePayload,
+  aliases: {
+    source_id: "source_server_id",
+    source_guild_id: "source_server_id",
+    target_id: "target_server_id",
+    target_guild_id: "target_server_id",
+  },
+  approvals: { usual: 2 },
+  reversals: 2,
+  clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
+  coolDown: 0,
+  subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
+  concerned: ({ staff_plan }) => planned(staff_plan),
+  title: ({ source_server_id, target_server_id }) => `Merge of server ${source_server_id} into ${target_server_id}`,
+  effects: (payload) => [effect("merge.plan", payload), effect("server.merge", payload)],
+  example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },
+});
+
+/** The people of a staff plan; a request of old may have none. */
+function planned(plan: readonly { user_id: string }[] | undefined): string[] {
+  return (plan ?? []).map(({ user_id: id }) => id);
+}

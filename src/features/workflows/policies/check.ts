@@ -1,0 +1,82 @@
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { PermissionKey } from "../../../kernel/permissions.ts";
+import { validationProblem, type FieldError } from "../../../kernel/errors.ts";
+import type { Policy } from "./policies.ts";
+import type { Ranks } from "../requests/context.ts";
+import type { Warning } from "../requests/workflows.schema.ts";
+
+/** Who there is, and who of them may do what. */
+export interface Staff extends Ranks {
+  people(): string[];
+}
+
+interface Rule {
+  field: keyof Policy;
+  code: string;
+  detail: string;
+  isBroken(policy: Policy): boolean;
+}
+
+/** What holds between the fields of a policy. */
+const rules: readonly Rule[] = [
+  {
+    field: "approvals_grave",
+    code: "too_few",
+    detail: "What is grave needs at least as many approvals as what is not.",
+    isBroken: ({ approvals, approvals_grave: grave }) => grave < approvals,
+  },
+  {
+    field: "first_touch_seconds",
+    code: "too_long",
+    detail: "A first look is due no later than the decision.",
+    isBroken: ({ first_touch_seconds: firstTouch, decision_seconds: decision }) => firstTouch > decision,
+  },
+  {
+    field: "expiry_seconds",
+    code: "too_short",
+    detail: "A request expires after its decision was due.",
+    isBroken: ({ expiry_seconds: expiry, decision_seconds: decision }) => expiry <= decision,
+  },
+];
+
+/**
+ * Refuse a policy that contradicts itself, or takes the prefix of another kind.
+ * @param taken the prefixes of the other kinds; empty where one prefix serves all
+ * @throws ProblemError validation_failed
+ */
+export function requireSound(policy: Policy, taken: readonly string[]): void {
+  const broken = rules.filter(({ isBroken }) => isBroken(policy)).map(({ field, code, detail }) => errorAt(field, code, detail));
+  const isTaken = taken.includes(policy.prefix);
+  const errors = isTaken ? [...broken, errorAt("prefix", "taken", "References of another kind begin with this.")] : broken;
+  if (errors.length > 0) throw validationProblem(errors);
+}
+
+function errorAt(field: keyof Policy, code: string, detail: string): FieldError {
+  return { pointer: `/${field}`, in: "body", code, detail };
+}
+
+/** Where fewer people may do something than are needed for it. */
+export function warningsOf(staff: Staff, type: WorkflowKind, policy: Policy): Warning[] {
+  const needs = [
+    { field: "approvals_grave", verb: "decide", needed: policy.approvals_grave, what: "An approval" },
+    { field: "reversals", verb: "reverse", needed: policy.reversals, what: "A reversal" },
+  ] as const;
+  return needs.flatMap(({ field, verb, needed, what }) => {
+    const permission = `workflows.${type}.${verb}` as const;
+    const found = countHolders(staff, permission, needed);
+    if (found >= needed) return [];
+    const detail = `${what} can need ${needed.toString()} people, and ${found.toString()} hold ${permission}.`;
+    return [{ code: "too_few_people", pointer: `/${field}`, detail }];
+  });
+}
+
+/** How many hold a permission; no further than it matters. */
+function countHolders(staff: Staff, permission: PermissionKey, needed: number): number {
+  let found = 0;
+  for (const id of staff.people()) {
+    const person = staff.of(id);
+    if (person.isStaff && person.decide(permission).allowed) found += 1;
+    if (found >= needed) break;
+  }
+  return found;
+}

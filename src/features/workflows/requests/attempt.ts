@@ -1,0 +1,48 @@
+import type { Tx } from "../../../database/database.ts";
+import { jsonObject } from "../../../kernel/json.ts";
+import { can } from "../../../kernel/call.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import { claimPermission } from "../state/table.ts";
+import { contextOf, type Decider, type Ranks } from "./context.ts";
+import type { DecisionInput } from "./decision.ts";
+import { understandAmendment } from "./intake.ts";
+import { kinds } from "../kinds/kinds.ts";
+import type { Request } from "./workflows.policy.ts";
+
+/** Hold requests until the end of the transaction, in one order. */
+export async function lockKept(tx: Tx, ids: readonly string[]): Promise<void> {
+  for (const id of [...ids].toSorted()) await tx.lock(`workflow:${id}`);
+}
+
+/** The whole payload after an amendment: what is sent replaces, null takes away. @throws ZodError with paths below /payload */
+export function amendedPayload(request: Request, { body }: DecisionInput): Record<string, unknown> {
+  const kind = kinds[request.type as WorkflowKind];
+  const amended = understandAmendment(kind, jsonObject(request.payload), body.payload ?? {});
+  // As it is stored: what is not there has no name.
+  return JSON.parse(JSON.stringify(amended)) as Record<string, unknown>;
+}
+
+interface Assigning {
+  standing: Ranks;
+  reach: Pick<LinkReach, "groupOf">;
+  request: Request;
+  decider: Decider;
+  input: DecisionInput;
+}
+
+/** Whom a request is to be assigned to, and whether that person could work on it. */
+export async function assigneeFor(
+  tx: Tx,
+  { standing, reach, request, decider, input }: Assigning,
+): Promise<{ id: string; isEligible: boolean }> {
+  const named = input.body.assignee;
+  const id = named === undefined || named === "@me" ? decider.actorId : named;
+  const person = standing.of(id);
+  const accounts = await reach.groupOf(tx.db, id);
+  const other = { call: decider.call, actorId: id, isOwner: person.isOwner, rank: person.rank, accounts };
+  const context = await contextOf(tx.db, standing, other, request);
+  const permission = claimPermission;
+  const mayClaim = id === decider.actorId ? can(decider.call, permission) : person.isStaff && person.decide(permission).allowed;
+  return { id, isEligible: mayClaim && !context.isConflicted && !context.isOutranked };
+}

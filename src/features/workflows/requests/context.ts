@@ -1,0 +1,85 @@
+import type { ReadClient, TransactionClient } from "../../../database/database.ts";
+import { jsonObject } from "../../../kernel/json.ts";
+import { can, type Actor, type Call } from "../../../kernel/call.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import { findTarget, type AppealTarget } from "../effects/appeal-target.ts";
+import type { Context } from "../state/transition.ts";
+import { kinds } from "../kinds/kinds.ts";
+import { subjectsOf, type Request } from "./workflows.policy.ts";
+
+/** How staff stand towards each other, known without I/O. */
+export interface Ranks {
+  of(userId: string): Pick<Actor, "isStaff" | "isOwner" | "rank" | "decide">;
+}
+
+type Reader = Pick<ReadClient | TransactionClient, "workflowRequest" | "blacklistRecord" | "case" | "caseAction">;
+
+/** Who wants to decide. */
+export interface Decider {
+  call: Call;
+  /** Their account; the caller's own unless somebody else is asked about. */
+  actorId: string;
+  isOwner: boolean;
+  rank: number;
+  /**
+   * Their further accounts, as confirmed links have them. Whoever is partial as one of them is partial as all, and links hold both
+   * ways: looking from here finds the accounts of the requester and of the subjects, too.
+   */
+  accounts: readonly string[];
+}
+
+/** How a person stands towards a request they want to decide. */
+export async function contextOf(db: Reader, standing: Ranks, decider: Decider, request: Request): Promise<Context> {
+  return contextWith(standing, decider, request, await targetsOf(db, [request]));
+}
+
+/** {@link contextOf} of several requests, in their order: what they appeal against is looked up once each. */
+export async function contextsOf(db: Reader, standing: Ranks, decider: Decider, requests: readonly Request[]): Promise<Context[]> {
+  const targets = await targetsOf(db, requests);
+  return requests.map((request) => contextWith(standing, decider, request, targets));
+}
+
+function contextWith(standing: Ranks, decider: Decider, request: Request, targetsByName: ReadonlyMap<string, AppealTarget>): Context {
+  const { call, actorId, accounts } = decider;
+  const users = subjectsOf(request)
+    .filter(({ kind }) => kind === "user")
+    .map(({ id }) => id);
+  const kind = kinds[request.type as WorkflowKind];
+  const payload = jsonObject(request.payload);
+  const [named, concerned] = [kind.conflicts?.(payload) ?? [], kind.concerned?.(payload) ?? []];
+  const targets = targetNames(request).flatMap((name) => targetsByName.get(name) ?? []);
+  const about = [...users, ...concerned, ...targets.flatMap((target) => target.users)];
+  const joined = request.subjects.filter(({ kind }) => kind === "joined").map(({ subjectId }) => subjectId);
+  const partial = new Set([request.requesterId, ...joined, ...about, ...named, ...targets.flatMap(({ deciders }) => deciders)]);
+  return {
+    actorId,
+    isRequester: request.requesterId === actorId,
+    isConflicted: [actorId, ...accounts].some((id) => partial.has(id)),
+    isOutranked: !decider.isOwner && about.some((id) => isAtOrAbove(standing, id, decider.rank)),
+    can: (permission) => can(call, permission),
+  };
+}
+
+/** The caller as one who decides. @param accounts their further accounts */
+export function deciderOf(call: Call, accounts: readonly string[]): Decider | null {
+  const { actor } = call;
+  return actor === null ? null : { call, actorId: actor.id, isOwner: actor.isOwner, rank: actor.rank, accounts };
+}
+
+function isAtOrAbove(standing: Ranks, userId: string, rank: number): boolean {
+  const subject = standing.of(userId);
+  return subject.isStaff && subject.rank >= rank;
+}
+
+/** What requests appeal against, by how they name it: those who decided it never decide the appeal, nor does whom it is about. */
+async function targetsOf(db: Reader, requests: readonly Request[]): Promise<Map<string, AppealTarget>> {
+  const names = [...new Set(requests.flatMap(targetNames))];
+  const found = await Promise.all(names.map(async (name) => [name, await findTarget(db, name)] as const));
+  return new Map(found.filter((entry): entry is [string, AppealTarget] => entry[1] !== null));
+}
+
+function targetNames(request: Request): string[] {
+  return subjectsOf(request)
+    .filter(({ kind }) => kind === "record")
+    .map(({ id }) => id);
+}

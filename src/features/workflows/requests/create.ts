@@ -1,0 +1,270 @@
+import { tellOf } from "./told.ts";
+import { toJson } from "../../../kernel/json.ts";
+import type { Database, Tx } from "../../../database/database.ts";
+import { nextNumber } from "../../../database/counter.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Prisma } from "../../../generated/sqlite/client.ts";
+import { requireWrite, can, type Call } from "../../../kernel/call.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import { fieldError, ProblemError } from "../../../kernel/errors.ts";
+import type { GrantsService } from "../../authorization/grants/grants.service.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import { findTarget } from "../effects/appeal-target.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { Checks } from "../checks/checks.ts";
+import type { Effects } from "../effects/effects.ts";
+import { approvalsFor, policyOf, type Policy } from "../policies/policies.ts";
+import { begun, moreEvidence } from "./changes.ts";
+import { remindAtOf } from "./timers.ts";
+import { checkFiling, type FilingLimits } from "./filing.ts";
+import { understand, type Intake } from "./intake.ts";
+import { kinds } from "../kinds/kinds.ts";
+import { priorities } from "./fields.ts";
+import { isRequester, statusAt, subjectRows, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import { isOpenStatus } from "../state/table.ts";
+import type { CreationAnswer } from "./workflows.schema.ts";
+import { visibleCreation } from "./visibility.ts";
+
+export interface CreateParts {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  effects: Effects;
+  checks: Checks;
+  grants: GrantsService;
+  reach: Pick<LinkReach, "groupOf">;
+  guildState: GuildState;
+  filing: FilingLimits;
+  /** Gives every kind this one prefix and one counter. */
+  referencePrefix: string | null | undefined;
+}
+
+/** Files a request inside another transaction of this room. The caller has checked the right to, and redacts what leaves. */
+export type FileWithin = (tx: Tx, type: WorkflowKind, intake: Intake) => Promise<CreationAnswer>;
+
+export function createFiling(parts: CreateParts) {
+  const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix } = parts;
+
+  /**
+   * File a request. The body is understood generously: see the kinds' aliases and what they assume.
+   * @throws ZodError, ProblemError duplicate_open, cooldown, rate_limited
+   */
+  async function create(call: Call, type: WorkflowKind, body: unknown): Promise<CreationAnswer> {
+    const { intake, isForOneself } = requireFiling(call, type, body);
+    if (isForOneself) await grants.requireGrant(call.actor?.id ?? "");
+    const answer = await database.write(call, async (tx) => {
+      if (isForOneself) await requireOwnTarget(tx, reach, type, intake);
+      return await fileWithin(tx, type, intake);
+    });
+    return visibleCreation(call, answer);
+  }
+
+  /**
+   * File a request inside another transaction of this room. The caller has checked the right to, and redacts what leaves.
+   * @throws ProblemError duplicate_open, cooldown, rate_limited
+   */
+  async function fileWithin(tx: Tx, type: WorkflowKind, intake: Intake): Promise<CreationAnswer> {
+    const kind = kinds[type];
+    const policy = await policyOf(tx.db, type);
+    const subjects = subjectRows(kind, intake.payload);
+    const isJoining = intake.common.on_duplicate === "join";
+    const { accounts } = await viewerOf(tx.db, reach, tx.call);
+    const asked = { type, accounts, coolDownSeconds: policy.cool_down_seconds, isJoining, subjects, limits: filing };
+    const { duplicates, joined } = await checkFiling(tx, asked);
+    if (joined !== undefined) return await join(tx, joined, intake);
+    const prefix = referencePrefix ?? policy.prefix;
+    const checked = kind.isChecked === true ? await checks.of(tx.db, String(intake.payload["user_id"]), tx.now) : null;
+    const number = await nextNumber(tx, `workflow:${prefix}`);
+    const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
+    const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });
+    // Plain inserts: a nested one would read everything back while others wait for the counter.
+    await tx.db.workflowRequest.createMany({
+      data: [{ ...row, ...(checked !== null && { checks: checked }) }],
+    });
+    await tx.db.workflowSubject.createMany({ data: subjects.map((subject) => ({ ...subject, requestId: row.id })) });
+    await tx.db.workflowStep.createMany({ data: [firstStep(tx, row.id)] });
+    tell(tx, type, { id: row.id, reference, subjects, after: { type, status: row.status, priority: row.priority, urgent: row.urgent } });
+    return {
+      success: true,
+      id: row.id,
+      reference,
+      status: "pending",
+      warnings: intake.warnings,
+      duplicates,
+      effects_preview: effects.preview(kind, intake.payload),
+    };
+  }
+
+  function tell(
+    tx: Tx,
+    type: WorkflowKind,
+    told: { id: string; reference: string; subjects: { kind: string; subjectId: string }[]; after: object },
+  ): void {
+    const { id, reference, subjects, after } = told;
+    const about = subjects.find((subject) => subject.kind === "user")?.subjectId;
+    audit.record(tx, {
+      action: "workflow.create",
+      target: { kind: "workflow", id, reference },
+      ...(about !== undefined && { subjectUserId: about }),
+      after,
+      permission: `workflows.${type}.create`,
+    });
+    const said = { status: "pending", action: "create" };
+    tellOf(events, tx, "workflow.created", { id, reference, type, subjects }, said);
+    const own = kinds[type].events?.filed;
+    if (own !== undefined) tellOf(events, tx, own, { id, reference, type, subjects }, said);
+  }
+
+  /** Whoever files what is open already joins it: what they bring is kept with it, and they are as partial as its requester. */
+  async function join(tx: Tx, open: Request, intake: Intake): Promise<CreationAnswer> {
+    await tx.lock(`workflow:${open.id}`);
+    const row = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: open.id }, include: whole });
+    const status = row.status as CreationAnswer["status"];
+    const { id, reference } = row;
+    const answer: CreationAnswer = {
+      success: true,
+      id,
+      reference,
+      status,
+      joined: true,
+      warnings: intake.warnings,
+      duplicates: [],
+      effects_preview: [],
+    };
+    const isNew = requireJoinable(tx, row);
+    if (!isNew && intake.common.evidence.length === 0) return answer;
+    if (isNew)
+      await tx.db.workflowSubject.createMany({ data: [{ requestId: row.id, kind: "joined", subjectId: tx.call.actor?.id ?? "" }] });
+    const kept = moreEvidence(row.evidence as unknown[], intake.common.evidence);
+    const data = { evidence: kept as Prisma.InputJsonValue, revision: row.revision + 1, updatedAt: tx.now };
+    await tx.db.workflowRequest.update({ where: { id: row.id }, data });
+    await tx.db.workflowStep.createMany({
+      data: [{ ...firstStep(tx, row.id), revision: row.revision + 1, action: "join", from: row.status, to: row.status }],
+    });
+    audit.record(tx, {
+      action: "workflow.join",
+      target: { kind: "workflow", id: row.id, reference: row.reference },
+      permission: `workflows.${row.type}.create`,
+    });
+    tellOf(events, tx, "workflow.updated", row, { status: row.status, action: "join" });
+    return answer;
+  }
+  return { create, fileWithin };
+}
+
+const mostJoined = 50;
+
+/**
+ * Whether whoever files the same is new to it. Whoever works on it or has voted stays on that side.
+ * @throws ProblemError duplicate_open, storage_busy when it was decided meanwhile
+ */
+function requireJoinable(tx: Tx, row: Request): boolean {
+  const actor = tx.call.actor?.id;
+  if (!isOpenStatus(statusAt(row, tx.now))) throw new ProblemError("storage_busy", { retryAfter: 1 });
+  if (actor === undefined || isRequester(row, actor)) return false;
+  const joined = row.subjects.filter(({ kind }) => kind === "joined").length;
+  const isDecider = row.assigneeId === actor || row.votes.some(({ actorId }) => actorId === actor);
+  if (joined >= mostJoined || isDecider) throw new ProblemError("duplicate_open", { extra: { reference: row.reference } });
+  return true;
+}
+
+/**
+ * Who may file: holders of the permission, and whoever files for themselves what people file for themselves.
+ * @throws ZodError, ProblemError as requireWrite
+ */
+function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake: Intake; isForOneself: boolean } {
+  const permission = `workflows.${type}.create` as const;
+  const isForOneself = kinds[type].filedForOneself !== undefined && call.actor !== null && !can(call, permission);
+  if (!isForOneself) requireWrite(call, permission);
+  const intake = understand(kinds[type], body);
+  if (isForOneself) {
+    // Whoever asks about what was decided about them needs no permission: it is their own.
+    const named = intake.payload["user_id"];
+    requireWrite(call, permission, { own: typeof named === "string" ? named : call.actor?.id });
+    if (named === undefined) intake.payload["user_id"] = call.actor?.id;
+  }
+  return { intake, isForOneself };
+}
+
+/** A person without rights here asks only about what is about them, with any account of theirs. @throws ProblemError validation_failed */
+async function requireOwnTarget(tx: Tx, reach: Pick<LinkReach, "groupOf">, type: WorkflowKind, { payload }: Intake): Promise<void> {
+  const userId = tx.call.actor?.id ?? "";
+  const field = kinds[type].filedForOneself?.about ?? "";
+  const target = await findTarget(tx.db, String(payload[field]));
+  const viewer = await viewerOf(tx.db, reach, tx.call);
+  const accounts = new Set([userId, ...viewer.accounts]);
+  if (target?.users.some((id) => accounts.has(id)) !== true || !target.isKnownTo(viewer))
+    throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
+}
+
+function requesterName(guildState: GuildState, call: Call): string | null {
+  return call.actor === null ? null : (guildState.members(call.actor.id)[0]?.username ?? null);
+}
+
+/** The row of history that a request begins with. */
+function firstStep({ call, now }: Tx, requestId: string) {
+  const { actor, client, via } = call;
+  return {
+    requestId,
+    revision: 1,
+    action: "create",
+    actorId: actor?.id ?? null,
+    clientId: client?.id ?? null,
+    via,
+    at: now,
+    to: "pending",
+    data: {},
+  };
+}
+
+interface New {
+  reference: string;
+  policy: Policy;
+  name: string | null;
+}
+
+function rowOf(tx: Tx, type: WorkflowKind, intake: Intake, { reference, policy, name }: New) {
+  const { call, now } = tx;
+  const { payload, common, extra } = intake;
+  const summary =
+    common.summary ?? [payload["reason"], payload["allegation"], payload["grounds"]].find((text) => typeof text === "string") ?? "";
+  const clocks = begun(now, policy, common.urgent);
+  return {
+    id: uuid7(now.getTime()),
+    reference,
+    type,
+    status: "pending",
+    priority: common.priority,
+    priorityOrder: priorities.indexOf(common.priority),
+    urgent: common.urgent,
+    title: common.title ?? kinds[type].title(payload),
+    summary: String(summary),
+    payload: toJson(payload),
+    extra: toJson(extra),
+    requesterId: call.actor?.id ?? null,
+    requesterName: name,
+    clientId: call.client?.id ?? null,
+    requestedVia: call.via,
+    ...(common.origin !== undefined && { origin: common.origin }),
+    evidence: common.evidence as Prisma.InputJsonValue[],
+    related: common.related,
+    externalId: common.external_id ?? null,
+    approvalsRequired: approvalsFor(type, policy, payload),
+    links: [],
+    ...clocks,
+    remindAt: remindAtOf({
+      ...clocks,
+      status: "pending",
+      firstTouchedAt: null,
+      pausedAt: null,
+      infoDueAt: null,
+      isHeld: false,
+      holdAt: null,
+      told: null,
+    }),
+    createdAt: now,
+    updatedAt: now,
+  };
+}

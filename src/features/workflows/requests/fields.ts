@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { Duration, Snowflake, ToldMessage, text } from "../../../kernel/fields.ts";
+
+export const Reason = text(10, 2000).meta({ description: "Why, in 10 to 2,000 characters" });
+/** Discord ids, at most so many. A second `.max()` on one list would not reach the document. */
+export function idsUpTo(max: number) {
+  return z.array(Snowflake).max(max);
+}
+
+export const ids = idsUpTo(100);
+
+/** How long something is to last. */
+export const OptionalLength = Duration.nullable().optional().meta({ description: "null: permanent" });
+
+/** A list for which a client may send its only entry bare. */
+export function listOf<List extends z.ZodType>(list: List) {
+  return z.preprocess((given) => (typeof given === "string" || typeof given === "number" ? [given] : given), list);
+}
+
+const address = text(1, 2000).regex(/^https?:\/\//, "Only http and https addresses are kept.");
+
+const EvidenceObject = z.strictObject({
+  kind: z.enum(["message", "link", "text", "record"]).optional(),
+  title: text(1, 200).optional(),
+  note: text(1, 2000).optional(),
+  url: address.optional(),
+  record_ref: text(1, 100).optional(),
+  message: ToldMessage.optional(),
+});
+
+/** A piece of evidence; a bare text is a link or a note. Addresses are kept as text and never fetched. */
+export const Evidence = z
+  .preprocess((item) => (typeof item === "string" ? evidenceOfText(item) : item), EvidenceObject)
+  .meta({ id: "WorkflowEvidence" });
+
+function evidenceOfText(item: string): object {
+  return /^https?:\/\/\S+$/.test(item) ? { kind: "link", url: item } : { kind: "text", note: item };
+}
+
+export const priorities = ["low", "normal", "high", "critical"] as const;
+
+/** The most pieces of evidence that stand in a request itself. */
+export const mostEvidence = 100;
+
+/** Where in Discord a request was filed. */
+export const Origin = z
+  .strictObject({ guild_id: Snowflake.optional(), channel_id: Snowflake, message_id: Snowflake.optional() })
+  .meta({ id: "WorkflowOrigin", description: "Where in Discord it was filed" });
+
+const RelatedReferences = z
+  .array(text(1, 100))
+  .max(20)
+  .meta({ id: "RelatedReferences", description: "References of related requests and records" });
+const OnDuplicate = z.enum(["refuse", "join"]).meta({
+  id: "OnDuplicate",
+  description: "When the same is open already: `refuse` it with its reference, or `join` it with the evidence",
+});
+
+/** What every kind of request takes besides its payload. */
+export const CommonFields = z.object({
+  title: text(3, 120).optional(),
+  summary: text(0, 2000).optional(),
+  priority: z.enum(priorities).default("normal"),
+  urgent: z.boolean().default(false).meta({ description: "Divides the time limits by four" }),
+  evidence: z.array(Evidence).max(20).default([]),
+  related: RelatedReferences.default([]),
+  external_id: text(1, 200).optional().meta({ description: "The client's own id of this request" }),
+  origin: Origin.optional(),
+  on_duplicate: OnDuplicate.default("refuse"),
+});
+export type CommonFields = z.output<typeof CommonFields>;

@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { CommonFields } from "./fields.ts";
+import { collect, sentPath } from "./intake-names.ts";
+import type { Kind } from "../kinds/kind.ts";
+import type { Warning } from "./workflows.schema.ts";
+
+/** A creation body, understood. */
+export interface Intake {
+  payload: Record<string, unknown>;
+  common: CommonFields;
+  /** What nobody here knows, kept as it was sent. */
+  extra: Record<string, unknown>;
+  warnings: Warning[];
+}
+
+const maxExtraBytes = 4096;
+
+/**
+ * Understand a creation body: flat or wrapped in `payload`, camelCase or snake_case, with the kind's aliases. Unknown fields are kept.
+ * @throws ZodError whose paths are spelled as the client sent them
+ */
+export function understand(kind: Kind, body: unknown): Intake {
+  const parsedBody = z.record(z.string(), z.unknown()).parse(body, { reportInput: true });
+  const known = new Set([...Object.keys(kind.payload.shape), ...Object.keys(CommonFields.shape)]);
+  const { fields, sent, issues, wrapper } = collect(parsedBody, kind.aliases, known);
+  const warnings: Warning[] = [];
+  kind.prepare?.(fields);
+  for (const [field, value] of assume(kind, fields)) {
+    warnings.push({
+      code: "field_assumed",
+      pointer: `/${[...wrapper, field].join("/")}`,
+      detail: `${field} was not sent; ${JSON.stringify(value)} is assumed.`,
+    });
+  }
+
+  const pick = (names: readonly string[]) =>
+    Object.fromEntries(names.filter((name) => fields.has(name)).map((name) => [name, fields.get(name)]));
+  const payload = kind.payload.safeParse(pick(Object.keys(kind.payload.shape)), { reportInput: true });
+  const common = CommonFields.safeParse(pick(Object.keys(CommonFields.shape)), { reportInput: true });
+  const extra = Object.fromEntries([...sent].filter(([field]) => !known.has(field)).map(([field, at]) => [at.key, fields.get(field)]));
+  if (Buffer.byteLength(JSON.stringify(extra)) > maxExtraBytes) {
+    issues.push({
+      code: "custom",
+      path: [],
+      message: "The fields that are not known here are larger than 4 KiB in all.",
+      params: { code: "too_large" },
+      input: undefined,
+    });
+  }
+  for (const issue of [...(payload.error?.issues ?? []), ...(common.error?.issues ?? [])]) {
+    const spell = (path: readonly PropertyKey[]) => sentPath(path, sent, { body: parsedBody, wrapper });
+    const keys = issue.code === "unrecognized_keys" ? { keys: issue.keys.map((key) => String(spell([...issue.path, key]).at(-1))) } : {};
+    issues.push({ ...issue, ...keys, path: spell(issue.path) });
+  }
+  if (issues.length > 0 || !payload.success || !common.success) throw new z.ZodError(issues);
+  for (const [field, at] of sent) {
+    if (!known.has(field))
+      warnings.push({
+        code: "unknown_field_kept",
+        pointer: `/${at.path.join("/")}`,
+        detail: "This field is not known here; it was kept as it is.",
+      });
+  }
+  return { payload: payload.data, common: common.data, extra, warnings };
+}
+
+/**
+ * The whole payload after a change: what is sent replaces, under any of its names; null takes away. Who it is about stays.
+ * @throws ZodError with paths below /payload, as the client spelled them
+ */
+export function understandAmendment(
+  kind: Kind,
+  before: Record<string, unknown>,
+  changes: Record<string, unknown>,
+): Record<string, unknown> {
+  const { known, fields, sent, issues } = fieldsOf(kind, changes);
+  const spell = (path: readonly PropertyKey[]) => ["payload", ...sentPath(path, sent, { body: changes, wrapper: [] })];
+  const kept = Object.entries({ ...before, ...Object.fromEntries(fields) }).filter(
+    ([name, value]) => known.has(name) && !(fields.has(name) && value === null && !isNullable(kind, name)),
+  );
+  const payload = kind.payload.safeParse(Object.fromEntries(kept), { reportInput: true });
+  for (const issue of payload.error?.issues ?? []) issues.push({ ...issue, path: spell(issue.path) });
+  if (payload.success) {
+    const about = new Set(kind.subjects(payload.data).map(({ kind: what, id }) => `${what}:${id}`));
+    if (kind.subjects(before).some(({ kind: what, id }) => !about.has(`${what}:${id}`)))
+      issues.push(refusal(["payload"], "subject_changed", "Whom a request is about stays: withdraw it and file another one."));
+  }
+  if (issues.length > 0 || !payload.success) throw new z.ZodError(issues);
+  return payload.data;
+}
+
+/** Refuse changes to fields that no request of the kind has, whatever it is. @throws ZodError with paths below /payload */
+export function requireKnownFields(kind: Kind, changes: Record<string, unknown>): void {
+  const { issues } = fieldsOf(kind, changes);
+  if (issues.length > 0) throw new z.ZodError(issues);
+}
+
+/** Changes by the names used here, and what is wrong with those names. */
+function fieldsOf(kind: Kind, changes: Record<string, unknown>) {
+  const known = new Set(Object.keys(kind.payload.shape));
+  const { fields, sent, issues } = collect(changes, kind.aliases, known);
+  for (const [field, at] of sent)
+    if (!known.has(field)) issues.push(refusal(["payload", ...at.path], "unknown_field", "This kind of request has no such field."));
+  return { known, fields, sent, issues };
+}
+
+function refusal(path: readonly string[], code: string, message: string): z.core.$ZodIssue {
+  return { code: "custom", path: [...path], message, params: { code }, input: undefined };
+}
+
+function isNullable(kind: Kind, name: string): boolean {
+  const field = kind.payload.shape[name];
+  return field instanceof z.ZodType && field.safeParse(null).success;
+}
+
+/** Fill what the kind assumes, in its order; returns what was filled. */
+function assume(kind: Kind, fields: Map<string, unknown>): [string, unknown][] {
+  const filled: [string, unknown][] = [];
+  for (const [field, guess] of Object.entries(kind.assumed ?? {})) {
+    if (fields.has(field)) continue;
+    const value = guess(Object.fromEntries(fields));
+    if (value === undefined) continue;
+    fields.set(field, value);
+    filled.push([field, value]);
+  }
+  return filled;
+}

@@ -1,0 +1,165 @@
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { jsonObject } from "../../../kernel/json.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { isoOrNull, type UserRef } from "../../../kernel/fields.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import { presentEffect } from "../effects/effects.ts";
+import type { Policy } from "../policies/policies.ts";
+import { allowedActions, approvalsOf, requiredOf, type Context, type State } from "../state/transition.ts";
+import { isOpenStatus } from "../state/table.ts";
+import { isClaimLive, statusAt, stateOf, subjectsOf, type Request } from "./workflows.policy.ts";
+import { refusal } from "./refusals.ts";
+import type { WorkflowDecision, WorkflowView } from "./workflows.schema.ts";
+import { visibleRequest } from "./visibility.ts";
+
+interface Surroundings {
+  guildState: GuildState;
+  now: Date;
+  /** How the acting user stands towards the request; null without one. */
+  context: Context | null;
+  /** Of the request's kind. */
+  policy: Policy;
+  commentsCount: number;
+  /** Whether to say what keeps the acting user from other actions. */
+  isWhyNotAsked?: boolean;
+}
+
+/** A request as this viewer sees it. */
+export function presentRequest(call: Call, request: Request, surroundings: Surroundings): WorkflowView {
+  const { guildState, now, policy, commentsCount } = surroundings;
+  const state = stateOf(request, policy, now);
+  const view: WorkflowView = {
+    id: request.id,
+    reference: request.reference,
+    type: request.type as WorkflowKind,
+    status: state.status,
+    priority: request.priority as WorkflowView["priority"],
+    urgent: request.urgent,
+    title: request.title,
+    summary: request.summary,
+    payload: jsonObject(request.payload),
+    payload_revision: request.payloadRevision,
+    extra: request.extra as Record<string, unknown>,
+    requester: request.requesterId === null ? null : userRef(guildState, request.requesterId, request.requesterName),
+    requested_via: request.requestedVia,
+    subjects: subjectsOf(request),
+    evidence: request.evidence as WorkflowView["evidence"],
+    related: request.related as string[],
+    comments_count: commentsCount,
+    origin: request.origin as WorkflowView["origin"],
+    ...workView(request, surroundings),
+    questions: (request.questions as string[] | null) ?? [],
+    ...(request.checks !== null && { checks: request.checks as unknown as WorkflowView["checks"] }),
+    approvals: approvalsView(request, state, surroundings),
+    decision: decisionView(request.decision as WorkflowDecision | null),
+    effects: request.effects.map(presentEffect),
+    ...clocksView(request, now),
+    links: request.links as WorkflowView["links"],
+    external_id: request.externalId,
+    revision: request.revision,
+    created_at: request.createdAt.toISOString(),
+    updated_at: request.updatedAt.toISOString(),
+    ...actionsView(request, state, surroundings),
+  };
+  return visibleRequest(call, view, surroundings.context?.isConflicted === true);
+}
+
+/** What the acting user may do, and why not the rest when it is asked. */
+function actionsView(request: Request, state: State, { context, isWhyNotAsked = false }: Surroundings) {
+  if (context === null) return { allowed_actions: [] };
+  if (!isWhyNotAsked) return { allowed_actions: allowedActions(state, context) };
+  const why: WorkflowView["why_not"] = {};
+  const allowed = allowedActions(state, context, (action, refused) => {
+    const { code, detail = "" } = refusal(refused, { action, request, state });
+    why[action] = { code, detail };
+  });
+  return { allowed_actions: allowed, why_not: why };
+}
+
+/** Until when the clock of a request runs: it stops where nobody decides any more. */
+function endOf(request: Request, now: Date): Date {
+  return request.status === "withdrawn" || request.status === "void" ? request.updatedAt : now;
+}
+
+function workView(request: Request, { guildState, now }: Surroundings): Pick<WorkflowView, "assignment" | "hold" | "escalation"> {
+  const { assigneeId, assignedBy, assignedAt, leaseExpiresAt, escalatedAt, holdAt } = request;
+  return {
+    assignment:
+      assigneeId === null || assignedAt === null
+        ? null
+        : {
+            user: userRef(guildState, assigneeId),
+            by: assignedBy,
+            since: assignedAt.toISOString(),
+            expires_at: isoOrNull(leaseExpiresAt),
+            live: isClaimLive(request, now),
+          },
+    hold:
+      isOpenStatus(statusAt(request, now)) && request.isHeld && holdAt !== null
+        ? { by: request.holdBy, at: holdAt.toISOString(), reason: request.holdReason, reference: request.holdReference }
+        : null,
+    escalation:
+      request.escalationTier === 0 || escalatedAt === null
+        ? null
+        : { tier: request.escalationTier, by: request.escalatedBy, at: escalatedAt.toISOString(), reason: request.escalationReason },
+  };
+}
+
+/** Votes of others stay out of sight of whoever has still to vote, where the policy says so. */
+function approvalsView(request: Request, state: State, { guildState, context, policy }: Surroundings): WorkflowView["approvals"] {
+  const hasVoted = request.votes.some(
+    ({ actorId, payloadRevision }) => actorId === context?.actorId && payloadRevision === request.payloadRevision,
+  );
+  const isBlind = policy.blind_votes && isOpenStatus(state.status) && !hasVoted;
+  const shown = isBlind ? request.votes.filter(({ actorId }) => actorId === context?.actorId) : request.votes;
+  return {
+    ...(!isBlind && { have: approvalsOf(state) }),
+    required: requiredOf(state),
+    reversals_required: state.reversalsRequired,
+    votes: shown.map((vote) => ({
+      actor: userRef(guildState, vote.actorId),
+      verdict: vote.verdict as WorkflowView["approvals"]["votes"][number]["verdict"],
+      at: vote.at.toISOString(),
+      payload_revision: vote.payloadRevision,
+      note: vote.note,
+    })),
+  };
+}
+
+function decisionView(decision: WorkflowDecision | null): WorkflowDecision | null {
+  return decision === null ? null : { ...decision, reason_internal: decision.reason_internal ?? null };
+}
+
+function clocksView(request: Request, now: Date): Pick<WorkflowView, "timers" | "sla"> {
+  const { dueFirstTouchAt, dueDecisionAt, expiresAt, firstTouchedAt, decidedAt, pausedAt } = request;
+  return {
+    timers: {
+      due_first_touch_at: isoOrNull(dueFirstTouchAt),
+      due_decision_at: isoOrNull(dueDecisionAt),
+      expires_at: isoOrNull(expiresAt),
+      info_due_at: isoOrNull(request.infoDueAt),
+      paused_at: isoOrNull(pausedAt),
+    },
+    sla: {
+      first_touched_at: isoOrNull(firstTouchedAt),
+      claimed_at: isoOrNull(request.claimedAt),
+      last_claimed_at: isoOrNull(request.lastClaimedAt),
+      decided_at: isoOrNull(decidedAt),
+      // While the requester is asked, the clock stands still.
+      breached: dueDecisionAt !== null && (decidedAt ?? pausedAt ?? endOf(request, now)) > dueDecisionAt,
+    },
+  };
+}
+
+/** A person as an answer shows them. */
+export function userRef(guildState: GuildState, id: string, snapshot?: string | null): UserRef {
+  const members = guildState.members(id);
+  const [member] = members;
+  const name = member === undefined ? undefined : (member.nick ?? member.globalName ?? member.username);
+  return {
+    id,
+    ...(typeof snapshot === "string" && { username_snapshot: snapshot }),
+    ...(name !== undefined && { display_name: name }),
+    in_community: members.some(({ present }) => present),
+  };
+}

@@ -1,0 +1,106 @@
+import type { Database } from "../../../database/database.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { requirePermission, type Call } from "../../../kernel/call.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { recordNotFound } from "../../../kernel/errors.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import { countComments } from "../comments/comments.policy.ts";
+import { defaultPolicy, policiesOf } from "../policies/policies.ts";
+import { contextsOf, deciderOf, type Ranks } from "./context.ts";
+import { conditions, withoutMe } from "./filters.ts";
+import { kindOf } from "../kinds/kinds.ts";
+import { orderBy, positionOf } from "./order.ts";
+import { canSee, readPermission, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import { presentRequest } from "./presenter.ts";
+import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
+
+export type Reading = ReturnType<typeof createReading>;
+
+export interface ReadParts {
+  database: Database;
+  guildState: GuildState;
+  standing: Ranks;
+  reach: Pick<LinkReach, "groupOf">;
+  cursors: Cursors;
+  clock: Clock;
+}
+
+const list = "workflow_requests";
+
+/** How requests are read: one by one, or in lists. */
+export function createReading({ database, guildState, standing, reach, cursors, clock }: ReadParts) {
+  /** Requests as their reader sees them; what that takes besides the rows is read once for all of them. */
+  async function presentAll(call: Call, rows: readonly Request[], isWhyNotAsked = false): Promise<WorkflowView[]> {
+    const { read } = database;
+    const now = clock.now();
+    const accounts = call.actor === null ? [] : await reach.groupOf(read, call.actor.id);
+    const decider = deciderOf(call, accounts);
+    const contexts = decider === null ? [] : await contextsOf(read, standing, decider, rows);
+    const kinds = [...new Set(rows.map(({ type }) => type as WorkflowKind))];
+    const policies = await policiesOf(read, kinds);
+    const comments = await countComments(read, { call, accounts }, rows);
+    return rows.map((row, index) => {
+      const type = row.type as WorkflowKind;
+      const policy = policies.get(type) ?? defaultPolicy(type);
+      const commentsCount = comments.get(row.id) ?? 0;
+      return presentRequest(call, row, { guildState, now, context: contexts[index] ?? null, policy, commentsCount, isWhyNotAsked });
+    });
+  }
+
+  /** A request the caller may see. @param key id or reference, in any case @throws ProblemError record_not_found */
+  async function findVisible(call: Call, type: string, key: string): Promise<Request> {
+    requireReader(call);
+    const kind = kindOf(type);
+    if (kind === undefined) throw recordNotFound();
+    const where = { type: kind, OR: [{ id: key.toLowerCase() }, { reference: key.toUpperCase() }] };
+    const request = await database.read.workflowRequest.findFirst({ where, include: whole });
+    if (request === null || !canSee(await viewerOf(database.read, reach, call), request)) throw recordNotFound();
+    return request;
+  }
+
+  return {
+    findVisible,
+
+    /** @param key id or reference, in any case @throws ProblemError record_not_found, also for what the caller may not know of */
+    async get(call: Call, type: string, key: string, options: { isWhyNotAsked?: boolean } = {}): Promise<WorkflowView> {
+      const request = await findVisible(call, type, key);
+      const [view] = await presentAll(call, [request], options.isWhyNotAsked);
+      if (view === undefined) throw recordNotFound();
+      return view;
+    },
+
+    /** Requests the caller may see, newest first unless told. @throws ZodError, ProblemError invalid_cursor */
+    async list(call: Call, query: ListWorkflowsQuery): Promise<Page<WorkflowView>> {
+      requireReader(call);
+      const { limit, cursor, count, ...given } = ListWorkflowsQuery.parse(query);
+      const filters = withoutMe(call, given);
+      const { sort } = filters;
+      const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
+      const viewer = await viewerOf(database.read, reach, call);
+      const asked = { viewer, filters, now: clock.now(), dialect: database.dialect };
+      const rows = await database.read.workflowRequest.findMany({
+        where: conditions({ ...asked, position }),
+        include: whole,
+        orderBy: orderBy(sort),
+        take: limit + 1,
+      });
+      const page = toPage(
+        rows,
+        limit,
+        (row) => row,
+        (last) => cursors.encode(list, filters, positionOf(sort, last)),
+      );
+      const views = { ...page, data: await presentAll(call, page.data) };
+      return withTotal(views, { count }, () =>
+        database.read.workflowRequest.count({ where: conditions({ ...asked, position: undefined }) }),
+      );
+    },
+  };
+}
+
+/** Whoever may read requests, and everybody else for their own: the rows decide then. */
+export function requireReader(call: Call): void {
+  if (call.actor === null) requirePermission(call, readPermission);
+}

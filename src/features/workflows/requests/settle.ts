@@ -1,0 +1,248 @@
+import { decidePermission, canSee, eventPermission, subjectRows, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import { tellOf } from "./told.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Tx } from "../../../database/database.ts";
+import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { jsonObject } from "../../../kernel/json.ts";
+import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { EventType } from "../../events/types.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
+import type { Effects, Approval } from "../effects/effects.ts";
+import type { Reversal } from "../effects/types.ts";
+import { approversOf, type Moved } from "../state/transition.ts";
+import { lockKept } from "./attempt.ts";
+import { moves, permissionOf, verdicts, type Action } from "../state/table.ts";
+import { changesOf, moreEvidence, reasonOf, type Move } from "./changes.ts";
+import type { DecisionInput } from "./decision.ts";
+import { kinds } from "../kinds/kinds.ts";
+import { noticesOf } from "./notices.ts";
+
+export interface SettleParts {
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  effects: Effects;
+  reach: Pick<LinkReach, "groupOf">;
+  matches: Pick<MatchesService, "recomputeUser">;
+  /** Bring the evidence of a request that is a duplicate to the one that is kept. */
+  moveEvidence(tx: Tx, fromId: string, toId: string): Promise<void>;
+}
+
+/** A move with what only its writing needs. */
+export interface Settled extends Move {
+  /** Whether break-glass passed a failed check. */
+  isWaiving: boolean;
+}
+
+/** What is told of an action, when it is not a vote that waits for others. */
+const told: Partial<Readonly<Record<Action, EventType>>> = {
+  claim: "workflow.claimed",
+  assign: "workflow.claimed",
+  request_info: "workflow.needs_info",
+  escalate: "workflow.escalated",
+  hold: "workflow.held",
+  approve: "workflow.decided",
+  deny: "workflow.decided",
+  withdraw: "workflow.decided",
+  void: "workflow.decided",
+  reverse: "workflow.reversed",
+};
+
+/** Writes a move: vote, status, effects, history, audit, events and messages, together or not at all. */
+export function createSettling({ audit, events, effects, reach, matches, moveEvidence }: SettleParts) {
+  /** What a move does outside the request itself. */
+  async function carryOut(tx: Tx, { request, input, actorId, result }: Settled): Promise<WorkflowEffect[]> {
+    const { status } = result.next;
+    if (input.action === "approve" && status === "approved") return await effects.apply(approvalOf(tx, request, input, actorId, result));
+    if (input.action === "reverse" && status === "reversed") return await effects.undo(reversalOf(tx, request, input, actorId));
+    if (input.action === "void" && input.body.duplicate_of !== undefined) await mergeInto(tx, request, input.body.duplicate_of);
+    return [];
+  }
+
+  /** The evidence of a duplicate goes to the request that is kept. */
+  async function mergeInto(tx: Tx, request: Request, reference: string): Promise<void> {
+    const pointer = "/duplicate_of";
+    const found = await tx.db.workflowRequest.findFirst({
+      where: { OR: [{ id: reference.toLowerCase() }, { reference: reference.toUpperCase() }] },
+      include: whole,
+    });
+    if (found === null || !canSee(await viewerOf(tx.db, reach, tx.call), found))
+      throw fieldError(pointer, "unknown_reference", "There is no such request.");
+    if (found.id === request.id || found.type !== request.type)
+      throw fieldError(pointer, "other_request", "Name another request of the same kind.");
+    if (eventPermission(found) !== eventPermission(request))
+      throw fieldError(pointer, "other_request", "What is confidential is no duplicate of what everybody reads: say why it is void.");
+    await lockKept(tx, [found.id]);
+    const kept = await tx.db.workflowRequest.findUnique({ where: { id: found.id } });
+    if (kept === null) throw recordNotFound();
+    const evidence = moreEvidence(kept.evidence as unknown[], request.evidence as unknown[]) as Prisma.InputJsonValue;
+    const links = [...(kept.links as unknown[]), { rel: "duplicates", reference: request.reference }] as Prisma.InputJsonValue;
+    const revision = kept.revision + 1;
+    await tx.db.workflowRequest.update({ where: { id: kept.id }, data: { evidence, links, revision, updatedAt: tx.now } });
+    const { actor, client, via } = tx.call;
+    const who = { actorId: actor?.id ?? null, clientId: client?.id ?? null, via, at: tx.now };
+    const step = {
+      requestId: kept.id,
+      revision,
+      action: "absorb",
+      from: kept.status,
+      to: kept.status,
+      data: { duplicate: request.reference },
+    };
+    await tx.db.workflowStep.create({ data: { ...step, ...who } });
+    await moveEvidence(tx, request.id, kept.id);
+    tellOf(events, tx, "workflow.updated", found, { status: kept.status, action: "absorb" });
+  }
+
+  return async (tx: Tx, move: Settled): Promise<WorkflowEffect[]> => {
+    const { request, result } = move;
+    await writeVote(tx, move);
+    const done = await carryOut(tx, move);
+    const changes = changesOf(move);
+    // The lock makes this hold; should anything write past the lock, the move is taken back rather than doubled.
+    const { count } = await tx.db.workflowRequest.updateMany({ where: { id: request.id, revision: request.revision }, data: changes });
+    if (count !== 1) throw new ProblemError("storage_busy", { retryAfter: 1 });
+    if (move.amended !== undefined) await replaceSubjects(tx, request, move.amended);
+    await writeStep(tx, move);
+    await effects.append(tx, request, noticesOf(move));
+    tell(tx, move);
+    if (isRemembered(move))
+      for (const { kind, subjectId } of request.subjects) if (kind === "user") await matches.recomputeUser(tx, subjectId);
+    const rows = await tx.db.workflowEffect.findMany({ where: { requestId: request.id }, orderBy: { place: "asc" } });
+    return result.isFinal || done.length > 0 ? rows : request.effects;
+  };
+
+  function tell(tx: Tx, move: Settled): void {
+    const { request, input, actorId, result, isWaiving } = move;
+    const changed = Object.keys(changedBy(move));
+    const { action } = input;
+    const isVote = !result.isFinal && isVerdict(action);
+    const about = request.subjects.find((subject) => subject.kind === "user")?.subjectId;
+    const reason = reasonOf(input);
+    const isOwn = moves[action].isRequesters === true && request.requesterId === actorId;
+    const permission = isOwn ? `workflows.${request.type}.create` : (permissionOf(action, request.type as WorkflowKind) ?? "");
+    audit.record(tx, {
+      action: isVote ? "workflow.vote" : `workflow.${action}`,
+      target: { kind: "workflow", id: request.id, reference: request.reference },
+      ...(about !== undefined && { subjectUserId: about }),
+      ...(reason !== null && { reason }),
+      before: { status: request.status },
+      after: {
+        status: result.next.status,
+        ...(isVerdict(action) && {
+          verdict: action,
+          have: approversOf(result.next).length,
+          required: request.approvalsRequired + result.next.tier,
+        }),
+        ...(result.next.assigneeId !== request.assigneeId && { assignee: result.next.assigneeId }),
+        ...(result.next.payloadRevision !== request.payloadRevision && { payload_revision: result.next.payloadRevision }),
+        ...(changed.length > 0 && { changed }),
+      },
+      permission,
+      ...((result.isBreakGlass || isWaiving) && { breakGlass: true }),
+    });
+    const type = isVote
+      ? result.next.tier > request.escalationTier
+        ? "workflow.escalated"
+        : "workflow.voted"
+      : (told[action] ?? "workflow.updated");
+    const said = { status: result.next.status, action };
+    tellOf(events, tx, type, request, said);
+    const own = kinds[request.type as WorkflowKind].events?.decided;
+    if (own !== undefined && result.isFinal && !isVote && type === "workflow.decided") tellOf(events, tx, own, request, said);
+  }
+}
+
+const isVerdict = (action: Action): boolean => action === "reverse" || verdicts.some((verdict) => verdict === action);
+
+function isRemembered({ request, input, result }: Settled): boolean {
+  return result.isFinal && isVerdict(input.action) && kinds[request.type as WorkflowKind].isRemembered === true;
+}
+
+async function writeVote(tx: Tx, { request, input, actorId }: Settled): Promise<void> {
+  const { action } = input;
+  if (!isVerdict(action)) return;
+  const key = {
+    requestId: request.id,
+    about: action === "reverse" ? "reversal" : "decision",
+    actorId,
+    payloadRevision: request.payloadRevision,
+  };
+  const vote = { verdict: action, note: input.reasonInternal ?? input.reasonPublic, at: tx.now };
+  await tx.db.workflowVote.upsert({ where: { requestId_about_actorId_payloadRevision: key }, create: { ...key, ...vote }, update: vote });
+}
+
+async function replaceSubjects(tx: Tx, request: Request, payload: Record<string, unknown>): Promise<void> {
+  const joined = request.subjects.filter(({ kind }) => kind === "joined");
+  await tx.db.workflowSubject.deleteMany({ where: { requestId: request.id } });
+  const rows = [...subjectRows(kinds[request.type as WorkflowKind], payload), ...joined];
+  await tx.db.workflowSubject.createMany({ data: rows.map(({ kind, subjectId }) => ({ requestId: request.id, kind, subjectId })) });
+}
+
+/** The fields that an amendment changed, with what they were. */
+function changedBy({ request, amended, redescribed }: Settled): Record<string, unknown> {
+  const before = jsonObject(request.payload);
+  const after = amended ?? before;
+  const names = Object.keys({ ...before, ...after }).filter((name) => !isDeepStrictEqual(before[name], after[name]));
+  return { ...Object.fromEntries(names.map((name) => [name, before[name] ?? null])), ...redescribed?.before };
+}
+
+/** One row of history per revision. */
+async function writeStep(tx: Tx, move: Settled): Promise<void> {
+  const { request, input, actorId, result } = move;
+  const { questions, answer, assignee, duplicate_of: duplicateOf, duration, effects: chosen } = input.body;
+  const changed = changedBy(move);
+  const data = {
+    ...(questions !== undefined && { questions }),
+    ...(answer !== undefined && { answer }),
+    ...(assignee !== undefined && { assignee: result.next.assigneeId }),
+    ...(duplicateOf !== undefined && { duplicate_of: duplicateOf.toUpperCase() }),
+    ...(duration !== undefined && { duration }),
+    ...(chosen !== undefined && { effects: chosen }),
+    ...(Object.keys(changed).length > 0 && { changed: changed as Prisma.InputJsonObject }),
+    ...(result.isBreakGlass && { break_glass: true }),
+  };
+  await tx.db.workflowStep.create({
+    data: {
+      requestId: request.id,
+      revision: request.revision + 1,
+      action: input.action,
+      actorId,
+      clientId: tx.call.client?.id ?? null,
+      via: tx.call.via,
+      at: tx.now,
+      from: request.status,
+      to: result.next.status,
+      notePublic: input.reasonPublic,
+      noteInternal: input.reasonInternal,
+      data,
+    },
+  });
+}
+
+/** An approval that is about to take effect. @throws ProblemError when the payload no longer fits its kind, fieldError for a length it does not take */
+export function approvalOf(tx: Tx, request: Request, input: DecisionInput, actorId: string, result: Moved): Approval {
+  const type = request.type as WorkflowKind;
+  const { duration } = input.body;
+  const { shape } = kinds[type].payload;
+  if (duration !== undefined && !Object.hasOwn(shape, "duration"))
+    throw fieldError("/duration", "not_offered", `A ${type} request has no length.`);
+  const payload = kinds[type].payload.safeParse({ ...jsonObject(request.payload), ...(duration !== undefined && { duration }) });
+  if (!payload.success) {
+    const detail = "The payload no longer fits its kind, so its effects cannot be carried out.";
+    throw new ProblemError("invalid_transition", {
+      detail,
+      extra: { from: request.status, action: input.action, allowed: ["amend", "deny"] },
+    });
+  }
+  const permission = decidePermission(type);
+  return { tx, type, request, payload: payload.data, input, from: tx.now, actorId, approvedBy: approversOf(result.next), permission };
+}
+
+function reversalOf(tx: Tx, request: Request, input: DecisionInput, actorId: string): Reversal {
+  const type = request.type as WorkflowKind;
+  return { tx, request, reason: input.reasonPublic ?? "", actorId, permission: `workflows.${type}.reverse` };
+}

@@ -1,0 +1,135 @@
+import type { Database } from "../../../database/database.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
+import { can, type Call } from "../../../kernel/call.ts";
+import { systemClock, type Clock } from "../../../kernel/clock.ts";
+import { recordNotFound } from "../../../kernel/errors.ts";
+import type { Cursors } from "../../../kernel/page.ts";
+import { type WorkflowKind, workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import type { AuditService } from "../../audit/audit.service.ts";
+import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
+import type { LinkReach } from "../../links/reach.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import type { GrantsService } from "../../authorization/grants/grants.service.ts";
+import type { EvidenceService } from "../../evidence/evidence.service.ts";
+import { createAmending } from "../amend/amend.ts";
+import { createBulk } from "../bulk/bulk.service.ts";
+import { createComments } from "../comments/comments.service.ts";
+import { createEffectTable, type EffectRooms } from "../effects/table.ts";
+import { createEffects, type Effects } from "../effects/effects.ts";
+import { createHistory } from "../history/history.service.ts";
+import { createOverturning } from "./overturn.ts";
+import { createChecks, type ChecksParts } from "../checks/checks.ts";
+import type { Staff } from "../policies/check.ts";
+import { policiesOf } from "../policies/policies.ts";
+import { createPolicies } from "../policies/policies.service.ts";
+import { createReminders } from "./reminders.ts";
+import { createStats } from "../stats/stats.service.ts";
+import { actions, permissionOf } from "../state/table.ts";
+import { createTypes } from "../types/types.service.ts";
+import { createActing, type ActOptions } from "./act.ts";
+import { createFiling } from "./create.ts";
+import { createExpiry } from "./expiry.ts";
+import { defaultFilingLimits, type FilingLimits } from "./filing.ts";
+import { kindOf } from "../kinds/kinds.ts";
+import { canSee, mayKnow, readPermission, viewerOf } from "./workflows.policy.ts";
+import type { Reading } from "./read.ts";
+
+export type WorkflowsService = ReturnType<typeof createWorkflowsService>;
+
+interface OwnParts {
+  database: Database;
+  audit: Pick<AuditService, "record" | "noteDenied">;
+  events: Pick<EventsService, "emit">;
+  evidence: Pick<EvidenceService, "moveWithin">;
+  grants: GrantsService;
+  guildState: GuildState;
+  standing: Staff;
+  /** Who belongs together: linked accounts share a conflict of interest. */
+  reach: LinkReach;
+  matches: Pick<MatchesService, "recomputeUser">;
+  cursors: Cursors;
+  clock?: Clock;
+  /** Gives every kind this one prefix and one counter. */
+  referencePrefix?: string | null | undefined;
+  filing?: FilingLimits;
+  requests: Reading;
+}
+
+export type WorkflowsParts = OwnParts & Omit<EffectRooms, "overturning"> & ChecksParts;
+
+export function createWorkflowsService(parts: WorkflowsParts) {
+  const { database, audit, events, evidence, guildState, standing, reach, matches, cursors, clock = systemClock } = parts;
+  const { referencePrefix, filing = defaultFilingLimits, requests: reading } = parts;
+  const overturning = createOverturning({ audit, events, reach, effects: () => effects });
+  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }));
+  const checks = createChecks(parts);
+  const { create, fileWithin } = createFiling({
+    database,
+    audit,
+    events,
+    effects,
+    checks,
+    grants: parts.grants,
+    reach,
+    guildState,
+    filing,
+    referencePrefix,
+  });
+  const { act, decide } = createActing({ database, audit, events, effects, standing, reach, matches, moveEvidence: evidence.moveWithin });
+
+  const beside = {
+    policies: createPolicies({ database, audit, standing, cursors, referencePrefix }),
+    stats: createStats({ database, clock }),
+    types: createTypes({ database, effects, referencePrefix }),
+  };
+
+  const { findVisible } = reading;
+  const comments = createComments({ database, audit, events, effects, guildState, standing, reach, cursors, clock, findVisible });
+  const history = createHistory({ database, guildState, reach, cursors, clock, findVisible });
+
+  /** The kind whose references begin like this one; undefined where all kinds share one prefix. */
+  async function kindByReference(reference: string): Promise<WorkflowKind | undefined> {
+    if (typeof referencePrefix === "string") return undefined;
+    const policies = await policiesOf(database.read, workflowKinds);
+    return workflowKinds.find((kind) => reference.toUpperCase().startsWith(`${policies.get(kind)?.prefix ?? ""}-REQ-`));
+  }
+
+  return {
+    create,
+    fileWithin,
+    effects,
+    ...reading,
+    ...createAmending({ decide, get: reading.get }),
+    ...createBulk({ database, audit, reach, decide }),
+    comments,
+    history,
+    ...beside,
+    ...createExpiry({ database, audit, events, clock }),
+    ...createReminders({ database, events, clock }),
+
+    /** As the decision route says it: the kind in any spelling. @throws ProblemError record_not_found for a kind that does not exist, and as `act` of one that does */
+    async decide(call: Call, type: string, key: string, body: unknown, options?: ActOptions) {
+      const kind = kindOf(type);
+      if (kind === undefined) throw recordNotFound();
+      return await act(call, kind, key, body, options);
+    },
+
+    /**
+     * The kind of a request, for doors that do not name it. Of what the caller may neither read nor act on, its reference alone tells:
+     * one that is hidden and one that does not exist are the same kind, or both of none.
+     * @param key id or reference, in any case
+     */
+    async kindOfKey(key: string, call: Call): Promise<WorkflowKind | undefined> {
+      const name = key.trim();
+      const found = await database.read.workflowRequest.findFirst({
+        where: { OR: [{ reference: name.toUpperCase() }, { id: name.toLowerCase() }] },
+        select: { type: true, requesterId: true, subjects: true },
+      });
+      const kind = found === null ? undefined : kindOf(found.type);
+      if (found === null || kind === undefined) return await kindByReference(name);
+      const viewer = await viewerOf(database.read, reach, call);
+      const isActing = actions.some((action) => can(call, permissionOf(action, kind) ?? readPermission));
+      return canSee(viewer, found) || (isActing && mayKnow(viewer, found)) ? kind : await kindByReference(name);
+    },
+  };
+}

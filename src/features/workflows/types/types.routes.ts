@@ -1,0 +1,27 @@
+import { hash } from "node:crypto";
+import { route, withEtag, type Route } from "../../../operations/route.ts";
+import { TypesView, typesAccess } from "./types.schema.ts";
+import type { WorkflowsService } from "../requests/workflows.service.ts";
+
+/** The HTTP door to what kinds of request there are. */
+export function typesRoutes({ types }: Pick<WorkflowsService, "types">): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/workflows/types",
+        operationId: "listWorkflowTypes",
+        tags: ["workflows"],
+        summary: "Read what kinds of request there are",
+        description:
+          "For each kind: the JSON Schema of its payload, other names of its fields, its permissions and whether the caller holds them, how it is decided and what an approval does. For holders of workflows.read or of the right to file any kind.",
+        access: typesAccess,
+        success: { status: 200, shape: "single", schema: TypesView, description: "The kinds, in the order of the routes" },
+      },
+      async ({ call }) => {
+        const view = await types.list(call);
+        return withEtag(view, hash("sha256", JSON.stringify(view), "base64url").slice(0, 22));
+      },
+    ),
+  ];
+}

@@ -1,0 +1,110 @@
+import { z } from "zod";
+import type { Database } from "../../../database/database.ts";
+import { can, requirePermission, type Call } from "../../../kernel/call.ts";
+import { workflowKinds, type WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { Effects } from "../effects/effects.ts";
+import { defaultPolicy, policiesOf, type Policy } from "../policies/policies.ts";
+import type { TypesView, TypeView } from "./types.schema.ts";
+import { wordsFor } from "../requests/decision.ts";
+import { CommonFields } from "../requests/fields.ts";
+import { kinds } from "../kinds/kinds.ts";
+import { filingRights, readPermission } from "../requests/workflows.policy.ts";
+
+export interface TypesParts {
+  database: Database;
+  effects: Pick<Effects, "preview">;
+  /** Gives every kind this one prefix. */
+  referencePrefix: string | null | undefined;
+}
+
+/** What each kind is called, and what it asks for. */
+const wording: Readonly<Record<WorkflowKind, Pick<TypeView, "title" | "summary">>> = {
+  "blacklist-server": { title: "Blacklist a server", summary: "List a server, and say what becomes of its members." },
+  "blacklist-user": { title: "Blacklist a user", summary: "List a user on the network or on some servers." },
+  investigation: { title: "Investigation", summary: "Open a case about a person or a server, in confidence where that is needed." },
+  recruitment: { title: "Recruitment", summary: "Take a person onto the staff on trial, with checks beforehand." },
+  "server-merge": { title: "Server merge", summary: "Bring one server into another at a date both owners agree to." },
+  "alt-request": { title: "Linked accounts", summary: "Say that accounts belong to one person." },
+  punishment: { title: "Punishment", summary: "Act on what a person did, from a note to a termination." },
+  poach: { title: "Poaching", summary: "Report that staff were poached, agree not to, or clear a person to move." },
+  appeal: { title: "Appeal", summary: "Ask that a decision is looked at again, by others than those who made it." },
+};
+
+/** The kinds of request, described for clients that know none of them. */
+export function createTypes({ database, effects, referencePrefix }: TypesParts) {
+  const schemas = new Map<WorkflowKind | "common", Record<string, unknown>>();
+
+  function schemaOf(name: WorkflowKind | "common"): Record<string, unknown> {
+    const known = schemas.get(name);
+    if (known !== undefined) return known;
+    const schema = name === "common" ? CommonFields : kinds[name].payload;
+    const examples = name === "common" ? {} : { examples: [kinds[name].example] };
+    const made: Record<string, unknown> = { ...schemaAtTop(schema), ...examples };
+    if (name !== "common") made["required"] = neededOf(name, made["required"]);
+    schemas.set(name, made);
+    return made;
+  }
+
+  function present(call: Call, type: WorkflowKind, policy: Policy): TypeView {
+    const { aliases, assumed = {}, payload, example, filedForOneself } = kinds[type];
+    const permissions = {
+      create: `workflows.${type}.create`,
+      decide: `workflows.${type}.decide`,
+      reverse: `workflows.${type}.reverse`,
+    } as const;
+    const own = filedForOneself === undefined ? undefined : call.actor?.id;
+    return {
+      type,
+      path: `/workflows/${type}`,
+      prefix: referencePrefix ?? policy.prefix,
+      ...wording[type],
+      payload: schemaOf(type),
+      aliases: { ...aliases },
+      assumed: Object.keys(assumed),
+      permissions,
+      may: {
+        create: can(call, permissions.create, { own }),
+        decide: can(call, permissions.decide),
+        reverse: can(call, permissions.reverse),
+      },
+      policy,
+      effects: effects.preview(kinds[type], payload.parse(assumedFor(type))),
+      decisions: wordsFor(kinds[type]),
+      example: { ...example },
+    };
+  }
+
+  return {
+    /** Every kind, with what the caller may do about it. @throws ProblemError permission_denied */
+    async list(call: Call): Promise<TypesView> {
+      if (!filingRights.some((permission) => can(call, permission))) requirePermission(call, readPermission);
+      const policies = await policiesOf(database.read, workflowKinds);
+      return {
+        types: workflowKinds.map((type) => present(call, type, policies.get(type) ?? defaultPolicy(type))),
+        common: schemaOf("common"),
+      };
+    },
+  };
+}
+
+/** The JSON Schema of what is sent, its own fields at the top and what they refer to in `$defs`. */
+function schemaAtTop(schema: z.ZodType): Record<string, unknown> {
+  const { $ref = "", $defs = {}, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const name = $ref.split("/").at(-1) ?? "";
+  const others = Object.fromEntries(Object.entries($defs).filter(([key]) => key !== name));
+  return { ...rest, ...$defs[name], ...(Object.keys(others).length > 0 && { $defs: others }) };
+}
+
+/** Needed fields without those that are assumed whatever else is sent. */
+function neededOf(type: WorkflowKind, required: unknown): string[] {
+  const { assumed = {} } = kinds[type];
+  return ((required as string[] | undefined) ?? []).filter((field) => assumed[field]?.({}) === undefined);
+}
+
+/** The example of a kind with what would be assumed of it. */
+function assumedFor(type: WorkflowKind): Record<string, unknown> {
+  const { assumed = {}, example } = kinds[type];
+  const sent: Record<string, unknown> = { ...example };
+  const guesses = Object.entries(assumed).map(([field, guess]) => [field, sent[field] ?? guess(sent)] as const);
+  return { ...sent, ...Object.fromEntries(guesses) };
+}

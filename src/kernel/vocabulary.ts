@@ -1,0 +1,41 @@
+/** Words that several features, the document and the commands share. The stored values: renaming one is a migration. */
+
+export const severities = ["low", "medium", "high", "critical"] as const;
+export type Severity = (typeof severities)[number];
+
+/** Why a user is on the blacklist, and why a server is. */
+export const blacklistCategories = {
+  user: [
+    "raid",
+    "harassment",
+    "hate",
+    "exploit",
+    "scam",
+    "doxxing",
+    "impersonation",
+    "ban_evasion",
+    "leaking",
+    "predatory",
+    "staff_abuse",
+    "poaching",
+    "compromised",
+    "other",
+  ],
+  server: ["poaching", "raiding", "exploits", "stolen_assets", "leaking", "scam", "predatory", "ban_evasion_hub", "terms", "other"],
+} as const;
+
+/** What a record about a user recommends to whoever meets them. */
+export const recommendedActions = ["monitor", "verify", "deny_entry", "kick", "ban"] as const;
+/** What is done about the members of a listed server. */
+export const memberPolicies = ["inform", "flag", "verify", "deny_staff", "deny_entry"] as const;
+/** Which linked accounts of a listed user a record concerns, too. */
+export const altChoices = ["none", "confirmed", "probable"] as const;
+
+/** How sure a link between accounts is. */
+export const linkConfidences = ["suspected", "probable", "confirmed"] as const;
+export const linkKinds = ["suspected_evasion", "declared_alt", "shared_account", "compromised"] as const;
+/** What a link rests on. */
+export const linkBases = ["admission", "staff_observation", "shared_connection", "behaviour", "invite_chain", "other"] as const;
+
+/** Whom a no-poach agreement covers. */
+export const agreementCovers = ["staff", "members", "both"] as const;
