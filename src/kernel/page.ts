@@ -78,6 +78,44 @@ export async function withTotal<T>(
   return asked === "true" ? { ...page, total: await count() } : page;
 }
 
+/** How a list is ordered: what a position in it is made of, and the condition on rows that stand after one. */
+export interface Keyset<Row, Where> {
+  of(row: Row): Position;
+  after(position: Position): Where;
+}
+
+/** The order of most lists: by `createdAt`, the newest first, then by id. */
+export const newestFirst: Keyset<{ createdAt: Date; id: string }, ReturnType<typeof olderThan>> & {
+  orderBy: [{ createdAt: "desc" }, { id: "desc" }];
+} = {
+  orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+  of: ({ createdAt, id }) => [createdAt.toISOString(), id],
+  after: olderThan,
+};
+
+export interface ListPageOptions<Row, View, Where> {
+  cursors: Cursors;
+  /** The list's name and the filters its cursors are bound to. */
+  list: string;
+  filters: object;
+  query: Pick<ListQuery, "count"> & { limit: number; cursor?: string | undefined };
+  keyset: Keyset<NoInfer<Row>, Where>;
+  /** Reads at most `take` rows in the order of the keyset; `after` is a condition to be met besides the filters. */
+  find(page: { after: Where | Record<string, never>; take: number }): Promise<readonly Row[]>;
+  /** Counts what the filters match for this caller on all pages; called only when the query asks for it. */
+  count(): number | Promise<number>;
+  present(row: Row): View;
+}
+
+/** One page of a keyset list. @throws ProblemError invalid_cursor */
+export async function listPage<Row, View, Where>(options: ListPageOptions<Row, View, Where>): Promise<Page<View>> {
+  const { cursors, list, filters, query, keyset, find, count, present } = options;
+  const after = query.cursor === undefined ? {} : keyset.after(cursors.decode(list, filters, query.cursor));
+  const rows = await find({ after, take: query.limit + 1 });
+  const page = toPage(rows, query.limit, present, (last) => cursors.encode(list, filters, keyset.of(last)));
+  return withTotal(page, query, count);
+}
+
 /** Paging parameters are left out: a page size may change between pages. */
 function canonical(filters: object): string {
   const entries = Object.entries(filters).filter(

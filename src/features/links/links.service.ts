@@ -3,7 +3,7 @@ import type { AccountLink } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError, fieldError, recordNotFound } from "../../kernel/errors.ts";
-import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { type Cursors, listPage, newestFirst, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
@@ -65,21 +65,19 @@ export function createLinksService(deps: LinksDeps) {
     async list(call: Call, userId: string, query: ListLinksQuery): Promise<Page<LinkView>> {
       requirePermission(call, linksPolicy.read);
       const { limit, cursor, count, ...filters } = ListLinksQuery.parse(query);
-      const bound = { userId, ...filters };
       const wanted = conditions(userId, filters);
       const now = clock.now();
-      const rows = await database.read.accountLink.findMany({
-        where: { AND: [wanted, cursor === undefined ? {} : olderThan(cursors.decode("links", bound, cursor))] },
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
+      return listPage({
+        cursors,
+        list: "links",
+        filters: { userId, ...filters },
+        query: { limit, cursor, count },
+        keyset: newestFirst,
+        find: ({ after, take }) =>
+          database.read.accountLink.findMany({ where: { AND: [wanted, after] }, orderBy: newestFirst.orderBy, take }),
+        count: () => database.read.accountLink.count({ where: wanted }),
+        present: (row) => presentLink(row, userId, now),
       });
-      const page = toPage(
-        rows,
-        limit,
-        (row) => presentLink(row, userId, now),
-        (last) => cursors.encode("links", bound, [last.createdAt.toISOString(), last.id]),
-      );
-      return withTotal(page, { count }, () => database.read.accountLink.count({ where: wanted }));
     },
 
     /** Who belongs together with an account, and who probably does. @throws ProblemError permission_denied */

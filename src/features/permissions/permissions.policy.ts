@@ -1,4 +1,3 @@
-import { ProblemError } from "../../kernel/errors.ts";
 import { listed } from "../../kernel/listed.ts";
 import { knownPermissions, type CatalogEntry } from "../../kernel/permissions.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
@@ -33,12 +32,6 @@ export function effectivePermissions(rules: RoleRules): string[] {
   const all = new Set([...knownPermissions, ...rules.allow]);
   const isHeld = rules.level === "owner" ? (key: string) => key !== clientOnly : (key: string) => resolve(subject, key).allowed;
   return [...all].filter(isHeld).toSorted();
-}
-
-/** @throws ProblemError precondition_failed when the caller read another revision; `found` is null when there is no record */
-export function requireRevision(ifMatch: number | undefined, found: number | null): void {
-  if (ifMatch === undefined || ifMatch === (found ?? 0)) return;
-  throw new ProblemError("precondition_failed", { extra: { current_etag: found === null ? null : `"v${found.toString()}"` } });
 }
 
 /** A change in plain words, for whoever has to confirm it. */

@@ -12,7 +12,8 @@ import { suspensionAt, suspensionBy, suspensionsAt, waitingGrants } from "./over
 import { createExpiry } from "./expiry.ts";
 import { createExplanations } from "./explain/explain.service.ts";
 import { createOwners } from "./owners.service.ts";
-import { effectivePermissions, permissionsPolicy, presentCatalogEntry, requireRevision } from "./permissions.policy.ts";
+import { effectivePermissions, permissionsPolicy, presentCatalogEntry } from "./permissions.policy.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import { createRolePermissions } from "./roles.service.ts";
 import type { CatalogView, PermissionsListQuery } from "./permissions.schema.ts";
 import { createUserPermissions } from "./users/users.service.ts";

@@ -7,7 +7,8 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { dangerousOf, loosened, requireRankAbove, type RequireKeys } from "./grant.ts";
-import { permissionsPolicy, presentRolePermissions, requireRevision, summaryOf } from "./permissions.policy.ts";
+import { permissionsPolicy, presentRolePermissions, summaryOf } from "./permissions.policy.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import {
   HeldRoleReplacement,
   HeldRoleUpdate,

@@ -8,7 +8,8 @@ import type { ConfirmationsService } from "../../confirmations/confirmations.ser
 import type { EventsService } from "../../events/events.service.ts";
 import { dangerousOf, requireRankAbove, type RequireGrants } from "../grant.ts";
 import { applyEdits, editsOf, entriesAt, grantsOf, type Edit, type Wanted } from "../overrides.ts";
-import { permissionsPolicy, requireRevision } from "../permissions.policy.ts";
+import { permissionsPolicy } from "../permissions.policy.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import { auditOf, presentUser, requireOffered, userSummary, visibleUser, wantedOf } from "./users.policy.ts";
 import {
   ClearUserPermissionsInput,
