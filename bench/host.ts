@@ -1,4 +1,4 @@
-import "../src/heap.ts";
+import "../src/main.ts";
 
 import type { Target } from "./target.ts";
 import { say, serveTasks, textOf } from "./tasks.ts";

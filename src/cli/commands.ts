@@ -1,11 +1,18 @@
 import { createInterface } from "node:readline/promises";
 import { Command, Option } from "commander";
 import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
-import { payloadOf } from "../discord/registration/compare.ts";
+import { payloadOf, type Change } from "../discord/registration/compare.ts";
 import { snowflake } from "./arguments.ts";
-import { changesAsJson, differenceInWords, lineOf, nameOf, sumInWords } from "./commands-words.ts";
-import { withCommandList, type Pace } from "./commands-list.ts";
+import { changesAsJson, differenceInWords, lineOf, nameOf, sumInWords, printable } from "./commands-words.ts";
 import { print, printError } from "./output.ts";
+import { pino } from "pino";
+import { loadConfigOrExit } from "../config/config.ts";
+import { type CommandList, createCommandList } from "../discord/registration/list.ts";
+import { createDiscordRest } from "../discord/rest/rest.ts";
+import { tokenInstruction } from "../discord/gateway/session.ts";
+import { commandRefusal } from "../discord/registration/refusal.ts";
+import { rateLimitWait } from "../discord/rest/errors.ts";
+import { ProblemError } from "../kernel/errors.ts";
 
 /** What the verbs need from outside, so that tests can put something else in its place. */
 export interface CommandsMeans {
@@ -118,4 +125,85 @@ async function ask(question: string): Promise<string> {
   } finally {
     terminal.close();
   }
+}
+
+export interface Pace {
+  /** Deadline of one call to Discord; longer rate limits are waited for with a line of progress. */
+  callMs: number;
+  /** Pause before the first repetition of a failed call; see {@link createDiscordRest}. */
+  repeatMs?: number;
+}
+
+interface Given extends Pace {
+  guildId: string | undefined;
+  onSent?: (change: Change) => void;
+}
+
+/** How long rate limits are waited for in all. */
+const patienceMs = 600_000;
+
+/**
+ * Work on Discord's list of commands with the configured token, without a connection to the gateway and without a database.
+ * @throws Error in words for the terminal
+ */
+export async function withCommandList<T>(
+  { guildId, callMs, repeatMs, onSent }: Given,
+  work: (list: CommandList) => Promise<T>,
+): Promise<T> {
+  const { config, secrets } = loadConfigOrExit();
+  const { apiBase, clientId } = config.discord;
+  const rest = createDiscordRest({ apiBase, token: secrets.discordToken, logger: pino({ level: "silent" }), repeatMs });
+  const list = createCommandList({
+    rest,
+    clientId,
+    callMs,
+    patienceMs,
+    onWait: (ms) => printError(`Discord asks to wait ${Math.ceil(ms / 1000).toString()} s; waiting.`),
+    ...(guildId !== undefined && { guildId }),
+    ...(onSent !== undefined && { onSent }),
+  });
+  try {
+    return await work(list);
+  } catch (error) {
+    throw refusalInWords(error, { apiBase, clientId, guildId, isTokenRefused: rest.isTokenRefused() });
+  } finally {
+    rest.stop();
+  }
+}
+
+interface Place {
+  apiBase: string;
+  clientId: string;
+  guildId: string | undefined;
+  isTokenRefused: boolean;
+}
+
+const again = "What was sent stays; run this again and it goes on from there.";
+
+/** Why Discord's list could not be read or changed, and what to do. What is no refusal of Discord stays as it is. */
+export function refusalInWords(error: unknown, place: Place): unknown {
+  if (!(error instanceof ProblemError)) return error;
+  const text = place.isTokenRefused ? tokenInstruction : error.code === "discord_error" ? refused(error, place) : away(error, place);
+  return new Error(text, { cause: error });
+}
+
+function away(error: ProblemError, { apiBase }: Place): string {
+  const isLimit = rateLimitWait(error.cause) !== undefined;
+  if (isLimit) return `Discord takes no more changes for ${(error.retryAfter ?? 1).toString()} s. ${again}`;
+  return `Discord cannot be reached at ${apiBase}. ${again}`;
+}
+
+function refused(error: ProblemError, { clientId, guildId }: Place): string {
+  const status = Number(error.extra?.["discord_status"]);
+  const code = String(error.extra?.["discord_code"]);
+  const numbers = `(${status.toString()}, code ${code})`;
+  if ((status === 403 || status === 404) && guildId !== undefined)
+    return [
+      `Discord lets the bot change no commands in server ${guildId} ${numbers}: it is not there, or without the right to commands.`,
+      `Add it with https://discord.com/oauth2/authorize?client_id=${clientId}&scope=bot+applications.commands&guild_id=${guildId}`,
+    ].join("\n");
+  if (status === 403 || status === 404)
+    return `Discord lets the bot change no commands of application ${clientId} ${numbers}. DISCORD_CLIENT_ID and DISCORD_TOKEN have to be of the same application.`;
+  const { reason = "", commands = [] } = commandRefusal(error) ?? {};
+  return [`Discord refused the commands ${numbers}: ${printable(reason)}`, ...commands.map((line) => `  ${printable(line)}`)].join("\n");
 }

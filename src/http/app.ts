@@ -8,24 +8,27 @@ import { ProblemError } from "../kernel/errors.ts";
 import { createSemaphore, type SemaphoreOptions } from "../kernel/semaphore.ts";
 import { checkRoutes, type KnownPermissions } from "../operations/boot-check.ts";
 import type { Authenticate } from "../operations/caller.ts";
-import { bindingsOf, type HttpEnv, respond } from "./context.ts";
+import { bindingsOf, respond, type HttpEnv } from "./context.ts";
 import type { HttpDeps } from "./deps.ts";
-import { handleRoute } from "./handle-route.ts";
 import { admit } from "./middleware/admit.ts";
 import { createAccessLog, type LogDestination } from "./middleware/access-log.ts";
 import { createIdempotencyKeys } from "./middleware/idempotency.ts";
 import { prefersHtml } from "./middleware/negotiation.ts";
-import { createRateLimiters, type RateLimits } from "./middleware/rate-limit.ts";
+import { createRateLimiters, takeToken, type RateLimits } from "./middleware/rate-limit.ts";
 import { createAddressReader } from "./middleware/remote-address.ts";
 import { requestContext, targetOf } from "./middleware/request-context.ts";
 import { registerComponents } from "./openapi/components.ts";
 import { createDocument, describePage, describeRoute, type DocumentInfo } from "./openapi/document.ts";
-import { documentRoute } from "./openapi/document-route.ts";
 import type { HtmlPage } from "./pages/page.ts";
-import { problemPages } from "./pages/problem-pages.ts";
-import { handlePage, problemPage } from "./pages/serve-page.ts";
-import { problemReply, toProblem } from "./problem.ts";
-import type { Route } from "../operations/route.ts";
+import { problemPages, handlePage, problemPage } from "./pages/serve-page.ts";
+import { problemReply, toProblem, asError } from "./problem.ts";
+import { route, type Route, type RawAnswer } from "../operations/route.ts";
+import { createPresenter } from "./answer.ts";
+import { createBodyReader, noBody } from "./request/body.ts";
+import { createContentReader } from "./request/content.ts";
+import { hash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { z } from "zod";
 
 export interface HttpAppOptions {
   routes: readonly Route[];
@@ -190,4 +193,68 @@ function answerError({ logger, noteDenied, unsupportedStatus }: HttpAppOptions):
     const problem = known ?? new ProblemError("internal_error", { detail: "Quote the request id when you report this." });
     return respond(c, request.isPage ? problemPage(problem, request) : problemReply(request, problem, unsupportedStatus));
   };
+}
+
+/** Read the content, let the service do it, present what it answers. */
+export function handleRoute({ spec, handle }: Route, deps: HttpDeps): Handler<HttpEnv> {
+  const { gate, idempotency, limiters } = deps;
+  const isRead = spec.method === "get";
+  const limiter = limiters[spec.limit ?? (isRead ? "read" : "write")];
+  const readBody = createBodyReader(spec);
+  const readContent = createContentReader(spec, deps.requireIfMatch);
+  const present = createPresenter(spec);
+
+  return async (c) => {
+    const request = c.get("request");
+    const caller = c.get("caller");
+    request.isAdmitted = true;
+    const body = isRead ? noBody : await readBody(c);
+    try {
+      caller.checkBody?.(body.digest());
+      const input = readContent(request, c.req.param(), isRead ? undefined : body, caller.call);
+      if (spec.limitSubject !== undefined) takeToken(limiter, `subject:${spec.limitSubject(input)}`, request);
+      const turn = spec.probe === true ? undefined : gate.acquire();
+      const leave = turn instanceof Promise ? await turn : turn;
+      try {
+        const answered = await (isRead ? handle(input) : idempotency.run(request, caller, body, spec.success.status, () => handle(input)));
+        if (caller.call.replayed) request.responseHeaders["idempotency-replayed"] = "true";
+        return respond(c, present(request, answered));
+      } finally {
+        leave?.();
+      }
+    } catch (error) {
+      throw asError(error);
+    } finally {
+      if (body.discard !== undefined) await body.discard();
+    }
+  };
+}
+
+/** `GET /openapi.json`, written once from the one document of the app. */
+export function documentRoute(document: () => Record<string, unknown>): Route {
+  let written: RawAnswer | undefined;
+  const write = (): RawAnswer => {
+    const body = Buffer.from(JSON.stringify(document()));
+    const etag = `W/"${hash("sha256", body, "base64url").slice(0, 22)}"`;
+    return { body, gzip: gzipSync(body), headers: { etag, "cache-control": "no-cache", vary: "Accept-Encoding" } };
+  };
+  return route(
+    {
+      method: "get",
+      path: "/openapi.json",
+      operationId: "getOpenApiDocument",
+      tags: ["documents"],
+      summary: "This document",
+      access: { public: true },
+      success: {
+        status: 200,
+        shape: "raw",
+        mediaType: "application/json",
+        hasEtag: true,
+        schema: z.looseObject({ openapi: z.string() }),
+        description: "An OpenAPI 3.1 document",
+      },
+    },
+    async () => (written ??= write()),
+  );
 }

@@ -4,7 +4,6 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "pino";
 import { type ProblemCode, ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
-import { createSparseLog } from "../kernel/sparse-log.ts";
 import type { HttpApp } from "./app.ts";
 import type { ServerBindings } from "./context.ts";
 import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
@@ -172,4 +171,19 @@ function plainRefusal(problem: ProblemError, commonHeaders: CommonHeaders): { st
     "content-length": String(Buffer.byteLength(body)),
   };
   return { status: problem.status, headers, body };
+}
+
+const quietMs = 10_000;
+
+/** Of a flood one line every ten seconds, with how many there were. */
+export function createSparseLog(logger: { info(details: object, text: string): void }, text: string) {
+  let unlogged = 0;
+  let loggedAt = -quietMs;
+  return (details: object): void => {
+    unlogged += 1;
+    if (performance.now() - loggedAt < quietMs) return;
+    logger.info({ ...details, count: unlogged }, text);
+    unlogged = 0;
+    loggedAt = performance.now();
+  };
 }

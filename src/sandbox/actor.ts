@@ -3,17 +3,18 @@ import {
   ApplicationCommandType,
   InteractionType,
   PermissionFlagsBits,
+  type APIApplicationCommand,
 } from "discord-api-types/v10";
 import { browse, type BrowseOptions } from "./browser.ts";
-import { commandData, findCommand, requireUsable, type OptionValue } from "./command-options.ts";
+import { commandData, findCommand, requireUsable, resolve, type OptionValue } from "./command-options.ts";
 import { createRun, type Run, type RunContext } from "./interaction-run.ts";
-import { findMenuCommand, messageCommandOpening, userCommandOpening } from "./menu-commands.ts";
 import { buttonOpening, findButton, findSelect, selectOpening, type ButtonChoice } from "./message-controls.ts";
-import type { Choice } from "./interaction.ts";
+import type { Choice, Opening } from "./interaction.ts";
 import { deleteMessage, postMessage } from "./messages.ts";
-import type { Attachment, Channel, Guild, Message, User } from "./model.ts";
+import type { Attachment, Channel, Guild, Message, User, World } from "./model.ts";
 import { permissionsOf } from "./permissions.ts";
 import { createAttachment } from "./uploads.ts";
+import { messagePayload } from "./message-payload.ts";
 
 /** What is typed in an autocomplete box: the text alone goes to the command's first such option. */
 export type Typed = string | { focused: string; value: string; options?: Record<string, OptionValue> };
@@ -153,3 +154,38 @@ function createGuildActor(context: RunContext, user: User, guild: Guild) {
     },
   };
 }
+
+export type MenuType = ApplicationCommandType.User | ApplicationCommandType.Message;
+
+/** The command of a context menu by its name, first among the guild's, then the global ones. */
+export function findMenuCommand(world: World, guild: Guild, name: string, type: MenuType): APIApplicationCommand {
+  const all = [...guild.commands.values(), ...world.application.commands.values()];
+  const found = all.find((known) => known.type === type && known.name === name);
+  if (!found) throw new Error(`there is no ${type === ApplicationCommandType.User ? "user" : "message"} command ${name}`);
+  return found;
+}
+
+type Opened = Pick<Opening, "type" | "data" | "source" | "name" | "target">;
+
+const opening = (command: APIApplicationCommand, targetId: string, resolved: object, target: NonNullable<Opening["target"]>): Opened => ({
+  type: InteractionType.ApplicationCommand,
+  data: {
+    id: command.id,
+    name: command.name,
+    type: command.type,
+    target_id: targetId,
+    resolved,
+    ...(command.guild_id !== undefined && { guild_id: command.guild_id }),
+  },
+  source: null,
+  name: command.name,
+  target,
+});
+
+/** A user need not be a member: then there is no member among what is resolved. */
+export const userCommandOpening = (world: World, guild: Guild, command: APIApplicationCommand, target: User): Opened =>
+  opening(command, target.id, resolve(world, guild, [target]), { user: target });
+
+/** The message is told in full, whoever wrote it: the person hands it over. */
+export const messageCommandOpening = (world: World, command: APIApplicationCommand, message: Message): Opened =>
+  opening(command, message.id, { messages: { [message.id]: messagePayload(world, message, true) } }, { messageId: message.id });

@@ -1,7 +1,5 @@
-import { createCookieJar } from "./cookies.ts";
-import { parseForms, type Form } from "./forms.ts";
-import { sendRequest, type HttpAnswer } from "./http-request.ts";
 import type { User } from "./model.ts";
+import { request, type IncomingHttpHeaders } from "node:http";
 
 export type BrowseOptions = {
   approve: boolean;
@@ -129,4 +127,145 @@ function submission({ form, fields }: Filled, here: URL): Request {
   if (form.method === "POST") return { method: "POST", url, body, from: here };
   url.search = body;
   return { method: "GET", url, from: here };
+}
+
+type Cookie = { name: string; value: string; host: string; path: string; isStrict: boolean };
+
+/** Cookies by host and path, as a browser keeps them; expiry counts only where it deletes. */
+export function createCookieJar(start: URL, given: Record<string, string>) {
+  const cookies = new Map<string, Cookie>();
+  const put = (cookie: Cookie) => cookies.set(`${cookie.host} ${cookie.path} ${cookie.name}`, cookie);
+  for (const [name, value] of Object.entries(given)) put({ name, value, host: start.hostname, path: "/", isStrict: false });
+
+  return {
+    store(url: URL, headers: readonly string[]): void {
+      for (const header of headers) {
+        const [pair = "", ...parts] = header.split(";").map((part) => part.trim());
+        const at = pair.indexOf("=");
+        const rules = new Map(
+          parts.map((part): [string, string] => {
+            const [key = "", value = ""] = part.split("=");
+            return [key.toLowerCase(), value];
+          }),
+        );
+        const path = rules.get("path") || "/";
+        const cookie = {
+          name: pair.slice(0, at),
+          value: pair.slice(at + 1),
+          host: url.hostname,
+          path,
+          isStrict: rules.get("samesite")?.toLowerCase() === "strict",
+        };
+        if (cookie.name.startsWith("__Host-") && !(rules.has("secure") && path === "/" && !rules.has("domain"))) continue;
+        const age = rules.get("max-age");
+        const expires = rules.get("expires");
+        const over = age !== undefined ? Number(age) <= 0 : expires !== undefined && Date.parse(expires) <= Date.now();
+        if (over) cookies.delete(`${cookie.host} ${path} ${cookie.name}`);
+        else put(cookie);
+      }
+    },
+    /** @param isCrossSite whether another site sent the browser here, where SameSite=Strict stays at home */
+    header: (url: URL, isCrossSite: boolean) =>
+      [...cookies.values()]
+        .filter(({ host, path, isStrict }) => host === url.hostname && covers(path, url.pathname) && !(isStrict && isCrossSite))
+        .map(({ name, value }) => `${name}=${value}`)
+        .join("; "),
+    all: () => Object.fromEntries([...cookies.values()].map(({ name, value }) => [name, value])),
+  };
+}
+
+const covers = (path: string, wanted: string) => wanted === path || wanted.startsWith(path.endsWith("/") ? path : `${path}/`);
+
+/** A form of an HTML page: enough of one for pages that work without script. */
+export type Form = {
+  method: "GET" | "POST";
+  action: string | null;
+  fields: [string, string][];
+  buttons: { text: string; name: string | null; value: string }[];
+};
+
+const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+
+const decode = (text: string) =>
+  text.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
+    if (decimal !== undefined) return String.fromCodePoint(Number(decimal));
+    if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
+    return entities[name?.toLowerCase() ?? ""] ?? whole;
+  });
+
+/** Attributes of one tag; one without a value has the empty string. */
+function attributes(tag: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name, quoted, single, bare] of tag.matchAll(/([\w:-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g))
+    found.set((name as string).toLowerCase(), decode(quoted ?? single ?? bare ?? ""));
+  return found;
+}
+
+const plainText = (html: string) =>
+  decode(html.replace(/<[^>]*>/g, " "))
+    .replace(/\s+/g, " ")
+    .trim();
+
+/** The forms of a page, in order. */
+export function parseForms(html: string): Form[] {
+  const forms: Form[] = [];
+  for (const [, head = "", inner = ""] of html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi)) {
+    const own = attributes(head);
+    const form: Form = {
+      method: own.get("method")?.toUpperCase() === "POST" ? "POST" : "GET",
+      action: own.get("action") || null,
+      fields: [],
+      buttons: [],
+    };
+    for (const [, tag = ""] of inner.matchAll(/<input\b([^>]*)>/gi)) readInput(form, attributes(tag));
+    for (const [, tag = "", text = ""] of inner.matchAll(/<button\b([^>]*)>([\s\S]*?)<\/button>/gi)) {
+      const known = attributes(tag);
+      if ((known.get("type") ?? "submit") === "submit")
+        form.buttons.push({ text: plainText(text), name: known.get("name") ?? null, value: known.get("value") ?? "" });
+    }
+    forms.push(form);
+  }
+  return forms;
+}
+
+function readInput(form: Form, known: Map<string, string>): void {
+  const name = known.get("name") ?? null;
+  const value = known.get("value") ?? "";
+  const type = known.get("type") ?? "text";
+  if (type === "submit") form.buttons.push({ text: value, name, value });
+  else if (name === null) return;
+  else if (type === "checkbox" || type === "radio") {
+    if (known.has("checked")) form.fields.push([name, known.get("value") ?? "on"]);
+  } else form.fields.push([name, value]);
+}
+
+export type HttpAnswer = { status: number; headers: IncomingHttpHeaders; setCookies: string[]; body: string };
+
+const patienceMs = 15_000;
+
+/** One plain HTTP request with exactly these headers; `fetch` would set some of a browser's own. */
+export function sendRequest(
+  method: string,
+  url: URL,
+  { headers, body }: { headers: Record<string, string>; body?: string | undefined },
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body).toString() };
+    const signal = AbortSignal.timeout(patienceMs);
+    const sent = request(url, { method, headers: { ...headers, ...length }, signal, agent: false }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          setCookies: response.headers["set-cookie"] ?? [],
+          body: Buffer.concat(parts).toString(),
+        }),
+      );
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
 }

@@ -10,7 +10,7 @@ import { createAuthorizationService } from "../../src/features/authorization/aut
 import { createConsentNames } from "../../src/features/authorization/consent-names.ts";
 import { createGrantsService } from "../../src/features/authorization/grants/grants.service.ts";
 import { intelligenceRoutes } from "../../src/features/intelligence/intelligence.routes.ts";
-import { createIntelligence } from "../../src/features/intelligence/intelligence.service.ts";
+import { createIntelligence } from "../../src/features/intelligence/feature.ts";
 import type { MatchRecord } from "../../src/features/intelligence/match-record.ts";
 import { recordOf } from "../../src/features/intelligence/matches/store.ts";
 import { createSignIn } from "../../src/features/privacy/sign-in/sign-in.service.ts";

@@ -3,7 +3,7 @@ import Sqlite from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { sqliteFile } from "../../src/database/dialect.ts";
-import { createSqliteAdapter } from "../../src/database/sqlite-adapter.ts";
+import { createSqliteAdapter } from "../../src/database/client.ts";
 import { createWordsCatchUp } from "../../src/features/blacklist/catch-up.ts";
 import { conditions } from "../../src/features/blacklist/filters.ts";
 import { searchCondition } from "../../src/features/blacklist/search.ts";

@@ -5,7 +5,7 @@ import { nextNumber } from "../../src/database/counter.ts";
 import { openDatabase, type Database, type ReadClient } from "../../src/database/database.ts";
 import { createEventsService, type EventInput, type EventsService } from "../../src/features/events/events.service.ts";
 import { createEventStreams, type StreamsDeps } from "../../src/features/events/streams.service.ts";
-import { createScopes } from "../../src/features/permissions/scopes.ts";
+import { createScopes } from "../../src/features/permissions/permissions.service.ts";
 import type { Standing } from "../../src/features/permissions/standing/standing.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

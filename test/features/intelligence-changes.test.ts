@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createGrantsService } from "../../src/features/authorization/grants/grants.service.ts";
-import { createIntelligence } from "../../src/features/intelligence/intelligence.service.ts";
+import { createIntelligence } from "../../src/features/intelligence/feature.ts";
 import { sumOf, type MatchChanges, type MatchRecord } from "../../src/features/intelligence/match-record.ts";
 import { recordOf } from "../../src/features/intelligence/matches/store.ts";
 import type { Standing } from "../../src/features/permissions/standing/standing.ts";

@@ -3,7 +3,7 @@ import Sqlite from "better-sqlite3";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
-import { createSqliteAdapter } from "../../src/database/sqlite-adapter.ts";
+import { createSqliteAdapter } from "../../src/database/client.ts";
 import { createCandidateIndex } from "../../src/features/intelligence/candidates.ts";
 import { applyRecord } from "../../src/features/intelligence/matches/apply.ts";
 import { createIndexKeeper } from "../../src/features/intelligence/matches/match-index.ts";

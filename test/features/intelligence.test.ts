@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
 import { createGrantsService } from "../../src/features/authorization/grants/grants.service.ts";
-import { createIntelligence } from "../../src/features/intelligence/intelligence.service.ts";
+import { createIntelligence } from "../../src/features/intelligence/feature.ts";
 import type { MatchRecord } from "../../src/features/intelligence/match-record.ts";
 import type { SeenServer } from "../../src/features/intelligence/user-servers/user-servers.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";

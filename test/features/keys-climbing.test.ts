@@ -4,7 +4,7 @@ import { createAddressCheck } from "../../src/features/keys/addresses.ts";
 import { createKeyGrants } from "../../src/features/keys/grants.ts";
 import type { KeySettings } from "../../src/features/keys/keys.policy.ts";
 import { knownPermissions } from "../../src/kernel/permissions.ts";
-import { createScopes, isKnownScope } from "../../src/features/permissions/scopes.ts";
+import { createScopes, isKnownScope } from "../../src/features/permissions/permissions.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Decision, Reason } from "../../src/kernel/call.ts";
 import { catalog, knownPermissions, levelOrder, levels, type Level } from "../../src/kernel/permissions.ts";
 import { notGranted, resolve, roleRules, rule, type Rule } from "../../src/features/permissions/resolve.ts";
-import { createScopes, isKnownScope } from "../../src/features/permissions/scopes.ts";
+import { createScopes, isKnownScope } from "../../src/features/permissions/permissions.service.ts";
 import { runsOf } from "../support/size.ts";
 
 /** The table of default levels, written down once more. */

@@ -10,7 +10,7 @@ import type { Database } from "../../src/database/database.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { createErasures } from "../../src/features/privacy/erasures.ts";
 import { createJournal, erasureKinds, type JournalLine } from "../../src/features/privacy/journal/journal.ts";
-import { withCopy } from "../../src/features/privacy/journal/copy.ts";
+import { withCopy } from "../../src/features/privacy/feature.ts";
 import { createLinkReach } from "../../src/features/links/reach.ts";
 import { createPrivacyService } from "../../src/features/privacy/privacy.service.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { factsOf, columnsOf } from "../../src/features/roster/facts.ts";
-import { isTooMuch, limitFor } from "../../src/features/roster/sync/breaker.ts";
+import { isTooMuch, limitFor } from "../../src/features/roster/sync/follow.ts";
 import { followsDiscord, highestOf, stepsFor, storedOf } from "../../src/features/roster/sync/diff.ts";
 import { rosterStatuses } from "../../src/features/roster/states.ts";
 import type { RosterEntry } from "../../src/generated/sqlite/client.ts";

@@ -9,7 +9,7 @@ import { auditRoutes } from "../../src/features/audit/audit.routes.ts";
 import { blacklistRoutes } from "../../src/features/blacklist/blacklist.routes.ts";
 import { casesRoutes } from "../../src/features/cases/cases.routes.ts";
 import { catalog, knownPermissions, levelOrder, type Level } from "../../src/kernel/permissions.ts";
-import { createScopes } from "../../src/features/permissions/scopes.ts";
+import { createScopes } from "../../src/features/permissions/permissions.service.ts";
 import { amendRoutes } from "../../src/features/workflows/amend/amend.routes.ts";
 import { bulkRoutes } from "../../src/features/workflows/bulk/bulk.routes.ts";
 import { commentsRoutes } from "../../src/features/workflows/comments/comments.routes.ts";

@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { createElement } from "hono/jsx";
 import { MessageView } from "../../src/sandbox/room/message.tsx";
-import { ModalForm } from "../../src/sandbox/room/modal.tsx";
+import { ModalForm } from "../../src/sandbox/room/panels.tsx";
 import { Text } from "../../src/sandbox/room/text.tsx";
-import { sendRequest } from "../../src/sandbox/http-request.ts";
+import { sendRequest } from "../../src/sandbox/browser.ts";
 import { postMessage } from "../../src/sandbox/messages.ts";
 import { createGuild } from "../../src/sandbox/world-guilds.ts";
 import { createUser, createWorld } from "../../src/sandbox/world.ts";

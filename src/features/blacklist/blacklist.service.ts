@@ -9,14 +9,20 @@ import type { LinkReach } from "../links/reach.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
 import { createWordsCatchUp } from "./catch-up.ts";
-import { createChanges } from "./changes.ts";
+import { createChanges, dropNamesOf, lockRecordsOf } from "./changes.ts";
 import { createCheck, type CheckDeps } from "./check.ts";
 import { changesOf, draftOf } from "./drafts.ts";
-import { createEvidenceHost } from "./evidence.ts";
 import { conditions } from "./filters.ts";
-import { createOpening } from "./open.ts";
-import { confidentialFields, numbersFor, presentRecord, requireOutranks, visibleRecord, type Ranks } from "./blacklist.policy.ts";
-import { dropNamesOf, lockRecordsOf } from "./names.ts";
+import { createOpening, type Opening } from "./open.ts";
+import {
+  confidentialFields,
+  numbersFor,
+  presentRecord,
+  requireOutranks,
+  visibleRecord,
+  referenceOf,
+  type Ranks,
+} from "./blacklist.policy.ts";
 import { createPurge, type PurgeDeps } from "./purge.ts";
 import { createBlacklistRecords, revocation } from "./records.ts";
 import { createReviewSweep } from "./review.ts";
@@ -32,6 +38,7 @@ import {
 import { searchCondition } from "./search.ts";
 import { createSweep } from "./sweep.ts";
 import { createWithin } from "./within.ts";
+import type { EvidenceHost, Host } from "../evidence/hosts.ts";
 
 export type BlacklistService = ReturnType<typeof createBlacklistService>;
 
@@ -189,4 +196,30 @@ export function createBlacklistService(parts: BlacklistParts) {
 /** Rows read their JSON columns as any JSON; what is written here is never null. */
 function withJson(changes: Partial<BlacklistRecord>): Prisma.BlacklistRecordUncheckedUpdateManyInput {
   return changes as Prisma.BlacklistRecordUncheckedUpdateManyInput;
+}
+
+/** Evidence belongs to a record whatever its status: what comes to light later is kept, too. */
+export function createEvidenceHost(opening: Opening): EvidenceHost {
+  return {
+    async read(call, key) {
+      requirePermission(call, "blacklist.read");
+      return hostOf(await opening.find(key));
+    },
+
+    async open(tx, key) {
+      requirePermission(tx.call, "blacklist.update");
+      const row = await opening.lock(tx, key);
+      await opening.requireImpartial(tx, row);
+      return hostOf(row);
+    },
+
+    async requireRedactable(tx, key) {
+      requirePermission(tx.call, "blacklist.read");
+      await opening.requireImpartial(tx, await opening.lock(tx, key));
+    },
+  };
+}
+
+function hostOf(row: BlacklistRecord): Host {
+  return { id: row.id, reference: referenceOf(row), subjectUserId: row.kind === "user" ? row.subjectId : null };
 }

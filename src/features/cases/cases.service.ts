@@ -3,20 +3,28 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { toPage, withTotal, olderThan, type Cursors, type Page, type Position } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { DraftRecords } from "../workflows/drafts/records.ts";
-import { conditions, orders, positionOf } from "./filters.ts";
-import { createHost } from "./host.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { createCaseLinks } from "./links.ts";
 import { createCaseNotes } from "./notes/notes.ts";
 import { createOpening, type RequestList } from "./open.ts";
-import { casesPolicy, hiddenWhere, visibleWhere, whole, type Ranks, type WholeCase } from "./cases.policy.ts";
+import {
+  casesPolicy,
+  hiddenWhere,
+  visibleWhere,
+  whole,
+  eventPermission,
+  soleUserOf,
+  type Ranks,
+  type WholeCase,
+  type Viewer,
+} from "./cases.policy.ts";
 import { viewsOf } from "./presenter.ts";
-import { createCaseRecords, findVisible } from "./records.ts";
+import { createCaseRecords, findVisible, type CaseRecords } from "./records.ts";
 import { createAppend } from "./requests.ts";
 import { ListCasesQuery, type CaseView } from "./cases.schema.ts";
 import { createCaseSweep } from "./sweep.ts";
@@ -25,6 +33,9 @@ import { createCaseTimeline } from "./timeline.ts";
 import { createUndo } from "./undo.ts";
 import { createUpdate } from "./update.ts";
 import { createWithin } from "./within.ts";
+import { beginningWith, searchedWords } from "../../kernel/words.ts";
+import { caseReference } from "../../kernel/stored.ts";
+import type { EvidenceHost, Host } from "../evidence/hosts.ts";
 
 export type CasesService = ReturnType<typeof createCasesService>;
 
@@ -144,5 +155,90 @@ function named<Filters extends { lead?: unknown; opened_by?: unknown; member?: u
     ...(lead !== undefined && { lead: own(lead) }),
     ...(openedBy !== undefined && { opened_by: own(openedBy) }),
     ...(member !== undefined && { member: own(member) }),
+  };
+}
+
+type Where = Prisma.CaseWhereInput;
+export type CaseFilters = Omit<ReturnType<typeof ListCasesQuery.parse>, "limit" | "cursor" | "count">;
+
+interface Asked {
+  viewer: Viewer;
+  filters: CaseFilters;
+  /** With a subject: it, and the accounts of the same person where those are wanted. */
+  subjectIds: readonly string[];
+  now: Date;
+  position: Position | undefined;
+}
+
+/** The database's words for the filters of the list, what the caller may see included. */
+export function conditions({ viewer, filters, subjectIds, now, position }: Asked): Where {
+  const { status, type, priority, label, subject, lead, opened_by: openedBy, member, confidential, overdue, q, from, to } = filters;
+  const all: Where[] = [visibleWhere(viewer), { deletedAt: filters.deleted === "true" ? { not: null } : null }];
+  const equal = { status, type, priority, leadId: lead, openedBy, originReference: filters.origin_reference };
+  all.push(Object.fromEntries(Object.entries(equal).filter(([, value]) => value !== undefined)));
+  if (label !== undefined) all.push({ labels: { some: { label } } });
+  if (subject !== undefined) all.push({ subjects: { some: { subjectId: { in: [...subjectIds] } } } });
+  if (member !== undefined) all.push({ OR: [{ leadId: member }, { members: { some: { userId: member } } }] });
+  if (confidential !== undefined) all.push({ isConfidential: confidential === "true" });
+  if (overdue === "true") all.push({ closedAt: null, dueAt: { lte: now } });
+  if (overdue === "false") all.push({ OR: [{ closedAt: { not: null } }, { dueAt: null }, { dueAt: { gt: now } }] });
+  if (q !== undefined) all.push(...wordConditions(q));
+  if (from !== undefined) all.push({ createdAt: { gte: new Date(from) } });
+  if (to !== undefined) all.push({ createdAt: { lt: new Date(to) } });
+  if (position !== undefined) all.push(beyond(filters.sort, position));
+  return { AND: all };
+}
+
+/** Every searched word begins a word of the title or of a note; a question without any word finds nothing. */
+function wordConditions(q: string): Where[] {
+  const words = searchedWords(q);
+  if (words.length === 0) return [{ id: { in: [] } }];
+  return words.map((word) => ({ words: { some: { word: beginningWith(word) } } }));
+}
+
+/** Newest first, or what is due first and at the end what never is. */
+export const orders = {
+  "-created_at": [{ createdAt: "desc" }, { id: "desc" }],
+  due_at: [{ dueAt: { sort: "asc", nulls: "last" } }, { id: "asc" }],
+} as const satisfies Record<CaseFilters["sort"], Prisma.CaseOrderByWithRelationInput[]>;
+
+/** Where a row stands in the order of the list. */
+export function positionOf(sort: CaseFilters["sort"], row: { id: string; createdAt: Date; dueAt: Date | null }): Position {
+  return [(sort === "due_at" ? row.dueAt?.toISOString() : row.createdAt.toISOString()) ?? "", row.id];
+}
+
+function beyond(sort: CaseFilters["sort"], [value, id]: Position): Where {
+  if (sort === "-created_at") return olderThan([value, id]);
+  if (value === "") return { dueAt: null, id: { gt: id } };
+  const dueAt = new Date(value);
+  return { OR: [{ dueAt: { gt: dueAt } }, { dueAt, id: { gt: id } }, { dueAt: null }] };
+}
+
+/** How evidence is kept on cases. */
+export function createHost({ database, records }: { database: Database; records: CaseRecords }): EvidenceHost {
+  return {
+    async read(call, key) {
+      requirePermission(call, casesPolicy.read);
+      return hostOf(await findVisible(database, await records.viewerOf(call, database.read), key));
+    },
+    async open(tx, key) {
+      const row = await records.open(tx, key, "evidence.add", { move: "evidence" });
+      await tx.db.case.update({ where: { id: row.id }, data: { updatedAt: tx.now } });
+      return hostOf(row);
+    },
+    async requireRedactable(tx, key) {
+      await records.open(tx, key, casesPolicy.read, { move: "keep" });
+    },
+  };
+}
+
+/** Nobody learns from elsewhere whom a confidential case is about. */
+function hostOf(row: WholeCase): Host {
+  const permission = eventPermission(row);
+  return {
+    id: row.id,
+    reference: caseReference(row.number),
+    subjectUserId: row.isConfidential ? null : soleUserOf(row),
+    ...(permission !== undefined && { eventPermission: permission }),
   };
 }

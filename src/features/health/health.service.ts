@@ -1,6 +1,5 @@
-import type { Call } from "../../kernel/call.ts";
+import { can, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { canSeeDetails, presentCheck } from "./health.policy.ts";
 import type { CapabilitiesView, CheckView, HealthView, ProbeView } from "./health.schema.ts";
 
 export type HealthService = ReturnType<typeof createHealthService>;
@@ -111,4 +110,13 @@ async function settle(check: HealthCheck, patience: number): Promise<CheckView> 
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Whether a caller sees more than the status of a check. */
+export function canSeeDetails(call: Call): boolean {
+  return can(call, "system.health.read");
+}
+
+export function presentCheck(check: CheckView, isDetailed: boolean): CheckView {
+  return isDetailed ? check : { status: check.status };
 }

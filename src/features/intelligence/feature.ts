@@ -1,7 +1,21 @@
 import { feature } from "../../compose.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { intelligenceRoutes } from "./intelligence.routes.ts";
-import { createIntelligence, type IntelligenceDeps } from "./intelligence.service.ts";
+import type { Database } from "../../database/database.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Cursors } from "../../kernel/page.ts";
+import type { Keyring } from "../../kernel/secrets.ts";
+import type { GrantsService } from "../authorization/grants/grants.service.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { LinkReach } from "../links/reach.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+import type { Standings } from "../permissions/standing/standing.ts";
+import type { DataReads } from "../privacy/reads.ts";
+import type { ServerFacts } from "../servers/facts.ts";
+import { createCandidateIndex } from "./candidates.ts";
+import { createMatchesService, type MatchesService } from "./matches/matches.service.ts";
+import { createUserServersService, type UserServersService } from "./user-servers/user-servers.service.ts";
 
 export const intelligence = feature({
   create: (deps: Omit<IntelligenceDeps, "ownServerIds" | "isStaff" | "guildState"> & { guildState: GuildState }) =>
@@ -14,3 +28,32 @@ export const intelligence = feature({
   jobs: ({ matches }) => ({ matches: matches.sweep }),
   load: ({ matches }) => matches.load(),
 });
+
+export interface IntelligenceDeps {
+  database: Database;
+  guildState: Pick<GuildState, "lookUp">;
+  grants: GrantsService;
+  keyring: Keyring;
+  cursors: Cursors;
+  clock: Clock;
+  /** Keyed hash of a server id; the same wherever `subject_hash` and `server_hash` are written. */
+  hashOf: (serverId: string) => string;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  facts: ServerFacts;
+  reach: LinkReach;
+  reads: DataReads;
+  standing: Pick<Standings, "of">;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
+  /** Ids of the community's own servers. */
+  ownServerIds: () => readonly string[];
+  /** Staff match records about themselves without a grant. */
+  isStaff: (userId: string) => boolean;
+}
+
+/** What is known about people's servers, and how they match. `matches.load()` once at boot. */
+export function createIntelligence(deps: IntelligenceDeps): { servers: UserServersService; matches: MatchesService } {
+  const servers = createUserServersService(deps);
+  const index = createCandidateIndex(deps.hashOf);
+  return { servers, matches: createMatchesService({ ...deps, index, servers }) };
+}

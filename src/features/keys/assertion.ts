@@ -6,7 +6,6 @@ import type { Credentials } from "../../operations/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { checkClaims, invalid, skew, wrong } from "./claims.ts";
-import { createReplayMemory } from "./replays.ts";
 import type { VerifiedKey } from "./store.ts";
 
 const capacity = 100_000;
@@ -83,4 +82,39 @@ function parseObject(payload: Uint8Array): Record<string, unknown> {
 
 function unsigned(cause?: unknown): ProblemError {
   return invalid("It is not a compact JWS with alg EdDSA that the public key of this API key verifies.", cause);
+}
+
+/** Remembers what was used until it would be refused anyway. */
+export interface ReplayMemory {
+  /** Whether it was used already. */
+  has(key: string): boolean;
+  /**
+   * Use it up.
+   * @param untilMs from when on it is refused by its age
+   * @throws ProblemError assertion_replayed, overloaded when more is remembered than there is room for
+   */
+  use(key: string, untilMs: number): void;
+}
+
+const clearedEveryMs = 1000;
+
+/** @param now milliseconds since the epoch */
+export function createReplayMemory({ capacity, now }: { capacity: number; now: () => number }): ReplayMemory {
+  const ends = new Map<string, number>();
+  let clearedAt = 0;
+
+  function clear(): void {
+    clearedAt = now();
+    for (const [key, untilMs] of ends) if (untilMs <= clearedAt) ends.delete(key);
+  }
+
+  return {
+    has: (key) => ends.has(key),
+    use(key, untilMs) {
+      if (ends.has(key)) throw new ProblemError("assertion_replayed", { detail: "Every request needs an assertion of its own." });
+      if (now() - clearedAt >= clearedEveryMs) clear();
+      if (ends.size >= capacity) throw new ProblemError("overloaded", { detail: "Too many assertions are in use.", retryAfter: 5 });
+      ends.set(key, untilMs);
+    },
+  };
 }

@@ -9,7 +9,7 @@ import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
-import { changesOf, draftOf } from "./drafts.ts";
+import { changesOf, draftOf, createSweep } from "./drafts.ts";
 import { linksPolicy, presentLink, requireMayLink } from "./links.policy.ts";
 import { inStatus, neighbourhoodOf, type LinkReach } from "./reach.ts";
 import { createLinkRecords, type LinkChange } from "./records.ts";
@@ -23,7 +23,6 @@ import {
   type LinkGroupView,
   type LinkView,
 } from "./links.schema.ts";
-import { createSweep } from "./sweep.ts";
 import { createWithin } from "./within.ts";
 
 export type LinksService = ReturnType<typeof createLinksService>;

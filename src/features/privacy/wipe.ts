@@ -6,7 +6,6 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { Logger, Database, Tx } from "../../database/database.ts";
-import { dropHeldInputs, dropKeptAnswers, type WipeTarget } from "./traces.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
@@ -226,4 +225,27 @@ async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist, ro
 /** What is no younger than a time; everything where there is none. */
 function upTo(before: Date | undefined): { lte?: Date } {
   return before === undefined ? {} : { lte: before };
+}
+
+/**
+ * Whose data goes. With `before` only what is older: a deletion that is caught up with must not take what was given since.
+ */
+export interface WipeTarget {
+  userId: string;
+  before?: Date;
+}
+
+/**
+ * Forget the answers that are kept for repeated requests and that speak of a person: they hold names, and what their servers led
+ * to. A request that is repeated after that is judged anew.
+ */
+export async function dropKeptAnswers({ db }: Tx, { userId }: WipeTarget): Promise<void> {
+  const named = `%${userId}%`;
+  await db.$executeRaw`DELETE FROM "idempotency_records" WHERE CAST("body" AS TEXT) LIKE ${named}`;
+}
+
+/** What ended changes about a person were to be carried out with, reasons among it; that they were asked for stays. */
+export async function dropHeldInputs({ db }: Tx, { userId, before }: WipeTarget): Promise<void> {
+  const createdAt = before === undefined ? {} : { lte: before };
+  await db.confirmation.updateMany({ where: { subjectUserId: userId, status: { not: "pending" }, createdAt }, data: { input: {} } });
 }

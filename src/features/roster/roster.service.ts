@@ -1,6 +1,5 @@
-import { createRosterLeave } from "./leave.ts";
+import { createRosterLeave, dropNamesOf } from "./names.ts";
 import { addLines } from "./lines.ts";
-import { dropNamesOf } from "./names.ts";
 import { createRosterRecords, type RosterRecordsDeps } from "./records.ts";
 import { isLive } from "./states.ts";
 import { createRosterSweep, type RosterSweepDeps } from "./sweep.ts";

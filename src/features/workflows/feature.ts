@@ -18,11 +18,14 @@ import { historyRoutes } from "./history/history.routes.ts";
 import { policiesRoutes } from "./policies/policies.routes.ts";
 import { createRequestHost } from "./requests/host.ts";
 import { createReading, type ReadParts } from "./requests/read.ts";
-import { createRequestSight } from "./requests/sight.ts";
 import { workflowsRoutes } from "./requests/workflows.routes.ts";
 import { createWorkflowsService, type WorkflowsParts, type WorkflowsService } from "./requests/workflows.service.ts";
 import { statsRoutes } from "./stats/stats.routes.ts";
 import { typesRoutes } from "./types/types.routes.ts";
+import type { Database } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import type { LinkReach } from "../links/reach.ts";
+import { mayKnow, viewerOf } from "./requests/workflows.policy.ts";
 
 interface RecordsNeeds extends ReadParts {
   audit: AuditService;
@@ -98,3 +101,19 @@ export const cards = feature({
   start: ({ cards }) => cards.start(),
   stop: ({ cards }) => cards.stop(),
 });
+
+/** Which requests are kept from whom, for the rooms that name requests. */
+export function createRequestSight({ database, reach }: { database: Pick<Database, "read">; reach: Pick<LinkReach, "groupOf"> }) {
+  return {
+    /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
+    async hiddenFrom(call: Call): Promise<string[]> {
+      const restricted = await database.read.workflowRequest.findMany({
+        where: { subjects: { some: { kind: "restricted" } } },
+        select: { id: true, requesterId: true, subjects: true },
+      });
+      if (restricted.length === 0) return [];
+      const viewer = await viewerOf(database.read, reach, call);
+      return restricted.filter((request) => !mayKnow(viewer, request)).map(({ id }) => id);
+    },
+  };
+}

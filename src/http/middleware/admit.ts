@@ -4,11 +4,12 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { createDenials, createPermissionCheck } from "../../operations/access.ts";
 import type { HttpDeps } from "../deps.ts";
 import type { Caller } from "../../operations/caller.ts";
-import type { HttpContext, HttpEnv } from "../context.ts";
+import { header, type HttpContext, type HttpEnv, type RequestInfo } from "../context.ts";
 import { isLimited, mediaTypesOf, type RouteSpec } from "../../operations/route.ts";
-import { createIdentify } from "./authenticate.ts";
 import { negotiate } from "./negotiation.ts";
-import { takeToken } from "./rate-limit.ts";
+import { takeToken, noteLimit, type RateLimiter } from "./rate-limit.ts";
+import type { Call } from "../../kernel/call.ts";
+import { isSnowflake } from "../../kernel/fields.ts";
 
 const expiryNoticeMs = 30 * 86_400_000;
 
@@ -59,4 +60,71 @@ export function admit(spec: RouteSpec, deps: HttpDeps): MiddlewareHandler<HttpEn
 function requireSwitchedOn(capability: string, { switchedOff }: HttpDeps): void {
   const reason = switchedOff(capability);
   if (reason !== undefined) throw new ProblemError("unsupported_operation", { detail: reason, extra: { capability, reason } });
+}
+
+const bearer = /^Bearer +(\S+) *$/i;
+const never = new Date(8.64e15);
+
+/** The call of a stranger at a public route: it holds no permission at all. */
+function strangerCall(requestId: string): Call {
+  return { client: null, actor: null, via: "rest", requestId, idempotency: null, replayed: false };
+}
+
+/** Finds out who calls. @throws ProblemError rate_limited, or of status 401 (and 403 for an acting user the key may not name) */
+export type Identify = (request: RequestInfo) => Caller | Promise<Caller>;
+
+/**
+ * A route without credentials is limited by address; so are failed credentials. Of an address that has failed too often only keys are
+ * looked at that exist, so that nobody is locked out by the wrong keys of others.
+ */
+export function createIdentify(spec: RouteSpec, limiter: RateLimiter, { authenticate, limiters }: HttpDeps): Identify {
+  const { failed_auth: failures } = limiters;
+  const isPublic = "public" in spec.access;
+  const isOptional = "credentials" in spec.access;
+
+  function refuse(request: RequestInfo, wait: number, error: unknown): never {
+    if (!(error instanceof ProblemError) || error.status !== 401) throw error;
+    if (wait === 0) failures.take(request.network, request.now);
+    if (wait === 0) throw error;
+    noteLimit(failures, 0, request);
+    throw new ProblemError("rate_limited", { detail: "Too many failed attempts from this address.", retryAfter: wait });
+  }
+
+  return (request) => {
+    const { requestId, remoteAddress, network, method, path, now } = request;
+    const presented = presentedKey(request);
+    if (isPublic && (!isOptional || presented === undefined)) {
+      if (isLimited(spec)) takeToken(limiter, network, request);
+      return { call: strangerCall(requestId), client: { id: "", keyId: "", expiresAt: never } };
+    }
+    const wait = failures.wait(network, now);
+    try {
+      const caller = authenticate({
+        presented,
+        isSuspect: wait > 0,
+        actingUser: actingUserOf(request),
+        assertion: header(request, "x-acting-assertion"),
+        remoteAddress,
+        requestId,
+        method,
+        path,
+        onClient: (clientId) => (request.audited = { clientId, actorId: null, via: "rest", requestId }),
+      });
+      return caller instanceof Promise ? caller.catch((error: unknown) => refuse(request, wait, error)) : caller;
+    } catch (error) {
+      return refuse(request, wait, error);
+    }
+  };
+}
+
+function presentedKey({ headers }: RequestInfo): string | undefined {
+  const { authorization } = headers;
+  if (typeof authorization !== "string") return typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined;
+  return authorization.startsWith("Bearer ") ? authorization.slice(7).trim() : bearer.exec(authorization)?.[1];
+}
+
+/** A malformed acting user is nobody here and refused with the rest of the content. */
+function actingUserOf(request: RequestInfo): string | undefined {
+  const id = header(request, "x-acting-user");
+  return id !== undefined && isSnowflake(id) ? id : undefined;
 }

@@ -1,9 +1,8 @@
 import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { z } from "zod";
 import { headerParameters } from "./components.ts";
-import { allowNulls } from "./nullable.ts";
+import { allowNulls, shareRepeated } from "./share.ts";
 import { successResponses } from "./answers.ts";
-import { shareRepeated } from "./share.ts";
 import { refusalResponses } from "./refusals.ts";
 import type { HtmlPage } from "../pages/page.ts";
 import type { RouteSpec, UploadSpec } from "../../operations/route.ts";

@@ -1,6 +1,6 @@
 import type { Handler } from "hono";
-import type { z } from "zod";
-import { type FieldError, ProblemError, validationProblem } from "../../kernel/errors.ts";
+import { z } from "zod";
+import { ProblemError, validationProblem, problems, type FieldError, type ProblemCode } from "../../kernel/errors.ts";
 import { check } from "../../kernel/validation.ts";
 import type { HttpDeps } from "../deps.ts";
 import type { HttpContext, HttpEnv, Reply, RequestInfo } from "../context.ts";
@@ -9,7 +9,7 @@ import { readBody } from "../request/body-stream.ts";
 import { announcesBody, checkBodyHeaders, textForm } from "../request/media.ts";
 import { readQuery } from "../../operations/query.ts";
 import { asError } from "../problem.ts";
-import { type HtmlPage, type PageInput, plainPage } from "./page.ts";
+import { plainPage, page, type HtmlPage, type PageInput } from "./page.ts";
 
 /** Bytes of a form. */
 const formLimit = 16 * 1024;
@@ -64,3 +64,26 @@ export function problemPage(problem: ProblemError, request: RequestInfo): Reply 
   const body = plainPage(String(problem.status), message, `Request ${request.requestId}`);
   return { status: problem.status, type: "text/html; charset=utf-8", body, headers: { "cache-control": "no-store", ...retry } };
 }
+
+/** The pages the `type` of a problem leads to, one for each code of the registry. */
+export function problemPages(): HtmlPage[] {
+  const spec = {
+    method: "get",
+    path: "/problems/{code}",
+    operationId: "getProblemPage",
+    summary: "What a problem code means",
+    request: { params: z.object({ code: z.string() }) },
+    document: true,
+  } as const;
+  return [
+    page({ ...spec, tags: ["documents"] }, async (c, { params: { code } }) => {
+      if (!Object.hasOwn(problems, code)) return c.html(sheet("No such problem", "This code is not in use here."), 404);
+      const { status, title, ...rest }: { status: number; title: string; retryable?: boolean } = problems[code as ProblemCode];
+      const advice =
+        rest.retryable === true ? "The same request may succeed later." : "The same request will not succeed unless something changes.";
+      return c.html(sheet(code, `${title}. It is sent with status ${status}. ${advice}`), 200, { "cache-control": "public, max-age=3600" });
+    }),
+  ];
+}
+
+const sheet = (heading: string, text: string): string => plainPage(heading, heading, text);

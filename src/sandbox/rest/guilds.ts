@@ -1,6 +1,6 @@
-import { PermissionFlagsBits } from "discord-api-types/v10";
+import { PermissionFlagsBits, ChannelType, InviteType } from "discord-api-types/v10";
 import { unknown } from "../errors.ts";
-import type { World } from "../model.ts";
+import type { World, Guild } from "../model.ts";
 import { guildChannels, guildPayload } from "../payloads-guild.ts";
 import { userPayload } from "../payloads.ts";
 import { removeBot, renameGuild } from "../world-guilds.ts";
@@ -73,4 +73,46 @@ export function guildRoutes(world: World, gatewayUrl: () => string): Route[] {
         }),
     },
   ];
+}
+
+/** Where an invite leads, for anybody who has its code. */
+export function inviteRoutes(world: World): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/invites/{code}",
+      auth: "none",
+      handle(call) {
+        const code = param(call, "code");
+        const guild = world.invites.get(code);
+        if (!guild) throw unknown("Invite");
+        return ok(invitePayload(guild, code));
+      },
+    },
+  ];
+}
+
+function invitePayload(guild: Guild, code: string) {
+  const [channel] = guild.channels.values();
+  return {
+    type: InviteType.Guild,
+    code,
+    expires_at: null,
+    guild_id: guild.id,
+    guild: {
+      id: guild.id,
+      name: guild.name,
+      splash: null,
+      banner: null,
+      description: null,
+      icon: guild.icon,
+      features: [],
+      verification_level: 0,
+      vanity_url_code: null,
+      nsfw_level: 0,
+      nsfw: false,
+      premium_subscription_count: 0,
+    },
+    channel: { id: channel?.id ?? guild.id, type: ChannelType.GuildText, name: channel?.name ?? null },
+  };
 }

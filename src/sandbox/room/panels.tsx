@@ -1,12 +1,14 @@
-import type { Guild, User } from "../model.ts";
-import { Channels, Directs } from "./channels.tsx";
+import type { Guild, User, Channel, World } from "../model.ts";
 import { commandEntries } from "./choices.ts";
-import { OptionField, Person } from "./field.tsx";
-import { Log } from "./log.tsx";
+import { OptionField, Person, ComponentField } from "./field.tsx";
 import { MessageView } from "./message.tsx";
-import { ModalForm } from "./modal.tsx";
 import { Members, People } from "./people.tsx";
 import type { Done, RoomState } from "./state.ts";
+import { ApplicationCommandType, ComponentType } from "discord-api-types/v10";
+import type { Recorder } from "../recorder.ts";
+import type { Component } from "../components.ts";
+import type { Modal } from "../interaction.ts";
+import { Text } from "./text.tsx";
 
 /** What the page looks at. */
 export type View = { guild: Guild; user: User; page: number };
@@ -73,5 +75,142 @@ export function commandFields(state: RoomState, guild: Guild, command: string): 
         <OptionField option={option} guild={guild} />
       ))}
     </>,
+  );
+}
+
+const mostMessages = 30;
+
+const newest = ({ messages }: Channel) => [...messages.values()].slice(-mostMessages);
+
+/** The channels of a guild with their last messages, and a line to write in. */
+export function Channels({ world, guild }: { world: World; guild: Guild }) {
+  const menus = [...guild.commands.values(), ...world.application.commands.values()].filter(
+    ({ type }) => type === ApplicationCommandType.Message,
+  );
+  return (
+    <>
+      {[...guild.channels.values()].map((channel) => (
+        <section aria-label={`channel ${channel.name}`}>
+          <h3>#{channel.name}</h3>
+          {newest(channel).map((message) => (
+            <>
+              <MessageView message={message} place={{ world, guild }} />
+              <p class="row">
+                {menus.map(({ name }) => (
+                  <button
+                    type="button"
+                    id={`use-${message.id}-${name}`}
+                    data-act="menu"
+                    data-command={name}
+                    data-message={message.id}
+                    data-channel={channel.id}
+                  >
+                    {name}
+                  </button>
+                ))}
+                <button type="button" id={`delete-${message.id}`} data-act="delete" data-message={message.id} data-channel={channel.id}>
+                  Delete
+                </button>
+              </p>
+            </>
+          ))}
+          <form data-form="post" data-channel={channel.id}>
+            <label for={`post-${channel.id}`}>Message to #{channel.name}</label>
+            <input id={`post-${channel.id}`} name="content" autocomplete="off" />
+            <button type="submit" id={`post-${channel.id}-send`}>
+              Send
+            </button>
+          </form>
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** What the bot has sent to a person. */
+export function Directs({ world, user }: { world: World; user: User }) {
+  const messages = [...world.channels.values()].filter(({ recipient }) => recipient === user).flatMap(newest);
+  if (messages.length === 0) return <p>The bot has sent {user.username} nothing.</p>;
+  return (
+    <>
+      {messages.map((message) => (
+        <MessageView message={message} place={{ world }} />
+      ))}
+    </>
+  );
+}
+
+const mostLines = 60;
+const mostText = 4000;
+
+const fold = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 1).slice(0, mostText));
+
+/** What went over the wire, newest first; headers are left out, bodies folded. */
+export function Log({ recorder }: { recorder: Recorder }) {
+  const rest = recorder.exchanges.slice(-mostLines).map(({ at, method, path, status, requestBody, responseBody }) => ({
+    at,
+    title: `${status} ${method} ${path}`,
+    body: [fold(requestBody), fold(responseBody)].filter((part) => part !== "").join("\n\n"),
+  }));
+  const gateway = recorder.gatewayLog.slice(-mostLines).map(({ at, direction, op, t, d }) => ({
+    at,
+    title: `gateway ${direction} ${t ?? (op === null ? "" : `op ${op}`)}`,
+    // Who identifies itself tells its token.
+    body: op === 2 || op === 6 ? "" : fold(d),
+  }));
+  const lines = [...rest, ...gateway].toSorted((a, b) => b.at - a.at).slice(0, mostLines);
+  return (
+    <ol class="log">
+      {lines.map(({ at, title, body }) => (
+        <li>
+          {body === "" ? (
+            <p>{title}</p>
+          ) : (
+            <details data-key={`${at} ${title}`}>
+              <summary>{title}</summary>
+              <pre tabindex={0}>{body}</pre>
+            </details>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** The form of a modal. */
+export function ModalForm({ modal, guild, run }: { modal: Modal; guild: Guild; run: string }) {
+  return (
+    <form data-form="submit" data-run={run}>
+      <h2 id="modal-title">{modal.title}</h2>
+      {modal.components.map((part) => (
+        <Part part={part} guild={guild} />
+      ))}
+      <p class="row">
+        <button type="submit" class="primary" id="modal-send">
+          Submit
+        </button>
+        <button type="button" id="modal-cancel" data-act="dismiss" data-run={run}>
+          Cancel
+        </button>
+      </p>
+    </form>
+  );
+}
+
+function Part({ part, guild }: { part: Component; guild: Guild }) {
+  if (part.type === ComponentType.TextDisplay)
+    return (
+      <p class="text">
+        <Text text={part.content ?? ""} />
+      </p>
+    );
+  const field = part.component ?? part.components?.[0];
+  if (!field) return null;
+  const name = part.label ?? field.label ?? field.custom_id ?? "";
+  return (
+    <>
+      <ComponentField component={field} guild={guild} id={`field-${field.custom_id}`} name={`v:${field.custom_id}`} label={name} />
+      {part.description && <p class="small">{part.description}</p>}
+    </>
   );
 }

@@ -1,12 +1,12 @@
-import type { NicknameChange } from "./draft.ts";
-import type { Database, Tx } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
-import { Prisma } from "../../../generated/sqlite/client.ts";
+import type { NicknameChange, Presence } from "./draft.ts";
+import type { Database, Tx, ReadClient } from "../../../database/database.ts";
+import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
+import { Prisma, type CallsignRepair } from "../../../generated/sqlite/client.ts";
 import { inBatches } from "../../../kernel/batches.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
-import type { Cursors, Page } from "../../../kernel/page.ts";
+import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";
@@ -14,23 +14,23 @@ import type { RosterService } from "../../roster/roster.service.ts";
 import type { CallsignsService } from "../callsigns.service.ts";
 import { createApply } from "./apply.ts";
 import { createRepairHistory } from "./history.ts";
-import { listRepairs } from "./list.ts";
 import { performNicknames, type Performing } from "./nicknames.ts";
 import { makePlan, presentSteps, usualLimits, type Limits, type Plan, type Scope } from "./plan.ts";
-import { presenceIn } from "./presence.ts";
 import { readRegistry, type RegistryReader } from "./registry.ts";
 import {
   repairCodes,
   RepairInput,
   repairPermission,
   UndoRepairInput,
-  type ListRepairsQuery,
+  ListRepairsQuery,
   type NicknameResult,
   type RepairRecordView,
   type RepairView,
   type UndoneRepairView,
 } from "./repair.schema.ts";
 import { createRepairUndo, requireUndoable, touchedBy } from "./undo.ts";
+import { z } from "zod";
+import { isoOrNull } from "../../../kernel/fields.ts";
 
 export type RepairsService = ReturnType<typeof createRepairsService>;
 
@@ -176,4 +176,62 @@ function requireSame({ plan_hash: now }: Plan, seen: string): void {
   if (now === seen) return;
   const detail = "The registry has changed since the plan was made: look at the new one first.";
   throw new ProblemError("precondition_failed", { detail, extra: { plan_hash: now } });
+}
+
+const list = "callsign_repairs";
+const StoredFixes = z.array(z.object({ code: z.string() })).catch([]);
+type Row = Omit<CallsignRepair, "undo" | "planHash">;
+
+/** Repairs that were carried out, newest first. @throws ProblemError invalid_cursor */
+export async function listRepairs(
+  db: Pick<ReadClient, "callsignRepair">,
+  cursors: Cursors,
+  query: ListRepairsQuery,
+): Promise<Page<RepairRecordView>> {
+  const { limit, cursor, count } = ListRepairsQuery.parse(query);
+  const [before, id] = cursor === undefined ? [] : cursors.decode(list, {}, cursor);
+  const at = new Date(before ?? 0);
+  const rows = await db.callsignRepair.findMany({
+    ...(id !== undefined && { where: { OR: [{ at: { lt: at } }, { at, id: { lt: id } }] } }),
+    omit: { undo: true, planHash: true },
+    orderBy: [{ at: "desc" }, { id: "desc" }],
+    take: limit + 1,
+  });
+  const page = toPage(rows, limit, presentRepair, (last) => cursors.encode(list, {}, [last.at.toISOString(), last.id]));
+  return await withTotal(page, { count }, () => db.callsignRepair.count());
+}
+
+function presentRepair({ id, pool, at, actorId, fixes, undoUntil, undoneAt, undoneBy }: Row): RepairRecordView {
+  const counts: Record<string, number> = {};
+  for (const { code } of StoredFixes.parse(fixes)) counts[code] = (counts[code] ?? 0) + 1;
+  const undo = { undo_until: undoUntil.toISOString(), undone_at: isoOrNull(undoneAt), undone_by: undoneBy };
+  return { id, pool, at: at.toISOString(), actor_id: actorId, counts, ...undo };
+}
+
+export interface PresenceDeps {
+  /** Whether what is known of the guilds is current and complete. */
+  isKnown: () => boolean;
+  guildState: Pick<GuildState, "guilds" | "members">;
+  standing: Pick<Standings, "of">;
+}
+
+/** Who is in the guilds, by what is stored. Of somebody who was never seen there nobody can tell that they have left. */
+export function presenceIn({ isKnown, guildState, standing }: PresenceDeps): Presence {
+  const guilds = guildState.guilds().filter(({ present }) => present);
+  const known = new Set(guilds.map(({ id }) => id));
+  const membersOf = (userId: string): MemberState[] => guildState.members(userId).filter(({ guildId }) => known.has(guildId));
+  return {
+    isComplete: isKnown(),
+    hasLeft(userId) {
+      const members = membersOf(userId);
+      return members.length > 0 && !members.some(({ present }) => present);
+    },
+    shown(userId) {
+      const refs = standing.of(userId).held.flatMap((held) => held.refs);
+      const here = membersOf(userId).filter(({ present }) => present);
+      const first = here.find(({ guildId }) => refs.some((ref) => ref.startsWith(`${guildId}:`))) ?? here[0];
+      if (first === undefined) return null;
+      return { guildId: first.guildId, nickname: first.nick, name: first.globalName ?? first.username };
+    },
+  };
 }

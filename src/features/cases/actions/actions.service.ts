@@ -6,16 +6,18 @@ import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
-import { createCauses } from "./causes.ts";
 import { createLedger, type LedgerDeps, type Threshold } from "./ledger.ts";
 import { actionsPolicy, presentAction } from "./actions.policy.ts";
 import { olderThan, positionOf, rowOf } from "./rows.ts";
 import { ListActionsQuery, RecordActionInput, VoidActionInput, type ActionView } from "./actions.schema.ts";
 import { createStrikes } from "./strikes.ts";
 import { createActionsWithin } from "./within.ts";
-import { requireOutranks, type Ranks, type WholeCase } from "../cases.policy.ts";
+import { requireOutranks, byKey, eventPermission, type Ranks, type WholeCase } from "../cases.policy.ts";
 import { createCaseRecords, findVisible } from "../records.ts";
 import type { CasesService } from "../cases.service.ts";
+import { caseReference } from "../../../kernel/stored.ts";
+import { beginningWith } from "../../../kernel/words.ts";
+import type { DraftCauses } from "../../workflows/drafts/drafts.policy.ts";
 
 export type ActionsService = ReturnType<typeof createActionsService>;
 
@@ -128,6 +130,30 @@ export function createActionsService(deps: ActionsDeps) {
         (last) => cursors.encode("case_actions", { caseId }, positionOf(last)),
       );
       return withTotal(page, { count }, () => database.read.caseAction.count({ where: { caseId } }));
+    },
+  };
+}
+
+/** Whose business it is what cases suggest: of a confidential one, only those who may know of it. */
+export function createCauses({ database, cases }: { database: Database; cases: Pick<CasesService, "hiddenFrom"> }): DraftCauses {
+  return {
+    async hiddenFrom(call) {
+      const hidden = new Set(await cases.hiddenFrom(call));
+      if (hidden.size === 0) return [];
+      // Cases that suggested nothing are left out: a statement takes only so many values.
+      const causes = await database.read.requestDraft.findMany({
+        where: { causeReference: beginningWith("CASE-") },
+        distinct: ["causeReference"],
+        select: { causeReference: true },
+      });
+      const numbers = causes.map(({ causeReference }) => Number(causeReference?.slice("CASE-".length)));
+      const rows = await database.read.case.findMany({ where: { number: { in: numbers } }, select: { id: true, number: true } });
+      return rows.filter(({ id }) => hidden.has(id)).map(({ number }) => caseReference(number));
+    },
+
+    async permissionFor(db, reference) {
+      const row = await db.case.findFirst({ where: byKey(reference), select: { isConfidential: true } });
+      return row === null ? undefined : eventPermission(row);
     },
   };
 }

@@ -1,16 +1,16 @@
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
-import { fieldError, ProblemError, type FieldError } from "../../../kernel/errors.ts";
+import { fieldError, ProblemError, validationProblem, type FieldError } from "../../../kernel/errors.ts";
 import { catalog, knownPermissions } from "../../../kernel/permissions.ts";
 import { endOf, explain } from "./explain.ts";
 import { loosened, requireRankAbove, type RequireGrants, type RequireKeys } from "../grant.ts";
 import { grantsOf } from "../overrides.ts";
-import { requireThinkable } from "./explain.policy.ts";
-import { explainLimits, ExplainInput, SimulateInput, type ExplainView, type SimulateView } from "./explain.schema.ts";
+import { explainLimits, ExplainInput, SimulateInput, type ExplainView, type SimulateView, type Change } from "./explain.schema.ts";
 import { effectivePermissions, permissionsPolicy } from "../permissions.policy.ts";
 import type { EffectiveQuery, EffectiveView } from "../users/users.schema.ts";
-import { affected, imagine, type Imagined, type ImaginedStep } from "../simulate.ts";
+import { affected, imagine, wantedBy, type Imagined, type ImaginedStep } from "../simulate.ts";
 import type { Standing, Standings, StaffRoleRecord } from "../standing/standing.ts";
+import { flawsOf } from "../users/users.policy.ts";
 
 export interface ExplanationsDeps {
   standing: Standings;
@@ -125,4 +125,31 @@ export function createExplanations({ standing, clock, guildIds, requireKeys, req
       };
     },
   };
+}
+
+/** What there is, for changes to be about. */
+interface Known {
+  hasRole(key: string): boolean;
+  guilds: ReadonlySet<string>;
+  now: Date;
+}
+
+/** @throws ProblemError validation_failed naming roles, permissions and guilds that cannot be */
+export function requireThinkable(changes: readonly Change[], known: Known): void {
+  const errors = changes.flatMap((change, index) =>
+    changeFlaws(change, known).map(([field, code, detail]): FieldError => {
+      return { pointer: `/changes/${index.toString()}/${field}`, in: "body", code, detail };
+    }),
+  );
+  if (errors.length > 0) throw validationProblem(errors);
+}
+
+function changeFlaws(change: Change, { hasRole, guilds, now }: Known): (readonly [field: string, code: string, detail: string])[] {
+  if (change.role_key !== undefined) return hasRole(change.role_key) ? [] : [["role_key", "unknown_role", "There is no such staff role."]];
+  return wantedBy(change).flatMap((wanted) =>
+    flawsOf(wanted, guilds, now).map(([, field, code, detail]) => {
+      const index = change[wanted.effect].indexOf(wanted.key);
+      return [field === "key" ? `${wanted.effect}/${index.toString()}` : field, code, detail] as const;
+    }),
+  );
 }

@@ -2,10 +2,11 @@ import type { MemberState } from "../../../discord/guild-state.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import { createFacts, type Facts } from "./facts.ts";
 import { createOwnership } from "./owners.ts";
-import { presentRefs, standingOf, type Standing } from "./person.ts";
+import { presentRefs, standingOf, type Standing, type PersonFacts } from "./person.ts";
 import { listingOf } from "./rows.ts";
-import { createSharedStandings } from "./shared.ts";
 import type { StandingOptions, Standings, Supposition } from "./types.ts";
+import type { Decision } from "../../../kernel/call.ts";
+import { places } from "../resolve.ts";
 
 export type { Standing } from "./person.ts";
 export type { Standings } from "./types.ts";
@@ -143,6 +144,62 @@ export function createStanding(options: StandingOptions): Standings {
     close() {
       stop();
       for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
+
+/** So many combinations of Discord roles are kept; a staff has few. */
+const capacity = 5000;
+
+/** Standings of which everything but the person is the same for all who hold the same Discord roles. */
+export interface SharedStandings {
+  of(facts: PersonFacts): Standing;
+  /** What roles give, or where they count, has changed. */
+  forget(): void;
+}
+
+export function createSharedStandings(): SharedStandings {
+  const known = new Map<string, Standing>();
+
+  function byRoles(facts: PersonFacts): Standing {
+    const key = combination(facts);
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    if (known.size >= capacity) known.clear();
+    const made = withKeptDecisions(standingOf(facts));
+    known.set(key, made);
+    return made;
+  }
+
+  return {
+    of(facts) {
+      if (!isByRolesAlone(facts)) return standingOf(facts);
+      const { userId: id, members } = facts;
+      return { ...byRoles(facts), id, members };
+    },
+    forget: () => known.clear(),
+  };
+}
+
+/** Whether nothing is known of them but the guilds they are in and the roles they hold there. */
+function isByRolesAlone({ isStored, ownerSource, overrides, leave, listing }: PersonFacts): boolean {
+  return isStored && ownerSource === null && overrides.length === 0 && leave === null && listing === null;
+}
+
+function combination({ members, isPresentGuild }: PersonFacts): string {
+  let key = "";
+  for (const { present, guildId, roleIds } of members) if (present && isPresentGuild(guildId)) key += `${guildId}:${roleIds.join(",")};`;
+  return key;
+}
+
+/** Without entries of the person the guild is of no matter, and every decision stays as it is. */
+function withKeptDecisions(standing: Standing): Standing {
+  const kept: (Decision | undefined)[] = [];
+  return {
+    ...standing,
+    decide(permission) {
+      const place = places.get(permission);
+      return place === undefined ? standing.decide(permission) : (kept[place] ??= standing.decide(permission));
     },
   };
 }

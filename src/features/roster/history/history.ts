@@ -2,10 +2,9 @@ import type { RosterEntriesDeps } from "../changes.ts";
 import type { Prisma, RosterEvent } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
 import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
-import { hiddenWithin, presentLine, visibleLine } from "./history.policy.ts";
+import { hiddenWithin, presentLine, visibleLine, holdingLines, newestFirst, standingLines, standingOf } from "./history.policy.ts";
 import { HistoryQuery, type LineView, type StandingView } from "./history.schema.ts";
 import { rosterPolicy } from "../roster.policy.ts";
-import { holdingLines, newestFirst, standingLines, standingOf } from "../stand.ts";
 import { hiddenAmong } from "../views.ts";
 
 type Where = Prisma.RosterEventWhereInput;

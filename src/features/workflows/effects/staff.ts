@@ -1,9 +1,16 @@
 import { createChecks, type ChecksParts } from "../checks/checks.ts";
-import { createCallsignEffects, type CallsignEffectParts, type CallsignKeys } from "./callsigns.ts";
 import { createHoldEffects, type HoldEffectParts } from "./holds.ts";
-import { createMeasureEffects, type MeasureEffectParts, type MeasureKeys } from "./measures.ts";
 import { createRosterEffects, type RosterEffectParts, type RosterKeys } from "./roster.ts";
-import type { SomeEffects } from "./types.ts";
+import type { SomeEffects, Blocker, Reversal, Approval, Done, Json } from "./types.ts";
+import { ProblemError } from "../../../kernel/errors.ts";
+import type { CallsignsService } from "../../callsigns/callsigns.service.ts";
+import type { Undone } from "../../../kernel/undo.ts";
+import { noteOf, untilOf, untilText } from "./words.ts";
+import { z } from "zod";
+import type { Tx } from "../../../database/database.ts";
+import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
+import type { StaffService } from "../../staff/staff.service.ts";
 
 type Keys = CallsignKeys | MeasureKeys | RosterKeys | "recruitment.hold";
 
@@ -17,4 +24,117 @@ export function createStaffEffects(parts: StaffEffectParts): SomeEffects<Keys> {
     ...createMeasureEffects(parts),
     ...createRosterEffects(parts, createChecks(parts)),
   };
+}
+
+export type CallsignKeys = "callsign.allocate" | "callsign.hold";
+
+export interface CallsignEffectParts {
+  callsigns: Pick<CallsignsService, "knowsPool" | "peekWithin" | "allocateWithin" | "holdAllWithin" | "undoWithin">;
+}
+
+/** What approvals do to callsigns. */
+export function createCallsignEffects({ callsigns }: CallsignEffectParts): SomeEffects<CallsignKeys> {
+  const undo = ({ tx, request, permission, reason }: Reversal, { undo: left }: { undo: unknown }): Promise<Undone> =>
+    callsigns.undoWithin(tx, left, { causeReference: request.reference, permission, reason });
+
+  return {
+    "callsign.allocate": {
+      preview: ({ pool }) => `They are given a callsign of the pool ${pool}.`,
+      async check(approval, wish): Promise<Blocker[]> {
+        if (!(await callsigns.knowsPool(approval.tx.db, wish.pool))) {
+          return [{ code: "unknown_pool", detail: `There is no pool of callsigns named ${wish.pool}: make it, or amend the request.` }];
+        }
+        try {
+          await callsigns.peekWithin(approval.tx.db, wish);
+          return [];
+        } catch (error) {
+          if (!(error instanceof ProblemError)) throw error;
+          return [{ code: error.code, detail: error.detail ?? `The pool ${wish.pool} has no free callsign.` }];
+        }
+      },
+      async apply(approval, wish) {
+        const { slot, reused, undo: left } = await callsigns.allocateWithin(approval.tx, { ...wish, ...noteOf(approval) });
+        const detail = reused ? `They keep the callsign ${slot.callsign}.` : `They have the callsign ${slot.callsign}.`;
+        const target = { kind: "callsign", id: slot.id, reference: slot.callsign };
+        return [{ status: "done", target, detail, undo: left, memo: slot.callsign }];
+      },
+      undo,
+    },
+    "callsign.hold": {
+      preview: "Their callsigns rest: nobody else gets the numbers meanwhile.",
+      async apply(approval, { userId }) {
+        const { held, callsigns: names, undo: left } = await callsigns.holdAllWithin(approval.tx, userId, noteOf(approval));
+        if (held === 0) return [{ status: "skipped", detail: "They have no callsign." }];
+        return [{ status: "done", detail: `Resting now: ${names.join(", ")}.`, undo: left }];
+      },
+      undo,
+    },
+  };
+}
+
+export type MeasureKeys = "interim.measure" | "staff.suspend";
+type Measure = ReturnType<typeof noteOf> & { userId: string; until: Date };
+/** What is left of permissions that were denied. */
+const Denied = z.object({ entry_ids: z.array(z.string()) });
+
+export interface MeasureEffectParts {
+  staff: Pick<StaffService, "suspendWithin" | "undoSuspendWithin" | "denyWithin" | "undoDenyWithin">;
+}
+
+/** What somebody who is kept from the queue may not do meanwhile. */
+const queuePermissions = ["workflows.claim", "workflows.review"];
+const interimSeconds = 14 * 86_400;
+
+/** What approvals do to the permissions of people. */
+export function createMeasureEffects({ staff }: MeasureEffectParts): SomeEffects<MeasureKeys> {
+  const lift = ({ tx, reason, permission }: Reversal, { undo }: WorkflowEffect): Promise<Undone> =>
+    staff.undoSuspendWithin(tx, undo, { reason, permission });
+
+  /** How each measure takes permissions away. */
+  const taken = {
+    suspend_permissions: (tx: Tx, measure: Measure) => staff.suspendWithin(tx, measure),
+    remove_from_queue: (tx: Tx, measure: Measure) => staff.denyWithin(tx, { ...measure, permissions: queuePermissions }),
+  };
+
+  return {
+    "staff.suspend": {
+      preview: "Their permissions are taken away meanwhile.",
+      async apply(approval, { userId, length }) {
+        const until = untilOf(length, approval.from);
+        const result = await staff.suspendWithin(approval.tx, { ...noteOf(approval), userId, until });
+        return [doneOf(result, `Their permissions are taken away ${untilText(until)}.`)];
+      },
+      undo: lift,
+    },
+    "interim.measure": {
+      preview: ({ measure }) =>
+        measure === "remove_from_queue" ? "They no longer work on requests meanwhile." : "Their permissions are taken away meanwhile.",
+      async apply(approval, { subject, confidential, measure, dueAt }) {
+        if (subject.kind === "server") return [{ status: "skipped", detail: "A server has no permissions to take away." }];
+        const until = interimEnd(approval, dueAt);
+        const what = measure === "remove_from_queue" ? "They no longer work on requests" : "Their permissions are taken away";
+        const note = confidential ? quietly(approval) : noteOf(approval);
+        return [doneOf(await taken[measure](approval.tx, { ...note, userId: subject.id, until }), `${what} ${untilText(until)}.`)];
+      },
+      /** What was taken away says which of the two it was. */
+      undo(reversal, row) {
+        if (!Denied.safeParse(row.undo).success) return lift(reversal, row);
+        return staff.undoDenyWithin(reversal.tx, row.undo, { reason: reversal.reason, permission: reversal.permission });
+      },
+    },
+  };
+}
+
+function doneOf(result: { undo: Json } | { skipped: string }, detail: string): Done {
+  return "skipped" in result ? { status: "skipped", detail: result.skipped } : { status: "done", detail, undo: result.undo };
+}
+
+/** An interim measure never lasts for good: until the investigation is due, else two weeks. */
+function interimEnd({ tx, from }: Approval, dueAt: Date | null): Date {
+  return dueAt !== null && dueAt > tx.now ? dueAt : addSeconds(from, interimSeconds);
+}
+
+/** Who it is about sees the entry, and others read the audit: neither learns of a confidential request from it. */
+function quietly(approval: Approval) {
+  return { ...noteOf(approval), causeReference: "confidential", reason: "An interim measure" };
 }

@@ -11,7 +11,6 @@ import type { LinkReach } from "../../links/reach.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
-import { createAmending } from "../amend/amend.ts";
 import { createBulk } from "../bulk/bulk.service.ts";
 import { createComments } from "../comments/comments.service.ts";
 import { createEffectTable, type EffectRooms } from "../effects/table.ts";
@@ -26,13 +25,17 @@ import { createReminders } from "./reminders.ts";
 import { createStats } from "../stats/stats.service.ts";
 import { actions, permissionOf } from "../state/table.ts";
 import { createTypes } from "../types/types.service.ts";
-import { createActing, type ActOptions } from "./act.ts";
+import { createActing, type ActOptions, type Acting } from "./act.ts";
 import { createFiling } from "./create.ts";
 import { createExpiry } from "./expiry.ts";
 import { defaultFilingLimits, type FilingLimits } from "./filing.ts";
-import { kindOf } from "../kinds/kinds.ts";
+import { kindOf, kinds } from "../kinds/kinds.ts";
 import { canSee, mayKnow, readPermission, viewerOf } from "./workflows.policy.ts";
 import type { Reading } from "./read.ts";
+import { z } from "zod";
+import { understandAmend, type Amendment } from "../amend/fields.ts";
+import type { DecisionInput } from "./decision.ts";
+import type { WorkflowView } from "./workflows.schema.ts";
 
 export type WorkflowsService = ReturnType<typeof createWorkflowsService>;
 
@@ -132,4 +135,35 @@ export function createWorkflowsService(parts: WorkflowsParts) {
       return canSee(viewer, found) || (isActing && mayKnow(viewer, found)) ? kind : await kindByReference(name);
     },
   };
+}
+
+/** Changes requests: the action `amend`, with what only describes a request besides. */
+export function createAmending({ decide, get }: Pick<Acting, "decide"> & Pick<Reading, "get">) {
+  return {
+    /**
+     * Change a request: its payload, after which earlier votes lapse, or what describes it.
+     * @returns the request as it stands now
+     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest,
+     * hierarchy_violation, precondition_failed, invalid_transition, duplicate_open
+     */
+    async amend(call: Call, type: string, key: string, body: unknown, ifMatch?: number): Promise<WorkflowView> {
+      const kind = kindOf(type);
+      if (kind === undefined) throw recordNotFound();
+      const amendment = understandAmend(kinds[kind], body);
+      const { id } = await decide(call, kind, key, inputOf(amendment), { ifMatch }).catch((error: unknown) => {
+        throw amendment.isFlat && error instanceof z.ZodError ? flattened(error) : error;
+      });
+      return await get(call, kind, id);
+    },
+  };
+}
+
+function inputOf({ payload, described, reasonPublic, reasonInternal }: Amendment): DecisionInput {
+  const body = { decision: "amend", ...(payload !== undefined && { payload }) };
+  return { action: "amend", ruling: undefined, reasonPublic, reasonInternal, revision: undefined, body, described };
+}
+
+/** Fields that stood flat are named as they stood. */
+function flattened({ issues }: z.ZodError): z.ZodError {
+  return new z.ZodError(issues.map((issue) => ({ ...issue, path: issue.path[0] === "payload" ? issue.path.slice(1) : issue.path })));
 }
