@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defaultPolicy } from "../src/features/workflows/policies/policies.ts";
 import { actions, moves } from "../src/features/workflows/state/table.ts";
-import { workflowKinds } from "../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../src/kernel/vocabulary.ts";
 
 /**
  * Makes the tables of `docs/workflows.md` between their markers anew from the code; everything else on the page stays.

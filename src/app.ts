@@ -13,7 +13,7 @@ import { type AroundVerbs, createInteractions } from "./interactions.ts";
 import { createJobs } from "./jobs.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { ProblemError } from "./kernel/errors.ts";
-import { workflowKinds } from "./kernel/workflow-kinds.ts";
+import { workflowKinds } from "./kernel/vocabulary.ts";
 import { createLogger } from "./logger.ts";
 import { withAnswerCheck } from "./operations/answer-check.ts";
 import { homePages } from "./pages/home-pages.ts";

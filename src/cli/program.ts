@@ -5,14 +5,15 @@ import { auditCommand } from "./audit.ts";
 import { blacklistCommand } from "./blacklist.ts";
 import { bootstrapCommand } from "./bootstrap.ts";
 import { commandsCommand, type CommandsMeans } from "./commands.ts";
+import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { keysCommand } from "./keys.ts";
-import { printError, print } from "./output.ts";
+import { openapiCommand } from "./openapi.ts";
+import { printError } from "./output.ts";
 import { ownersCommand } from "./owners.ts";
 import { secretsCommand } from "./secrets.ts";
+import { serveCommand } from "./serve.ts";
 import { usersCommand } from "./users.ts";
-import { loadConfigOrExit } from "../config/config.ts";
-import { loadComposition } from "./services.ts";
 
 /** 0 done, 1 refused or failed, 2 wrong usage (for `audit verify`: could not check; for `commands diff`: something differs), 78 refused configuration. */
 export const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
@@ -78,31 +79,4 @@ function explain(error: unknown): void {
   }
   printError(error instanceof Error ? error.message : String(error));
   if (error instanceof ProblemError) for (const field of error.errors ?? []) printError(`${field.pointer.slice(1)}: ${field.detail}`);
-}
-
-/** `provost config check`: what the server would start with. */
-export function configCommand(): Command {
-  const check = new Command("check")
-    .description("Check the environment and print the settings without secrets; exits with 78 and one line per wrong variable")
-    .action(() => {
-      const { config } = loadConfigOrExit();
-      print(JSON.stringify(config, null, 2));
-      printError("The configuration is valid.");
-    });
-  return new Command("config").description("Look at the configuration").addCommand(check);
-}
-
-/** `provost openapi`: the document a server answers at /openapi.json; needs no environment. */
-export function openapiCommand(): Command {
-  return new Command("openapi").description("Print the OpenAPI document").action(async () => {
-    const { openApiDocument } = await loadComposition();
-    print(JSON.stringify(await openApiDocument(), null, 2));
-  });
-}
-
-/** `provost serve`: the server, the same as `npm start`. */
-export function serveCommand(): Command {
-  return new Command("serve").description("Run the server until it is told to stop (SIGTERM or SIGINT)").action(async () => {
-    await import("../main.ts");
-  });
 }

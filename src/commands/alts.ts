@@ -4,7 +4,7 @@ import { escapeText } from "../discord/replies.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
-import { altsShowPress } from "./intel-presses.ts";
+import { altsShowPress } from "./intel-words.ts";
 import type { Entry, Given, OptionSpec, Reply, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { card, pickedQuery, seen, told } from "./records.ts";

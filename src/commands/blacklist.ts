@@ -3,16 +3,24 @@ import { statuses, type BlacklistCheck, type BlacklistVersionView, type Blacklis
 import { importModes, type BlacklistImport } from "../features/blacklist/import/import.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import { fieldError } from "../kernel/errors.ts";
-import { asksToAdd, asksToImport, asksToPurge, asksToRevoke, imported, importInput, recordAt } from "./blacklist-asks.ts";
-import { checkReply, recordCard, recordLine } from "./blacklist-words.ts";
+import {
+  asksToAdd,
+  asksToImport,
+  asksToPurge,
+  asksToRevoke,
+  imported,
+  importInput,
+  recordAt,
+  checkReply,
+  recordCard,
+  recordLine,
+} from "./blacklist-words.ts";
 import { evidenceEntries } from "./case-evidence.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, PressSpec, Reply, VerbInput, Wording } from "./entry.ts";
 import { galleryOf } from "./gallery.ts";
-import { picked, textIn, timeIn } from "./given.ts";
-import { durationIn } from "./lengths.ts";
-import { pressButton } from "./press.ts";
+import { picked, textIn, timeIn, durationIn } from "./given.ts";
+import { pressButton, rowOf } from "./press.ts";
 import { idsIn, numberIn, personOf, pickedQuery, type Query, subjectIn } from "./records.ts";
-import { rowOf } from "./rows.ts";
 import { momentOf } from "./show.ts";
 import type { Verbs } from "./verbs.ts";
 

@@ -1,10 +1,10 @@
 import type { CaseView } from "../features/cases/cases.schema.ts";
 import { escapeText } from "../discord/replies.ts";
-import type { Reply, Wording } from "./entry.ts";
-import { caseFilesPress, caseHistoryPress, caseNotesPress } from "./case-presses.ts";
+import type { Reply, Wording, OptionSpec, PressSpec } from "./entry.ts";
 import { pressButton } from "./press.ts";
 import { card, colours, personOf, subjectOf, told } from "./records.ts";
 import { lineText, momentOf } from "./show.ts";
+import { timelineKinds } from "../features/timeline/timeline.schema.ts";
 
 const priorityColours = { low: colours.low, normal: colours.plain, high: colours.high, critical: colours.critical } as const;
 const text = (value: string | null) => (value === null ? undefined : escapeText(value));
@@ -68,3 +68,16 @@ export function caseLine(view: CaseView, { say }: Wording): string {
   ];
   return [`**${view.number}**`, ...facts.filter((fact) => fact !== undefined && fact !== "")].join(" · ");
 }
+
+/** The option that names a case. */
+export const caseOption: OptionSpec = { name: "case", kind: "text", required: true, completes: "case", max: 40 };
+
+const carries = [caseOption];
+export const caseShowPress: PressSpec = { name: "cs", carries };
+export const caseNotesPress: PressSpec = { name: "cn", carries };
+export const caseFilesPress: PressSpec = { name: "cf", carries };
+export const caseHistoryPress: PressSpec = { name: "ch", carries };
+
+/** Which part of somebody's history is shown. */
+export const timelineKind: OptionSpec = { name: "kind", kind: "text", choices: timelineKinds };
+export const personTimelinePress: PressSpec = { name: "ct", carries: [{ name: "user", kind: "person" }, timelineKind] };

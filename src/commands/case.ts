@@ -3,10 +3,18 @@ import { linkRels, priorities, type CaseView } from "../features/cases/cases.sch
 import { caseStatuses } from "../features/cases/states.ts";
 import type { CaseTimelineEntryView } from "../features/cases/timeline.ts";
 import { fieldError } from "../kernel/errors.ts";
-import { caseFilesPress, caseHistoryPress, caseOption, caseShowPress, personTimelinePress, timelineKind } from "./case-presses.ts";
+import {
+  caseFilesPress,
+  caseHistoryPress,
+  caseOption,
+  caseShowPress,
+  personTimelinePress,
+  timelineKind,
+  caseLine,
+  caseReply,
+} from "./case-words.ts";
 import { actionEntries, noteEntries, templateEntries } from "./case-parts.ts";
 import { evidenceEntries } from "./case-evidence.ts";
-import { caseLine, caseReply } from "./case-words.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, PickSpec, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { idsIn, numberIn, pickedQuery, type Query, seen, subjectIn } from "./records.ts";

@@ -4,9 +4,8 @@ import type { ConfirmationView } from "../features/confirmations/confirmations.s
 import { ProblemError } from "../kernel/errors.ts";
 import type { Entry, Given, OptionSpec, PressSpec, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { pressButton } from "./press.ts";
-import { readView } from "./readings.ts";
-import { buttonOf, rowOf } from "./rows.ts";
+import { pressButton, buttonOf, rowOf } from "./press.ts";
+import { readView } from "./records.ts";
 import { momentOf, showView } from "./show.ts";
 import { sayIn, type Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";

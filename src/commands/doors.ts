@@ -1,5 +1,4 @@
 import type { RouteSpec } from "../operations/route.ts";
-import { notInDiscord, onlyButtons } from "./doors-named.ts";
 import type { Entry } from "./entry.ts";
 import { chosenOperations, recordMenuEntries } from "./menus.ts";
 import { entries, menus } from "./table.ts";
@@ -89,3 +88,25 @@ function tableOf(heads: readonly string[], rows: readonly (readonly string[])[])
   const line = (row: readonly string[]): string => `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;
   return [line(heads), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }
+
+/** Operations that no command leads to, each with the reason, for people. */
+export const notInDiscord: Readonly<Record<string, string>> = {
+  getHealth: "for machines: whether the service is well, asked by what watches over it",
+  getLiveness: "for machines: whether the service is to be started again",
+  getReadiness: "for machines: whether requests can be sent here",
+  followEvents: "for machines: a stream that a client follows",
+  listBlacklistChanges: "for machines: a feed by which a client keeps its own copy",
+  createCallsignPool: "set up once: the rules of a pool are too many for a form",
+  updateCallsignPool: "set up once: the rules of a pool are too many for a form",
+  deleteCallsignPool: "set up once: the rules of a pool are too many for a form",
+  redactUser: "erasing somebody for good is done at the command line or over HTTP, where nobody presses a button by mistake",
+  replaceRolePermissions: "for machines: a whole set at once; single rights of a role are changed with /permission role",
+  decideWorkflows: "for machines: many decisions at once, out of a selection on a page",
+  getWorkflowPolicy: "every policy is shown at once with /setup policies",
+  listWorkflowTypes: "for machines: what the forms of requests are made of",
+};
+
+/** Operations that only buttons and menus of answers lead to. */
+export const onlyButtons: Readonly<Record<string, string>> = {
+  listWorkflowEvidence: "card of a request: evidence",
+};

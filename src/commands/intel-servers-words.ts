@@ -1,11 +1,9 @@
 import type { AgreementView, ServerView } from "../features/servers/servers.schema.ts";
 import type { IncidentView } from "../features/servers/poaching/poaching.schema.ts";
 import { escapeText } from "../discord/replies.ts";
-import type { Reply, Wording } from "./entry.ts";
-import { agreementsPress, incidentsPress } from "./intel-servers-presses.ts";
-import { pressButton } from "./press.ts";
+import type { Reply, Wording, OptionSpec, PressSpec } from "./entry.ts";
+import { pressButton, rowOf } from "./press.ts";
 import { card, idText, colours, personOf, told } from "./records.ts";
-import { rowOf } from "./rows.ts";
 import { cut, momentOf } from "./show.ts";
 
 const statusColours: Partial<Record<ServerView["status"], number>> = {
@@ -93,3 +91,11 @@ export function incidentLine(view: IncidentView, { say }: Wording): string {
   ];
   return joined([`**${momentOf(view.occurred_at)}**`, ...facts]);
 }
+
+/** The option that names a registered server, by its id or an alias. */
+export const serverOption: OptionSpec = { name: "server", kind: "text", required: true, completes: "registered-server", max: 40 };
+
+const carries = [serverOption];
+export const registeredPress: PressSpec = { name: "vs", carries };
+export const agreementsPress: PressSpec = { name: "va", carries };
+export const incidentsPress: PressSpec = { name: "vi", carries };

@@ -1,8 +1,16 @@
 import { shownStatuses, storedStatuses } from "../features/servers/servers.schema.ts";
 import type { Entry, Given, OptionSpec, PickSpec } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { agreementLine, incidentLine, registeredLine, registeredReply } from "./intel-servers-words.ts";
-import { agreementsPress, incidentsPress, registeredPress, serverOption as server } from "./intel-servers-presses.ts";
+import {
+  agreementLine,
+  incidentLine,
+  registeredLine,
+  registeredReply,
+  agreementsPress,
+  incidentsPress,
+  registeredPress,
+  serverOption as server,
+} from "./intel-servers-words.ts";
 import { idsIn, numberIn, pickedQuery } from "./records.ts";
 
 const command = "intel";

@@ -1,14 +1,18 @@
 import type { AuthorizationView, RefreshView, SessionCreatedView } from "../features/authorization/authorization.schema.ts";
 import type { BlacklistCheck } from "../features/blacklist/blacklist.schema.ts";
-import type { MatchView, ResolutionOutcome, UserServerView } from "../features/intelligence/intelligence.schema.ts";
+import {
+  resolutionOutcomes,
+  type MatchView,
+  type ResolutionOutcome,
+  type UserServerView,
+} from "../features/intelligence/intelligence.schema.ts";
 import type { LinkGroupView } from "../features/links/links.schema.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Row } from "../discord/command.ts";
 import type { Page } from "../kernel/page.ts";
 import { checkReply } from "./blacklist-words.ts";
-import { personTimelinePress } from "./case-presses.ts";
-import type { Reply, Wording } from "./entry.ts";
-import { altsShowPress, matchesPress, resolvePress, serversPress } from "./intel-presses.ts";
+import { personTimelinePress } from "./case-words.ts";
+import type { Reply, Wording, OptionSpec, PressSpec } from "./entry.ts";
 import { pressButton } from "./press.ts";
 import { card, colours, personOf, seen, told } from "./records.ts";
 import { momentOf } from "./show.ts";
@@ -180,3 +184,15 @@ export async function profileReply(view: AuthorizationView, wording: Wording, ve
   const { embeds = [], components = [] } = authorizationReply(view, wording);
   return { content: "", embeds: [summary, ...embeds], components };
 }
+
+export const userOption: OptionSpec = { name: "user", kind: "person", required: true };
+export const outcomeOption: OptionSpec = { name: "outcome", kind: "text", required: true, choices: resolutionOutcomes };
+const carries = [userOption];
+
+export const altsShowPress: PressSpec = { name: "as", carries };
+export const matchesPress: PressSpec = { name: "im", carries };
+export const serversPress: PressSpec = { name: "is", carries };
+export const resolvePress: PressSpec = {
+  name: "ir",
+  carries: [userOption, { name: "match", kind: "text" }, outcomeOption, { name: "revision", kind: "whole" }],
+};

@@ -6,8 +6,12 @@ import { actionLine } from "./case-parts.ts";
 import type { Entry, Given, OptionSpec, Wording } from "./entry.ts";
 import { picked, textIn, timeIn } from "./given.ts";
 import { serverEntries } from "./intel-servers.ts";
-import { matchesPress, outcomeOption, resolvePress, serversPress, userOption as user } from "./intel-presses.ts";
 import {
+  matchesPress,
+  outcomeOption,
+  resolvePress,
+  serversPress,
+  userOption as user,
   authorizationReply,
   matchLine,
   matchReply,

@@ -3,8 +3,7 @@ import type { ExplainView, SimulateView } from "../features/permissions/explain/
 import type { CatalogView, RolePermissionsView } from "../features/permissions/permissions.schema.ts";
 import type { EffectiveView, UserPermissionsView } from "../features/permissions/users/users.schema.ts";
 import type { Reply } from "./entry.ts";
-import { named } from "./named.ts";
-import { cut, momentOf } from "./show.ts";
+import { named, cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 
 const most = { text: 1900, keys: 40 } as const;

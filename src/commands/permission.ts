@@ -1,10 +1,9 @@
 import type { Call } from "../kernel/call.ts";
 import type { UserPermissionsView } from "../features/permissions/users/users.schema.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
-import { picked, textIn } from "./given.ts";
-import { timeOf } from "./lengths.ts";
+import { picked, textIn, timeOf } from "./given.ts";
 import { catalogLine, effectiveReply, explainText, personText, roleText, simulationReply } from "./permission-wording.ts";
-import { readIfSeen } from "./readings.ts";
+import { readIfSeen } from "./records.ts";
 
 const command = "permission";
 const person: OptionSpec = { name: "user", kind: "person", required: true };

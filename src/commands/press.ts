@@ -1,7 +1,10 @@
-import type { APIButtonComponentWithCustomId } from "discord.js";
-import type { Row } from "../discord/command.ts";
+import type { APIButtonComponentWithCustomId, APIActionRowComponent, APIButtonComponent, APIComponentInMessageActionRow } from "discord.js";
+import type { Row, Reply } from "../discord/command.ts";
 import type { Entry, Given, OptionSpec, PickSpec, PressSpec, Wording } from "./entry.ts";
-import { cut } from "./show.ts";
+import { cut, momentOf } from "./show.ts";
+import { escapeText } from "../discord/replies.ts";
+import type { HeldView } from "../kernel/held.ts";
+import type { Say } from "./texts.ts";
 
 /** What a button or a menu carries, by the names of the options it stands for. */
 type Carried = Readonly<Record<string, string | undefined>>;
@@ -78,4 +81,29 @@ function read({ choices }: OptionSpec, part: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+type Control = APIComponentInMessageActionRow;
+
+/** One row of a message. */
+export function rowOf(...components: Control[]): Row {
+  return { type: 1, components } satisfies APIActionRowComponent<Control>;
+}
+
+/** @param style 1: the way on, 2: plain, 3: good, 4: harm */
+export function buttonOf(label: string, customId: string, style: 1 | 2 | 3 | 4 = 2): APIButtonComponent {
+  return { type: 2, style, label, custom_id: customId };
+}
+
+/** Nothing was changed yet: who has to say so, until when, and the buttons for whoever may. */
+export function heldReply({ code, summary, needs, expires_at, key }: HeldView, say: Say): Reply {
+  const who = needs.map((one) => say(`held ${one}`)).join(", ");
+  const waits = say("held waits", { summary: escapeText(summary), who, until: momentOf(expires_at, "R"), code });
+  const content = key === undefined ? waits : `${waits}\n${say("held key", { key })}`;
+  // Only whoever asked sees this: where it is for somebody else to confirm, they can only take it back.
+  const buttons = [
+    ...(needs[0] === "acting_user" ? [buttonOf(say("button confirm"), `cf:accept:${code}`, 3)] : []),
+    buttonOf(say("button decline"), `cf:decline:${code}`),
+  ];
+  return { content, components: [rowOf(...buttons)] };
 }

@@ -3,10 +3,12 @@ import { escapeText } from "../discord/replies.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import type { Given, VerbInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { readView, unlessRefused } from "./readings.ts";
 import { mentionOf } from "./show.ts";
 import { choiceKeys, type Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
+import { annotated } from "../operations/route.ts";
+import type { Call } from "../kernel/call.ts";
+import { ProblemError, problems } from "../kernel/errors.ts";
 
 const short = 40;
 export const colours = { low: 0x5c8a5c, medium: 0xc9a227, high: 0xd9742b, critical: 0xc0392b, plain: 0x5865f2, over: 0x80848e } as const;
@@ -85,4 +87,29 @@ function labelOf(field: string, say: Say): string {
   if (text !== key) return text;
   const words = field.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** One view, read with the rights of whoever asks. @throws ProblemError as the route refuses */
+export async function readView<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View> {
+  return annotated(await verbs.run(operation, call, input)).view as View;
+}
+
+/** What is read to be told beside something else: what this reader is refused, for whatever reason, is left out. */
+export async function unlessRefused<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ProblemError) return undefined;
+    throw error;
+  }
+}
+
+/** As `readView`; undefined where whoever asks may not see it. @throws ProblemError of what may be well a little later */
+export async function readIfSeen<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View | undefined> {
+  try {
+    return await readView<View>(verbs, operation, call, input);
+  } catch (error) {
+    if (error instanceof ProblemError && !("retryable" in problems[error.code])) return undefined;
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import { blacklistCategories, memberPolicies, severities } from "../kernel/vocabulary.ts";
 import type { FieldSpec, Given, OptionSpec } from "./entry.ts";
-import { durationIn } from "./lengths.ts";
-import { picked, textIn } from "./given.ts";
+import { durationIn, picked, textIn } from "./given.ts";
 import { linesOf } from "./review-moves.ts";
 
 const text = (name: string, most = 100): OptionSpec => ({ name, kind: "text", max: most });

@@ -6,7 +6,7 @@ import { escapeText } from "../discord/replies.ts";
 import type { ShownRequest } from "../features/workflows/cards/shown.ts";
 import type { WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
 import { parseDuration } from "../kernel/fields.ts";
-import { lengthText } from "./lengths.ts";
+import { lengthText } from "./given.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 

@@ -6,7 +6,7 @@ import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Given, VerbInput } from "./entry.ts";
 import { textIn } from "./given.ts";
-import { unlessRefused } from "./readings.ts";
+import { unlessRefused } from "./records.ts";
 import { cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";

@@ -7,7 +7,7 @@ import { escapeText } from "../discord/replies.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
-import { workflowKinds } from "../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../kernel/vocabulary.ts";
 import type { Entry, Given, OptionSpec, Question, VerbInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { numberIn } from "./records.ts";

@@ -1,9 +1,9 @@
 import type { ChannelsView } from "../features/channels/channels.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
-import { readView } from "./readings.ts";
+import { readView } from "./records.ts";
 import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./setup-ground.ts";
-import { rowOf } from "./rows.ts";
+import { rowOf } from "./press.ts";
 import type { Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 

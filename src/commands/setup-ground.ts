@@ -2,7 +2,7 @@ import type { Reply, Row } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
 import type { VerbInput } from "./entry.ts";
-import { readIfSeen } from "./readings.ts";
+import { readIfSeen } from "./records.ts";
 import type { Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 

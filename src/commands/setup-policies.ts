@@ -1,7 +1,7 @@
 import type { PolicyView } from "../features/workflows/policies/policies.schema.ts";
-import { named } from "./named.ts";
+import { named } from "./show.ts";
 import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./setup-ground.ts";
-import { rowOf } from "./rows.ts";
+import { rowOf } from "./press.ts";
 
 const step = "policies";
 const fields = ["approvals", "approvals_grave", "reversals"] as const;

@@ -1,10 +1,9 @@
 import { escapeText } from "../discord/replies.ts";
 import type { StaffRoleView } from "../features/staff/roles/roles.schema.ts";
 import { isHeld } from "../kernel/held.ts";
-import { heldReply } from "./held.ts";
-import { named } from "./named.ts";
+import { heldReply, rowOf } from "./press.ts";
+import { named } from "./show.ts";
 import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./setup-ground.ts";
-import { rowOf } from "./rows.ts";
 
 const step = "roles";
 const most = 10;

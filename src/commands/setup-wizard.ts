@@ -1,8 +1,8 @@
 import type { ComponentInteraction, Control, FormInteraction, Reply, Row } from "../discord/command.ts";
 import { channelsStep } from "./setup-channels.ts";
 import type { SetupGround, SetupPage, SetupStep } from "./setup-ground.ts";
-import { buttonOf, rowOf } from "./rows.ts";
-import { keyStep } from "./setup-keys.ts";
+import { buttonOf, rowOf } from "./press.ts";
+import { keyStep } from "./setup-clients.ts";
 import { policiesStep } from "./setup-policies.ts";
 import { rolesStep } from "./setup-roles.ts";
 import { sayIn, type Say } from "./texts.ts";

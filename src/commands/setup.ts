@@ -1,15 +1,14 @@
 import { escapeText } from "../discord/replies.ts";
 import type { PolicyView } from "../features/workflows/policies/policies.schema.ts";
-import { workflowKinds } from "../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../kernel/vocabulary.ts";
 import { parseDuration } from "../kernel/fields.ts";
 import type { ChannelsView } from "../features/channels/channels.schema.ts";
 import type { Entry, Given, OptionSpec } from "./entry.ts";
-import { picked, textIn } from "./given.ts";
-import { named } from "./named.ts";
+import { picked, textIn, lengthText } from "./given.ts";
+import { named } from "./show.ts";
 import { channelsHere, channelsInput, channelsText, postable, purposes } from "./setup-channels.ts";
 import { clientEntries } from "./setup-clients.ts";
 import { wizardReply } from "./setup-wizard.ts";
-import { lengthText } from "./lengths.ts";
 import type { Say } from "./texts.ts";
 
 const command = "setup";

@@ -127,3 +127,10 @@ function isShort(value: unknown): boolean {
     JSON.stringify(value).length < 200
   );
 }
+
+/** A value by its name in the reader's language, or as it is. */
+export function named(say: Say, value: string): string {
+  const key = `= ${value}`;
+  const text = say(key);
+  return text === key ? escapeText(value) : text;
+}

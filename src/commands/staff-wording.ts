@@ -3,8 +3,7 @@ import type { LeaveStateView, SuspensionStateView } from "../features/staff/duty
 import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../features/staff/profile/profile.schema.ts";
 import type { QuietHours } from "../features/staff/quiet-hours.ts";
 import type { AccessView, StaffEntryView } from "../features/staff/staff.schema.ts";
-import { momentOf } from "./show.ts";
-import { named } from "./named.ts";
+import { momentOf, named } from "./show.ts";
 import type { Say } from "./texts.ts";
 
 /** What somebody may do here, and why. */

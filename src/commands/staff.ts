@@ -1,8 +1,7 @@
 import type { AccessView } from "../features/staff/staff.schema.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
-import { picked, textIn, timeIn } from "./given.ts";
-import { endOf } from "./lengths.ts";
-import { readIfSeen } from "./readings.ts";
+import { picked, textIn, timeIn, endOf } from "./given.ts";
+import { readIfSeen } from "./records.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./staff-wording.ts";
 import type { Call } from "../kernel/call.ts";
 

@@ -4,8 +4,8 @@ import type { Call } from "../kernel/call.ts";
 import { fieldError } from "../kernel/errors.ts";
 import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { named } from "./named.ts";
-import { readView } from "./readings.ts";
+import { named } from "./show.ts";
+import { readView } from "./records.ts";
 import type { Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 

@@ -1,4 +1,4 @@
-import { workflowKinds, type WorkflowKind } from "./workflow-kinds.ts";
+import { workflowKinds, type WorkflowKind } from "./vocabulary.ts";
 
 /** What a staff role stands for, from nothing by default to everything. */
 export const levels = ["none", "viewer", "moderator", "senior", "admin", "owner"] as const;

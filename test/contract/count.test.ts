@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { catalog } from "../../src/kernel/permissions.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { settled } from "../../src/kernel/held.ts";
 import { ladder } from "../support/world.ts";

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { routeTable } from "../../src/features.ts";
-import { commandsOf, doorsOf, doorsPage, flawsOf } from "../../src/commands/doors.ts";
-import { notInDiscord } from "../../src/commands/doors-named.ts";
+import { commandsOf, doorsOf, doorsPage, flawsOf, notInDiscord } from "../../src/commands/doors.ts";
 
 const doors = doorsOf(routeTable());
 

@@ -6,7 +6,7 @@ import { readConfig } from "../../src/config/config.ts";
 import type { PrismaClient } from "../../src/database/database.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
 import { systemCall, type Actor, type Call } from "../../src/kernel/call.ts";
-import type { Performed } from "../../src/kernel/discord-action.ts";
+import type { Performed } from "../../src/kernel/discord-port.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { openServices } from "../../src/features.ts";
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { sealedColumns } from "../../src/features/authorization/sealed-columns.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import { sealedIn } from "../../src/kernel/sealed.ts";
+import { sealedIn } from "../../src/kernel/secrets.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createWorkplace, dotEnv } from "../cli/run.ts";
 import { validEnvironment } from "../config/environment.ts";

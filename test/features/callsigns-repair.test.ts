@@ -4,7 +4,7 @@ import { repairCodes, type RepairCode } from "../../src/features/callsigns/repai
 import { createRepairsService } from "../../src/features/callsigns/repair/repair.service.ts";
 import type { MemberState } from "../../src/discord/guild-state.ts";
 import type { Call } from "../../src/kernel/call.ts";
-import type { DiscordAction, Performed } from "../../src/kernel/discord-action.ts";
+import type { DiscordAction, Performed } from "../../src/kernel/discord-port.ts";
 import { call, createRepairGround, day, memberOf, personOf, type RepairGround } from "./callsigns-repair-ground.ts";
 import { sizeOf } from "../support/size.ts";
 

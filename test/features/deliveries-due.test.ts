@@ -10,7 +10,7 @@ import type { Effects } from "../../src/features/workflows/effects/effects.ts";
 import type { Done } from "../../src/features/workflows/effects/types.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";
-import type { DiscordAction, Performed } from "../../src/kernel/discord-action.ts";
+import type { DiscordAction, Performed } from "../../src/kernel/discord-port.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createGround, freshId, type Ground } from "./workflows-ground.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { outward, type OutwardAction } from "../../src/features/workflows/effects/outward.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { DiscordActions } from "../../src/kernel/discord-action.ts";
+import type { DiscordActions } from "../../src/kernel/discord-port.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";

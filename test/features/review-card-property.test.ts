@@ -7,7 +7,7 @@ import { sayIn } from "../../src/commands/texts.ts";
 import type { CardMessage } from "../../src/discord/rest/cards.ts";
 import { actions, openStatuses, statuses } from "../../src/features/workflows/state/table.ts";
 import { WorkflowView } from "../../src/features/workflows/requests/workflows.schema.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { hostileTexts, hostileValue } from "../support/hostile.ts";
 import { messageProblems } from "../support/openapi-limits.ts";
 import { sizeOf } from "../support/size.ts";

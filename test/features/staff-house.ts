@@ -24,7 +24,7 @@ import type { Clock } from "../../src/kernel/clock.ts";
 import { settled } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { createSandbox, type Role, type User } from "../../src/sandbox/index.ts";
 import { createJournals } from "../support/rooms.ts";
 import { createTestDatabase } from "../support/database.ts";

@@ -21,7 +21,7 @@ import { createHttpApp } from "../../src/http/app.ts";
 import { listen } from "../../src/http/server.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { openServices } from "../../src/features.ts";
 import { createEmptyCopy } from "../support/database.ts";
 

@@ -5,7 +5,7 @@ import { actions } from "../../src/features/workflows/state/table.ts";
 import { understandDecision } from "../../src/features/workflows/requests/decision.ts";
 import { understand } from "../../src/features/workflows/requests/intake.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { runsOf } from "../support/size.ts";
 
 const user = "80351110224678912";

@@ -5,7 +5,7 @@ import { openStatuses, statuses } from "../../src/features/workflows/state/table
 import { priorities } from "../../src/features/workflows/requests/fields.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 import { keep, rowOf, type Row } from "./workflows-rows.ts";
 

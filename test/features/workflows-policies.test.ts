@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { defaultPolicy } from "../../src/features/workflows/policies/policies.ts";
 import { actions, moves } from "../../src/features/workflows/state/table.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { shareWorld } from "../contract/world.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
 

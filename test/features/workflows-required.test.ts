@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { workflowKinds, type WorkflowKind } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds, type WorkflowKind } from "../../src/kernel/vocabulary.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
 
 const reason = "Led the raid of last night.";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { workflowKinds } from "../../src/kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
 import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
-import type { DiscordAction, DiscordActions, Performed } from "../../kernel/discord-action.ts";
-import type { DiscordCalls } from "../../kernel/discord-port.ts";
+import type { DiscordAction, DiscordActions, Performed, DiscordCalls } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { type ActionCall, auditReason, createPresentState, kindOf } from "./kinds.ts";
 import { endOf, refusalCode } from "./refusals.ts";

@@ -1,7 +1,6 @@
 import { MessageFlags, RESTJSONErrorCodes as Codes, Routes } from "discord.js";
-import type { DiscordAction } from "../../kernel/discord-action.ts";
+import type { DiscordAction, DiscordRequest } from "../../kernel/discord-port.ts";
 import { z } from "zod";
-import type { DiscordRequest } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { refusalCode } from "./refusals.ts";

@@ -1,5 +1,5 @@
 import { RESTJSONErrorCodes as Codes } from "discord.js";
-import type { Performed } from "../../kernel/discord-action.ts";
+import type { Performed } from "../../kernel/discord-port.ts";
 import type { ProblemError } from "../../kernel/errors.ts";
 import { rateLimitWait } from "../rest/errors.ts";
 

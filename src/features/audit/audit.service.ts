@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "../../kernel/clock.ts";
 import type { NoteDenied } from "../../kernel/denied.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { createWithheld, type HiddenIds } from "../../kernel/withheld.ts";
+import { createWithheld, type HiddenIds } from "../../kernel/visibility.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
 import { createDenied } from "./denied.ts";

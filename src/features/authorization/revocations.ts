@@ -4,8 +4,7 @@ import type { TokenRevocation } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { sealedIn } from "../../kernel/sealed.ts";
-import { keyedHash, type Keyring } from "../../kernel/secrets.ts";
+import { sealedIn, keyedHash, type Keyring } from "../../kernel/secrets.ts";
 
 /**
  * Telling Discord that a grant is over, until Discord has heard it. Ending one token ends all that the person allowed, so there is

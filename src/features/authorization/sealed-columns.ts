@@ -1,5 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import { sealedIn } from "../../kernel/sealed.ts";
+import { sealedIn } from "../../kernel/secrets.ts";
 
 /** One sealed text, where it stands and what it belongs to. */
 export interface SealedText {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
 import { insertRows } from "../../database/insert.ts";
-import { inBatches } from "../../kernel/batches.ts";
+import { inBatches } from "../../kernel/pause.ts";
 import { systemCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { textColumns, wordRows } from "./words.ts";

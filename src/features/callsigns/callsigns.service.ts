@@ -4,7 +4,7 @@ import { createCallsignRecords, standOf, timeIsOver, type CallsignRecordsDeps, t
 import { createCallsignsUndo } from "./undo.ts";
 import { createCallsignsWithin } from "./within.ts";
 import type { Database } from "../../database/database.ts";
-import { inBatches } from "../../kernel/batches.ts";
+import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 

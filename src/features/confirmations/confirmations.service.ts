@@ -14,7 +14,7 @@ import { createConfirmationRecords, type ConfirmationRecords } from "./records.t
 import { canSee, concerns } from "./rights.ts";
 import { keyOf, withoutInput } from "./rows.ts";
 import type { ConfirmationView, DeclineConfirmationInput, ListConfirmationsQuery } from "./confirmations.schema.ts";
-import { inBatches } from "../../kernel/batches.ts";
+import { inBatches } from "../../kernel/pause.ts";
 
 export interface ConfirmationsService {
   /** Name the way a held change of this action is carried out; once, at start. */

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Logger } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { createWithheld, type HiddenIds } from "../../kernel/withheld.ts";
+import { createWithheld, type HiddenIds } from "../../kernel/visibility.ts";
 import { createPlaces, eventsPolicy, requireReadable } from "./events.policy.ts";
 import { FollowEventsQuery, typesOf } from "./events.schema.ts";
 import type { EventsService } from "./events.service.ts";

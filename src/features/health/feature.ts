@@ -1,7 +1,7 @@
 import { feature } from "../../compose.ts";
 import type { Capability } from "../../config/values.ts";
 import type { Core } from "../../core.ts";
-import { workflowKinds } from "../../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../kernel/vocabulary.ts";
 import { version } from "../../version.ts";
 import { type ChecksDeps, createChecks } from "./checks.ts";
 import { healthRoutes } from "./health.routes.ts";

@@ -12,7 +12,7 @@ import {
 } from "./links.schema.ts";
 import { linkConfidences } from "../../kernel/vocabulary.ts";
 import type { Database } from "../../database/database.ts";
-import { inBatches } from "../../kernel/batches.ts";
+import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { LinkRecords } from "./records.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../database/database.ts";
-import { inBatches } from "../../kernel/batches.ts";
+import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { factsOf, inStatus } from "./facts.ts";

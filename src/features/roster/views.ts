@@ -3,7 +3,7 @@ import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { groupBy } from "../../kernel/group.ts";
 import { caseReference } from "../../kernel/stored.ts";
-import type { HiddenIds } from "../../kernel/withheld.ts";
+import type { HiddenIds } from "../../kernel/visibility.ts";
 import type { Standing, Standings } from "../permissions/standing/standing.ts";
 import { presentEntry } from "./roster.policy.ts";
 import type { EntryView } from "./roster.schema.ts";

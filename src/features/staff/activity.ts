@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ReadClient } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import type { WorkflowKind } from "../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../kernel/vocabulary.ts";
 import type { Status } from "../workflows/state/table.ts";
 import type { ActivityView, DisciplineView } from "./profile/profile.schema.ts";
 

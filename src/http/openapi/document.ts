@@ -2,8 +2,7 @@ import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-opena
 import { z } from "zod";
 import { headerParameters } from "./components.ts";
 import { allowNulls, shareRepeated } from "./share.ts";
-import { successResponses } from "./answers.ts";
-import { refusalResponses } from "./refusals.ts";
+import { successResponses, refusalResponses } from "./answers.ts";
 import type { HtmlPage } from "../pages/page.ts";
 import type { RouteSpec, UploadSpec } from "../../operations/route.ts";
 

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AuthorizationSession } from "../../../generated/sqlite/client.ts";
-import { sealedIn } from "../../../kernel/sealed.ts";
-import { hashToken, randomToken } from "../../../kernel/secrets.ts";
+import { sealedIn, hashToken, randomToken } from "../../../kernel/secrets.ts";
 import { textsOf } from "../../../kernel/stored.ts";
 import { webCall } from "../../../kernel/call.ts";
 import { endingOf, type Ending } from "../endings/endings.ts";

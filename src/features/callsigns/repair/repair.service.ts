@@ -2,7 +2,7 @@ import type { NicknameChange, Presence } from "./draft.ts";
 import type { Database, Tx, ReadClient } from "../../../database/database.ts";
 import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
 import { Prisma, type CallsignRepair } from "../../../generated/sqlite/client.ts";
-import { inBatches } from "../../../kernel/batches.ts";
+import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";

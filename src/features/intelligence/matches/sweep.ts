@@ -1,6 +1,6 @@
 import { groupBy } from "../../../kernel/group.ts";
 import type { Database, Tx } from "../../../database/database.ts";
-import { inBatches } from "../../../kernel/batches.ts";
+import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../../kernel/clock.ts";
 import type { AuditService } from "../../audit/audit.service.ts";

@@ -5,10 +5,9 @@ import type { Call } from "../../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { Snowflake } from "../../../kernel/fields.ts";
-import { hashToken, randomToken, type Keyring } from "../../../kernel/secrets.ts";
+import { hashToken, randomToken, sealedIn, type Keyring } from "../../../kernel/secrets.ts";
 import { privacyCookie, privacyCookieOf, signInSeconds, wayToDiscordSeconds } from "./cookie.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { sealedIn } from "../../../kernel/sealed.ts";
 
 export type SignInService = ReturnType<typeof createSignIn>;
 

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Database } from "../../../database/database.ts";
-import { inBatches } from "../../../kernel/batches.ts";
+import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";

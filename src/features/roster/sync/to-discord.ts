@@ -4,7 +4,7 @@ import type { Discord } from "../../../discord/client.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
-import type { DiscordAction, Performed } from "../../../kernel/discord-action.ts";
+import type { DiscordAction, Performed } from "../../../kernel/discord-port.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";

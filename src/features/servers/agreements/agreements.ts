@@ -1,6 +1,6 @@
 import type { Database, Tx } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
-import { inBatches } from "../../../kernel/batches.ts";
+import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";

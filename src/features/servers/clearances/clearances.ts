@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Database, ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
 import type { PoachClearance, Prisma } from "../../../generated/sqlite/client.ts";
-import { inBatches } from "../../../kernel/batches.ts";
+import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";

@@ -4,7 +4,7 @@ import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { callerOf, isDenial, requiredBy } from "../../../kernel/denied.ts";
 import { ProblemError, recordNotFound, validationProblem } from "../../../kernel/errors.ts";
 import { fieldErrors } from "../../../kernel/validation.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { BulkBody, type BulkAnswer, type BulkResult } from "./bulk.schema.ts";

@@ -4,7 +4,7 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import { jsonObject } from "../../../kernel/json.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { CommentView } from "./comments.schema.ts";
 import { isOpenStatus } from "../state/table.ts";
 import { kinds } from "../kinds/kinds.ts";

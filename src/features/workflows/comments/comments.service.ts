@@ -8,7 +8,7 @@ import { addSeconds, type Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { toPage, withTotal, type Cursors, type Page, type Position } from "../../../kernel/page.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { LinkReach } from "../../links/reach.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { route, type Route } from "../../../operations/route.ts";
 import { wholeNumber } from "../../../kernel/fields.ts";
-import { workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { EffectRetry } from "./retry.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { DecisionAnswer } from "../requests/workflows.schema.ts";

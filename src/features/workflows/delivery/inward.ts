@@ -6,7 +6,7 @@ import { jsonObject } from "../../../kernel/json.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError, problems } from "../../../kernel/errors.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { mostAttempts, pauseAfter } from "./pace.ts";
 import { isItsTurn, openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
 import type { Tried } from "./outward.ts";

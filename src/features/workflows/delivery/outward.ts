@@ -4,7 +4,7 @@ import type { Discord } from "../../../discord/client.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
-import type { Performed } from "../../../kernel/discord-action.ts";
+import type { Performed } from "../../../kernel/discord-port.ts";
 import { leaseSeconds, mostAttempts, pauseAfter } from "./pace.ts";
 import { isItsTurn, openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
 import { mayBeDone, OutwardInput } from "../effects/outward.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listQuery, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
-import { workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import { CreationAnswer } from "../requests/workflows.schema.ts";
 
 export const draftStatuses = ["open", "filed", "dismissed"] as const;

@@ -6,7 +6,7 @@ import type { Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { beginningWith } from "../../../kernel/words.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { draftsPolicy, presentDraft, type DraftCauses } from "./drafts.policy.ts";

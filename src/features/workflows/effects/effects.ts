@@ -1,7 +1,7 @@
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { fieldError } from "../../../kernel/errors.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { EffectInputs, EffectKey, Use } from "./inputs.ts";
 import type {
   Approval as Approving,

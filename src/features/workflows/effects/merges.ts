@@ -8,7 +8,7 @@ import type { RosterService } from "../../roster/roster.service.ts";
 import type { MergeFacts } from "../../servers/merges.ts";
 import type { RegistryService } from "../../servers/servers.service.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
-import { rankBlockers } from "./ranks.ts";
+import { rankBlockers } from "./roster.ts";
 import type { MergeInput } from "./inputs.ts";
 import type { Approval, Blocker, Done, Due, Json, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";

@@ -1,5 +1,5 @@
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import { DiscordAction } from "../../../kernel/discord-action.ts";
+import { DiscordAction } from "../../../kernel/discord-port.ts";
 import { z } from "zod";
 import type { Done, Json, Reversal } from "./types.ts";
 

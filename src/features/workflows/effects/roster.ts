@@ -3,7 +3,6 @@ import type { StaffService } from "../../staff/staff.service.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { Checks } from "../checks/checks.ts";
 import type { EffectInputs } from "./inputs.ts";
-import { rankBlockers } from "./ranks.ts";
 import type { Approval, Blocker, Done, Effect, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import { dayOf, noteOf, untilOf, untilText } from "./words.ts";
@@ -108,4 +107,13 @@ async function isCorrection({ tx, request, input }: Approval, userId: string, ro
   if (reasonOf(input) !== null && can(tx.call, "roster.apply_fixes")) return true;
   const entry = await roster.find(tx.db, userId);
   return request.reversedAt !== null && entry?.originReference === request.reference;
+}
+
+/** Nobody but an owner gives a staff role of their own rank or above. @param keys of the staff roles that an approval gives */
+export function rankBlockers(staff: Pick<StaffService, "staffRoleOf">, { tx }: Pick<Approval, "tx">, keys: readonly string[]): Blocker[] {
+  const { actor } = tx.call;
+  if (actor === null || actor.isOwner) return [];
+  return [...new Set(keys)]
+    .filter((key) => (staff.staffRoleOf(key)?.rank ?? 0) >= actor.rank)
+    .map((key) => ({ code: "hierarchy_violation", detail: `The staff role ${key} is of the decider's own rank or above.` }));
 }

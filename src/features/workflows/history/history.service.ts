@@ -4,7 +4,7 @@ import type { Prisma, WorkflowStep } from "../../../generated/sqlite/client.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { sideOf, type Side } from "../comments/comments.policy.ts";
 import { HistoryQuery as Query, type HistoryQuery, type StepView } from "./history.schema.ts";

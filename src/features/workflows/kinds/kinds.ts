@@ -1,4 +1,4 @@
-import { type WorkflowKind, workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import { altRequest } from "./alt-request.ts";
 import { appeal } from "./appeal.ts";
 import { blacklistServer } from "./blacklist-server.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listQuery, Timestamp } from "../../../kernel/fields.ts";
-import { workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import { Policy } from "./policies.ts";
 import { WarningView } from "../requests/workflows.schema.ts";
 

@@ -4,7 +4,7 @@ import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import { workflowKinds, type WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import { requireSound, warningsOf, type Staff } from "./check.ts";
 import { chosenOf, defaultPolicy, policiesOf, policyKey, policyWith, type Chosen, type Policy } from "./policies.ts";

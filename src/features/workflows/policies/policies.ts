@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { kinds } from "../kinds/kinds.ts";
 
 const year = 31_536_000;

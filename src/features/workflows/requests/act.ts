@@ -5,7 +5,7 @@ import { jsonObject } from "../../../kernel/json.ts";
 import { can, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { amenderOf, redescribe, requireHaste, type Redescribed } from "../amend/fields.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";

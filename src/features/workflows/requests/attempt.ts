@@ -1,7 +1,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { jsonObject } from "../../../kernel/json.ts";
 import { can } from "../../../kernel/call.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { claimPermission } from "../state/table.ts";
 import { contextOf, type Decider, type Ranks } from "./context.ts";

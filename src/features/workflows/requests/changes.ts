@@ -1,5 +1,5 @@
 import { jsonObject } from "../../../kernel/json.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Tx } from "../../../database/database.ts";
 import { addSeconds } from "../../../kernel/clock.ts";

@@ -1,7 +1,7 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import { jsonObject } from "../../../kernel/json.ts";
 import { can, type Actor, type Call } from "../../../kernel/call.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { findTarget, type AppealTarget } from "../effects/appeal-target.ts";
 import type { Context } from "../state/transition.ts";
 import { kinds } from "../kinds/kinds.ts";

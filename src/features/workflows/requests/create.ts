@@ -6,7 +6,7 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requireWrite, can, type Call } from "../../../kernel/call.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../../links/reach.ts";

@@ -1,7 +1,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { openStatuses } from "../state/table.ts";
 import type { Subject } from "../kinds/kind.ts";
 import { mayKnow, statusAt, subjectsOf, whole, type Request } from "./workflows.policy.ts";

@@ -1,5 +1,5 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
-import type { Severity } from "../../../kernel/vocabulary.ts";
+import type { Severity, WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { approversOf } from "../state/transition.ts";
 import { tellOf } from "./told.ts";
 import { z } from "zod";
@@ -8,7 +8,6 @@ import { Prisma } from "../../../generated/sqlite/client.ts";
 import { jsonObject } from "../../../kernel/json.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { EventType } from "../../events/types.ts";

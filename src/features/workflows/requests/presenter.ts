@@ -2,7 +2,7 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import { jsonObject } from "../../../kernel/json.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { isoOrNull, type UserRef } from "../../../kernel/fields.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { presentEffect } from "../effects/effects.ts";
 import type { Policy } from "../policies/policies.ts";
 import { allowedActions, approvalsOf, requiredOf, type Context, type State } from "../state/transition.ts";

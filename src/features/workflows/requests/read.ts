@@ -4,7 +4,7 @@ import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { countComments } from "../comments/comments.policy.ts";
 import { defaultPolicy, policiesOf } from "../policies/policies.ts";

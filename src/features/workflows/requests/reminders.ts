@@ -1,6 +1,6 @@
 import { tellOf } from "./told.ts";
 import type { Database, Tx } from "../../../database/database.ts";
-import { inBatches } from "../../../kernel/batches.ts";
+import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { EventsService } from "../../events/events.service.ts";

@@ -5,7 +5,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { jsonObject } from "../../../kernel/json.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { EventType } from "../../events/types.ts";

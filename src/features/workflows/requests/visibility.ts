@@ -1,6 +1,6 @@
 import { can, type Call } from "../../../kernel/call.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../../kernel/visibility.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { decidePermission } from "./workflows.policy.ts";
 import type { CreationAnswer, DecisionAnswer, EffectView, WorkflowView } from "./workflows.schema.ts";
 

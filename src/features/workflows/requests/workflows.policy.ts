@@ -1,7 +1,7 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { Prisma, WorkflowEffect, WorkflowRequest, WorkflowSubject, WorkflowVote } from "../../../generated/sqlite/client.ts";
 import { can, type Call } from "../../../kernel/call.ts";
-import { type WorkflowKind, workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { Policy } from "../policies/policies.ts";
 import type { State, Vote } from "../state/transition.ts";

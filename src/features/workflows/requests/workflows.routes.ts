@@ -1,7 +1,7 @@
 import type { RoutePermission } from "../../../kernel/permissions.ts";
 import { z } from "zod";
 import { route, withContentEtag, type Route } from "../../../operations/route.ts";
-import { workflowKinds, type WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { actions, decideEscalated, moves, type Action } from "../state/table.ts";
 import { DecisionBody } from "./decision.ts";
 import { CommonFields } from "./fields.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, Timestamp, UserRef } from "../../../kernel/fields.ts";
-import { workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import { actions, openStatuses, statuses, verdicts } from "../state/table.ts";
 import { Origin, priorities } from "./fields.ts";
 import { rulings } from "../kinds/kind.ts";

@@ -4,7 +4,7 @@ import { can, type Call } from "../../../kernel/call.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import type { Cursors } from "../../../kernel/page.ts";
-import { type WorkflowKind, workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import type { LinkReach } from "../../links/reach.ts";

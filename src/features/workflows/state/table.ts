@@ -1,5 +1,5 @@
 import type { PermissionKey, RoutePermission } from "../../../kernel/permissions.ts";
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 
 /** Where a request can stand. */
 export const statuses = [

@@ -1,4 +1,4 @@
-import type { WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import {
   actions,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Timestamp } from "../../../kernel/fields.ts";
-import { workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import { severalOf } from "../requests/workflows.schema.ts";
 
 export const statsPermission = "workflows.stats";

@@ -4,7 +4,7 @@ import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../../kernel/clock.ts";
 import { fieldError } from "../../../kernel/errors.ts";
-import { workflowKinds, type WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { createTally, type CountedRow, type Tally } from "./numbers.ts";
 import { openStatuses } from "../state/table.ts";
 import type { WorkflowDecision } from "../requests/workflows.schema.ts";

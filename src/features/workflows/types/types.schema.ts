@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { workflowKinds } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import { Policy } from "../policies/policies.ts";
 import { actions } from "../state/table.ts";
 import { filingRights, readPermission } from "../requests/workflows.policy.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../../../database/database.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
-import { workflowKinds, type WorkflowKind } from "../../../kernel/workflow-kinds.ts";
+import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { Effects } from "../effects/effects.ts";
 import { defaultPolicy, policiesOf, type Policy } from "../policies/policies.ts";
 import type { TypesView, TypeView } from "./types.schema.ts";
