@@ -1,3 +1,4 @@
+import { forgetAnswers } from "../../database/idempotency.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Erasures } from "./erasures.ts";
 import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
@@ -6,7 +7,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { Logger, Database, Tx } from "../../database/database.ts";
-import { dropHeldInputs, dropKeptAnswers, type WipeTarget } from "./traces.ts";
+import { dropHeldInputs, type WipeTarget } from "./traces.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
@@ -92,7 +93,7 @@ export function createWipe(deps: WipeDeps) {
     await tx.lock(readsLock);
     const reads = await tx.db.dataRead.deleteMany({ where: { userId, at: older } });
     tx.afterCommit(() => deps.reads.forget(userId));
-    await dropKeptAnswers(tx, target);
+    await forgetAnswers(tx, target.userId);
     // What an audit found in it goes with it.
     await tx.db.rosterFinding.deleteMany({ where: { userId, code: { in: fromGrants }, audit: { startedAt: older } } });
     const signIns = await tx.db.privacySession.deleteMany({ where: { userId, createdAt: older } });
