@@ -6,7 +6,7 @@ import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type FieldError, ProblemError } from "../../kernel/errors.ts";
 import { fileProblem } from "../../kernel/files.ts";
-import type { Body } from "./body.ts";
+import type { Body } from "./body-stream.ts";
 import { check } from "../../kernel/validation.ts";
 import { bodyTooLarge } from "./media.ts";
 import { createParts, type PartSink } from "./upload-parts.ts";
