@@ -1,13 +1,13 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import type { BlacklistImport } from "../features/blacklist/import/import.schema.ts";
 import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../features/blacklist/blacklist.schema.ts";
 import { escapeText } from "../discord/replies.ts";
-import type { Reply, Wording, Given, Question, VerbInput } from "./entry.ts";
+import type { Reply, Wording, Given, Question } from "./entry.ts";
 import { card, colours, idText, personOf, subjectOf, told, numberIn, pickedQuery, seen } from "./records.ts";
 import { cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
 import { textIn } from "./given.ts";
 import { askAboutSubjects, peopleIn } from "./subject-question.ts";
-import type { Verbs } from "./verbs.ts";
 
 const mostWords = 1900;
 const mostProblems = 10;

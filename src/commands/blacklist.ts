@@ -1,3 +1,4 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import { altChoices, blacklistCategories, memberPolicies, recommendedActions, severities } from "../kernel/vocabulary.ts";
 import { statuses, type BlacklistCheck, type BlacklistVersionView, type BlacklistView } from "../features/blacklist/blacklist.schema.ts";
 import { importModes, type BlacklistImport } from "../features/blacklist/import/import.schema.ts";
@@ -16,13 +17,12 @@ import {
   recordLine,
 } from "./blacklist-words.ts";
 import { evidenceEntries } from "./case-evidence.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, PressSpec, Reply, VerbInput, Wording } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { galleryOf } from "./gallery.ts";
 import { picked, textIn, timeIn, durationIn } from "./given.ts";
 import { pressButton, rowOf } from "./press.ts";
 import { idsIn, numberIn, personOf, pickedQuery, type Query, subjectIn } from "./records.ts";
 import { momentOf } from "./show.ts";
-import type { Verbs } from "./verbs.ts";
 
 const command = "blacklist";
 const mostIds = 25;

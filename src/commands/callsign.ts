@@ -1,5 +1,6 @@
+import type { VerbInput } from "./verbs.ts";
 import { repairEntries } from "./callsign-repair.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 
 const command = "callsign";

@@ -1,12 +1,12 @@
+import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
 import { escapeText } from "../discord/replies.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { annotated } from "../operations/route.ts";
-import type { Entry, Given, GivenFile, OptionSpec, PressSpec, Reply, VerbInput, Wording } from "./entry.ts";
+import type { Entry, Given, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { type Piece, pieceLine } from "./gallery.ts";
 import { picked, textIn } from "./given.ts";
 import { numberIn, seen } from "./records.ts";
 import { cut } from "./show.ts";
-import type { Verbs } from "./verbs.ts";
 
 const fileOptions = ["file", "file-2", "file-3"] as const;
 const note = { name: "note", max: 4000 } as const;

@@ -1,8 +1,8 @@
+import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import type { Choice, Reply, Row } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Say } from "./texts.ts";
-import type { Verbs } from "./verbs.ts";
 
 /** What was given to a command, as plain data: people, roles, channels and files by their ids. */
 export interface Given {
@@ -11,26 +11,6 @@ export interface Given {
   readonly files: Readonly<Record<string, readonly GivenFile[]>>;
   /** The channel it was given in. */
   readonly channel?: string;
-}
-
-export interface GivenFile {
-  id: string;
-  name: string;
-  bytes: number;
-  url: string;
-}
-
-/** What the HTTP door would get: parts of a path and a query, a body. */
-export interface VerbInput {
-  params?: Readonly<Record<string, string>>;
-  /** Left out where undefined. */
-  query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Fields that are undefined count as not sent. */
-  body?: unknown;
-  /** The file of an upload. */
-  file?: GivenFile | undefined;
-  /** The revision that is meant; any unless told. */
-  revision?: number | undefined;
 }
 
 export type OptionKind = "text" | "whole" | "number" | "yes" | "person" | "role" | "channel" | "file";

@@ -1,3 +1,4 @@
+import type { GivenFile, VerbsDeps } from "./verbs.ts";
 import { createHash, randomUUID, type Hash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -9,8 +10,6 @@ import type { AttachmentSource } from "../kernel/discord-port.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { fileProblem } from "../kernel/files.ts";
 import { parseText } from "../kernel/parsing.ts";
-import type { GivenFile } from "./entry.ts";
-import type { VerbsDeps } from "./verbs.ts";
 
 const downloadMs = 60_000;
 

@@ -1,14 +1,14 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import type { ReplyFile } from "../discord/command.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { RawAnswer } from "../operations/route.ts";
 import type { Page } from "../kernel/page.ts";
-import type { VerbInput, Wording } from "./entry.ts";
+import type { Wording } from "./entry.ts";
 import { seen } from "./records.ts";
 import { bytesOf } from "./raw.ts";
 import { cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
-import type { Verbs } from "./verbs.ts";
 
 const mostPieces = 10;
 /** Pictures of one message: they are fetched one after the other, and a message takes ten megabytes. */

@@ -1,6 +1,7 @@
+import type { GivenFile } from "./verbs.ts";
 import type { Attachment } from "discord.js";
 import type { FormInteraction, SlashInteraction } from "../discord/command.ts";
-import type { Given, GivenFile } from "./entry.ts";
+import type { Given } from "./entry.ts";
 import { parseDuration } from "../kernel/fields.ts";
 
 const subcommandKinds = new Set([1, 2]);

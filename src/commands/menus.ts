@@ -1,3 +1,4 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import { SnowflakeUtil } from "discord.js";
 import type { CaseView } from "../features/cases/cases.schema.ts";
 import { escapeText } from "../discord/replies.ts";
@@ -5,11 +6,10 @@ import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import { fieldError, ProblemError } from "../kernel/errors.ts";
 import { caseReply } from "./case-words.ts";
-import type { Entry, Given, MenuSpec, MenuTarget, Reply, VerbInput, Wording } from "./entry.ts";
+import type { Entry, Given, MenuSpec, MenuTarget, Reply, Wording } from "./entry.ts";
 import { type Piece, pieceLine } from "./gallery.ts";
 import { picked, textIn } from "./given.ts";
 import { requestEntries } from "./request.ts";
-import type { Verbs } from "./verbs.ts";
 
 const command = "menu";
 const newCase = "new-case";

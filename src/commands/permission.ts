@@ -1,6 +1,7 @@
+import type { VerbInput } from "./verbs.ts";
 import type { Call } from "../kernel/call.ts";
 import type { UserPermissionsView } from "../features/permissions/users/users.schema.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec } from "./entry.ts";
 import { picked, textIn, timeOf } from "./given.ts";
 import { catalogLine, effectiveReply, explainText, personText, roleText, simulationReply } from "./permission-wording.ts";
 import { readIfSeen } from "./records.ts";

@@ -1,11 +1,11 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import { escapeText } from "../discord/replies.ts";
 import { isSnowflake } from "../kernel/fields.ts";
-import type { Given, VerbInput, Wording } from "./entry.ts";
+import type { Given, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { mentionOf } from "./show.ts";
 import { choiceKeys, type Say } from "./texts.ts";
-import type { Verbs } from "./verbs.ts";
 import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";

@@ -1,15 +1,15 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { StepView } from "../features/workflows/history/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
 import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
-import type { Given, VerbInput } from "./entry.ts";
+import type { Given } from "./entry.ts";
 import { textIn } from "./given.ts";
 import { unlessRefused } from "./records.ts";
 import { cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
-import type { Verbs } from "./verbs.ts";
 
 const most = 900;
 

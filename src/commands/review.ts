@@ -1,3 +1,4 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import type { CommentView } from "../features/workflows/comments/comments.schema.ts";
 import { openStatuses, statuses } from "../features/workflows/state/table.ts";
 import type { StepView } from "../features/workflows/history/history.schema.ts";
@@ -8,7 +9,7 @@ import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
 import { workflowKinds } from "../kernel/vocabulary.ts";
-import type { Entry, Given, OptionSpec, Question, VerbInput, Wording } from "./entry.ts";
+import type { Entry, Given, OptionSpec, Question, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { numberIn } from "./records.ts";
 import { personalCard } from "./review-card.ts";
@@ -17,7 +18,6 @@ import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, s
 import { decisionBody, moveOf, reviewMoves, type ReviewMove } from "./review-moves.ts";
 import { cut, momentOf, showView } from "./show.ts";
 import type { Say } from "./texts.ts";
-import type { Verbs } from "./verbs.ts";
 
 const command = "review";
 const open: OptionSpec = { name: "reference", kind: "text", required: true, completes: "open-request", max: 64 };

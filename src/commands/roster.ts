@@ -1,8 +1,9 @@
+import type { VerbInput } from "./verbs.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { LineView, StandingView } from "../features/roster/history/history.schema.ts";
 import type { EntryView } from "../features/roster/roster.schema.ts";
 import { rosterEvents, rosterStatuses } from "../features/roster/states.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, VerbInput, Wording } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec, Wording } from "./entry.ts";
 import { picked, textIn, timeIn } from "./given.ts";
 import { rosterAuditEntries } from "./roster-audit.ts";
 import { rosterSyncEntries } from "./roster-sync.ts";

@@ -1,10 +1,9 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import type { Reply, Row } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
-import type { VerbInput } from "./entry.ts";
 import { readIfSeen } from "./records.ts";
 import type { Say } from "./texts.ts";
-import type { Verbs } from "./verbs.ts";
 
 /** What a step of the guide works with: the rights are those of whoever presses. */
 export interface SetupGround {

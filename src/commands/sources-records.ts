@@ -1,3 +1,4 @@
+import type { VerbInput } from "./verbs.ts";
 import type { BlacklistView } from "../features/blacklist/blacklist.schema.ts";
 import type { ActionView } from "../features/cases/actions/actions.schema.ts";
 import type { NoteView } from "../features/cases/notes/notes.schema.ts";
@@ -5,7 +6,7 @@ import type { CaseView } from "../features/cases/cases.schema.ts";
 import type { TemplateView } from "../features/cases/templates/templates.ts";
 import type { MatchView } from "../features/intelligence/intelligence.schema.ts";
 import type { ServerView } from "../features/servers/servers.schema.ts";
-import type { Given, SourceSpec, VerbInput } from "./entry.ts";
+import type { Given, SourceSpec } from "./entry.ts";
 import type { Piece } from "./gallery.ts";
 import { textIn } from "./given.ts";
 import type { Page } from "../kernel/page.ts";

@@ -1,5 +1,6 @@
+import type { VerbInput } from "./verbs.ts";
 import type { AccessView } from "../features/staff/staff.schema.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec } from "./entry.ts";
 import { picked, textIn, timeIn, endOf } from "./given.ts";
 import { readIfSeen } from "./records.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./staff-wording.ts";

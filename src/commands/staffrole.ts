@@ -1,13 +1,13 @@
+import type { VerbInput, Verbs } from "./verbs.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { StaffRoleView } from "../features/staff/roles/roles.schema.ts";
 import type { Call } from "../kernel/call.ts";
 import { fieldError } from "../kernel/errors.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, VerbInput } from "./entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
 import { named } from "./show.ts";
 import { readView } from "./records.ts";
 import type { Say } from "./texts.ts";
-import type { Verbs } from "./verbs.ts";
 
 const command = "staffrole";
 const key: OptionSpec = { name: "key", kind: "text", required: true, completes: "staff-role", max: 50 };

@@ -5,7 +5,26 @@ import type { Call } from "../kernel/call.ts";
 import type { Denial } from "../kernel/denied.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import { check } from "../kernel/validation.ts";
-import type { GivenFile, VerbInput } from "./entry.ts";
+
+export interface GivenFile {
+  id: string;
+  name: string;
+  bytes: number;
+  url: string;
+}
+
+/** What the HTTP door would get: parts of a path and a query, a body. */
+export interface VerbInput {
+  params?: Readonly<Record<string, string>>;
+  /** Left out where undefined. */
+  query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Fields that are undefined count as not sent. */
+  body?: unknown;
+  /** The file of an upload. */
+  file?: GivenFile | undefined;
+  /** The revision that is meant; any unless told. */
+  revision?: number | undefined;
+}
 
 export interface VerbsDeps {
   routes: readonly Route[];

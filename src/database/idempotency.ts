@@ -28,16 +28,38 @@ export async function findStored(
   return { found: true, value: row.body };
 }
 
-/** Keep the answer in the transaction of its effect. A record of the same scope can only be an expired one. */
+/**
+ * Keep the answer in the transaction of its effect, with every id it speaks of. A record of the same scope can only be an expired
+ * one; its subjects go with it.
+ */
 export async function store(db: TransactionClient, claim: IdempotencyClaim, result: unknown, now: Date, seconds: number): Promise<void> {
-  const row = {
-    fingerprint: claim.fingerprint,
-    status: claim.status,
-    body: toJson(result),
-    createdAt: now,
-    expiresAt: addSeconds(now, seconds),
-  };
-  await db.idempotencyRecord.upsert({ where: { scope: claim.scope }, create: { scope: claim.scope, ...row }, update: row });
+  const { scope, fingerprint, status } = claim;
+  const body = toJson(result);
+  await db.idempotencyRecord.deleteMany({ where: { scope } });
+  await db.idempotencyRecord.create({
+    data: { scope, fingerprint, status, body, createdAt: now, expiresAt: addSeconds(now, seconds) },
+  });
+  const subjects = [...idsIn(body)].map((subjectId) => ({ scope, subjectId }));
+  if (subjects.length > 0) await db.idempotencySubject.createMany({ data: subjects });
+}
+
+/** Delete the kept answers that speak of an id; a request that is repeated after that is judged anew. */
+export async function forgetAnswers({ db }: { db: TransactionClient }, id: string): Promise<void> {
+  await db.idempotencyRecord.deleteMany({ where: { subjects: { some: { subjectId: id.toLowerCase() } } } });
+}
+
+/** Discord ids and UUIDs, alone or inside a longer text. */
+const idPattern = /(?<!\d)\d{17,20}(?!\d)|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gi;
+
+/** Every id in the texts and keys of a JSON value, in lower case. */
+function idsIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value === "string") for (const [id] of value.matchAll(idPattern)) found.add(id.toLowerCase());
+  if (typeof value === "object" && value !== null)
+    for (const [key, inner] of Object.entries(value)) {
+      idsIn(key, found);
+      idsIn(inner, found);
+    }
+  return found;
 }
 
 function toJson(result: unknown): Prisma.InputJsonValue | typeof Prisma.JsonNull {

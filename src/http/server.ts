@@ -8,7 +8,7 @@ import type { HttpApp } from "./app.ts";
 import type { ServerBindings } from "./context.ts";
 import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
 import { problemDocument } from "./problem.ts";
-import { createTurns, createUnreadWatch } from "./turns.ts";
+import { createTurns, createUnreadWatch } from "./pipelining.ts";
 
 /** Milliseconds. */
 export interface ServerTimeouts {

@@ -1,10 +1,15 @@
 import { compareIds } from "./ids.ts";
-import type { Member } from "./model.ts";
 
-export type MemberList = ReturnType<typeof createMemberList>;
+/** What the list is ordered and searched by. */
+interface Named {
+  user: { id: string; username: string; global_name: string | null };
+  nick: string | null;
+}
+
+export type MemberList<Member extends Named> = ReturnType<typeof createMemberList<Member>>;
 
 /** Members of one guild, kept in ascending order of user id so that a page costs its own length and not a sort of everybody. */
-export function createMemberList() {
+export function createMemberList<Member extends Named>() {
   const byId = new Map<string, Member>();
   const order: string[] = [];
 

@@ -90,7 +90,7 @@ export type Guild = {
   icon: string | null;
   unavailable: boolean;
   readonly roles: Map<string, Role>;
-  readonly members: MemberList;
+  readonly members: MemberList<Member>;
   readonly bans: Map<string, Ban>;
   readonly channels: Map<string, Channel>;
   readonly commands: Map<string, APIApplicationCommand>;

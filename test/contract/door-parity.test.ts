@@ -1,8 +1,7 @@
+import type { VerbInput, Verbs } from "../../src/commands/verbs.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routeTable } from "../../src/features.ts";
 import { entries, entryOf } from "../../src/commands/table.ts";
-import type { VerbInput } from "../../src/commands/entry.ts";
-import type { Verbs } from "../../src/commands/verbs.ts";
 import { annotated } from "../../src/operations/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { isHeld } from "../../src/kernel/held.ts";

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";
+import { forgetAnswers } from "../../src/database/idempotency.ts";
 import { nextNumber } from "../../src/database/counter.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";
@@ -108,4 +109,26 @@ test("a call without a key keeps nothing", async () => {
   await database.write(sampleCall(), (tx) => addOwner(tx, "a"));
   expect(await database.findReplay(sampleCall())).toBeUndefined();
   expect(await database.read.idempotencyRecord.count()).toBe(0);
+});
+
+test("an answer is forgotten by every id it speaks of, found in the table of subjects alone", async () => {
+  const { database } = await fresh();
+  const person = "80351110224678912";
+  const record = "019ab1c2-0000-7000-8000-0123456789ab";
+  const answers = {
+    a: { text: `<@${person}> left` },
+    b: { [record]: 1 },
+    c: [`/records/${record}/files`],
+    d: { about: "80351110224678913" },
+  };
+  for (const [key, answer] of Object.entries(answers)) await database.write(sampleCall(key), () => Promise.resolve(answer));
+  const scopes = async () => (await database.read.idempotencyRecord.findMany({ orderBy: { scope: "asc" } })).map(({ scope }) => scope);
+  await database.write(sampleCall(), (tx) => forgetAnswers(tx, person));
+  expect(await scopes()).toEqual(["test:b", "test:c", "test:d"]);
+  await database.write(sampleCall(), (tx) => forgetAnswers(tx, record));
+  expect(await scopes()).toEqual(["test:d"]);
+  expect(await database.read.idempotencySubject.findMany()).toEqual([{ scope: "test:d", subjectId: answers.d.about }]);
+  await database.write(sampleCall(), (tx) => tx.db.idempotencySubject.deleteMany());
+  await database.write(sampleCall(), (tx) => forgetAnswers(tx, answers.d.about));
+  expect(await scopes()).toEqual(["test:d"]);
 });

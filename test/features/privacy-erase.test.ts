@@ -20,6 +20,7 @@ const keptAlways: Record<string, string> = {
   Confirmation: "who asked for and who confirmed a redaction",
   OutboxEvent: "ids alone, for a few days, so that clients forget, too",
   IdempotencyRecord: "answers to repeated requests, for 48 hours",
+  IdempotencySubject: "as the answers",
   UserPermissionSet: "a number that grows with every change, so that nobody takes an older one for the newest",
 };
 /** What a person's own deletion leaves besides: it is not theirs alone. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
+import { forgetAnswers } from "../../database/idempotency.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import type { Held } from "../../kernel/held.ts";
@@ -46,8 +47,7 @@ export function createPurge(deps: PurgeDeps) {
     await tx.db.blacklistWord.deleteMany(about);
     await tx.db.blacklistVersion.deleteMany(about);
     await tx.db.blacklistRecord.delete({ where: { id: row.id } });
-    const named = `%${row.id}%`;
-    await tx.db.$executeRaw`DELETE FROM "idempotency_records" WHERE CAST("body" AS TEXT) LIKE ${named}`;
+    await forgetAnswers(tx, row.id);
   }
 
   async function purge(tx: Tx, { id, reason }: HeldInput, ifMatch?: number): Promise<BlacklistPurge | Held> {

@@ -2,6 +2,7 @@ import { presentPiece, whole, type FoundPiece, type Piece, type StoredMessage } 
 import type { EvidenceHosts, Host } from "./hosts.ts";
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
+import { forgetAnswers } from "../../database/idempotency.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -106,10 +107,4 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
       return await database.write(call, (tx) => redactWithin(tx, { ...input, id, ...(ifMatch !== undefined && { revision: ifMatch }) }));
     },
   };
-}
-
-/** Answers that are kept for repeated requests hold the content, too. */
-async function forgetAnswers({ db }: Tx, id: string): Promise<void> {
-  const named = `%${id}%`;
-  await db.$executeRaw`DELETE FROM "idempotency_records" WHERE CAST("body" AS TEXT) LIKE ${named}`;
 }

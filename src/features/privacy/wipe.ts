@@ -1,3 +1,4 @@
+import { forgetAnswers } from "../../database/idempotency.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Erasures } from "./erasures.ts";
 import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
@@ -91,7 +92,7 @@ export function createWipe(deps: WipeDeps) {
     await tx.lock(readsLock);
     const reads = await tx.db.dataRead.deleteMany({ where: { userId, at: older } });
     tx.afterCommit(() => deps.reads.forget(userId));
-    await dropKeptAnswers(tx, target);
+    await forgetAnswers(tx, target.userId);
     // What an audit found in it goes with it.
     await tx.db.rosterFinding.deleteMany({ where: { userId, code: { in: fromGrants }, audit: { startedAt: older } } });
     const signIns = await tx.db.privacySession.deleteMany({ where: { userId, createdAt: older } });
@@ -233,15 +234,6 @@ function upTo(before: Date | undefined): { lte?: Date } {
 export interface WipeTarget {
   userId: string;
   before?: Date;
-}
-
-/**
- * Forget the answers that are kept for repeated requests and that speak of a person: they hold names, and what their servers led
- * to. A request that is repeated after that is judged anew.
- */
-export async function dropKeptAnswers({ db }: Tx, { userId }: WipeTarget): Promise<void> {
-  const named = `%${userId}%`;
-  await db.$executeRaw`DELETE FROM "idempotency_records" WHERE CAST("body" AS TEXT) LIKE ${named}`;
 }
 
 /** What ended changes about a person were to be carried out with, reasons among it; that they were asked for stays. */

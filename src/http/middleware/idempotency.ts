@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { Body } from "../request/body.ts";
+import type { Body } from "../request/body-stream.ts";
 import type { Caller } from "../../operations/caller.ts";
 import { header, type RequestInfo } from "../context.ts";
 

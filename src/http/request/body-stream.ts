@@ -1,8 +1,25 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Readable, Transform } from "node:stream";
-import { ProblemError } from "../../kernel/errors.ts";
+import { type FieldError, ProblemError } from "../../kernel/errors.ts";
 import { bindingsOf, header, type HttpContext } from "../context.ts";
 import { bodyTooLarge } from "./media.ts";
+import type { UploadedFile } from "../../operations/route.ts";
+
+/** A body as it arrived, before its content is checked. */
+export interface Body {
+  /** Base64url SHA-256 of the bytes as sent: what a signed assertion is bound to. */
+  digest(): string;
+  /** Hexadecimal SHA-256: what an idempotency key stands for. */
+  fingerprint(): string;
+  /**
+   * What is to be checked against the schema of the body; undefined when it cannot be, and `errors` has why.
+   * @throws ProblemError malformed_request
+   */
+  parse(errors: FieldError[]): unknown;
+  file?: UploadedFile;
+  /** Delete what was kept on the disk. */
+  discard?(): Promise<void>;
+}
 
 type IncomingMessage = HttpBindings["incoming"];
 

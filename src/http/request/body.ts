@@ -1,27 +1,11 @@
 import { hash } from "node:crypto";
-import { type FieldError, ProblemError } from "../../kernel/errors.ts";
+import { ProblemError } from "../../kernel/errors.ts";
 import { parseJson, parseText } from "../../kernel/parsing.ts";
 import { header, type HttpContext } from "../context.ts";
-import { readBody, streamBody } from "./body-stream.ts";
+import { type Body, readBody, streamBody } from "./body-stream.ts";
 import { announcesBody, type BodyForm, checkBodyHeaders, jsonForm, multipartForm, textForm } from "./media.ts";
-import { bodyLimit, type RouteSpec, type UploadedFile, type UploadSpec } from "../../operations/route.ts";
+import { bodyLimit, type RouteSpec, type UploadSpec } from "../../operations/route.ts";
 import { receiveUpload, uploadLimit } from "./upload.ts";
-
-/** A body as it arrived, before its content is checked. */
-export interface Body {
-  /** Base64url SHA-256 of the bytes as sent: what a signed assertion is bound to. */
-  digest(): string;
-  /** Hexadecimal SHA-256: what an idempotency key stands for. */
-  fingerprint(): string;
-  /**
-   * What is to be checked against the schema of the body; undefined when it cannot be, and `errors` has why.
-   * @throws ProblemError malformed_request
-   */
-  parse(errors: FieldError[]): unknown;
-  file?: UploadedFile;
-  /** Delete what was kept on the disk. */
-  discard?(): Promise<void>;
-}
 
 /** A route's reader of bodies. */
 export type BodyReader = (c: HttpContext) => Promise<Body>;

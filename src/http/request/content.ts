@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Call } from "../../kernel/call.ts";
 import { type FieldError, ProblemError, validationProblem } from "../../kernel/errors.ts";
 import { isSnowflake } from "../../kernel/fields.ts";
-import type { Body } from "./body.ts";
+import type { Body } from "./body-stream.ts";
 import { check } from "../../kernel/validation.ts";
 import { header, type RequestInfo } from "../context.ts";
 import { readQuery } from "../../operations/query.ts";

@@ -6,7 +6,7 @@ import { Transform, type Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ProblemError, type FieldError } from "../../kernel/errors.ts";
 import { fileProblem } from "../../kernel/files.ts";
-import type { Body } from "./body.ts";
+import type { Body } from "./body-stream.ts";
 import { check, pointer } from "../../kernel/validation.ts";
 import { bodyTooLarge } from "./media.ts";
 import type { UploadSpec } from "../../operations/route.ts";

@@ -1,3 +1,5 @@
+import type { RequestChanges, Request } from "../requests/workflows.policy.ts";
+import { urgencyFactor } from "../requests/timers.ts";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -6,11 +8,9 @@ import { text } from "../../../kernel/fields.ts";
 import type { Policy } from "../policies/policies.ts";
 import type { Context } from "../state/transition.ts";
 import { amendPermission } from "../state/table.ts";
-import { urgencyFactor, type RequestChanges } from "../requests/changes.ts";
 import { priorities } from "../requests/fields.ts";
 import { nameOf } from "../requests/intake-names.ts";
 import type { Kind } from "../kinds/kind.ts";
-import type { Request } from "../requests/workflows.policy.ts";
 
 /** What only describes a request: no vote lapses when it changes. */
 const described = {

@@ -1,5 +1,6 @@
+import { statusAt, whole, type RequestChanges, type Request } from "../requests/workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
-import { noHold, type RequestChanges } from "../requests/changes.ts";
+import { noHold } from "../requests/changes.ts";
 import { tellOf } from "../requests/told.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
@@ -11,7 +12,6 @@ import type { Approval, Done, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import { isOpenStatus, openStatuses } from "../state/table.ts";
 import { lockKept } from "../requests/attempt.ts";
-import { statusAt, whole, type Request } from "../requests/workflows.policy.ts";
 import { remindAtOf } from "../requests/timers.ts";
 
 export interface HoldEffectParts {

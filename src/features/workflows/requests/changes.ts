@@ -1,3 +1,5 @@
+import { urgencyFactor, remindAtOf, resumed } from "./timers.ts";
+import type { RequestChanges, Request } from "./workflows.policy.ts";
 import { jsonObject } from "../../../kernel/json.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
@@ -11,11 +13,7 @@ import { isOpenStatus, type Action } from "../state/table.ts";
 import type { DecisionInput } from "./decision.ts";
 import { mostEvidence } from "./fields.ts";
 import { kinds } from "../kinds/kinds.ts";
-import type { Request } from "./workflows.policy.ts";
 import type { WorkflowDecision } from "./workflows.schema.ts";
-import { remindAtOf, resumed } from "./timers.ts";
-
-export type RequestChanges = Prisma.WorkflowRequestUncheckedUpdateManyInput;
 
 /** A move that is about to be written. */
 export interface Move {
@@ -77,8 +75,6 @@ const writes: Partial<Readonly<Record<Action, (move: Move) => RequestChanges>>> 
     told: Prisma.DbNull,
   }),
 };
-/** By how much urgency shortens the time limits. */
-export const urgencyFactor = 4;
 
 /** @throws ProblemError validation_failed when a request would hold too many */
 export function moreEvidence(kept: readonly unknown[], added: readonly unknown[]): unknown[] {

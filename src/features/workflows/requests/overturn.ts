@@ -1,3 +1,4 @@
+import { statusAt, subjectsOf, viewerOf, whole, type RequestChanges, type Request } from "./workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { Severity, WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { approversOf } from "../state/transition.ts";
@@ -16,10 +17,9 @@ import type { Effects } from "../effects/effects.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import { policyOf } from "../policies/policies.ts";
 import { lockKept } from "./attempt.ts";
-import { begun, noClaim, noEscalation, noHold, type RequestChanges } from "./changes.ts";
+import { begun, noClaim, noEscalation, noHold } from "./changes.ts";
 import type { DecisionInput } from "./decision.ts";
 import { kinds } from "../kinds/kinds.ts";
-import { statusAt, subjectsOf, viewerOf, whole, type Request } from "./workflows.policy.ts";
 import { requireUnique } from "./filing.ts";
 import type { WorkflowDecision } from "./workflows.schema.ts";
 import { remindAtOf } from "./timers.ts";

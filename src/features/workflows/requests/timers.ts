@@ -77,3 +77,6 @@ export function resumed(row: Pick<Request, "pausedAt" | "dueFirstTouchAt" | "due
   const later = (at: Date | null): Date | null => (at === null ? null : addSeconds(at, seconds));
   return { pausedAt: null, infoDueAt: null, questions: null, dueFirstTouchAt: later(dueFirstTouchAt), dueDecisionAt: later(dueDecisionAt) };
 }
+
+/** By how much urgency shortens the time limits. */
+export const urgencyFactor = 4;

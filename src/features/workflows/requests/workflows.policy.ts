@@ -10,6 +10,8 @@ import type { Kind, Subject } from "../kinds/kind.ts";
 
 /** A request with what belongs to it. */
 export type Request = WorkflowRequest & { subjects: WorkflowSubject[]; votes: WorkflowVote[]; effects: WorkflowEffect[] };
+/** Columns of a request to be updated. */
+export type RequestChanges = Prisma.WorkflowRequestUncheckedUpdateManyInput;
 export const whole = { subjects: true, votes: true, effects: { orderBy: { place: "asc" } } } as const;
 /** Everything a move depends on: what was done last, too. */
 export const wholeToMove = { ...whole, steps: { orderBy: { revision: "desc" }, take: 1 } } as const;
