@@ -1,4 +1,4 @@
-import { createKeyText, formatKey } from "../../src/features/keys/text.ts";
+import { createKeyText, formatKey } from "../../src/features/keys/secrets.ts";
 import { type Attack, type Cause, credentialsOf, headOf } from "./cause.ts";
 import { gather } from "./crowd.ts";
 import { flood } from "./flood.ts";

@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { ZodError } from "zod";
 import { ProblemError } from "../kernel/errors.ts";
 import { auditCommand } from "./audit.ts";
-import { blacklistCommand } from "./blacklist.ts";
+import { blacklistCommand } from "./blacklist-import.ts";
 import { bootstrapCommand } from "./bootstrap.ts";
 import { commandsCommand, type CommandsMeans } from "./commands.ts";
 import { configCommand } from "./config.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { settingsOptions } from "../../src/cli/keys-options.ts";
+import { settingsOptions } from "../../src/cli/keys.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { createPair } from "../features/keys-signer.ts";
 import { createEmptyCopy } from "../support/database.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { auditReason, messageBody } from "../../src/discord/actions/kinds.ts";
-import { createDiscordActions } from "../../src/discord/actions/actions.ts";
+import { createDiscordActions } from "../../src/discord/rest/attachments.ts";
 import { createDiscordRest } from "../../src/discord/rest/rest.ts";
 import { DiscordAction, type Performed } from "../../src/kernel/discord-port.ts";
 import { createJudge, hasSpec } from "../sandbox/openapi-judge.ts";

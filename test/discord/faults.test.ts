@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { createServer as createNetServer, type AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
-import { createGatewayPace, maxAwayMs, maxBrokenMs, pauseAfterFailures } from "../../src/discord/gateway/pace.ts";
+import { createGatewayPace, maxAwayMs, maxBrokenMs, pauseAfterFailures } from "../../src/discord/gateway/identify-budget.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until, type StandOptions } from "./support.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { attachmentHeader, cleanName } from "../../src/features/evidence/names.ts";
+import { attachmentHeader, cleanName } from "../../src/features/evidence/capture.ts";
 import { fileProblem } from "../../src/kernel/files.ts";
 import { runsOf } from "../support/size.ts";
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createCandidateIndex } from "../../src/features/intelligence/candidates.ts";
 import type { MatchRecord } from "../../src/features/intelligence/match-record.ts";
-import { knownFrom, matchUser, type Facts } from "../../src/features/intelligence/matching.ts";
+import { knownFrom, matchUser, type Facts } from "../../src/features/intelligence/match-kinds.ts";
 import { runsOf } from "../support/size.ts";
 
 const now = new Date("2026-11-20T12:00:00.000Z");

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createAddressCheck } from "../../src/features/keys/addresses.ts";
-import { createKeyGrants } from "../../src/features/keys/grants.ts";
+import { createAddressCheck, createKeyGrants } from "../../src/features/keys/grants.ts";
 import type { KeySettings } from "../../src/features/keys/keys.policy.ts";
 import { knownPermissions } from "../../src/kernel/permissions.ts";
 import { createScopes, isKnownScope } from "../../src/features/permissions/permissions.service.ts";

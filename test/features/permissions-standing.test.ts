@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { catalog, levels, type Level } from "../../src/kernel/permissions.ts";
 import { dangerousOf, loosened } from "../../src/features/permissions/grant.ts";
-import { updatedWith } from "../../src/features/permissions/mapping.ts";
+import { updatedWith } from "../../src/features/permissions/simulate.ts";
 import { applyEdits, editsOf, entriesAt, grantsOf, type Wanted } from "../../src/features/permissions/overrides.ts";
 import { roleRules } from "../../src/features/permissions/resolve.ts";
 import { standingOf, type PersonFacts } from "../../src/features/permissions/standing/person.ts";

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { route, withEtag } from "../../src/operations/route.ts";
 import { z } from "zod";
-import { createKeyText, formatKey } from "../../src/features/keys/text.ts";
+import { createKeyText, formatKey } from "../../src/features/keys/secrets.ts";
 import { authenticate, staffId, startApp } from "./support.ts";
 
 const thing = `/things/${staffId}`;

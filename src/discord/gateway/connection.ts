@@ -7,9 +7,8 @@ import { createDispatcher, type InteractionHandlers } from "../interactions/disp
 import { pause } from "../../kernel/pause.ts";
 import { createRegistration } from "../registration/registration.ts";
 import type { DiscordRest } from "../rest/rest.ts";
-import { createIdentifyBudget, type BuildThrottler } from "./identify-budget.ts";
+import { createIdentifyBudget, maxAwayMs, type BuildThrottler } from "./identify-budget.ts";
 import { createListenerTable, type EventFaults, type GatewayListener } from "./listeners.ts";
-import { maxAwayMs } from "./pace.ts";
 import { createGatewaySession, type GatewaySession, type SessionHooks } from "./session.ts";
 
 /** What the bot does with interactions and events; handed in once, when the services exist. */

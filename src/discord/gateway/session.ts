@@ -3,8 +3,7 @@ import { DiscordjsErrorCodes, Events, GatewayCloseCodes, type Interaction, type 
 import type { Logger } from "pino";
 import { createClient } from "./client.ts";
 import { adaptLibrary } from "./library.ts";
-import { createGatewayPace } from "./pace.ts";
-import type { IdentifyBudget } from "./identify-budget.ts";
+import { createGatewayPace, type IdentifyBudget } from "./identify-budget.ts";
 import { pause } from "../../kernel/pause.ts";
 import { safeError } from "../rest/errors.ts";
 

@@ -1,7 +1,12 @@
 import { isIP } from "node:net";
 import { Readable } from "node:stream";
-import type { AttachmentSource } from "../../kernel/discord-port.ts";
+import type { AttachmentSource, DiscordAction, DiscordActions, Performed, DiscordCalls } from "../../kernel/discord-port.ts";
 import { userAgent } from "./rest.ts";
+import type { Logger } from "pino";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { type ActionCall, auditReason, createPresentState, kindOf } from "../actions/kinds.ts";
+import { endOf, refusalCode } from "../actions/refusals.ts";
 
 /** The hosts of Discord's attachments; no other host is ever called. */
 const hosts: ReadonlySet<string> = new Set(["cdn.discordapp.com", "media.discordapp.net"]);
@@ -45,4 +50,74 @@ export function originOnThisMachine(address: string): string | undefined {
   const { hostname, origin } = new URL(address);
   const isLoopback = hostname === "localhost" || hostname === "[::1]" || (isIP(hostname) === 4 && hostname.startsWith("127."));
   return isLoopback ? origin : undefined;
+}
+
+interface ActionsOptions {
+  rest: DiscordCalls;
+  /** The guilds in which the bot acts; empty: every guild the bot is in. */
+  guildIds?: readonly string[];
+  logger?: Logger;
+  clock?: Clock;
+  /** The deadline of one action with all its calls; default 10,000. */
+  deadlineMs?: number;
+}
+
+/** Carries out the actions of the bot, one at a time. */
+export function createDiscordActions(options: ActionsOptions): DiscordActions {
+  const { rest, guildIds = [], logger, clock = systemClock, deadlineMs = 10_000 } = options;
+
+  const run = async (action: DiscordAction, mayBeDone: boolean): Promise<Performed> => {
+    if ("guildId" in action && guildIds.length > 0 && !guildIds.includes(action.guildId))
+      return { outcome: "failed", detail: "The server is none of those this service serves." };
+    const call = timed(rest, deadlineMs);
+    const { plan, nothingLeft = {} } = kindOf(action);
+    let isSent = false;
+    try {
+      const planned = await plan(action, createPresentState(call), clock.now().getTime());
+      const until = planned.until !== undefined && { until: planned.until };
+      if ("noChange" in planned) {
+        const changed = mayBeDone && planned.isOthers !== true;
+        return { outcome: "done", detail: planned.noChange, changed, ...until };
+      }
+      const { detail, until: _, ...request } = planned;
+      isSent = true;
+      await call({ ...request, ...reasonOf(action) });
+      return { outcome: "done", detail, changed: true, ...until };
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      const detail = nothingLeft[refusalCode(error) ?? -1];
+      if (detail !== undefined) return { outcome: "done", detail, changed: isSent || mayBeDone };
+      const end = endOf(error, isSent);
+      return end.outcome === "retry" ? { ...end, mayBeDone: end.mayBeDone || mayBeDone } : end;
+    }
+  };
+
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    perform(action, { mayBeDone } = { mayBeDone: false }) {
+      const next = last.then(async () => {
+        const performed = await run(action, mayBeDone);
+        const { outcome, detail } = performed;
+        logger?.[outcome === "done" ? "debug" : "warn"]({ action: action.kind, id: action.id, outcome, detail }, "an action in Discord");
+        return performed;
+      });
+      last = next.catch(() => undefined);
+      return next;
+    },
+  };
+}
+
+/** Calls that share one deadline. */
+function timed(rest: ActionsOptions["rest"], deadlineMs: number): ActionCall {
+  const end = performance.now() + deadlineMs;
+  return (request) => {
+    const left = Math.max(1, Math.ceil(end - performance.now()));
+    return rest.call({ ...request, purpose: "action", deadlineMs: left });
+  };
+}
+
+/** The reason for Discord's audit log; messages have none. */
+function reasonOf(action: DiscordAction): { reason?: string } {
+  const reason = "guildId" in action ? auditReason(action.reason) : undefined;
+  return reason === undefined ? {} : { reason };
 }

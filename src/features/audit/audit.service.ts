@@ -12,9 +12,8 @@ import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
 import { createDenied } from "./denied.ts";
 import { deniedEntries } from "./denied-entries.ts";
 import { eraseDetails, type ErasedEntries } from "./erase.ts";
-import { exportLines } from "./export.ts";
+import { exportLines, findLeftBehind, RestoreInput } from "./restore.ts";
 import { createAuditReader } from "./read.ts";
-import { findLeftBehind, RestoreInput } from "./restore.ts";
 import { retainDetails } from "./retain.ts";
 import {
   ExportAuditQuery,

@@ -1,5 +1,5 @@
 import type { Tx } from "../../database/database.ts";
-import { addPosition, type Ranges } from "./ranges.ts";
+import { addPosition, type Ranges } from "./verify.ts";
 
 /** Whose details go: those of entries about one person or about one record, which is named as entries name their target. */
 export type ErasedEntries = ({ subjectUserId: string; targetId?: never } | { targetId: string; subjectUserId?: never }) & {

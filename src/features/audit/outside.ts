@@ -5,12 +5,12 @@ import { createCheckpointFile } from "./checkpoint-file.ts";
 import { createEntryReader, entryOfColumns, type RowQuery, type StoredEntry } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";
 import type { PublicKey } from "./sign.ts";
-import { databaseSource } from "./source.ts";
+import { databaseSource } from "./verification.ts";
 import { createTurns } from "./turns.ts";
 import { verifyChain, type ChainSource } from "./verify.ts";
 import { readCheckpoints } from "./verify-checkpoints.ts";
 import { open } from "node:fs/promises";
-import type { ExportHead } from "./export.ts";
+import type { ExportHead } from "./restore.ts";
 
 /** What is verified from outside the service, and against what. */
 export interface OutsideOptions {

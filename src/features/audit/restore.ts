@@ -6,6 +6,8 @@ import { createCheckpointFile } from "./checkpoint-file.ts";
 import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
 import { createTurns } from "./turns.ts";
 import { readCheckpoints } from "./verify-checkpoints.ts";
+import type { FoundEntry } from "./walk.ts";
+import { columnsOf } from "./entries.ts";
 
 export const RestoreInput = z.strictObject({ reason: text(10, 1000) });
 export type RestoreInput = z.input<typeof RestoreInput>;
@@ -49,4 +51,38 @@ export async function findLeftBehind({ read, keeper, path, origin }: RestoreDeps
 
 function refused(detail: string): ProblemError {
   return new ProblemError("unsupported_operation", { detail });
+}
+
+/** The first line of an export. */
+export interface ExportHead {
+  v: 1;
+  origin: string;
+  made_at: string;
+  filters: object;
+  /** Whether every entry up to the end of the chain, and every detail that is kept, is in it. */
+  complete: boolean;
+}
+
+/** Lines of NDJSON: the head, an entry per line, the end. */
+export async function* exportLines(
+  head: ExportHead,
+  parts: AsyncIterable<readonly FoundEntry[]>,
+  seesDetails: boolean,
+): AsyncGenerator<string, void, void> {
+  yield line(head);
+  let entries = 0;
+  for await (const part of parts) {
+    entries += part.length;
+    if (part.length > 0) yield part.map((entry) => line(exported(entry, seesDetails))).join("");
+  }
+  yield line({ end: true, entries });
+}
+
+function exported({ row, payload }: FoundEntry, seesDetails: boolean): object {
+  const details = payload === undefined || !seesDetails ? {} : { salt: payload.salt, payload: payload.payload };
+  return { ...columnsOf(row), ...details };
+}
+
+function line(value: object): string {
+  return `${JSON.stringify(value)}\n`;
 }

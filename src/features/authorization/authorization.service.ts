@@ -10,18 +10,16 @@ import type { UserServersService } from "../intelligence/user-servers/user-serve
 import type { Erasures } from "../privacy/erasures.ts";
 import type { DataReads } from "../privacy/reads.ts";
 import { authorizationPermissions } from "./authorization.policy.ts";
-import { presentAuthorization } from "./presenter.ts";
+import { presentAuthorization, readState } from "./presenter.ts";
 import type { AuthorizationView, ServerDetail } from "./authorization.schema.ts";
-import { readState } from "./state.ts";
 import { createFlowService, type FlowService } from "./flow/flow.service.ts";
 import { createGrantsStore } from "./grants/store.ts";
 import { createReencryption, type Reencryption } from "./reencrypt.ts";
-import { createRefreshDue, type RefreshDueService } from "./refresh-due.ts";
+import { createRefreshDue, createSweepService, type RefreshDueService, type SweepService } from "./sweep.service.ts";
 import { createRefreshService, type RefreshService } from "./refresh/refresh.service.ts";
 import { createRevocations } from "./revocations.ts";
 import { createRevokeService, type RevokeService } from "./revoke.service.ts";
 import { createSessionsService, type SessionsService } from "./sessions/sessions.service.ts";
-import { createSweepService, type SweepService } from "./sweep.service.ts";
 
 /** The verbs of the room, for its doors and jobs. */
 export interface AuthorizationService

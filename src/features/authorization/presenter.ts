@@ -6,6 +6,7 @@ import { createVisibility, noClearance, seesRedactions, type FieldClasses } from
 import { textsOf } from "../../kernel/stored.ts";
 import { authorizationPermissions, isInForce, nextRefreshAt, statusOf, type AuthorizationState } from "./authorization.policy.ts";
 import { endedStatuses, purposes, sessionFailures, type AuthorizationView } from "./authorization.schema.ts";
+import type { ReadClient, TransactionClient } from "../../database/database.ts";
 
 /** What of a status is for whom: nearly all of it for whoever may ask, the person themself included. */
 const fields: FieldClasses<AuthorizationView> = {
@@ -75,4 +76,24 @@ function presentEndedSession({
     failure: z.enum(sessionFailures).nullable().parse(failure),
     ended_at: (endedAt ?? expiresAt).toISOString(),
   };
+}
+
+/** Everything a person's status is made of, as it is now. */
+export async function readState(db: ReadClient | TransactionClient, userId: string, now: Date): Promise<AuthorizationState> {
+  const waiting = { status: { in: ["pending", "opened"] } };
+  const newestFirst = { createdAt: "desc" } as const;
+  const [grant, open, latest, ended, lapsed, serversSeen] = await Promise.all([
+    db.authorization.findUnique({ where: { userId } }),
+    db.authorizationSession.findFirst({ where: { userId, ...waiting, expiresAt: { gt: now } }, orderBy: newestFirst }),
+    db.authorizationSession.findFirst({ where: { userId }, orderBy: newestFirst }),
+    db.authorizationSession.findFirst({ where: { userId, endedAt: { not: null } }, orderBy: { endedAt: "desc" } }),
+    db.authorizationSession.findFirst({ where: { userId, ...waiting, expiresAt: { lte: now } }, orderBy: { expiresAt: "desc" } }),
+    db.userServer.count({ where: { userId, leftAt: null } }),
+  ]);
+  return { userId, grant, open, latest, ended: later(ended, lapsed), serversSeen };
+}
+
+function later(ended: AuthorizationSession | null, lapsed: AuthorizationSession | null): AuthorizationSession | null {
+  if (ended === null || lapsed === null) return ended ?? lapsed;
+  return (ended.endedAt ?? ended.expiresAt) >= lapsed.expiresAt ? ended : lapsed;
 }

@@ -6,12 +6,13 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { Erasures } from "../privacy/erasures.ts";
 import { authorizationPermissions, requireRevision } from "./authorization.policy.ts";
-import { presentAuthorization } from "./presenter.ts";
+import { presentAuthorization, readState } from "./presenter.ts";
 import { RevokeInput, type AuthorizationView } from "./authorization.schema.ts";
-import { readState } from "./state.ts";
-import { endGrant, type EndDeps } from "./grants/end.ts";
-import { lockGrant } from "./grants/store.ts";
+import { lockGrant, type GrantsStore } from "./grants/store.ts";
 import { endSession } from "./sessions/end.ts";
+import type { MatchesService } from "../intelligence/matches/matches.service.ts";
+import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
+import type { Revocations } from "./revocations.ts";
 
 export interface RevokeService {
   /**
@@ -111,4 +112,31 @@ function nothingToRevoke(from: string): ProblemError {
     detail: "The person has no grant and no open session.",
     extra: { from, action: "revoke", allowed: [] },
   });
+}
+
+export interface EndDeps {
+  store: GrantsStore;
+  revocations: Revocations;
+  servers: Pick<UserServersService, "store">;
+  matches: Pick<MatchesService, "recomputeUser">;
+}
+
+/**
+ * End a grant for good: its tokens, its servers and what they matched go in this transaction, and Discord is owed the end of it.
+ * @returns how many servers and matches went; null when the grant is not the one that was read any more
+ */
+export async function endGrant(
+  tx: Tx,
+  { store, revocations, servers, matches }: EndDeps,
+  grant: Authorization,
+  status: "expired" | "revoked",
+): Promise<{ servers: number; matches: number } | null> {
+  const { userId } = grant;
+  const tokens = store.open(grant);
+  if (!(await store.end(tx, grant, status))) return null;
+  const forgotten = await servers.store(tx, userId, null);
+  const changes = await matches.recomputeUser(tx, userId);
+  // Nothing but the refresh token is sure to be alive: access tokens end after seven days.
+  if (tokens !== null) await revocations.owe(tx, userId, tokens.refreshToken);
+  return { servers: forgotten.removed, matches: changes.removed };
 }

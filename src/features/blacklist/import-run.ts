@@ -4,7 +4,7 @@ import { can, type Call } from "../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { createBulkWrites, changedRecord, type BulkChange, type Changes, type ChangedRecord, type NewRecord } from "./bulk.ts";
-import { draftFor, type ReadyLine, type ParsedRecord } from "./import-check.ts";
+import { draftFor, type ReadyLine, type ParsedRecord } from "./drafts.ts";
 import type { LineError } from "./import-lines.ts";
 import type { ImportedLine, ImportMode, ImportOutcome } from "./import/import.schema.ts";
 import { referenceOf, type Ranks } from "./blacklist.policy.ts";

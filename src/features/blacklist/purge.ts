@@ -9,7 +9,7 @@ import type { ConfirmationsService } from "../confirmations/confirmations.servic
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
-import { createFeed } from "./feed.ts";
+import { createFeed } from "./settle.ts";
 import type { Opening } from "./open.ts";
 import { referenceOf, statusAt, toMatchRecord } from "./blacklist.policy.ts";
 import { PurgeBlacklistInput, type BlacklistPurge } from "./blacklist.schema.ts";

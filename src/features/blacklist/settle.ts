@@ -7,10 +7,10 @@ import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/types.ts";
 import type { MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
-import { createFeed, type Change } from "./feed.ts";
 import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
 import { textOf, wordRows } from "./words.ts";
+import { nextNumber } from "../../database/counter.ts";
 
 export interface ChangeNote {
   action: BlacklistAction;
@@ -112,4 +112,34 @@ function difference(before: Partial<BlacklistView>, after: BlacklistView): { bef
     is[key] = confidentialFields.has(key) ? "(hidden)" : value;
   }
   return { before: was, after: is };
+}
+
+/** One change of a record, as the feed keeps it. */
+export interface Change {
+  recordId: string;
+  number: number;
+  revision: number;
+  what: "created" | "updated" | "started" | "superseded" | "revoked" | "expired" | "purged";
+  kind: string;
+  category: string | null;
+}
+
+/** @returns queues a change that is numbered and inserted right before the commit, so that the feed is in the order of commits */
+export function createFeed(): (tx: Tx, change: Change) => void {
+  const queues = new WeakMap<Tx, Change[]>();
+  return (tx, change) => {
+    const queue = queues.get(tx);
+    if (queue !== undefined) return void queue.push(change);
+    const fresh = [change];
+    queues.set(tx, fresh);
+    tx.beforeCommit(async () => {
+      queues.delete(tx);
+      // Held by the audit and the events, too: taken in one order, the three journals never wait for each other.
+      await tx.lock("audit");
+      const last = await nextNumber(tx, "blacklist_changes", fresh.length);
+      const first = last - fresh.length + 1;
+      const rows = fresh.map((one, index) => ({ ...one, seq: first + index, at: tx.now }));
+      await insertRows(tx, "blacklist_changes", rows);
+    });
+  };
 }

@@ -1,8 +1,7 @@
 import { choose, type CallsignWish } from "./choice.ts";
 import type { CallsignReader } from "./keys.ts";
 import { createCallsignRecords, standOf, timeIsOver, type CallsignRecordsDeps, type CallsignRecords } from "./records.ts";
-import { createCallsignsUndo } from "./undo.ts";
-import { createCallsignsWithin } from "./within.ts";
+import { createCallsignsUndo, createCallsignsWithin } from "./within.ts";
 import type { Database } from "../../database/database.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";

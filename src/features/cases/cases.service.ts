@@ -11,7 +11,7 @@ import type { DraftRecords } from "../workflows/drafts/records.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { createCaseLinks } from "./links.ts";
 import { createCaseNotes } from "./notes/notes.ts";
-import { createOpening, type RequestList } from "./open.ts";
+import { createOpening, createUpdate, type RequestList } from "./update.ts";
 import {
   casesPolicy,
   hiddenWhere,
@@ -25,13 +25,11 @@ import {
 } from "./cases.policy.ts";
 import { viewsOf } from "./presenter.ts";
 import { createCaseRecords, findVisible, type CaseRecords } from "./records.ts";
-import { createAppend } from "./requests.ts";
+import { createAppend, createUndo } from "./requests.ts";
 import { ListCasesQuery, type CaseView } from "./cases.schema.ts";
 import { createCaseSweep } from "./sweep.ts";
 import { createCaseTemplates } from "./templates/templates.ts";
 import { createCaseTimeline } from "./timeline.ts";
-import { createUndo } from "./undo.ts";
-import { createUpdate } from "./update.ts";
 import { createWithin } from "./within.ts";
 import { beginningWith, searchedWords } from "../../kernel/words.ts";
 import { caseReference } from "../../kernel/stored.ts";

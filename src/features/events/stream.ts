@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import { presentGap, presentPing, presentStart, type Told } from "./events.policy.ts";
-import type { Tail } from "./tail.ts";
-import type { Viewer } from "./viewer.ts";
+import type { Tail, Viewer } from "./tail.ts";
 
 /** Where a stream begins. */
 export interface Start {

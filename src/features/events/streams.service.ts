@@ -7,8 +7,7 @@ import { createPlaces, eventsPolicy, requireReadable } from "./events.policy.ts"
 import { FollowEventsQuery, typesOf } from "./events.schema.ts";
 import type { EventsService } from "./events.service.ts";
 import { createEventStream, type EventStream, type Pace, type Start } from "./stream.ts";
-import { createTail } from "./tail.ts";
-import { createViewer, type ViewerDeps } from "./viewer.ts";
+import { createTail, createViewer, type ViewerDeps } from "./tail.ts";
 
 export interface StreamsDeps extends Omit<ViewerDeps, "hiddenFrom"> {
   events: Pick<EventsService, "onCommit">;

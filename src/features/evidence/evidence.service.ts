@@ -11,8 +11,7 @@ import type { ConfirmationsService } from "../confirmations/confirmations.servic
 import type { EventsService } from "../events/events.service.ts";
 import { createAdding } from "./add.ts";
 import { createEvidenceBytes } from "./bytes.ts";
-import { createCapture, type Capturing } from "./capture.ts";
-import { attachmentHeader } from "./names.ts";
+import { createCapture, attachmentHeader, type Capturing } from "./capture.ts";
 import { evidencePolicy, readsConfidential } from "./evidence.policy.ts";
 import { createRedacting } from "./redact.ts";
 import type { EvidenceView, ListEvidenceQuery } from "./evidence.schema.ts";

@@ -1,8 +1,9 @@
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import { isNarrower } from "./addresses.ts";
 import type { KeySettings } from "./keys.policy.ts";
+import { isIP } from "node:net";
+import { createAddressRanges } from "../../kernel/addresses.ts";
 
 export type GrantingPermissions = Pick<
   PermissionsService,
@@ -62,4 +63,26 @@ export function createKeyGrants(permissions: GrantingPermissions) {
     /** Which of the permissions that scopes give can do lasting harm. */
     dangerousIn: (scopes: readonly string[]): string[] => permissions.dangerousOf(givenBy(scopes)),
   };
+}
+
+/** @param ranges addresses and CIDR ranges; none: everywhere is allowed */
+export function createAddressCheck(ranges: readonly string[]): (address: string) => boolean {
+  return ranges.length === 0 ? () => true : createAddressRanges(ranges);
+}
+
+/** Whether an allow-list lets in nobody whom another one keeps out. A range that several others cover together does not count. */
+export function isNarrower(inner: readonly string[], outer: readonly string[]): boolean {
+  if (outer.length === 0) return true;
+  return inner.length > 0 && inner.every((range) => outer.some((wide) => isWithin(range, wide)));
+}
+
+function isWithin(range: string, wide: string): boolean {
+  const [inner, outer] = [parse(range), parse(wide)];
+  return inner.family === outer.family && inner.bits >= outer.bits && createAddressRanges([wide])(inner.address);
+}
+
+function parse(range: string): { address: string; family: number; bits: number } {
+  const [address = "", bits] = range.split("/");
+  const family = isIP(address);
+  return { address, family, bits: bits === undefined ? (family === 4 ? 32 : 128) : Number(bits) };
 }

@@ -6,11 +6,11 @@ import { systemCall, type CallClient } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import { createAddressCheck } from "./addresses.ts";
+import { createAddressCheck } from "./grants.ts";
 import { settingsOf, type KeyRow, type KeySettings } from "./keys.policy.ts";
 import type { PublicKey } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";
-import { parseKey } from "./text.ts";
+import { parseKey } from "./secrets.ts";
 
 /** A key whose secret was right. */
 export interface VerifiedKey {

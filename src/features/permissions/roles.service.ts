@@ -17,7 +17,7 @@ import {
   type PermissionsListQuery,
   type RolePermissionsView,
 } from "./permissions.schema.ts";
-import { changedKeys, isSameMapping, mappingOf, replacedWith, updatedWith, type Mapping } from "./mapping.ts";
+import { changedKeys, isSameMapping, mappingOf, replacedWith, updatedWith, type Mapping } from "./simulate.ts";
 import { roleRules } from "./resolve.ts";
 import type { StaffRoleRecord, Standings } from "./standing/standing.ts";
 

@@ -5,7 +5,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { StaffRoleRecord, Standings } from "../permissions/standing/standing.ts";
 import { presentSuspension } from "./profile/profile.policy.ts";
-import { createSuspensionRows, type SuspensionRowDeps } from "./suspension/rows.ts";
+import { createSuspensionRows, type SuspensionRowDeps } from "./suspension/suspension.service.ts";
 
 export interface StaffWithinDeps extends SuspensionRowDeps {
   audit: Pick<AuditService, "record">;

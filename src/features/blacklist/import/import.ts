@@ -3,7 +3,7 @@ import type { Database } from "../../../database/database.ts";
 import { can, requireWrite, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError } from "../../../kernel/errors.ts";
-import { checkLine, type ReadyLine } from "../import-check.ts";
+import { checkLine, type ReadyLine } from "../drafts.ts";
 import type { SourceLine } from "../import-lines.ts";
 import { createRehearsal, createWriting } from "../import-run.ts";
 import {

@@ -14,7 +14,7 @@ import type { RosterService } from "../../roster/roster.service.ts";
 import type { CallsignsService } from "../callsigns.service.ts";
 import { createApply } from "./apply.ts";
 import { createRepairHistory } from "./history.ts";
-import { performNicknames, type Performing } from "./nicknames.ts";
+import { performNicknames, type Performing } from "./checks.ts";
 import { makePlan, presentSteps, usualLimits, type Limits, type Plan, type Scope } from "./plan.ts";
 import { readRegistry, type RegistryReader } from "./registry.ts";
 import {

@@ -1,15 +1,17 @@
-import type { Database, ReadClient } from "../../../database/database.ts";
-import type { Prisma } from "../../../generated/sqlite/client.ts";
+import type { Database, ReadClient, Tx } from "../../../database/database.ts";
+import type { Prisma, CaseAction } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import { toPage, withTotal, type Cursors, type Page, type Position } from "../../../kernel/page.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { Threshold } from "./ledger.ts";
 import { actionsPolicy, inForceWhere, ledgerWhere, overWhere, presentAction } from "./actions.policy.ts";
-import { ListStrikesQuery, type ActionView, type StrikesNotes } from "./actions.schema.ts";
-import { olderThan, positionOf } from "./rows.ts";
+import { ListStrikesQuery, type ActionView, type StrikesNotes, type RecordActionInput } from "./actions.schema.ts";
 import { visibleWhere, type Ranks } from "../cases.policy.ts";
 import type { CaseRecords } from "../records.ts";
+import { fieldError } from "../../../kernel/errors.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
+import { uuid7 } from "../../../kernel/ids.ts";
 
 export interface StrikesDeps {
   database: Database;
@@ -78,4 +80,40 @@ export function createStrikes({ database, standing, reach, thresholds, cursors, 
 
 async function sumOf(db: ReadClient, where: Prisma.CaseActionWhereInput): Promise<number> {
   return (await db.caseAction.aggregate({ where, _sum: { points: true } }))._sum.points ?? 0;
+}
+
+type Recorded = ReturnType<typeof RecordActionInput.parse>;
+
+/** The row of what a caller records. @throws ProblemError when it would be over already */
+export function rowOf({ call, now }: Tx, caseId: string, userId: string, input: Recorded): Prisma.CaseActionUncheckedCreateInput {
+  return {
+    id: uuid7(now.getTime()),
+    caseId,
+    kind: input.kind,
+    userId,
+    points: input.points ?? (input.kind === "strike" ? 1 : 0),
+    reason: input.reason,
+    at: now,
+    byId: call.actor?.id ?? null,
+    expiresAt: endOf(input, now),
+    effectRef: input.effect_ref ?? null,
+  };
+}
+
+function endOf({ duration, expires_at: at }: Recorded, now: Date): Date | null {
+  if (typeof duration === "string") return addSeconds(now, parseDuration(duration) ?? 0);
+  if (typeof at !== "string") return null;
+  const end = new Date(at);
+  if (end <= now) throw fieldError("/expires_at", "invalid_value", "The end lies in the past.");
+  return end;
+}
+
+export function positionOf({ at, id }: Pick<CaseAction, "at" | "id">): Position {
+  return [at.toISOString(), id];
+}
+
+/** What stands after a position of a list, newest first. */
+export function olderThan([time, id]: Position): Prisma.CaseActionWhereInput {
+  const at = new Date(time);
+  return { OR: [{ at: { lt: at } }, { at, id: { lt: id } }] };
 }

@@ -8,7 +8,7 @@ import { closingOf, matchesLock, type CompareDeps } from "./compare.ts";
 import { readGrants } from "./people.ts";
 import { membersOf } from "./servers.ts";
 import { idsAtOnce, writeChanges, type PersonChanges } from "./store.ts";
-import { knownFrom, matchUser } from "../matching.ts";
+import { knownFrom, matchUser } from "../match-kinds.ts";
 import { reconcile, type CloseStatus, type StoredMatch } from "../reconcile.ts";
 
 /** Compare one record with everyone it can concern: one look-up by the hash of the server and those related to it, or the subject and their accounts. */

@@ -1,11 +1,10 @@
 import type { Tx } from "../../../database/database.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import type { EventsService } from "../../events/events.service.ts";
-import { ruleOf } from "../match-kinds.ts";
+import { ruleOf, knownFrom, matchUser, type Facts } from "../match-kinds.ts";
 import { isInForce, sumOf, type MatchChanges, type MatchRecord } from "../match-record.ts";
 import { denialSeconds, readPeople, type PeopleDeps, type StoredPerson } from "./people.ts";
 import { writeChanges, batches, idsAtOnce, recordOf, unread, type PersonChanges } from "./store.ts";
-import { knownFrom, matchUser, type Facts } from "../matching.ts";
 import { reconcile, type CloseStatus, type StoredMatch } from "../reconcile.ts";
 import type { LinkedAccount } from "../../links/reach.ts";
 import type { ServerFacts } from "../../servers/facts.ts";

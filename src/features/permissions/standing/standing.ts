@@ -1,15 +1,14 @@
 import type { MemberState } from "../../../discord/guild-state.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import { createFacts, type Facts } from "./facts.ts";
-import { createOwnership } from "./owners.ts";
+import { createOwnership, type StandingOptions, type Standings, type Supposition } from "./owners.ts";
 import { presentRefs, standingOf, type Standing, type PersonFacts } from "./person.ts";
 import { listingOf } from "./rows.ts";
-import type { StandingOptions, Standings, Supposition } from "./types.ts";
 import type { Decision } from "../../../kernel/call.ts";
 import { places } from "../resolve.ts";
 
 export type { Standing } from "./person.ts";
-export type { Standings } from "./types.ts";
+export type { Standings } from "./owners.ts";
 export type { HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./subject.ts";
 
 /** How often records that another process has listed are looked for. */

@@ -1,4 +1,4 @@
-import type { Database } from "../../../database/database.ts";
+import type { Database, Tx } from "../../../database/database.ts";
 import { requireAnswered, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
@@ -7,7 +7,7 @@ import type { Standing, Standings } from "../../permissions/standing/standing.ts
 import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
 import { staffPolicy } from "../staff.policy.ts";
 import { presentSuspension } from "../profile/profile.policy.ts";
-import { createSuspensionRows, type SuspensionRowDeps } from "./rows.ts";
+import type { EventsService } from "../../events/events.service.ts";
 
 export interface SuspensionsDeps extends SuspensionRowDeps {
   database: Database;
@@ -91,4 +91,26 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
 function illegal(from: string | null, action: "suspend" | "reinstate", known: object = {}): ProblemError {
   const allowed = action === "suspend" ? ["reinstate"] : ["suspend"];
   return new ProblemError("invalid_transition", { extra: { from, action, allowed, ...known } });
+}
+
+type Entries = Parameters<PermissionsService["userRows"]["save"]>[2];
+
+export interface SuspensionRowDeps {
+  events: Pick<EventsService, "emit">;
+  standing: Pick<Standings, "suppose">;
+  permissions: Pick<PermissionsService, "userRows" | "suspensionAt">;
+}
+
+/** The entries that suspend somebody, inside a given transaction. */
+export function createSuspensionRows({ events, standing, permissions }: SuspensionRowDeps) {
+  return {
+    /** Write the change, tell whoever follows along, and present how it stands now. */
+    async settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries): Promise<SuspensionStateView> {
+      const { id: userId } = target;
+      const revision = await permissions.userRows.save(tx, userId, entries);
+      events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change } });
+      const status = standing.suppose(target, { overrides: entries.rows }).status ?? "former";
+      return { user_id: userId, status, suspension: presentSuspension(permissions.suspensionAt(entries.rows, tx.now)), revision };
+    },
+  };
 }

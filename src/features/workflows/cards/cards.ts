@@ -4,8 +4,7 @@ import type { CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
 import { pause } from "../../../kernel/pause.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { EventsService } from "../../events/events.service.ts";
-import { createKeeping, type Care, type KeptEnd, type CardRefusal } from "./keep.ts";
-import { createPlaces, type PlaceParts } from "./places.ts";
+import { createKeeping, createPlaces, type Care, type KeptEnd, type CardRefusal, type PlaceParts } from "./keep.ts";
 import { createShown, type ShownParts, type ShownQueue, type ShownRequest } from "./shown.ts";
 import { openStatuses } from "../state/table.ts";
 
