@@ -4,7 +4,7 @@ import type { DestinationStream } from "pino";
 import { defaultRateLimits } from "./config/values.ts";
 import type { CoreOptions } from "./core.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
-import { features, openServices, routesOf, routeTable } from "./features.ts";
+import { commandTable, features, openServices, routesOf, routeTable } from "./features.ts";
 import { knownPermissions } from "./kernel/permissions.ts";
 import { createHttpApp } from "./http/app.ts";
 import { listen, type RunningServer } from "./http/server.ts";
@@ -108,7 +108,14 @@ export async function createApp(options: AppOptions) {
     isShuttingDown: () => stopping.signal.aborted,
     documentedUrl: services.publicUrl,
   });
-  const interactions = createInteractions(services, { ...described, routes, switchedOff, aroundVerbs });
+  const interactions = createInteractions(services, {
+    ...described,
+    routes,
+    switchedOff,
+    aroundVerbs,
+    table: commandTable,
+    controlsOf: (verbs) => features.controls(services, verbs),
+  });
   services.discord.serve({ ...interactions, guildState: services.guildState, listeners: features.listeners(services) });
   const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep }, logger);
 

@@ -1,3 +1,6 @@
+import type { CommandSet } from "./commands/entry.ts";
+import type { Verbs } from "./commands/verbs.ts";
+import type { Control } from "./discord/command.ts";
 import type { GatewayListener } from "./discord/gateway/listeners.ts";
 import type { Jobs } from "./jobs.ts";
 import type { HtmlPage } from "./http/pages/page.ts";
@@ -10,8 +13,12 @@ import type { Route } from "./operations/route.ts";
  */
 export interface Feature<Needs extends object, Made extends object> {
   create: (needs: Needs) => Made;
-  /** What it answers by HTTP, and through that as slash commands. */
+  /** What it answers by HTTP. */
   routes?: (all: Needs & Made) => readonly Route[];
+  /** Its slash commands, which run the operations of routes. */
+  commands?: CommandSet;
+  /** Buttons and menus that no command leads to by itself. */
+  controls?: (all: Needs & Made, verbs: Verbs) => readonly Control[];
   /** What it shows to browsers. */
   pages?: (all: Needs & Made) => readonly HtmlPage[];
   /** What it hears of from the gateway of Discord. */
@@ -40,6 +47,8 @@ export interface Features<Core extends object, All extends Core> {
   with: <Made extends object>(feature: Feature<All, Made>) => Features<Core, All & Made>;
   create: (core: Core) => All;
   routes: (all: All) => Route[];
+  commands: readonly CommandSet[];
+  controls: (all: All, verbs: Verbs) => Control[];
   pages: (all: All) => HtmlPage[];
   listeners: (all: All) => GatewayListener[];
   jobs: (all: All) => Jobs;
@@ -70,6 +79,8 @@ function listOf<Core extends object, All extends Core>(list: readonly Listed[]):
       for (const one of list) Object.assign(all, one.create(all as never));
       return all as All;
     },
+    commands: list.flatMap(({ commands }) => commands ?? []),
+    controls: (all, verbs) => list.flatMap((one) => one.controls?.(given(all), verbs) ?? []),
     routes: (all) => list.flatMap((one) => one.routes?.(given(all)) ?? []),
     pages: (all) => list.flatMap((one) => one.pages?.(given(all)) ?? []),
     listeners: (all) => list.flatMap((one) => one.listeners?.(given(all)) ?? []),

@@ -1,3 +1,4 @@
+import { createCommandTable } from "./commands/table.ts";
 import { compose } from "./compose.ts";
 import { type Core, type CoreOptions, openCore } from "./core.ts";
 import { audit } from "./features/audit/feature.ts";
@@ -16,12 +17,12 @@ import { linkReach, links } from "./features/links/feature.ts";
 import { permissions, standing } from "./features/permissions/feature.ts";
 import { personalData, privacy } from "./features/privacy/feature.ts";
 import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/roster/feature.ts";
+import { setup } from "./features/setup/feature.ts";
 import { registry, serverFacts } from "./features/servers/feature.ts";
 import { staff } from "./features/staff/feature.ts";
 import { timeline } from "./features/timeline/feature.ts";
 import { cards, deliveries, requestRecords, workflows } from "./features/workflows/feature.ts";
 import type { HttpApp } from "./http/app.ts";
-import { looks } from "./interactions.ts";
 import type { Route } from "./operations/route.ts";
 
 /** Every feature, in the order of creation: what one needs is made by the core or by a feature above it. */
@@ -59,6 +60,7 @@ export const features = compose<Core & Interfaces>()
   .with(rosterEntries)
   .with(timeline)
   .with(privacy)
+  .with(setup)
   .with(health);
 
 export type Services = ReturnType<typeof features.create>;
@@ -67,8 +69,10 @@ export type Services = ReturnType<typeof features.create>;
 export interface Interfaces {
   /** Every route, with whether it can be used as this installation is set up. */
   routeRegistry: HttpApp["registry"];
-  looks: typeof looks;
 }
+
+/** Every slash command. */
+export const commandTable = createCommandTable(features.commands);
 
 /** The chapters of the document, in the order in which the author of a client meets them. */
 const chapters = [
@@ -113,7 +117,7 @@ export function routeTable(): Route[] {
  */
 export async function openServices(options: CoreOptions & Partial<Interfaces>) {
   const core = await openCore(options);
-  const services = features.create({ looks, routeRegistry: () => [], ...options, ...core });
+  const services = features.create({ routeRegistry: () => [], ...options, ...core });
   return {
     ...services,
     async close(): Promise<void> {

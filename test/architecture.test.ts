@@ -30,7 +30,8 @@ function importsOf(path: string, source: string): Import[] {
 }
 
 const featureOf = (path: string): string | undefined => /^src\/features\/([^/]+)\//.exec(path)?.[1];
-const isTransport = (path: string): boolean => /\.(routes|commands|listeners|pages)\.tsx?$/.test(path);
+const isTransport = (path: string): boolean =>
+  /\.(routes|commands|listeners|pages)\.tsx?$/.test(path) || /^src\/features\/([^/]+\/)+commands\//.test(path);
 const isManifest = (path: string): boolean => /^src\/features\/[^/]+\/feature\.ts$/.test(path);
 /** What decides, and what it stands on: every file of a feature that is neither a transport nor the manifest. */
 const isService = (path: string): boolean => featureOf(path) !== undefined && !isTransport(path) && !isManifest(path);
@@ -47,6 +48,7 @@ const directions: Record<string, (from: string, to: Import) => boolean> = {
   "infrastructure imports no feature": (from, { target }) => isInfrastructure(from) && featureOf(target) !== undefined,
   "operations import the kernel alone": (from, { target }) =>
     from.startsWith("src/operations/") && target.startsWith("src/") && !/^src\/(operations|kernel)\//.test(target),
+  "the engine of commands imports no feature": (from, { target }) => from.startsWith("src/commands/") && featureOf(target) !== undefined,
   "commands import no HTTP": (from, { target }) => from.startsWith("src/commands/") && target.startsWith("src/http/"),
   "a feature imports other features by type": (from, { target, isType }) =>
     featureOf(from) !== undefined && featureOf(target) !== undefined && featureOf(from) !== featureOf(target) && !isType,
@@ -93,6 +95,7 @@ test.each([
   ["the kernel imports nothing of ours", "src/kernel/a.ts", 'import { Hono } from "hono";'],
   ["infrastructure imports no feature", "src/http/a.ts", 'import type { B } from "../features/cases/cases.service.ts";'],
   ["operations import the kernel alone", "src/operations/a.ts", 'import type { HttpEnv } from "../http/context.ts";'],
+  ["the engine of commands imports no feature", "src/commands/a.ts", 'import type { B } from "../features/cases/cases.schema.ts";'],
   ["commands import no HTTP", "src/commands/a.ts", 'import { respond } from "../http/context.ts";'],
   ["only entry points import entry points", "src/database/a.ts", 'export { createApp } from "../app.ts";'],
   ["a feature imports other features by type", "src/features/cases/a.ts", 'import { b } from "../staff/b.ts";'],

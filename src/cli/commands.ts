@@ -29,8 +29,8 @@ interface Options {
 
 const means: CommandsMeans = {
   async payloads() {
-    const { commandPayloads } = await import("../commands/payloads.ts");
-    return commandPayloads();
+    const [{ commandPayloads }, { commandTable }] = await Promise.all([import("../commands/payloads.ts"), import("../features.ts")]);
+    return commandPayloads(commandTable);
   },
   isTerminal: () => process.stdin.isTTY,
   ask,

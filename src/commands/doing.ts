@@ -9,7 +9,6 @@ import { annotated } from "../operations/route.ts";
 import type { Entry, Given, SourceSpec, Wording } from "./entry.ts";
 import { againRow, fillControl, fillReply, formOf } from "./forms.ts";
 import { givenBy, givenIn, joined } from "./given.ts";
-import { createConfirmControls } from "./confirm.ts";
 import { heldReply, pressed, buttonOf, rowOf } from "./press.ts";
 import type { Asked, Kept } from "./kept.ts";
 import { createLists } from "./lists.ts";
@@ -17,9 +16,7 @@ import { menuCommand, type MenuSteps } from "./menu-door.ts";
 import { commandPayloads } from "./payloads.ts";
 import { rawReply } from "./raw.ts";
 import { showView } from "./show.ts";
-import { createWizardControls } from "./setup-wizard.ts";
-import { sources } from "./sources.ts";
-import { entries, entryOf } from "./table.ts";
+import { type CommandTable, nameOf } from "./table.ts";
 import { sayIn } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -34,15 +31,30 @@ export interface Doing {
  * The commands of the table, doing what they say through the verbs of the HTTP routes.
  * @param publicUrl where people reach the service by browser
  */
-export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): Doing {
-  const lists = createLists(verbs, kept, publicUrl);
+export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publicUrl: () => string): Doing {
+  const { entries, entryOf, menus, sources } = table;
+  const lists = createLists({ entryOf, verbs, kept, wordingOf });
+
+  function wordingOf(language: string, call: Call, given: Given): Wording {
+    const wording: Wording = {
+      say: sayIn(language),
+      publicUrl: publicUrl(),
+      call,
+      given,
+      async shown(name, view) {
+        const { show } = entryOf(name);
+        return show === undefined ? showView(view, wording.say) : await show(view as never, wording, verbs);
+      },
+    };
+    return wording;
+  }
 
   async function perform(asked: Asked, call: Call, language: string): Promise<Reply> {
     const entry = entryOf(asked.entry);
     const { given } = asked;
     const operation = entry.operationFor?.(given) ?? entry.operation;
     const spec = verbs.spec(operation);
-    const wording: Wording = { say: sayIn(language), publicUrl: publicUrl(), call, given };
+    const wording = wordingOf(language, call, given);
     if (entry.answers !== undefined) return await entry.answers(wording, verbs);
     if (entry.asFiles === true) return await lists.files(asked, wording);
     if (spec.success.shape === "list") return await lists.page(asked, 0, wording);
@@ -61,12 +73,12 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
     const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
     const say = sayIn(language);
     if (fills !== undefined && form.some(({ name }) => whole.given.values[name] === undefined))
-      return fillReply(kept, whole, await fills(whole.given, call, verbs), say);
+      return fillReply(entry, kept, whole, await fills(whole.given, call, verbs), say);
     if (asks === undefined) return await perform(whole, call, language);
     // Nobody is asked about what they may not do. What a file holds is not read for that.
     if (Object.keys(whole.given.files).length === 0)
       verbs.check(entry.operationFor?.(whole.given) ?? entry.operation, call, entry.input(whole.given, call));
-    const question = await asks({ say, publicUrl: publicUrl(), call, given: whole.given }, verbs);
+    const question = await asks(wordingOf(language, call, whole.given), verbs);
     if (question === undefined) return await perform(whole, call, language);
     const { content, about } = typeof question === "string" ? { content: question, about: {} } : question;
     const key = kept.keep({ ...whole, typed: asked.given, given: joined(whole.given, { values: about, files: {} }) });
@@ -80,7 +92,7 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
   }
 
   function askedFor(entry: Entry, given: Given, userId: string): Asked {
-    return { userId, entry: `${entry.command} ${entry.path}`.trim(), given, cursors: [] };
+    return { userId, entry: nameOf(entry), given, cursors: [] };
   }
 
   /** Whether it can be told by now that somebody may not do this, whatever they fill in. */
@@ -148,7 +160,7 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
       run(args, call, interaction) {
         const asked = kept.take(args[0] ?? "", interaction.user.id);
         const filled = interaction.isModalSubmit() ? givenBy(interaction) : { values: {}, files: {} };
-        const whole = { ...asked, given: joined(withoutForm(asked), filled) };
+        const whole = { ...asked, given: joined(withoutForm(entryOf(asked.entry), asked.given), filled) };
         return begin(whole, call, interaction.locale).catch((error: unknown) => offerAgain(error, whole, interaction.locale));
       },
     },
@@ -182,25 +194,24 @@ export function createDoing(verbs: Verbs, kept: Kept, publicUrl: () => string): 
         return begin(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);
       },
     },
-    fillControl(kept),
+    fillControl(kept, entryOf),
     ...lists.controls,
-    ...createConfirmControls(verbs),
-    ...createWizardControls(verbs),
   ];
 
   const steps: MenuSteps = {
+    menus,
     opens: (asked, language, call) => opens(entryOf(asked.entry), asked.given, asked.userId, language, call),
     begin,
   };
-  const commands = commandPayloads().map((payload) =>
+  const commands = commandPayloads(table).map((payload) =>
     payload.type === undefined || payload.type === 1 ? commandOf(payload) : menuCommand(payload, steps),
   );
   return { commands, controls };
 }
 
 /** A form that is sent says all of its fields anew: one that was cleared is not given. */
-function withoutForm({ entry, given }: Asked): Given {
-  const fields = new Set((entryOf(entry).form ?? []).map(({ name }) => name));
+function withoutForm({ form = [] }: Entry, given: Given): Given {
+  const fields = new Set(form.map(({ name }) => name));
   return { ...given, values: Object.fromEntries(Object.entries(given.values).filter(([name]) => !fields.has(name))) };
 }
 

@@ -1,7 +1,6 @@
 import type { RouteSpec } from "../operations/route.ts";
 import type { Entry } from "./entry.ts";
-import { chosenOperations, recordMenuEntries } from "./menus.ts";
-import { entries, menus } from "./table.ts";
+import { type CommandTable, nameOf } from "./table.ts";
 
 /** One operation of the HTTP door, and how people do the same in Discord. */
 export interface Door {
@@ -14,37 +13,30 @@ export interface Door {
   reason?: string;
 }
 
-const wordsOf = ({ command, path }: Entry): string => `${command} ${path}`.trim();
-const everyEntry: readonly Entry[] = [...entries, ...recordMenuEntries];
+type Commands = Pick<CommandTable, "entries" | "menuEntries" | "menus" | "entryOf">;
 
 /** The operations of an entry: several where what was given chooses. */
-const operationsOf = (entry: Entry): readonly string[] => [
-  ...new Set([entry.operation, ...(entry.operationFor === undefined ? [] : (chosenOperations[wordsOf(entry)] ?? []))]),
-];
+const operationsOf = ({ operation, operations = [] }: Entry): readonly string[] => [...new Set([operation, ...operations])];
 
 /** Everything in Discord that runs an operation. */
-export function commandsOf(operation: string): string[] {
-  const found = entries.filter((entry) => operationsOf(entry).includes(operation)).map((entry) => `/${wordsOf(entry)}`);
-  const inMenus = menus.filter(({ entry }) => leadsTo(entry, operation)).map(({ name }) => `menu ${name}`);
+export function commandsOf({ entries, menus, entryOf }: Commands, operation: string): string[] {
+  const found = entries.filter((entry) => operationsOf(entry).includes(operation)).map((entry) => `/${nameOf(entry)}`);
+  const inMenus = menus.filter(({ entry }) => operationsOf(entryOf(entry)).includes(operation)).map(({ name }) => `menu ${name}`);
   const buttons = onlyButtons[operation];
   return [...found, ...inMenus, ...(buttons === undefined ? [] : [buttons])];
 }
 
-/** @param name `<command> <path>` */
-function leadsTo(name: string, operation: string): boolean {
-  return everyEntry.some((entry) => wordsOf(entry) === name && operationsOf(entry).includes(operation));
-}
-
 /** Both doors, operation by operation. @param routes what the HTTP door has */
-export function doorsOf(routes: readonly { spec: Pick<RouteSpec, "operationId" | "method" | "path"> }[]): Door[] {
+export function doorsOf(table: Commands, routes: readonly { spec: Pick<RouteSpec, "operationId" | "method" | "path"> }[]): Door[] {
   return routes.map(({ spec: { operationId: operation, method, path } }) => {
     const reason = notInDiscord[operation];
-    return { operation, method, path, commands: commandsOf(operation), ...(reason !== undefined && { reason }) };
+    return { operation, method, path, commands: commandsOf(table, operation), ...(reason !== undefined && { reason }) };
   });
 }
 
 /** What is not as it has to be: every operation is found in Discord or is named with a reason, never both. */
-export function flawsOf(doors: readonly Door[]): string[] {
+export function flawsOf({ entries, menuEntries }: Commands, doors: readonly Door[]): string[] {
+  const everyEntry = [...entries, ...menuEntries];
   const known = new Set(doors.map(({ operation }) => operation));
   const missing = (names: readonly string[], what: string): string[] =>
     names.filter((name) => !known.has(name)).map((name) => `${what} names ${name}, which is no operation`);
@@ -54,8 +46,8 @@ export function flawsOf(doors: readonly Door[]): string[] {
       return commands.length > 0 && reason !== undefined ? [`${operation} is in Discord (${commands.join(", ")}) and has a reason`] : [];
     }),
     ...everyEntry
-      .filter((entry) => entry.operationFor !== undefined && chosenOperations[wordsOf(entry)] === undefined)
-      .map((entry) => `${wordsOf(entry)} chooses among operations that nobody named`),
+      .filter((entry) => entry.operationFor !== undefined && entry.operations === undefined)
+      .map((entry) => `${nameOf(entry)} chooses among operations that nobody named`),
     ...missing([...new Set(everyEntry.flatMap(operationsOf))], "a command"),
     ...missing(Object.keys(notInDiscord), "the list of reasons"),
     ...missing(Object.keys(onlyButtons), "the list of buttons"),

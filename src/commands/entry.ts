@@ -47,6 +47,8 @@ export interface FieldSpec {
 /** What an answer is worded with. */
 export interface Wording {
   say: Say;
+  /** A view as another command words it. @param entry `<command> <path>` of a command with `show` */
+  shown(entry: string, view: object): Promise<Reply>;
   /** Where people reach the service by browser. */
   publicUrl: string;
   call: Call;
@@ -62,6 +64,10 @@ export interface Entry {
   operation: string;
   /** Which of several routes, by what was given; `operation` unless told. */
   operationFor?: (given: Given) => string;
+  /** Every route that `operationFor` may choose. */
+  operations?: readonly string[];
+  /** Shown to everybody, and not only to those whom a server's administrators allow its commands. */
+  isPublic?: true;
   options?: readonly OptionSpec[];
   /** Asked for in a form, at most five: what is long, and reasons. An option of the same name fills a field in beforehand. */
   form?: readonly FieldSpec[];
@@ -140,6 +146,17 @@ export interface SourceSpec {
   choice(view: never, typed: string): Choice;
   /** Which of them are offered, where the list does not search by itself. */
   keeps?(view: never, typed: string): boolean;
+}
+
+/** The slash commands of a feature. */
+export interface CommandSet {
+  entries: readonly Entry[];
+  /** Commands of the menu on a person or a message. */
+  menus?: readonly MenuSpec[];
+  /** Entries that only menus lead to. */
+  menuEntries?: readonly Entry[];
+  /** Where typed options are completed from, by the name an option gives in `completes`. */
+  sources?: Readonly<Record<string, SourceSpec>>;
 }
 
 export type { APIEmbed, Choice, Reply };

@@ -8,7 +8,7 @@ import { ProblemError } from "../kernel/errors.ts";
 import type { Asked, Kept } from "./kept.ts";
 import { buttonOf, rowOf } from "./press.ts";
 import { cut } from "./show.ts";
-import { entryOf } from "./table.ts";
+import type { CommandTable } from "./table.ts";
 
 const longest = 4000;
 const label = 18;
@@ -65,10 +65,10 @@ const name = "fi";
 const shown = 1500;
 
 /** What the first field of the form reads now, and a button that opens the form with all of it. */
-export function fillReply(kept: Kept, asked: Asked, filled: Given["values"], say: Say): Reply {
+export function fillReply({ form = [] }: Entry, kept: Kept, asked: Asked, filled: Given["values"], say: Say): Reply {
   const values = { ...filled, ...asked.given.values };
   const key = kept.keep({ ...asked, given: { ...asked.given, values } });
-  const [first = { name: "" }] = entryOf(asked.entry).form ?? [];
+  const [first = { name: "" }] = form;
   const content = `${say("say fill")}\n>>> ${cut(escapeText(String(values[first.name] ?? "–")), shown)}`;
   return { content, components: [rowOf(buttonOf(say("button fill"), `${name}:${key}`, 1))] };
 }
@@ -79,7 +79,7 @@ export function againRow(kept: Kept, asked: Asked, say: Say): Row {
 }
 
 /** Opens a form that was offered. It can be opened again, as long as it was not sent. */
-export function fillControl(kept: Kept): Control {
+export function fillControl(kept: Kept, entryOf: CommandTable["entryOf"]): Control {
   return {
     name,
     opens([key = ""], interaction) {

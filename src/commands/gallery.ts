@@ -109,3 +109,8 @@ async function picturesOf(verbs: Verbs, wording: Wording, pieces: readonly Piece
   }
   return files;
 }
+
+/** A piece as a choice of an option. */
+export function pieceName({ kind, title, file, captured_at: at }: Piece): string {
+  return [kind, title ?? file?.name, at.slice(0, 10)].filter(Boolean).join(" · ");
+}

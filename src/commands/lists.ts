@@ -4,12 +4,12 @@ import { cutText } from "../discord/cut-text.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
-import type { Wording } from "./entry.ts";
+import type { Given, Wording } from "./entry.ts";
 import type { Asked, Kept } from "./kept.ts";
 import { pickRow } from "./press.ts";
 import { showLine } from "./show.ts";
-import { entryOf } from "./table.ts";
-import { sayIn, type Say } from "./texts.ts";
+import type { CommandTable } from "./table.ts";
+import type { Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
 const pageSize = 10;
@@ -28,8 +28,14 @@ const written: Readonly<Record<Kind, (views: readonly unknown[]) => string>> = {
   json: (views) => JSON.stringify(views, null, 2),
 };
 
+interface ListsDeps extends Pick<CommandTable, "entryOf"> {
+  verbs: Verbs;
+  kept: Kept;
+  wordingOf: (language: string, call: Call, given: Given) => Wording;
+}
+
 /** Lists in pages, with all of it as a file. */
-export function createLists(verbs: Verbs, kept: Kept, publicUrl: () => string) {
+export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
   async function ask(asked: Asked, call: Call, limit: number, cursor: string | undefined): Promise<Page<unknown>> {
     const entry = entryOf(asked.entry);
     const input = entry.input(asked.given, call);
@@ -86,11 +92,11 @@ export function createLists(verbs: Verbs, kept: Kept, publicUrl: () => string) {
     updates: ([, word = ""]) => word !== "csv" && word !== "json",
     async run([key = "", word = ""], call, interaction) {
       const asked = kept.find(key, interaction.user.id);
-      const say = sayIn(interaction.locale);
-      if (word === "csv" || word === "json") return await files(asked, { call, say }, [word]);
+      const wording = wordingOf(interaction.locale, call, asked.given);
+      if (word === "csv" || word === "json") return await files(asked, wording, [word]);
       const at = word === start ? 0 : Number(word);
       if (!Number.isInteger(at) || at < 0 || at >= asked.cursors.length) throw new ProblemError("invalid_transition");
-      return await page(asked, at, { say, publicUrl: publicUrl(), call, given: asked.given });
+      return await page(asked, at, wording);
     },
   };
   return { page, files, controls: [control] };

@@ -1,18 +1,20 @@
 import type { Command, Form, MenuInteraction, Reply } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import type { MenuTarget } from "./entry.ts";
+import type { MenuSpec, MenuTarget } from "./entry.ts";
 import type { Asked } from "./kept.ts";
-import { menus } from "./table.ts";
 
 /** How an entry goes on once it is known what it is given. */
 export interface MenuSteps {
+  menus: readonly MenuSpec[];
   opens(asked: Asked, language: string, call: Call | undefined): Form | undefined;
   begin(asked: Asked, call: Call, language: string): Promise<Reply>;
 }
 
 /** A command of a menu: the entry it is a short way to, given what it was used on. */
-export function menuCommand(payload: Command["payload"], { opens, begin }: MenuSteps): Command {
+export function menuCommand(payload: Command["payload"], { menus, opens, begin }: MenuSteps): Command {
+  const askedBy = (name: string, interaction: MenuInteraction): Asked => askedWith(menus, name, interaction);
+
   return {
     payload,
     opens: (_path, interaction, call) =>
@@ -21,7 +23,7 @@ export function menuCommand(payload: Command["payload"], { opens, begin }: MenuS
   };
 }
 
-function askedBy(name: string, interaction: MenuInteraction): Asked {
+function askedWith(menus: readonly MenuSpec[], name: string, interaction: MenuInteraction): Asked {
   const menu = menus.find((one) => one.name === name);
   if (menu === undefined) throw new ProblemError("invalid_transition", { detail: "This command is not known any more." });
   const given = { values: menu.values(targetOf(interaction)), files: {}, channel: interaction.channelId };

@@ -1,6 +1,6 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
 import type { Entry, OptionKind, OptionSpec } from "./entry.ts";
-import { entries, menus, open } from "./table.ts";
+import type { CommandTable } from "./table.ts";
 import { choiceKeys, keysOf, languages, textOf } from "./texts.ts";
 
 const subcommand = 1;
@@ -21,19 +21,20 @@ interface Named {
   name: string;
 }
 
-let payloads: RESTPostAPIApplicationCommandsJSONBody[] | undefined;
-
-/** The commands as Discord takes them. They need nothing but their table and the locale files, so they are made once. */
-export function commandPayloads(): readonly RESTPostAPIApplicationCommandsJSONBody[] {
-  return (payloads ??= makePayloads());
-}
-
-function makePayloads(): RESTPostAPIApplicationCommandsJSONBody[] {
+/** The commands as Discord takes them. */
+export function commandPayloads({
+  entries,
+  menus,
+}: Pick<CommandTable, "entries" | "menus">): readonly RESTPostAPIApplicationCommandsJSONBody[] {
   const names = [...new Set(entries.map(({ command }) => command))];
   const slash = names.map((name) => {
     const of = entries.filter(({ command }) => command === name);
-    const isOpen = open.has(name);
-    return { name, ...describe([name]), options: optionsOf(name, of), ...(isOpen && { default_member_permissions: null }) };
+    return {
+      name,
+      ...describe([name]),
+      options: optionsOf(name, of),
+      ...(of.some(({ isPublic }) => isPublic) && { default_member_permissions: null }),
+    };
   });
   const menu = menus.map(({ name, kind }) => ({ type: kind === "person" ? 2 : 3, name, ...nameOf(name) }));
   return [...slash, ...menu] as unknown as RESTPostAPIApplicationCommandsJSONBody[];

@@ -13,6 +13,13 @@ const hash = /^[0-9a-f]{64}$/;
 const hashMark = "~";
 const mostChoices = 25;
 const textOfChoice = 100;
+const person: OptionSpec = { name: "user", kind: "person" };
+/** Controls that lead from an answer about somebody to a command of another feature, by the names its entry has them under. */
+export const personPresses = {
+  linkedAccounts: { name: "as", carries: [person] },
+  timeline: { name: "ct", carries: [person] },
+} as const satisfies Readonly<Record<string, PressSpec>>;
+
 export const buttonStyles = { main: 1, plain: 2, good: 3, grave: 4 } as const;
 
 /**

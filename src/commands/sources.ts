@@ -1,27 +1,68 @@
-import type { SourceSpec } from "./entry.ts";
+import type { VerbInput } from "./verbs.ts";
+import type { Given, SourceSpec } from "./entry.ts";
+import type { Page } from "../kernel/page.ts";
+import { seen } from "./records.ts";
 import { cut } from "./show.ts";
-import { holds, staffSources } from "./sources-staff.ts";
-import { recordSources } from "./sources-records.ts";
-import { registrySources } from "./sources-registry.ts";
-import { workflowSources } from "./sources-workflows.ts";
 
-const most = 25;
+export const choiceLimit = 25;
+const long = 100;
+const wordLength = 2;
+const wholeNumber = /^[a-z]+-\d{6,}$/i;
 
-/** Where typed options are completed from, by name. */
-export const sources: Readonly<Record<string, SourceSpec>> = {
-  ...staffSources,
-  ...registrySources,
-  ...recordSources,
-  ...workflowSources,
-  callsign: {
-    operation: "listCallsigns",
-    input: (typed) => ({ query: { limit: most, q: typed === "" ? undefined : typed } }),
-    choice: ({ callsign }: { callsign: string }) => ({ name: cut(callsign, 100), value: callsign }),
-  },
-  pool: {
-    operation: "listCallsignPools",
+/** Records whose numbers begin with a prefix: a number that is half typed is looked for among the newest, a whole one among all. */
+export function numbered<View extends { number: string }>(
+  operation: string,
+  single: string,
+  prefix: RegExp,
+  told: (view: View) => string,
+): SourceSpec {
+  const isNumber = (typed: string) => prefix.test(typed) || /^\d+$/.test(typed);
+  const input = (typed: string): VerbInput => ({
+    query: { limit: isNumber(typed) ? 200 : choiceLimit, q: typed.length < wordLength || isNumber(typed) ? undefined : typed },
+  });
+  return {
+    operation,
+    input,
+    async read(_given, call, verbs, typed) {
+      const whole = wholeNumber.test(typed) ? await seen<View>(verbs, single, { call }, { params: { id: typed } }) : undefined;
+      return whole === undefined ? ((await verbs.run(operation, call, input(typed))) as Page<View>).data : [whole];
+    },
+    choice: (view: View) => ({ name: cut(told(view), long), value: view.number }),
+    keeps: ({ number }: View, typed) => !isNumber(typed) || number.toLowerCase().includes(typed.toLowerCase()),
+  };
+}
+
+/** What belongs to a record that was named before it. */
+export function within<View extends object>(
+  operation: string,
+  params: (given: Given) => NonNullable<VerbInput["params"]>,
+  told: (view: View) => string,
+  value = "id",
+): SourceSpec {
+  return {
+    operation,
+    input: (_typed, given) => ({ params: params(given), query: { limit: 200 } }),
+    choice: (view: View) => ({ name: cut(told(view), long), value: (view as Readonly<Record<string, string>>)[value] ?? "" }),
+    keeps: (view: View, typed) => told(view).toLowerCase().includes(typed.toLowerCase()),
+  };
+}
+
+/** What has a key and a name, by both. */
+export function keyed(operation: string): SourceSpec {
+  return {
+    operation,
     input: () => ({ query: { limit: 200 } }),
+    choice: ({ key, name }: { key: string; name: string }) => ({ name: cut(`${name} (${key})`, long), value: key }),
     keeps: ({ key, name }: { key: string; name: string }, typed) => holds(typed, key, name),
-    choice: ({ key, name }: { key: string; name: string }) => ({ name: cut(`${name} (${key})`, 100), value: key }),
-  },
-};
+  };
+}
+
+/** Whether one of the texts holds what was typed. */
+export function holds(typed: string, ...texts: readonly (string | undefined)[]): boolean {
+  return texts.some((text) => text?.toLowerCase().includes(typed.toLowerCase()) === true);
+}
+
+/** A moment as a choice shows it, which Discord does not put into the reader's time. */
+export function minuteOf(at: string): string {
+  return `${at.slice(0, 16).replace("T", " ")} UTC`;
+}

@@ -1,52 +1,46 @@
-import { confirmEntries } from "./confirm.ts";
-import { mydataEntries } from "./mydata.ts";
-import { permissionEntries } from "./permission.ts";
-import { setupEntries } from "./setup.ts";
-import { staffEntries } from "./staff.ts";
-import { staffroleEntries } from "./staffrole.ts";
-import { altsEntries } from "./alts.ts";
-import { blacklistEntries } from "./blacklist.ts";
-import { caseEntries } from "./case.ts";
-import { intelEntries } from "./intel.ts";
-import { auditEntries } from "./audit.ts";
-import { callsignEntries } from "./callsign.ts";
-import type { Entry, MenuSpec } from "./entry.ts";
-import { recordMenuEntries, recordMenus } from "./menus.ts";
-import { requestEntries } from "./request.ts";
-import { reviewEntries } from "./review.ts";
-import { rosterEntries } from "./roster.ts";
+import type { CommandSet, Entry, MenuSpec, SourceSpec } from "./entry.ts";
 
-/** Everything that can be done by slash command. */
-export const entries: readonly Entry[] = [
-  ...blacklistEntries,
-  ...caseEntries,
-  ...altsEntries,
-  ...intelEntries,
+/** Everything that can be done by slash command, menu and button. */
+export interface CommandTable {
+  entries: readonly Entry[];
+  /** Commands of the menu on a person or a message, at most five each. */
+  menus: readonly MenuSpec[];
+  /** Entries that only menus lead to. */
+  menuEntries: readonly Entry[];
+  /** Where typed options are completed from, by name. */
+  sources: Readonly<Record<string, SourceSpec>>;
+  /** @param name `<command> <path>` @throws Error when there is no such entry */
+  entryOf: (name: string) => Entry;
+}
 
-  ...requestEntries,
-  ...reviewEntries,
-  ...callsignEntries,
-  ...confirmEntries,
-  ...mydataEntries,
-  ...permissionEntries,
-  ...setupEntries,
-  ...staffEntries,
-  ...staffroleEntries,
-  ...rosterEntries,
-  ...auditEntries,
-];
+/** One table of the commands of every feature. @throws Error when two of them have an entry or a source of the same name */
+export function createCommandTable(sets: readonly CommandSet[]): CommandTable {
+  const entries = sets.flatMap((set) => set.entries);
+  const menuEntries = sets.flatMap((set) => set.menuEntries ?? []);
+  const byName = unique([...entries, ...menuEntries].map((entry) => [nameOf(entry), entry]));
+  return {
+    entries,
+    menuEntries,
+    menus: sets.flatMap(({ menus = [] }) => menus),
+    sources: Object.fromEntries(unique(sets.flatMap(({ sources = {} }) => Object.entries(sources)))),
+    entryOf(name) {
+      const entry = byName.get(name);
+      if (entry === undefined) throw new Error(`there is no command ${name}`);
+      return entry;
+    },
+  };
+}
 
-/** Commands that everybody sees. */
-export const open: ReadonlySet<string> = new Set(["mydata"]);
+/** `<command> <path>` of an entry. */
+export function nameOf({ command, path }: Pick<Entry, "command" | "path">): string {
+  return `${command} ${path}`.trim();
+}
 
-/** Commands of the menu on a person or a message, at most five each. */
-export const menus: readonly MenuSpec[] = recordMenus;
-
-const byName = new Map([...entries, ...recordMenuEntries].map((entry) => [`${entry.command} ${entry.path}`.trim(), entry]));
-
-/** @param name `<command> <path>` @throws Error when there is no such entry */
-export function entryOf(name: string): Entry {
-  const entry = byName.get(name);
-  if (entry === undefined) throw new Error(`there is no command ${name}`);
-  return entry;
+function unique<Value>(named: readonly (readonly [string, Value])[]): Map<string, Value> {
+  const found = new Map<string, Value>();
+  for (const [name, value] of named) {
+    if (found.has(name)) throw new Error(`there are two of ${name}`);
+    found.set(name, value);
+  }
+  return found;
 }

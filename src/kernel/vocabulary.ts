@@ -54,3 +54,10 @@ export const workflowKinds = [
 ] as const;
 
 export type WorkflowKind = (typeof workflowKinds)[number];
+
+/** What somebody is asked to grant access for. */
+export const authorizationPurposes = ["verification", "recruitment", "investigation", "recheck", "appeal"] as const;
+/** How much of a person's servers is listed. */
+export const serverDetails = ["full", "listed"] as const;
+/** What stands in the timeline of a person. */
+export const timelineKinds = ["authorization", "match", "blacklist", "request", "case", "staff", "link"] as const;

@@ -1,7 +1,6 @@
 import type { VerbInput, Verbs } from "../../src/commands/verbs.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { routeTable } from "../../src/features.ts";
-import { entries, entryOf } from "../../src/commands/table.ts";
+import { commandTable, routeTable } from "../../src/features.ts";
 import { annotated } from "../../src/operations/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { isHeld } from "../../src/kernel/held.ts";
@@ -13,6 +12,8 @@ import { upload } from "../features/evidence-ground.ts";
 import { cases, environments, withoutCase } from "./parity/cases.ts";
 import type { Case, Scene, Way } from "./parity/scene.ts";
 import { staffAtConsole } from "./world.ts";
+
+const { entries, entryOf } = commandTable;
 
 /** What the verbs behind slash commands answered or refused, in order. */
 const ran: Ran[] = [];

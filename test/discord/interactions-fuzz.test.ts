@@ -1,8 +1,8 @@
+import { commandTable } from "../../src/features.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OptionSpec } from "../../src/commands/entry.ts";
 import { optionTypes } from "../../src/commands/payloads.ts";
-import { entries, menus } from "../../src/commands/table.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { problems } from "../../src/kernel/errors.ts";
@@ -15,6 +15,8 @@ import { hostileTexts } from "../support/hostile.ts";
 import { commandData, rawDoor } from "../support/raw-door.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { seedOf, sizeOf, tier } from "../support/size.ts";
+
+const { entries, menus } = commandTable;
 
 /** How many interactions are made. */
 const all = sizeOf({ quick: 60, all: 1000, long: 5000 });

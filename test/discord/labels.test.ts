@@ -2,20 +2,21 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { routeTable } from "../../src/features.ts";
+import { commandTable, routeTable } from "../../src/features.ts";
 import { de } from "../../src/commands/locales/de.ts";
 import { en } from "../../src/commands/locales/en.ts";
 import { namelessFields, showLine, showView, titleFields, unshownFields } from "../../src/commands/show.ts";
-import { entries } from "../../src/commands/table.ts";
 import { sayIn } from "../../src/commands/texts.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
 
+const { entries } = commandTable;
+
 /** Operations, or a field of what they answer, whose own wording makes use of the general card, by the file it stands in. */
 const ownWording: Readonly<Record<string, readonly string[]>> = {
-  "audit.ts": ["verifyAudit"],
-  "confirm.ts": ["getConfirmation"],
-  "review.ts": ["readWorkflowStats all"],
-  "review-comments.ts": ["editWorkflowComment"],
+  "features/audit/audit.commands.ts": ["verifyAudit"],
+  "features/confirmations/confirmations.commands.ts": ["getConfirmation"],
+  "features/workflows/commands/comments.ts": ["editWorkflowComment"],
+  "features/workflows/commands/review.ts": ["readWorkflowStats all"],
 };
 const specs = new Map(routeTable().map(({ spec }) => [spec.operationId, spec]));
 
@@ -95,12 +96,11 @@ describe.each([
 });
 
 test("no other file makes use of the general card", () => {
-  const folder = fileURLToPath(new URL("../../src/commands/", import.meta.url));
-  const users = readdirSync(folder).filter(
-    (name) =>
-      name.endsWith(".ts") && /\bshowView\(/.test(readFileSync(`${folder}${name}`, "utf8")) && !["show.ts", "doing.ts"].includes(name),
+  const folder = fileURLToPath(new URL("../../src/", import.meta.url));
+  const users = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+    (name) => /^(commands|features)\/.*\.ts$/.test(name) && /\bshowView\(/.test(readFileSync(`${folder}${name}`, "utf8")),
   );
-  expect(users.toSorted()).toEqual(Object.keys(ownWording).toSorted());
+  expect(users.toSorted()).toEqual(["commands/doing.ts", "commands/show.ts", ...Object.keys(ownWording)]);
 });
 
 test("a card and a line are worded in the reader's language, also within a field", () => {

@@ -1,11 +1,13 @@
+import { commandTable } from "../../src/features.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { de } from "../../src/commands/locales/de.ts";
 import { en } from "../../src/commands/locales/en.ts";
-import { entries, menus } from "../../src/commands/table.ts";
 import { keysOf, sayIn } from "../../src/commands/texts.ts";
+
+const { entries, menus } = commandTable;
 
 const root = fileURLToPath(new URL("../../src/", import.meta.url));
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })

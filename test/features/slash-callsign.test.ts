@@ -1,10 +1,12 @@
+import { commandTable } from "../../src/features.ts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { pressed, pressId } from "../../src/commands/press.ts";
-import { entries } from "../../src/commands/table.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
+
+const { entries } = commandTable;
 
 describe("/callsign", () => {
   let world: World;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Asked } from "../../src/commands/kept.ts";
 import { menuCommand } from "../../src/commands/menu-door.ts";
-import { staffSources } from "../../src/commands/sources-staff.ts";
+import { commandTable } from "../../src/features.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { messageOf } from "../../src/discord/replies.ts";
 import { freshId } from "../contract/document.ts";
@@ -111,7 +111,7 @@ describe("what staff do every day", () => {
       }) as never;
     const byWebhook = targetOf({ author: { id: "80351110224678912" }, webhookId: "80351110224678912", applicationId: null });
     const menu = (name: string) =>
-      menuCommand({ name, type: 3 }, { opens: (asked) => asked as never, begin: () => Promise.resolve({ content: "" }) });
+      menuCommand({ name, type: 3 }, { ...commandTable, opens: (asked) => asked as never, begin: () => Promise.resolve({ content: "" }) });
     const authorOf = (target: never) => {
       const asked = menu("Save as evidence").opens?.("", target, undefined) as unknown as Asked | undefined;
       return asked?.given.values["author"];
@@ -224,7 +224,7 @@ describe("what staff do every day", () => {
   });
 
   test("what is offered while typing is plain text, and found as it is typed", () => {
-    const { choice, keeps } = staffSources["held-change"] ?? {};
+    const { choice, keeps } = commandTable.sources["held-change"] ?? {};
     const view = { id: freshId(), code: "K7QM2X", summary: "Let Ann have cases.read_all (BL-000001)" } as never;
     expect(choice?.(view, "").name).toBe("K7QM2X · Let Ann have cases.read_all (BL-000001)");
     expect(keeps?.(view, "cases.read_all")).toBe(true);

@@ -1,3 +1,4 @@
+import { commandTable } from "../../src/features.ts";
 import { describe, expect, test, vi } from "vitest";
 import { commandPayloads } from "../../src/commands/payloads.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
@@ -89,7 +90,9 @@ describe("/setup", () => {
   const shared = shareWorld();
 
   test("offers only channels that messages can be posted in, as the guide does", () => {
-    const setup = commandPayloads().find(({ name }) => name === "setup") as unknown as { options: { name: string; options: object[] }[] };
+    const setup = commandPayloads(commandTable).find(({ name }) => name === "setup") as unknown as {
+      options: { name: string; options: object[] }[];
+    };
     const channels = setup.options.find(({ name }) => name === "channels")?.options ?? [];
     const kinds = channels.filter((option) => "type" in option && option.type === 7).map((option) => (option as never)["channel_types"]);
     expect(kinds).toEqual([

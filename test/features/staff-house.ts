@@ -1,3 +1,4 @@
+import { commandTable } from "../../src/features.ts";
 import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
@@ -7,6 +8,7 @@ import { createKept } from "../../src/commands/kept.ts";
 import { createVerbs } from "../../src/commands/verbs.ts";
 import { createDiscord } from "../../src/discord/client.ts";
 import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";
+import { createConfirmControls } from "../../src/features/confirmations/confirmations.commands.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createAuthenticate } from "../../src/features/keys/authenticate.ts";
 import { createKeysService } from "../../src/features/keys/keys.service.ts";
@@ -99,8 +101,10 @@ export async function createHouse(options: HouseOptions = {}) {
     guildIds: [guild.id],
     logger,
   });
+  const { commands, controls } = createDoing(commandTable, verbs, createKept(), () => "http://127.0.0.1");
   discord.serve({
-    ...createDoing(verbs, createKept(), () => "http://127.0.0.1"),
+    commands,
+    controls: [...controls, ...createConfirmControls(verbs)],
     actorOf: standing.actorOf,
     guildState,
   });

@@ -1,3 +1,4 @@
+import { auditCommands } from "./audit.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import { auditRoutes } from "./audit.routes.ts";
@@ -6,6 +7,7 @@ import { createCheckpoints } from "./checkpoints.ts";
 import { createSigner } from "./sign.ts";
 
 export const audit = feature({
+  commands: auditCommands,
   create({ config, database, instanceId, keyFor, cursors, clock, logger }: Core) {
     const { auditEntry } = database.read;
     const origin = () => Promise.resolve(instanceId);

@@ -8,7 +8,8 @@ import { answer, baseOf, isOwnForm, redirect, requestIdOf, type Site } from "../
 import type { SignInService } from "../privacy/sign-in/sign-in.service.ts";
 import { consentPage } from "./authorization.html.ts";
 import { webCall } from "../../kernel/call.ts";
-import { purposes, scopes } from "./authorization.schema.ts";
+import { authorizationPurposes } from "../../kernel/vocabulary.ts";
+import { scopes } from "./authorization.schema.ts";
 import type { AuthorizationService } from "./authorization.service.ts";
 import type { ConsentNames } from "./consent-names.ts";
 import { endingPage } from "./endings/endings.html.ts";
@@ -51,7 +52,7 @@ function showPage(deps: PageDeps): HtmlPage {
       const body = await consentPage(baseOf(deps), {
         ...(await deps.names.of(session)),
         path: `${baseOf(deps)}/authorize/${params.token}`,
-        purpose: z.enum(purposes).parse(session.purpose),
+        purpose: z.enum(authorizationPurposes).parse(session.purpose),
         requestReference: session.requestReference,
         scopes: z.array(z.enum(scopes)).parse(textsOf(session.scopes)),
         detail: session.detail === "listed" ? "listed" : "full",

@@ -1,13 +1,12 @@
+import { authorizationPurposes, serverDetails } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { anyCase, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
 
-export const purposes = ["verification", "recruitment", "investigation", "recheck", "appeal"] as const;
-export type Purpose = (typeof purposes)[number];
+export type Purpose = (typeof authorizationPurposes)[number];
 
 export const scopes = ["identify", "guilds", "guilds.members.read"] as const;
 export type Scope = (typeof scopes)[number];
 
-export const serverDetails = ["full", "listed"] as const;
 export type ServerDetail = (typeof serverDetails)[number];
 
 /** Why a session failed. */
@@ -20,7 +19,7 @@ export const endedStatuses = ["authorized", "declined", "expired", "cancelled", 
 export const CreateSessionInput = z
   .strictObject({
     discord_user_id: Snowflake.meta({ description: "Who is asked for access" }),
-    purpose: z.enum(purposes).default("verification").meta({ description: "Shown to the user as the reason" }),
+    purpose: z.enum(authorizationPurposes).default("verification").meta({ description: "Shown to the user as the reason" }),
     scopes: z
       .array(z.enum(scopes))
       .max(scopes.length)
@@ -92,7 +91,7 @@ export const AuthorizationView = z
       .object({
         id: z.uuid(),
         status: z.enum(["pending", "opened"]),
-        purpose: z.enum(purposes),
+        purpose: z.enum(authorizationPurposes),
         created_at: Timestamp,
         expires_at: Timestamp,
       })

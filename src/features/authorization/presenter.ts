@@ -5,7 +5,8 @@ import { isoOrNull } from "../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
 import { textsOf } from "../../kernel/stored.ts";
 import { authorizationPermissions, isInForce, nextRefreshAt, statusOf, type AuthorizationState } from "./authorization.policy.ts";
-import { endedStatuses, purposes, sessionFailures, type AuthorizationView } from "./authorization.schema.ts";
+import { authorizationPurposes } from "../../kernel/vocabulary.ts";
+import { endedStatuses, sessionFailures, type AuthorizationView } from "./authorization.schema.ts";
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 
 /** What of a status is for whom: nearly all of it for whoever may ask, the person themself included. */
@@ -56,7 +57,7 @@ function presentOpenSession(session: AuthorizationSession): NonNullable<Authoriz
   return {
     id: session.id,
     status: session.status === "opened" ? "opened" : "pending",
-    purpose: z.enum(purposes).parse(session.purpose),
+    purpose: z.enum(authorizationPurposes).parse(session.purpose),
     created_at: session.createdAt.toISOString(),
     expires_at: session.expiresAt.toISOString(),
   };

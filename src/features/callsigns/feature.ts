@@ -1,3 +1,4 @@
+import { callsignCommands } from "./callsigns.commands.ts";
 import { feature } from "../../compose.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import type { RosterSync } from "../roster/sync/sync.service.ts";
@@ -18,6 +19,7 @@ export const callsigns = feature({
 });
 
 export const callsignRegistry = feature({
+  commands: callsignCommands,
   create: (deps: CallsignRegistryDeps & PoolsDeps) => ({
     callsignRegistry: createCallsignRegistry(deps),
     callsignPools: createPoolsService(deps),

@@ -1,3 +1,4 @@
+import { caseCommands } from "./cases.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -24,6 +25,7 @@ interface CasesNeeds
 }
 
 export const cases = feature({
+  commands: caseCommands,
   create({ config, evidence, eventStreams, draftRecords: drafts, ...deps }: CasesNeeds) {
     const cases = createCasesService({ ...deps, drafts, dropEvidence: (tx, caseId) => evidence.dropOf(tx, "case", caseId) });
     const actions = createActionsService({ ...deps, drafts, cases, thresholds: config.strikeThresholds });

@@ -1,3 +1,4 @@
+import { intelligenceCommands } from "./intelligence.commands.ts";
 import { feature } from "../../compose.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { intelligenceRoutes } from "./intelligence.routes.ts";
@@ -18,6 +19,7 @@ import { createMatchesService, type MatchesService } from "./matches/matches.ser
 import { createUserServersService, type UserServersService } from "./user-servers/user-servers.service.ts";
 
 export const intelligence = feature({
+  commands: intelligenceCommands,
   create: (deps: Omit<IntelligenceDeps, "ownServerIds" | "isStaff" | "guildState"> & { guildState: GuildState }) =>
     createIntelligence({
       ...deps,

@@ -1,3 +1,4 @@
+import { linkCommands } from "./links.commands.ts";
 import { feature } from "../../compose.ts";
 import { linksRoutes } from "./links.routes.ts";
 import { createLinksService, type LinksDeps } from "./links.service.ts";
@@ -7,6 +8,7 @@ import { createLinkReach } from "./reach.ts";
 export const linkReach = feature({ create: () => ({ reach: createLinkReach() }) });
 
 export const links = feature({
+  commands: linkCommands,
   create: (deps: LinksDeps) => ({ links: createLinksService(deps) }),
   routes: ({ links }) => linksRoutes(links),
   jobs: ({ links }) => ({ links: links.expireDue }),

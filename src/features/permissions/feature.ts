@@ -1,3 +1,4 @@
+import { permissionCommands } from "./permissions.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import { permissionsRoutes } from "./permissions.routes.ts";
@@ -18,6 +19,7 @@ export const standing = feature({
 });
 
 export const permissions = feature({
+  commands: permissionCommands,
   create: (deps: PermissionsDeps) => ({ permissions: createPermissionsService(deps) }),
   routes: ({ permissions }) => permissionsRoutes(permissions),
   jobs: ({ permissions }) => ({ permissions: permissions.expireDue }),

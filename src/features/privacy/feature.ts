@@ -1,3 +1,4 @@
+import { privacyCommands } from "./privacy.commands.ts";
 import type { PrivacyDeps } from "./wipe.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
@@ -39,6 +40,7 @@ interface PrivacyNeeds extends Omit<PrivacyDeps, "hashOf">, Site {
 }
 
 export const privacy = feature({
+  commands: privacyCommands,
   create: ({ hashOfPerson, ...deps }: PrivacyNeeds) => ({ privacy: createPrivacyService({ ...deps, hashOf: hashOfPerson }) }),
   routes: ({ privacy }) => privacyRoutes(privacy),
   pages: (services) => privacyPages(services),

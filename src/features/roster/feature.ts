@@ -1,3 +1,4 @@
+import { rosterCommands } from "./roster.commands.ts";
 import type { RosterEntriesDeps } from "./changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
@@ -40,6 +41,7 @@ export const rosterAudits = feature({
 
 /** The roster as people and clients read and change it. */
 export const rosterEntries = feature({
+  commands: rosterCommands,
   create: (deps: RosterEntriesDeps) => ({ rosterEntries: createRosterEntries(deps) }),
   routes: ({ rosterEntries }) => [...rosterHistoryRoutes(rosterEntries), ...rosterRoutes(rosterEntries)],
 });

@@ -1,3 +1,4 @@
+import { serverCommands } from "./servers.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import { readInvite } from "../../discord/rest/plain-requests.ts";
@@ -15,6 +16,7 @@ export const serverFacts = feature({
 });
 
 export const registry = feature({
+  commands: serverCommands,
   create: ({ config, ...deps }: Omit<RegistryDeps, "readInvite"> & Pick<Core, "config">) => ({
     registry: createRegistryService({ ...deps, readInvite: readInvite(config.discord.apiBase) }),
   }),

@@ -1,8 +1,10 @@
+import { staffCommands } from "./staff.commands.ts";
 import { feature } from "../../compose.ts";
 import { staffRoutes } from "./staff.routes.ts";
 import { createStaffService, type StaffDeps } from "./staff.service.ts";
 
 export const staff = feature({
+  commands: staffCommands,
   create: (deps: StaffDeps) => ({ staff: createStaffService(deps) }),
   routes: ({ staff }) => staffRoutes(staff),
   jobs: ({ staff }) => ({ staff: staff.expireDue }),

@@ -1,7 +1,7 @@
+import { timelineKinds } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { listQuery, Snowflake, Timestamp } from "../../kernel/fields.ts";
 
-export const timelineKinds = ["authorization", "match", "blacklist", "request", "case", "staff", "link"] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
 
 const oneKind = `(?:${timelineKinds.join("|")})`;

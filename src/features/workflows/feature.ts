@@ -1,3 +1,8 @@
+import { createReviewControls } from "./commands/controls.ts";
+import { queueBoard } from "./commands/board.ts";
+import { sharedCard } from "./commands/card.ts";
+import { sayIn } from "../../commands/texts.ts";
+import { workflowCommands } from "./workflows.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import { createCardMessages } from "../../discord/rest/cards.ts";
@@ -57,6 +62,7 @@ interface WorkflowsNeeds
 
 /** Requests and what they suggest, filed and decided. */
 export const workflows = feature({
+  commands: workflowCommands,
   create({ config, draftRecords, eventStreams, ...deps }: WorkflowsNeeds) {
     const workflows = createWorkflowsService({ ...deps, drafts: draftRecords, referencePrefix: config.referencePrefix });
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
@@ -88,16 +94,24 @@ export const deliveries = feature({
   stop: ({ deliveries }) => deliveries.stop(),
 });
 
-type CardsNeeds = Omit<CardsParts, "pauses" | "posting"> & Core & { workflows: WorkflowsService };
+const say = sayIn("en-GB");
+/** How a request and the queue look in a channel that everybody there reads: in English. */
+const looks: CardsParts["looks"] = {
+  request: (shown) => sharedCard(shown, say),
+  queue: (shown) => queueBoard(shown, say),
+};
+
+type CardsNeeds = Omit<CardsParts, "pauses" | "posting" | "looks"> & Core & { workflows: WorkflowsService };
 
 /** Requests as cards in Discord, and where a request is found there. */
 export const cards = feature({
   create({ discord, pauses, workflows, ...deps }: CardsNeeds) {
     const messages = createCardMessages(discord.rest, pauses.cardRetryMs);
     const posting = { messages, isReady: () => discord.status().state === "ready" };
-    const cards = createCards({ ...deps, workflows, posting, pauses: pauses.cards });
+    const cards = createCards({ ...deps, workflows, posting, looks, pauses: pauses.cards });
     return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
   },
+  controls: ({ cards }, verbs) => createReviewControls(verbs, cards.refresh),
   start: ({ cards }) => cards.start(),
   stop: ({ cards }) => cards.stop(),
 });

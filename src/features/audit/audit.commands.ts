@@ -1,0 +1,106 @@
+import type { CommandSet, Entry, Given, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
+import { escapeText } from "../../discord/replies.ts";
+import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
+import { textIn, timeIn } from "../../commands/given.ts";
+import { cut, lineText, momentOf, showView } from "../../commands/show.ts";
+
+const command = "audit";
+const longestChange = 700;
+const text = (name: string, max = 200): OptionSpec => ({ name, kind: "text", max });
+const position = (name: string): OptionSpec => ({ name, kind: "whole", min: 1, max: 2_147_483_647 });
+const record: OptionSpec = text("record");
+/** What everybody may narrow their search by. */
+const own = [
+  text("action"),
+  record,
+  { name: "user", kind: "person" },
+  { name: "via", kind: "text", choices: ["rest", "slash", "job", "cli", "web"] },
+  { name: "outcome", kind: "text", choices: ["ok", "denied", "failed"] },
+  text("request"),
+  text("from", 30),
+  text("to", 30),
+  text("words"),
+] as const satisfies OptionSpec[];
+const filters: readonly OptionSpec[] = [{ name: "by", kind: "person" }, text("key"), ...own];
+
+const searched = (given: Given) => ({
+  query: {
+    actor: textIn(given, "by"),
+    client: textIn(given, "key"),
+    action_prefix: textIn(given, "action"),
+    target: textIn(given, "record"),
+    subject: textIn(given, "user"),
+    via: textIn(given, "via"),
+    outcome: textIn(given, "outcome"),
+    request_id: textIn(given, "request"),
+    from: timeIn(given, "from"),
+    to: timeIn(given, "to"),
+    q: textIn(given, "words"),
+  },
+});
+
+function line({ seq, at, action, outcome, actor, via, target, subject_user_id: subject, reason }: AuditView, { say }: Wording): string {
+  const told = [
+    `\`${seq.toString()}\` ${momentOf(at)}`,
+    `**${escapeText(action)}**`,
+    ...(outcome === "ok" ? [] : [say(`audit search ${outcome}`)]),
+    ...(actor === null ? [] : [`<@${actor.id}>`]),
+    say(`= ${via}`),
+    ...(target === null ? [] : [escapeText(target.reference ?? `${target.kind} ${target.id}`)]),
+    ...(subject === null ? [] : [`→ <@${subject}>`]),
+    ...(reason === null || reason === undefined ? [] : [cut(lineText(reason), 100)]),
+  ];
+  return told.join(" · ");
+}
+
+/** What it was before and after, besides who and when. */
+function wholeLine(view: AuditView, wording: Wording): string {
+  const changed = [view.before, view.after].map((side) => (side === null || side === undefined ? "–" : JSON.stringify(side)));
+  const change = changed.join(" → ");
+  return change === "– → –" ? line(view, wording) : `${line(view, wording)}\n> ${cut(escapeText(change), longestChange)}`;
+}
+
+function examinedNote({ examined_to: to }: { examined_to?: number }, { say }: Wording): string {
+  return to === undefined ? "" : say("audit search examined", { to });
+}
+
+function showVerification(view: AuditVerification, { say }: Wording): Reply {
+  const { ok, entries, checkpoints, first_bad_seq: seq = 0, kind = "" } = view;
+  if (ok) return { content: say("audit verify sound", { entries, checkpoints }) };
+  return { ...showView(view, say, say("audit verify title")), content: say("audit verify broken", { seq, kind: say(`= ${kind}`) }) };
+}
+
+/** The line as it stands in the file of signed positions, as a file to be kept, and the key that proves it. */
+function showCheckpoint({ checkpoint, key }: CheckpointView, { say }: Wording): Reply {
+  if (checkpoint === null) return { content: say("audit checkpoint none") };
+  const head = say("audit checkpoint at", { seq: checkpoint.seq, at: momentOf(checkpoint.at) });
+  const files = [{ name: "checkpoint.jsonl", content: `${JSON.stringify(checkpoint)}\n` }];
+  return { content: `${head}\n${say("audit checkpoint key", { key: escapeText(key.public_key) })}`, files };
+}
+
+/** `/audit`: who did what, and the proof that nobody has changed it. */
+const auditEntries: readonly Entry[] = [
+  { command, path: "search", operation: "listAudit", options: filters, input: searched, line, note: examinedNote },
+  {
+    command,
+    path: "show",
+    operation: "listAudit",
+    options: [{ ...record, required: true }],
+    input: (given) => ({ query: { target: textIn(given, "record") } }),
+    line: wholeLine,
+  },
+  { command, path: "mine", operation: "listOwnAudit", options: own, input: searched, line, note: examinedNote },
+  { command, path: "export", operation: "exportAudit", options: filters, input: searched },
+  {
+    command,
+    path: "verify",
+    operation: "verifyAudit",
+    options: [position("first"), position("last")],
+    input: ({ values }) => ({ query: { from: values["first"] as number | undefined, to: values["last"] as number | undefined } }),
+    show: showVerification,
+  },
+  { command, path: "checkpoint", operation: "getAuditCheckpoint", input: () => ({}), show: showCheckpoint },
+];
+
+/** What Discord offers of the audit. */
+export const auditCommands: CommandSet = { entries: auditEntries };

@@ -1,0 +1,284 @@
+import type { CommandSet, Entry, FieldSpec, Given, OptionSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
+import { numbered, within } from "../../commands/sources.ts";
+import { pieceName, galleryOf } from "../../commands/gallery.ts";
+import type { VerbInput, Verbs } from "../../commands/verbs.ts";
+import { altChoices, blacklistCategories, memberPolicies, recommendedActions, severities } from "../../kernel/vocabulary.ts";
+import { statuses, type BlacklistCheck, type BlacklistVersionView, type BlacklistView } from "./blacklist.schema.ts";
+import { importModes, type BlacklistImport } from "./import/import.schema.ts";
+import type { Call } from "../../kernel/call.ts";
+import { fieldError } from "../../kernel/errors.ts";
+import {
+  asksToAdd,
+  asksToImport,
+  asksToPurge,
+  asksToRevoke,
+  imported,
+  importInput,
+  recordAt,
+  checkReply,
+  recordCard,
+  recordLine,
+} from "./commands/replies.ts";
+import { evidenceEntries } from "../../commands/evidence-entries.ts";
+import { picked, textIn, timeIn, durationIn } from "../../commands/given.ts";
+import { pressButton, rowOf } from "../../commands/press.ts";
+import { idsIn, numberIn, personOf, pickedQuery, type Query, subjectIn } from "../../commands/records.ts";
+import { momentOf } from "../../commands/show.ts";
+
+const command = "blacklist";
+const mostIds = 25;
+export const record: OptionSpec = { name: "record", kind: "text", required: true, completes: "blacklist", max: 40 };
+const filesPress: PressSpec = { name: "bf", carries: [record] };
+const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }];
+const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
+const revision: OptionSpec = { name: "revision", kind: "whole", min: 1 };
+const kind: OptionSpec = { name: "kind", kind: "text", choices: ["user", "server"] };
+const category: OptionSpec = {
+  name: "category",
+  kind: "text",
+  choices: [...new Set([...blacklistCategories.user, ...blacklistCategories.server])],
+};
+const severity: OptionSpec = { name: "severity", kind: "text", choices: severities };
+const action: OptionSpec = { name: "recommended-action", kind: "text", choices: recommendedActions };
+const policy: OptionSpec = { name: "member-policy", kind: "text", choices: memberPolicies };
+const alts: OptionSpec = { name: "include-alts", kind: "text", choices: altChoices };
+const duration: OptionSpec = { name: "duration", kind: "text", max: 40 };
+const filters: readonly OptionSpec[] = [
+  kind,
+  { name: "status", kind: "text", choices: statuses },
+  category,
+  severity,
+  { name: "subject", kind: "text", max: 40 },
+  { name: "q", kind: "text", min: 2, max: 100 },
+];
+const filterNames = ["kind", "status", "category", "severity", "q"] as const;
+
+const filtersOf = (given: Given): Query => ({ ...pickedQuery(given, ...filterNames), subject: subjectIn(given) });
+const tagsOf = (given: Given) => {
+  const tags = textIn(given, "tags")
+    ?.split(",")
+    .map((tag) => tag.trim());
+  return tags === undefined ? {} : { tags: tags.filter((tag) => tag !== "") };
+};
+
+/** Who may not ask is told so before the ids are counted. @throws ProblemError validation_failed when an answer has no room for all */
+function requireRoom(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  verbs.check("checkBlacklist", call, checkInput(given));
+  if (idsIn(textIn(given, "ids")).length > mostIds)
+    throw fieldError("/ids", "too_many", `Ask about at most ${mostIds.toString()} ids at once.`);
+  return Promise.resolve({});
+}
+
+function checkInput(given: Given): VerbInput {
+  const ids = idsIn(textIn(given, "ids"));
+  return { body: { user_ids: ids, server_ids: ids, include_alts: given.values["alts"] } };
+}
+
+function newRecord(given: Given): VerbInput {
+  const user = textIn(given, "user");
+  const servers = textIn(given, "servers");
+  const note = textIn(given, "evidence");
+  const body = {
+    ...picked(given, "category", "severity", "recommended-action", "member-policy", "include-alts"),
+    ...durationIn(given),
+    ...picked(given, "reason-public", "reason-internal"),
+    ...tagsOf(given),
+    kind: user === undefined ? "server" : "user",
+    subject_id: user ?? textIn(given, "server"),
+    ...(servers !== undefined && { scope: "servers", server_ids: idsIn(servers) }),
+    ...(note !== undefined && { evidence: [{ kind: "text", note }] }),
+  };
+  return { body };
+}
+
+/** A record is about one subject. @throws ProblemError as the verb refuses; validation_failed when both are named */
+function requireOneSubject(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  verbs.require("createBlacklistRecord", call, {});
+  if (given.values["user"] !== undefined && given.values["server"] !== undefined)
+    throw fieldError("/server", "conflict", "A record is about a user or about a server: name one of them.");
+  return Promise.resolve({});
+}
+
+async function show(view: BlacklistView, wording: Wording, verbs: Verbs): Promise<Reply> {
+  const { embeds, files, hasMore } = await galleryOf(verbs, "listBlacklistEvidence", wording, { params: { id: view.id } });
+  const all = hasMore ? [rowOf(pressButton(filesPress, { record: view.number }, wording.say("label evidence")))] : [];
+  return { content: "", embeds: [recordCard(view, wording.say), ...embeds], files, components: all };
+}
+
+const evidence = evidenceEntries({
+  command,
+  record,
+  name: "Blacklist",
+  pieces: "blacklist-evidence",
+  press: filesPress,
+});
+
+/** `/blacklist`: people and servers that are kept out. */
+const blacklistEntries: readonly Entry[] = [
+  {
+    command,
+    path: "check",
+    operation: "checkBlacklist",
+    options: [
+      { name: "ids", kind: "text", required: true, max: 1000 },
+      { name: "alts", kind: "yes" },
+    ],
+    locate: requireRoom,
+    input: checkInput,
+    show: (view: BlacklistCheck, wording) => checkReply(view, wording),
+    press: { name: "bc", carries: [{ name: "ids", kind: "text" }] },
+  },
+  {
+    command,
+    path: "show",
+    operation: "getBlacklistRecord",
+    options: [record],
+    input: (given) => ({ params: recordAt(given) }),
+    show,
+    press: { name: "bs", carries: [record] },
+  },
+  {
+    command,
+    path: "search",
+    operation: "listBlacklist",
+    options: filters,
+    input: (given) => ({ query: filtersOf(given) }),
+    line: recordLine,
+  },
+  {
+    command,
+    path: "review-due",
+    operation: "listBlacklist",
+    options: [kind],
+    input: (given) => ({ query: { ...filtersOf(given), review_due: "true" } }),
+    line: recordLine,
+  },
+  {
+    command,
+    path: "add",
+    operation: "createBlacklistRecord",
+    options: [
+      { name: "user", kind: "person" },
+      { name: "server", kind: "text", max: 40 },
+      category,
+      severity,
+      duration,
+      { name: "servers", kind: "text", max: 1000 },
+      action,
+      policy,
+      alts,
+      { name: "tags", kind: "text", max: 500 },
+    ],
+    form: [
+      { name: "reason-public", kind: "paragraph", required: true, min: 1, max: 2000 },
+      { name: "reason-internal", kind: "paragraph", max: 2000 },
+      { name: "evidence", kind: "paragraph", max: 2000 },
+    ],
+    locate: requireOneSubject,
+    input: newRecord,
+    asks: asksToAdd,
+    show,
+  },
+  {
+    command,
+    path: "edit",
+    operation: "updateBlacklistRecord",
+    options: [
+      record,
+      revision,
+      category,
+      severity,
+      duration,
+      action,
+      policy,
+      alts,
+      { name: "reason-public", kind: "text", max: 2000 },
+      { name: "reason-internal", kind: "text", max: 2000 },
+      { name: "tags", kind: "text", max: 500 },
+      { name: "review-at", kind: "text", max: 40 },
+      { name: "reviewed", kind: "yes" },
+    ],
+    input: (given) => ({
+      params: recordAt(given),
+      revision: numberIn(given, "revision"),
+      body: {
+        ...picked(given, "category", "severity", "recommended-action", "member-policy", "include-alts"),
+        ...durationIn(given),
+        ...picked(given, "reason-public", "reason-internal"),
+        review_at: timeIn(given, "review-at"),
+        ...tagsOf(given),
+        ...(given.values["reviewed"] === true && { reviewed: true }),
+      },
+    }),
+    show,
+  },
+  {
+    command,
+    path: "revoke",
+    operation: "revokeBlacklistRecord",
+    options: [record, reason, revision],
+    form: reasonForm,
+    input: (given) => ({ params: recordAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
+    asks: asksToRevoke,
+    show,
+  },
+  {
+    command,
+    path: "purge",
+    operation: "purgeBlacklistRecord",
+    options: [record, reason, revision],
+    form: reasonForm,
+    input: (given) => ({ params: recordAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
+    asks: asksToPurge,
+  },
+  {
+    command,
+    path: "history",
+    operation: "listBlacklistHistory",
+    options: [record],
+    input: (given) => ({ params: recordAt(given) }),
+    line: (view: BlacklistVersionView, wording) =>
+      [
+        `\`${view.revision.toString()}\``,
+        momentOf(view.changed_at),
+        personOf(view.changed_by) ?? "–",
+        recordLine(view.record, wording),
+      ].join(" · "),
+  },
+  ...evidence,
+  {
+    command,
+    path: "import",
+    operation: "importBlacklist",
+    options: [
+      { name: "file", kind: "file", required: true },
+      { name: "mode", kind: "text", choices: importModes },
+    ],
+    input: importInput,
+    asks: asksToImport,
+    show: (view: BlacklistImport, wording) => imported(view, wording),
+  },
+  {
+    command,
+    path: "export",
+    operation: "exportBlacklist",
+    options: [{ name: "format", kind: "text", choices: ["csv", "ndjson"] }, ...filters],
+    input: (given) => ({ query: { ...filtersOf(given), ...pickedQuery(given, "format") } }),
+  },
+];
+
+/** What Discord offers of the blacklist. */
+export const blacklistCommands: CommandSet = {
+  entries: blacklistEntries,
+  menus: [{ name: "Blacklist check", kind: "person", entry: "blacklist check", values: ({ user = "" }) => ({ ids: user }) }],
+  sources: {
+    blacklist: numbered(
+      "listBlacklist",
+      "getBlacklistRecord",
+      /^bl(-|$)/i,
+      ({ number, subject_snapshot: named, subject_id: id, severity, status }: BlacklistView) =>
+        [number, named?.name ?? id, severity, status].join(" · "),
+    ),
+    "blacklist-evidence": within("listBlacklistEvidence", recordAt, pieceName),
+  },
+};

@@ -1,0 +1,159 @@
+import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
+import type { BlacklistImport } from "../import/import.schema.ts";
+import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../blacklist.schema.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import type { Reply, Wording, Given, Question } from "../../../commands/entry.ts";
+import { card, colours, idText, personOf, subjectOf, told, numberIn, pickedQuery, seen } from "../../../commands/records.ts";
+import { cut, momentOf } from "../../../commands/show.ts";
+import type { Say } from "../../../commands/texts.ts";
+import { textIn } from "../../../commands/given.ts";
+import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
+
+const mostWords = 1900;
+const mostProblems = 10;
+
+/** A record as a card. */
+export function recordCard(view: BlacklistView, say: Say) {
+  const { status, severity, revoked } = view;
+  const colour = status === "active" || status === "scheduled" ? colours[severity] : colours.over;
+  const text = (value: string | null | undefined) => (value === null || value === undefined ? undefined : escapeText(value));
+  return card(
+    `${view.number} · ${told(status, say) ?? status}`,
+    [
+      ["subject", aboutOf(view)],
+      ["category", told(view.category, say)],
+      ["severity", told(severity, say)],
+      ["scope", told(view.scope, say)],
+      ["server_ids", view.server_ids.map(idText).join(", ")],
+      ["reason_public", text(view.reason_public)],
+      ["reason_internal", text(view.reason_internal)],
+      ["recommended_action", told(view.recommended_action, say)],
+      ["member_policy", told(view.member_policy, say)],
+      ["include_alts", told(view.include_alts, say)],
+      ["tags", view.tags.map(escapeText).join(", ")],
+      ["ends_at", view.expires_at === null ? say("blacklist for good") : momentOf(view.expires_at)],
+      ["review_at", view.review_at === null ? undefined : momentOf(view.review_at)],
+      ["created_by", personOf(view.created_by)],
+      ["created_at", momentOf(view.created_at)],
+      ["origin_reference", text(view.origin_reference)],
+      ["supersedes", text(view.supersedes)],
+      ["revoked", revoked === null ? undefined : revokedText(revoked)],
+      ["history_count", view.history_count],
+      ["revision", view.revision],
+    ],
+    say,
+    colour,
+  );
+}
+
+function revokedText({ at, by, reason }: NonNullable<BlacklistView["revoked"]>): string {
+  return [momentOf(at), personOf(by), reason === null ? undefined : escapeText(reason)].filter((part) => part !== undefined).join(" · ");
+}
+
+/** Who or what a record is about. */
+export function aboutOf({ kind, subject_id: id, subject_snapshot: snapshot }: BlacklistView): string {
+  return subjectOf({ kind, id, name: snapshot?.name });
+}
+
+/** A record as one line of a list. */
+export function recordLine(view: BlacklistView, { say }: Wording): string {
+  const until = view.expires_at === null ? undefined : momentOf(view.expires_at, "R");
+  const facts = [aboutOf(view), told(view.severity, say), told(view.category, say), told(view.status, say), until];
+  return [`**${view.number}**`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
+}
+
+function factsOf(records: readonly CheckedRecord[], say: Say): string {
+  return records
+    .map(({ number, kind, severity, category }) =>
+      [number, told(kind, say), told(severity, say), told(category, say)].filter((fact) => fact !== undefined).join(" · "),
+    )
+    .join("; ");
+}
+
+/** An id alone does not tell whether it is a user's or a server's, so both answers become one line. */
+export function checkReply({ users, servers }: BlacklistCheck, { say }: Wording): Reply {
+  const lines = users.flatMap((user, index) => {
+    const server = servers[index];
+    const records = [...user.records, ...(server?.records ?? [])];
+    const id = escapeText(user.id);
+    const own = records.length === 0 ? say("blacklist free", { id }) : `${say("blacklist listed", { id })}: ${factsOf(records, say)}`;
+    const near = [
+      ...(user.linked ?? []).map(({ user_id: other, confidence, records: of }) => ({ other, how: confidence, of })),
+      ...(server?.related ?? []).map(({ server_id: other, how, records: of }) => ({ other, how, of })),
+    ];
+    return [own, ...near.map(({ other, how, of }) => `↳ \`${other}\` (${told(how, say) ?? how}): ${factsOf(of, say)}`)];
+  });
+  const text = lines.join("\n");
+  return text.length <= mostWords ? { content: text } : { content: "", embeds: [{ description: text }] };
+}
+
+/** What an import does or did, with the lines that are wrong. */
+export function importText({ lines, counts, results }: BlacklistImport, say: Say): string {
+  const counted = Object.entries(counts).filter(([, count]) => count > 0);
+  const wrong = results.filter(({ errors = [] }) => errors.length > 0);
+  return [
+    say("blacklist import lines", { lines }),
+    ...counted.map(([outcome, count]) => `• ${told(outcome, say) ?? outcome}: ${count.toString()}`),
+    ...wrong.slice(0, mostProblems).map(({ line, errors = [] }) => {
+      const problems = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`.trim()).join("; ");
+      return say("blacklist import wrong", { line, problems: escapeText(cut(problems, 150)) });
+    }),
+    ...(wrong.length > mostProblems ? [say("blacklist import more", { count: wrong.length - mostProblems })] : []),
+  ].join("\n");
+}
+
+/** The address of the record that was named. */
+export const recordAt = (given: Given) => ({ id: textIn(given, "record") ?? "" });
+
+/** Who would be kept out, and what is known of them. */
+export async function asksToAdd(wording: Wording, verbs: Verbs): Promise<string> {
+  const server = textIn(wording.given, "server");
+  const subjects = server === undefined ? peopleIn(wording.given, "user") : [{ kind: "server" as const, id: server }];
+  return await askAboutSubjects("blacklist add ask", subjects, wording, verbs);
+}
+
+/** What ends with a record: what it says, whom else it concerns, and the request it came from. */
+export async function asksToRevoke(wording: Wording, verbs: Verbs): Promise<Question | undefined> {
+  const { say, given } = wording;
+  const view = await seen<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
+  if (view === undefined) return undefined;
+  const params = { discord_user_id: view.subject_id };
+  const group = view.kind === "user" ? await seen<{ members: unknown[] }>(verbs, "getLinkGroup", wording, { params }) : undefined;
+  const others = view.include_alts === "none" ? 0 : (group?.members.length ?? 0);
+  const lines = [
+    say("blacklist revoke ask", { number: view.number, subject: aboutOf(view) }),
+    recordLine(view, wording),
+    ...(others > 0 ? [say("blacklist revoke alts", { count: others })] : []),
+    ...(view.member_policy === null ? [] : [say("blacklist revoke members")]),
+    ...(view.origin_reference === null ? [] : [say("blacklist revoke request", { reference: escapeText(view.origin_reference) })]),
+  ];
+  return { content: lines.join("\n"), about: revisionOf(view, given) };
+}
+
+/** What is erased with a record cannot be had again: it is asked about as it stands. */
+export async function asksToPurge(wording: Wording, verbs: Verbs): Promise<Question> {
+  const { say, given } = wording;
+  const view = await seen<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
+  const head = say("blacklist purge ask", { number: escapeText(textIn(given, "record")?.toUpperCase() ?? "") });
+  return view === undefined ? head : { content: `${head}\n${recordLine(view, wording)}`, about: revisionOf(view, given) };
+}
+
+/** What is shown is what ends, and not what the record is made into until the answer comes. */
+function revisionOf({ revision: seenNow }: BlacklistView, given: Given): Given["values"] {
+  return { revision: numberIn(given, "revision") ?? seenNow };
+}
+
+export async function asksToImport({ call, given, say }: Wording, verbs: Verbs): Promise<string> {
+  const input = importInput(given);
+  const found = (await verbs.run("importBlacklist", call, { ...input, query: { ...input.query, dry_run: "true" } })) as BlacklistImport;
+  return `${say("blacklist import ask")}\n${importText(found, say)}`;
+}
+
+export function importInput(given: Given): VerbInput {
+  return { query: pickedQuery(given, "mode"), file: given.files["file"]?.[0] };
+}
+
+export function imported(view: BlacklistImport, { say }: Wording): Reply {
+  const files = [{ name: "import.json", content: JSON.stringify(view.results, null, 2) }];
+  return { content: `${say("blacklist import done")}\n${importText(view, say)}`, files };
+}

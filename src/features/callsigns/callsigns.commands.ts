@@ -1,0 +1,143 @@
+import { choiceLimit, keyed } from "../../commands/sources.ts";
+import { cut } from "../../commands/show.ts";
+import { repairSources, repairEntries } from "./repair/repair.commands.ts";
+import type { CommandSet, Entry, FieldSpec, Given, OptionSpec } from "../../commands/entry.ts";
+import type { VerbInput } from "../../commands/verbs.ts";
+import { picked, textIn } from "../../commands/given.ts";
+
+const command = "callsign";
+const callsign: OptionSpec = { name: "callsign", kind: "text", required: true, completes: "callsign", max: 100 };
+const pool: OptionSpec = { name: "pool", kind: "text", completes: "pool", max: 50 };
+const person: OptionSpec = { name: "user", kind: "person" };
+const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
+const fill: OptionSpec = { name: "fill", kind: "text", choices: ["lowest", "sequential", "random"] };
+const numbers: OptionSpec = { name: "numbers", kind: "text", required: true, max: 1000 };
+const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
+/** A part of a list of numbers: one of them, or from one to another. */
+const span = /^(\d{1,6})(?:-(\d{1,6}))?$/;
+const mostOfSpan = 100;
+
+const userOf = (given: Given) => ({ user_id: textIn(given, "user") });
+const at = (given: Given): VerbInput => ({
+  params: { callsign: textIn(given, "callsign") ?? "" },
+  query: { pool: textIn(given, "pool") },
+});
+const numbersOf = (given: Given) => ({ ...picked(given, "pool", "reason"), numbers: numbersIn(textIn(given, "numbers") ?? "") });
+
+/** `13, 20-22` as numbers; what is none is handed on, so that the refusal names it. */
+function numbersIn(text: string): (number | string)[] {
+  return text
+    .split(/[\s,;]+/)
+    .filter((part) => part !== "")
+    .flatMap((part): (number | string)[] => {
+      const [, first, last = first] = span.exec(part) ?? [];
+      if (first === undefined) return [part];
+      const count = Number(last) - Number(first) + 1;
+      // One more than may be named at once: the door says so.
+      return count < 1 ? [part] : Array.from({ length: Math.min(count, mostOfSpan + 1) }, (_, index) => Number(first) + index);
+    });
+}
+
+/** `/callsign`: numbers of pools, and who has them. */
+const callsignEntries: readonly Entry[] = [
+  {
+    command,
+    path: "next",
+    operation: "nextCallsign",
+    options: [person, pool, fill],
+    input: (given) => ({ body: { ...picked(given, "pool", "fill"), ...userOf(given) } }),
+  },
+  {
+    command,
+    path: "preview",
+    operation: "lookUpNextCallsign",
+    options: [person, pool, fill],
+    input: (given) => ({ query: { pool: textIn(given, "pool"), fill: textIn(given, "fill"), ...userOf(given) } }),
+  },
+  {
+    command,
+    path: "reserve",
+    operation: "nextCallsign",
+    options: [pool, person],
+    input: (given) => ({ body: { ...picked(given, "pool"), ...userOf(given), mode: "reserve" } }),
+  },
+  { command, path: "show", operation: "getCallsign", options: [callsign, pool], input: at },
+  {
+    command,
+    path: "list",
+    operation: "listCallsigns",
+    options: [pool, person, { name: "state", kind: "text", choices: ["reserved", "assigned", "held", "retired", "blocked"] }],
+    input: (given) => ({ query: { pool: textIn(given, "pool"), state: textIn(given, "state"), ...userOf(given) } }),
+  },
+  {
+    command,
+    path: "release",
+    operation: "releaseCallsign",
+    options: [callsign, pool, reason, { name: "rest-days", kind: "whole", min: 0, max: 3650 }],
+    form: whyForm,
+    input: (given) => ({ ...at(given), body: picked(given, "reason", "rest-days") }),
+  },
+  {
+    command,
+    path: "transfer",
+    operation: "transferCallsign",
+    options: [callsign, { ...person, required: true }, pool, reason],
+    form: whyForm,
+    input: (given) => ({ ...at(given), body: { ...picked(given, "reason"), ...userOf(given) } }),
+  },
+  {
+    command,
+    path: "retire",
+    operation: "retireCallsign",
+    options: [callsign, pool, reason],
+    form: whyForm,
+    input: (given) => ({ ...at(given), body: picked(given, "reason") }),
+  },
+  {
+    command,
+    path: "unretire",
+    operation: "unretireCallsign",
+    options: [callsign, pool, reason],
+    form: whyForm,
+    input: (given) => ({ ...at(given), body: picked(given, "reason") }),
+  },
+  {
+    command,
+    path: "block",
+    operation: "blockCallsigns",
+    options: [{ ...pool, required: true }, numbers, reason],
+    form: whyForm,
+    input: (given) => ({ body: numbersOf(given) }),
+  },
+  {
+    command,
+    path: "unblock",
+    operation: "unblockCallsigns",
+    options: [{ ...pool, required: true }, numbers, reason],
+    form: whyForm,
+    input: (given) => ({ body: numbersOf(given) }),
+  },
+  { command, path: "pools", operation: "listCallsignPools", input: () => ({}) },
+  {
+    command,
+    path: "pool",
+    operation: "getCallsignPool",
+    options: [{ ...pool, required: true }],
+    input: (given) => ({ params: { key: textIn(given, "pool") ?? "" } }),
+  },
+  ...repairEntries,
+];
+
+/** What Discord offers of callsigns. */
+export const callsignCommands: CommandSet = {
+  entries: callsignEntries,
+  sources: {
+    ...repairSources,
+    callsign: {
+      operation: "listCallsigns",
+      input: (typed) => ({ query: { limit: choiceLimit, q: typed === "" ? undefined : typed } }),
+      choice: ({ callsign }: { callsign: string }) => ({ name: cut(callsign, 100), value: callsign }),
+    },
+    pool: keyed("listCallsignPools"),
+  },
+};

@@ -1,0 +1,116 @@
+import type { SourceSpec, Entry, OptionSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
+import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import { repairCodes, type RepairRecordView, type RepairView } from "./repair.schema.ts";
+import { textIn } from "../../../commands/given.ts";
+import { pressButton } from "../../../commands/press.ts";
+import { cut, momentOf, valueOf } from "../../../commands/show.ts";
+
+const command = "callsign";
+const shownSteps = 15;
+const longest = 4000;
+const pool: OptionSpec = { name: "pool", kind: "text", completes: "pool", max: 40 };
+const fix: OptionSpec = { name: "fix", kind: "text", choices: repairCodes };
+const plan: OptionSpec = { name: "plan", kind: "text", min: 64, max: 64 };
+const repair: OptionSpec = { name: "repair", kind: "text", required: true, completes: "repair", max: 64 };
+const applying: PressSpec = { name: "cr", carries: [plan, pool, fix] };
+const undoing: PressSpec = { name: "cu", carries: [repair] };
+
+/** What is damaged and what is planned, with a button that carries out this very plan; or what was done, with a button to take it back. */
+function showRepair(view: RepairView, { say, given }: Wording): Reply {
+  const steps = view.plan.slice(0, shownSteps).map(({ position, detail, user_id: user }) => {
+    const who = user === null ? "" : ` (${valueOf({ discord_user_id: user })})`;
+    return `${position.toString()}. ${escapeText(detail)}${who}`;
+  });
+  const unfixable = view.unfixable.slice(0, shownSteps).map(({ detail, why }) => `• ${escapeText(`${detail} ${why}`)}`);
+  const refused = view.nicknames
+    .filter(({ applied }) => !applied)
+    .map(({ user_id: user, reason }) => `• ${valueOf({ discord_user_id: user })}: ${escapeText(reason ?? "–")}`);
+  const parts = [
+    ...(steps.length === 0 ? [] : [say("callsign repair steps"), ...steps]),
+    ...(unfixable.length === 0 ? [] : [say("callsign repair unfixable"), ...unfixable]),
+    ...(view.dry_run || refused.length === 0 ? [] : [say("callsign repair nicknames"), ...refused.slice(0, shownSteps)]),
+  ];
+  const components = pressesOf(view, { pool: textIn(given, "pool"), fix: textIn(given, "fix") }, say);
+  return {
+    content: headOf(view, say),
+    embeds: parts.length === 0 ? [] : [{ description: cut(parts.join("\n"), longest) }],
+    components: components.length === 0 ? [] : [{ type: 1, components }],
+    files: view.findings.length === 0 ? [] : [{ name: "repair.json", content: JSON.stringify(view, null, 2) }],
+  };
+}
+
+function headOf(view: RepairView, say: Wording["say"]): string {
+  const counted = Object.entries(view.summary).map(([code, count]) => `${say(`= ${code}`)}: ${count.toString()}`);
+  if (!view.dry_run) return say("callsign repair applied", { applied: view.applied, steps: view.plan.length });
+  if (view.findings.length === 0) return say("callsign repair sound");
+  return say("callsign repair found", { found: view.findings.length + view.left_off.findings, counted: counted.join(", ") });
+}
+
+function pressesOf(view: RepairView, scope: { pool: string | undefined; fix: string | undefined }, say: Wording["say"]) {
+  if (view.undo_token !== null) return [pressButton(undoing, { repair: view.undo_token }, say("button undo"))];
+  if (!view.dry_run || view.plan.length === 0) return [];
+  return [pressButton(applying, { ...scope, plan: view.plan_hash }, say("button apply"), "grave")];
+}
+
+/** Repairs of the registry of callsigns. */
+export const repairEntries: readonly Entry[] = [
+  {
+    command,
+    path: "repair",
+    operation: "repairCallsigns",
+    options: [pool, fix, plan],
+    press: applying,
+    input: (given) => {
+      const [only, seen] = [textIn(given, "fix"), textIn(given, "plan")];
+      const carryOut = seen === undefined ? {} : { dry_run: false, plan_hash: seen };
+      return { body: { pool: textIn(given, "pool"), fix: only === undefined ? undefined : [only], ...carryOut } };
+    },
+    show: showRepair,
+  },
+  {
+    command,
+    path: "undo",
+    operation: "undoCallsignRepair",
+    options: [repair, { name: "reason", kind: "text", max: 1000 }],
+    form: [{ name: "reason", kind: "paragraph", required: true, max: 1000 }],
+    press: undoing,
+    input: (given) => ({ params: { id: textIn(given, "repair") ?? "" }, body: { reason: textIn(given, "reason") } }),
+  },
+  {
+    command,
+    path: "repairs",
+    operation: "listCallsignRepairs",
+    input: () => ({}),
+    line: ({ id, pool: of, at, actor_id: by, counts, undone_at: undone }: RepairRecordView, { say }) =>
+      say(undone === null ? "callsign repairs line" : "callsign repairs undone", {
+        at: momentOf(at),
+        pool: of === null ? say("callsign repairs all") : escapeText(of),
+        by: by === null ? "–" : `<@${by}>`,
+        steps: Object.values(counts).reduce((sum, count) => sum + count, 0),
+        id,
+      }),
+    picks: [
+      {
+        press: undoing,
+        placeholder: "callsign repairs pick",
+        of: ({ id, pool: of, at, undone_at: undone }: RepairRecordView, { say }) =>
+          undone !== null
+            ? undefined
+            : { value: id, label: `${at.slice(0, 16).replace("T", " ")} UTC · ${of ?? say("callsign repairs all")}` },
+      },
+    ],
+  },
+];
+
+/** What options about repairs are completed from. */
+export const repairSources: Readonly<Record<string, SourceSpec>> = {
+  repair: {
+    operation: "listCallsignRepairs",
+    input: () => ({ query: { limit: choiceLimit } }),
+    choice: ({ id, pool, at }: { id: string; pool: string | null; at: string }) => ({
+      name: cut([minuteOf(at), ...(pool === null ? [] : [pool])].join(" · "), 100),
+      value: id,
+    }),
+  },
+};

@@ -1,0 +1,73 @@
+import type { Entry, Given, MenuSpec, Reply, Wording } from "../../../commands/entry.ts";
+import { type Piece, pieceLine } from "../../../commands/gallery.ts";
+import { picked, textIn } from "../../../commands/given.ts";
+import { keepBeside, messageBody, messageValues } from "../../../commands/messages.ts";
+import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { fieldError } from "../../../kernel/errors.ts";
+import type { CaseView } from "../cases.schema.ts";
+import { caseReply } from "./replies.ts";
+
+const newCase = "new-case";
+const defaultTitle = "Evidence from Discord";
+
+/** Which route keeps a piece of evidence, by how its record is called; anything else is a request. */
+const places = [
+  { of: /^(case-|[0-9a-f]{8}-)/i, operation: "addCaseEvidence" },
+  { of: /^bl-/i, operation: "addBlacklistEvidence" },
+] as const;
+const requestPlace = "addWorkflowEvidence";
+const casePlace = "createCase";
+
+const recordOf = (given: Given) => textIn(given, "record")?.trim() ?? "";
+const isNew = (given: Given) => textIn(given, "where") === newCase;
+const placeOf = (given: Given) => places.find(({ of }) => of.test(recordOf(given)))?.operation ?? requestPlace;
+const operationOf = (given: Given) => (isNew(given) ? casePlace : placeOf(given));
+
+async function locateRecord(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  if (isNew(given)) {
+    if (textIn(given, "author") === undefined)
+      throw fieldError("/where", "invalid_value", "A web-hook wrote this, which is nobody's account. Name a record to keep it with.");
+    return {};
+  }
+  if (recordOf(given) === "") throw fieldError("/record", "required", "Name the case, the blacklist record or the request.");
+  if (placeOf(given) !== requestPlace) return {};
+  // A request that is not there is told by the route, in the same words as one that is hidden.
+  return { type: (await verbs.requests.kindOf(recordOf(given), call)) ?? "poach" };
+}
+
+function saveInput(given: Given): VerbInput {
+  if (isNew(given)) {
+    const subjects = [{ kind: "user", id: textIn(given, "author") }];
+    return { body: { title: textIn(given, "title") ?? defaultTitle, subjects } };
+  }
+  const about = { ...messageBody(given), ...picked(given, "title") };
+  if (placeOf(given) !== requestPlace) return { params: { id: recordOf(given) }, body: about };
+  return { params: { type: textIn(given, "type") ?? "", website_id: recordOf(given) }, body: about };
+}
+
+async function saved(view: CaseView | Piece, wording: Wording, verbs: Verbs): Promise<Reply> {
+  const { say } = wording;
+  if (!("number" in view)) return { content: say("evidence kept"), embeds: [{ description: pieceLine(view, say) }] };
+  const line = await keepBeside("addCaseEvidence", { id: view.number }, wording, verbs);
+  return { ...caseReply(view, wording), content: `${say("menu case-opened", { number: view.number })}\n${line}` };
+}
+
+/** "Save as evidence": a message is kept with a record, or with a new case. */
+export const evidenceMenu: MenuSpec = { name: "Save as evidence", kind: "message", entry: "menu evidence", values: messageValues };
+export const evidenceEntry: Entry = {
+  command: "menu",
+  path: "evidence",
+  operation: "addCaseEvidence",
+  operationFor: operationOf,
+  operations: [casePlace, requestPlace, ...places.map(({ operation }) => operation)],
+  form: [
+    { name: "where", kind: "choice", required: true, choices: ["record", newCase] },
+    { name: "record", kind: "line", max: 64 },
+    { name: "title", kind: "line", max: 120 },
+    { name: "note", kind: "paragraph", max: 4000 },
+  ],
+  locate: locateRecord,
+  input: saveInput,
+  show: saved,
+};

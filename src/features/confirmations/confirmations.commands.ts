@@ -1,0 +1,147 @@
+import { holds } from "../../commands/sources.ts";
+import { cut, momentOf, showView } from "../../commands/show.ts";
+import type { SourceSpec, CommandSet, Entry, Given, OptionSpec, PressSpec, Wording } from "../../commands/entry.ts";
+import { escapeText } from "../../discord/replies.ts";
+import type { Control, Reply, Row } from "../../discord/command.ts";
+import type { ConfirmationView } from "./confirmations.schema.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { picked, textIn } from "../../commands/given.ts";
+import { pressButton, buttonOf, rowOf } from "../../commands/press.ts";
+import { readView } from "../../commands/records.ts";
+import { sayIn, type Say } from "../../commands/texts.ts";
+import type { Verbs } from "../../commands/verbs.ts";
+
+const command = "confirm";
+const held: OptionSpec = { name: "code", kind: "text", required: true, completes: "held-change", max: 36 };
+const confirmable: OptionSpec = { ...held, completes: "confirmable-change" };
+
+const carries = [held];
+const showPress: PressSpec = { name: "fs", carries };
+const acceptPress: PressSpec = { name: "fa", carries };
+const declinePress: PressSpec = { name: "fd", carries };
+
+const at = (given: Given) => ({ id: textIn(given, "code") ?? "" });
+
+/** `/confirm`: changes that wait for somebody's word. */
+const confirmEntries: readonly Entry[] = [
+  {
+    command,
+    path: "list",
+    operation: "listConfirmations",
+    input: () => ({}),
+    lines: 4,
+    line: (view, { say }) => lineOf(view, say),
+    rows: answerRows,
+  },
+  {
+    command,
+    path: "show",
+    operation: "getConfirmation",
+    options: [held],
+    input: (given) => ({ params: at(given) }),
+    show: (view, { say }) => shown(view, say),
+    press: showPress,
+  },
+  {
+    command,
+    path: "accept",
+    operation: "confirmChange",
+    options: [confirmable],
+    input: (given) => ({ params: at(given) }),
+    show: (view, { say }) => ({ content: acceptedText(view, say) }),
+    press: acceptPress,
+  },
+  {
+    command,
+    path: "decline",
+    operation: "declineChange",
+    options: [held, { name: "reason", kind: "text", min: 3, max: 1000 }],
+    input: (given) => ({ params: at(given), body: picked(given, "reason") }),
+    show: (view, { say }) => ({ content: declinedText(view, say) }),
+    press: declinePress,
+  },
+];
+
+/** The buttons of a change that is held: `cf:accept:<code>` and `cf:decline:<code>`. */
+export function createConfirmControls(verbs: Verbs): Control[] {
+  return [
+    {
+      name: "cf",
+      updates: () => true,
+      async run([word, id = ""], call, interaction) {
+        const say = sayIn(interaction.locale);
+        const verb = word === "accept" || word === "decline" ? answers[word] : undefined;
+        if (verb === undefined) throw new ProblemError("invalid_transition");
+        const view = await readView<ConfirmationView>(verbs, verb.operation, call, { params: { id }, body: {} });
+        return { content: verb.text(view, say), components: [] };
+      },
+    },
+  ];
+}
+
+const answers = {
+  accept: { operation: "confirmChange", text: acceptedText },
+  decline: { operation: "declineChange", text: declinedText },
+} as const;
+
+/** A row for each change: what can be said about it now, as its card offers it too. */
+function answerRows(views: readonly ConfirmationView[], { say }: Wording): Row[] {
+  return views.map(({ id, code, summary }) => {
+    const of = { code: code ?? id };
+    const named = (word: string): string => `${word} · ${code ?? summary}`;
+    const accept = code === undefined ? [] : [pressButton(acceptPress, of, named(say("button confirm")), "good")];
+    const [decline, show] = [named(say("button decline")), named(say("button show"))];
+    return rowOf(...accept, pressButton(declinePress, of, decline), pressButton(showPress, of, show));
+  });
+}
+
+/** A change as it stands, with the buttons of whoever can say something about it now. */
+function shown(view: ConfirmationView, say: Say): Reply {
+  if (view.status !== "pending") return { ...showView(view, say), components: [] };
+  const accept = view.code === undefined ? [] : [buttonOf(say("button confirm"), `cf:accept:${view.code}`, 3)];
+  const decline = buttonOf(say("button decline"), `cf:decline:${view.code ?? view.id}`);
+  return { content: lineOf(view, say), components: [rowOf(...accept, decline)] };
+}
+
+function acceptedText(view: ConfirmationView, say: Say): string {
+  const filled = { summary: escapeText(view.summary), until: momentOf(view.expires_at, "R") };
+  return say(view.status === "applied" ? "confirm done" : "confirm second", filled);
+}
+
+function declinedText({ summary }: ConfirmationView, say: Say): string {
+  return say("confirm declined", { summary: escapeText(summary) });
+}
+
+function lineOf(view: ConfirmationView, say: Say): string {
+  const who = view.needs.map((need) => say(`confirm ${need}`)).join(say("confirm then"));
+  const head = view.code === undefined ? "•" : `\`${view.code}\``;
+  const filled = { user: `<@${view.requested_by}>`, who, until: momentOf(view.expires_at, "R") };
+  return `${head} ${escapeText(view.summary)}\n-# ${say("confirm line", filled)}`;
+}
+
+interface HeldChange {
+  id: string;
+  code?: string;
+  summary: string;
+}
+
+const heldName = ({ code, summary }: HeldChange): string => cut([...(code === undefined ? [] : [code]), summary].join(" · "), 100);
+const heldChanges: SourceSpec = {
+  operation: "listConfirmations",
+  input: () => ({ query: { limit: 200 } }),
+  choice: (view: HeldChange) => ({ name: heldName(view), value: cut(view.code ?? view.id, 36) }),
+  keeps: (view: HeldChange, typed) => holds(typed, heldName(view)),
+};
+
+/** What Discord offers of changes that wait for confirmation. */
+export const confirmationCommands: CommandSet = {
+  entries: confirmEntries,
+  sources: {
+    "held-change": heldChanges,
+    /** Only those that can be confirmed. */
+    "confirmable-change": {
+      ...heldChanges,
+      keeps: (view: HeldChange, typed) => view.code !== undefined && heldChanges.keeps?.(view as never, typed) !== false,
+    },
+  },
+};

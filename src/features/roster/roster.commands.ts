@@ -1,0 +1,162 @@
+import { rosterAuditSources, rosterAuditEntries } from "./audit/audit.commands.ts";
+import type { CommandSet, Entry, FieldSpec, Given, OptionSpec, Wording } from "../../commands/entry.ts";
+import type { VerbInput } from "../../commands/verbs.ts";
+import { escapeText } from "../../discord/replies.ts";
+import type { LineView, StandingView } from "./history/history.schema.ts";
+import type { EntryView } from "./roster.schema.ts";
+import { rosterEvents, rosterStatuses } from "./states.ts";
+import { picked, textIn, timeIn } from "../../commands/given.ts";
+import { rosterSyncEntries } from "./sync/sync.commands.ts";
+import { cut, lineText, momentOf, valueOf } from "../../commands/show.ts";
+
+const command = "roster";
+const text = (name: string, max = 100): OptionSpec => ({ name, kind: "text", max });
+const time = (name: string): OptionSpec => text(name, 30);
+const person: OptionSpec = { name: "user", kind: "person" };
+const someone: OptionSpec = { ...person, required: true };
+const supervisor: OptionSpec = { name: "supervisor", kind: "person" };
+const status: OptionSpec = { name: "status", kind: "text", choices: rosterStatuses };
+const staffRole: OptionSpec = { name: "staff-role", kind: "text", completes: "staff-role", max: 40 };
+const department: OptionSpec = { name: "department", kind: "text", max: 60 };
+const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
+const notes: FieldSpec = { name: "notes", kind: "paragraph", max: 4000 };
+const why: FieldSpec = { name: "reason", kind: "paragraph", min: 3, max: 1000 };
+const filters = [status, staffRole, department, text("name"), { name: "include-left", kind: "yes" }] as const satisfies OptionSpec[];
+
+const listed = (given: Given): VerbInput => ({
+  query: {
+    status: textIn(given, "status"),
+    staff_role: textIn(given, "staff-role"),
+    department: textIn(given, "department"),
+    q: textIn(given, "name"),
+    include_left: textIn(given, "include-left"),
+  },
+});
+const facts = (given: Given) => ({
+  ...picked(given, "staff-role", "department", "notes", "reason"),
+  supervisor_id: textIn(given, "supervisor"),
+});
+
+function entryLine(
+  { user, status: now, staff_role: role, callsigns, joined_at: since, department: of }: EntryView,
+  { say }: Wording,
+): string {
+  const told = [
+    `<@${user.id}>`,
+    say(`= ${now}`),
+    ...(role === null ? [] : [escapeText(role)]),
+    ...(of === null ? [] : [escapeText(of)]),
+    ...callsigns.map(({ callsign }) => `**${escapeText(callsign)}**`),
+    ...(since === null ? [] : [momentOf(since)]),
+  ];
+  return told.join(" · ");
+}
+
+function historyLine(view: LineView, { say }: Wording): string {
+  const { user, event, effective_at: at, callsign, actor, cause_reference: cause, reason: because } = view;
+  const told = [
+    momentOf(at),
+    `<@${user.id}>`,
+    `**${say(`= ${event}`)}**`,
+    ...(callsign === null ? [] : [escapeText(callsign)]),
+    ...(cause === null ? [] : [escapeText(cause)]),
+    ...(actor === null ? [] : [say("roster history by", { by: `<@${actor.id}>` })]),
+    ...(because === null || because === undefined ? [] : [cut(lineText(because), 100)]),
+  ];
+  return told.join(" · ");
+}
+
+/** How somebody stood on the day that was asked about. */
+function standingNote({ standing }: { standing?: StandingView | null }, { say, given }: Wording): string {
+  const on = timeIn(given, "on");
+  if (standing === undefined || on === undefined) return "";
+  const user = `<@${textIn(given, "user") ?? ""}>`;
+  if (standing === null) return say("roster history nobody", { user, on: momentOf(on) });
+  const { status: stood, staff_role: role, department: of, callsigns } = standing;
+  const told = [stood === undefined ? undefined : say(`= ${stood}`), role, of, ...callsigns.map(({ callsign }) => callsign)];
+  const stand = told.flatMap((fact) => (typeof fact === "string" ? [valueOf(fact)] : [])).join(", ");
+  return say("roster history standing", { user, on: momentOf(on), stand });
+}
+
+/** `/roster`: who is on it, what happened to them, and whether it is right. */
+const rosterEntries: readonly Entry[] = [
+  {
+    command,
+    path: "show",
+    operation: "getRosterEntry",
+    options: [someone],
+    input: (given) => ({ params: { id: textIn(given, "user") ?? "" } }),
+  },
+  { command, path: "list", operation: "listRoster", options: filters, input: listed, line: entryLine },
+  { command, path: "export", operation: "listRoster", options: filters, input: listed, asFiles: true },
+  {
+    command,
+    path: "history",
+    operation: "listRosterHistory",
+    options: [
+      person,
+      { name: "callsign", kind: "text", completes: "callsign", max: 100 },
+      { name: "event", kind: "text", choices: rosterEvents },
+      time("from"),
+      time("to"),
+      time("on"),
+      time("known-at"),
+    ],
+    input: (given) => ({
+      query: {
+        user_id: textIn(given, "user"),
+        callsign: textIn(given, "callsign"),
+        event: textIn(given, "event"),
+        from: timeIn(given, "from"),
+        to: timeIn(given, "to"),
+        on: timeIn(given, "on"),
+        known_at: timeIn(given, "known-at"),
+      },
+    }),
+    line: historyLine,
+    note: standingNote,
+  },
+  {
+    command,
+    path: "add",
+    operation: "createRosterEntry",
+    options: [someone, staffRole, department, supervisor, { name: "trial-days", kind: "whole", min: 0, max: 365 }, time("since"), reason],
+    form: [{ ...why, required: true }, notes],
+    input: (given) => ({
+      body: { ...facts(given), ...picked(given, "trial-days"), user_id: textIn(given, "user"), joined_at: timeIn(given, "since") },
+    }),
+  },
+  {
+    command,
+    path: "edit",
+    operation: "updateRosterEntry",
+    options: [
+      someone,
+      status,
+      staffRole,
+      department,
+      supervisor,
+      time("trial-ends"),
+      time("suspended-until"),
+      time("effective"),
+      { name: "correction", kind: "yes" },
+      reason,
+    ],
+    form: [why, notes],
+    input: (given) => ({
+      params: { id: textIn(given, "user") ?? "" },
+      body: {
+        ...facts(given),
+        ...picked(given, "status", "correction"),
+        trial_ends_at: timeIn(given, "trial-ends"),
+        suspended_until: timeIn(given, "suspended-until"),
+        effective_at: timeIn(given, "effective"),
+      },
+    }),
+  },
+  ...rosterSyncEntries,
+  ...rosterAuditEntries,
+];
+
+/** What Discord offers of the roster. */
+export const rosterCommands: CommandSet = { entries: rosterEntries, sources: rosterAuditSources };

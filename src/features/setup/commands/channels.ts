@@ -1,0 +1,68 @@
+import type { ChannelsView } from "../../channels/channels.schema.ts";
+import type { Call } from "../../../kernel/call.ts";
+import type { Page } from "../../../kernel/page.ts";
+import { readView } from "../../../commands/records.ts";
+import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./step.ts";
+import { rowOf } from "../../../commands/press.ts";
+import type { Say } from "../../../commands/texts.ts";
+import type { Verbs } from "../../../commands/verbs.ts";
+
+const step = "channels";
+export const purposes = ["review", "alerts", "board"] as const;
+type Purpose = (typeof purposes)[number];
+/** Where messages can be posted: text and announcements. */
+export const postable = [0, 5];
+
+/** The channels as they are, in words. */
+export function channelsText(view: ChannelsView, say: Say): string {
+  return purposes
+    .map((purpose) => {
+      const id = view[purpose];
+      return `• **${say(`setup channel ${purpose}`)}**: ${id === null ? say("setup nothing-yet") : `<#${id}>`}`;
+    })
+    .join("\n");
+}
+
+/** The channels of the server somebody is in. @throws ProblemError as the list refuses; undefined where the server is not served */
+export async function channelsHere(verbs: Verbs, call: Call): Promise<ChannelsView | undefined> {
+  const { data } = await readView<Page<ChannelsView>>(verbs, "listChannels", call, { query: { limit: 200 } });
+  return data.find(({ guild_id: id }) => id === call.guildId);
+}
+
+/** The input that changes some of the channels and keeps the others. */
+export function channelsInput(call: Call, known: ChannelsView | undefined, changes: Partial<Record<Purpose, string | null>>) {
+  const { review = null, alerts = null, board = null } = known ?? {};
+  return { params: { guild_id: call.guildId ?? "" }, body: { review, alerts, board, ...changes }, revision: known?.revision };
+}
+
+async function page(ground: SetupGround): Promise<SetupPage> {
+  const { say, call } = ground;
+  const known = (await listSeen<ChannelsView>(ground, "listChannels"))?.find(({ guild_id: id }) => id === call.guildId);
+  if (known === undefined) return { text: say("setup not-seen"), rows: [] };
+  const rows = purposes.map((purpose) => {
+    const id = known[purpose];
+    return rowOf({
+      type: 8,
+      custom_id: actId(step, purpose),
+      placeholder: say(`setup channel ${purpose}`),
+      channel_types: postable,
+      min_values: 0,
+      max_values: 1,
+      default_values: id === null ? [] : [{ id, type: "channel" as const }],
+    } as never);
+  });
+  return { text: `${say("setup channels-step")}\n${channelsText(known, say)}`, rows };
+}
+
+/** Where the service posts. */
+export const channelsStep: SetupStep = {
+  name: step,
+  page,
+  async act({ verbs, call }, what, values) {
+    const purpose = purposes.find((one) => one === what);
+    if (purpose === undefined) return undefined;
+    const known = await channelsHere(verbs, call);
+    await verbs.run("putChannels", call, channelsInput(call, known, { [purpose]: values[0] ?? null }));
+    return undefined;
+  },
+};

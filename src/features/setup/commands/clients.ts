@@ -1,0 +1,171 @@
+import { escapeText } from "../../../discord/replies.ts";
+import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
+import type { Entry, Given, OptionSpec, Wording } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/given.ts";
+import { named, mentionOf, momentOf } from "../../../commands/show.ts";
+import { readView } from "../../../commands/records.ts";
+import type { Say } from "../../../commands/texts.ts";
+import type { Verbs } from "../../../commands/verbs.ts";
+import { annotated } from "../../../operations/route.ts";
+import { isHeld } from "../../../kernel/held.ts";
+import { heldReply, buttonOf, rowOf } from "../../../commands/press.ts";
+import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./step.ts";
+
+const command = "setup";
+const client: OptionSpec = { name: "client", kind: "text", required: true, completes: "client", max: 36 };
+const days: OptionSpec = { name: "days", kind: "whole", min: 1, max: 3650 };
+const at = (given: Given) => ({ id: textIn(given, "client") ?? "" });
+
+/** `/setup clients`: the keys of moderation clients. */
+export const clientEntries: readonly Entry[] = [
+  {
+    command,
+    path: "clients list",
+    operation: "listKeys",
+    options: [
+      { name: "state", kind: "text", choices: ["active", "expired", "revoked"] },
+      { name: "name", kind: "text", max: 80 },
+    ],
+    input: (given) => ({ query: { ...picked(given, "state"), q: textIn(given, "name") } }),
+    line: (view, { say }) => keyLine(view, say),
+  },
+  {
+    command,
+    path: "clients show",
+    operation: "getKey",
+    options: [client],
+    input: (given) => ({ params: at(given) }),
+    show: (view, { say }) => ({ content: keyText(view, say) }),
+  },
+  {
+    command,
+    path: "clients create",
+    operation: "createKey",
+    options: [
+      { name: "name", kind: "text", required: true, max: 80 },
+      { name: "scopes", kind: "text", required: true, max: 2000 },
+      { name: "delegation", kind: "text", choices: ["none", "trusted"] },
+      days,
+    ],
+    input: (given) => ({ body: { ...picked(given, "name", "delegation"), ...scopesIn(given), expires_days: given.values["days"] } }),
+    show: (view, { say }) => ({ content: newKeyText(view, say) }),
+  },
+  {
+    command,
+    path: "clients edit",
+    operation: "updateKey",
+    options: [client, { name: "name", kind: "text", max: 80 }, { name: "scopes", kind: "text", max: 2000 }, days],
+    input: (given) => ({ params: at(given), body: { ...picked(given, "name"), ...scopesIn(given), expires_days: given.values["days"] } }),
+    show: (view, { say }) => ({ content: keyText(view, say) }),
+  },
+  {
+    command,
+    path: "clients rotate",
+    operation: "rotateKey",
+    options: [client, { name: "grace", kind: "text", max: 20 }],
+    input: (given) => {
+      const grace = textIn(given, "grace");
+      const seconds = grace === undefined ? undefined : grace === "0" ? 0 : (parseDuration(grace) ?? grace);
+      return { params: at(given), body: { grace_seconds: seconds } };
+    },
+    asks: (wording, verbs) => askAboutKey("setup ask-rotate", wording, verbs),
+    show: (view, { say }) => ({ content: newKeyText(view, say) }),
+  },
+  {
+    command,
+    path: "clients revoke",
+    operation: "revokeKey",
+    options: [client],
+    input: (given) => ({ params: at(given) }),
+    asks: (wording, verbs) => askAboutKey("setup ask-revoke", wording, verbs),
+    show: (view, { say }) => ({ content: keyLine(view, say) }),
+  },
+];
+
+async function askAboutKey(key: string, { say, call, given }: Wording, verbs: Verbs) {
+  const view = await readView<KeyView>(verbs, "getKey", call, { params: at(given) });
+  return `${say(key)}\n${keyLine(view, say)}`;
+}
+
+function scopesIn(given: Given): { scopes?: string[] } {
+  const text = textIn(given, "scopes");
+  return text === undefined ? {} : { scopes: text.split(/[\s,]+/).filter((scope) => scope !== "") };
+}
+
+function keyLine(view: KeyView, say: Say): string {
+  return [...headOf(view, say), view.scopes.slice(0, 10).map(escapeText).join(" "), ...timesOf(view, say)].join(" · ");
+}
+
+const headOf = ({ name, key_id: id, state }: KeyView, say: Say): string[] => [`**${escapeText(name)}** \`${id}\``, named(say, state)];
+
+const timesOf = ({ last_used_at: used, expires_at: ends }: KeyView, say: Say): string[] => [
+  used === null ? say("setup never-used") : say("setup used", { at: momentOf(used, "R") }),
+  say("say until", { at: momentOf(ends) }),
+];
+
+/** A key with all that it may, from where, and who made it. */
+function keyText(view: KeyView, say: Say): string {
+  const places = view.ip_allowlist.length === 0 ? say("setup key-anywhere") : view.ip_allowlist.map(escapeText).join(" ");
+  return [
+    [...headOf(view, say), ...timesOf(view, say)].join(" · "),
+    say("setup key-scopes", { scopes: view.scopes.map(escapeText).join(" ") }),
+    say(`setup acts ${view.delegation}`),
+    say("setup key-from", { places }),
+    say("setup key-by", { user: view.created_by === null ? "–" : mentionOf(view.created_by), at: momentOf(view.created_at) }),
+  ].join("\n");
+}
+
+const step = "key";
+const shown = 5;
+
+/** What a first key is for: what it may, and whether it may name people it acts for. */
+const purposes: Readonly<Record<string, { scopes: readonly string[]; delegation: "none" | "trusted" }>> = {
+  site: { scopes: ["*"], delegation: "trusted" },
+  check: { scopes: ["blacklist.check", "staff.access.read"], delegation: "none" },
+};
+
+/** A key right after it was made: its text is in this one answer, which only its maker sees. */
+export function newKeyText({ key, name, expires_at: ends }: CreatedKeyView, say: Say): string {
+  return `${say("setup key-made", { name: escapeText(name), until: say("say until", { at: momentOf(ends) }) })}\n\`\`\`\n${key}\n\`\`\`\n${say("setup key-once")}`;
+}
+
+async function page(ground: SetupGround): Promise<SetupPage> {
+  const { say } = ground;
+  const keys = await listSeen<KeyView>(ground, "listKeys", { query: { state: "active" } });
+  if (keys === undefined) return { text: say("setup not-seen"), rows: [] };
+  const lines = keys
+    .slice(0, shown)
+    .map(({ name, key_id: id, expires_at: ends }) => `• **${escapeText(name)}** \`${id}\` · ${say("say until", { at: momentOf(ends) })}`);
+  const more = keys.length > shown ? [say("say more", { count: keys.length - shown })] : [];
+  const options = Object.keys(purposes).map((value) => ({
+    value,
+    label: say(`setup key ${value}`),
+    description: say(`setup key ${value} what`),
+  }));
+  const menu = { type: 3, custom_id: actId(step, "make"), placeholder: say("setup pick-key"), options } as const;
+  const none = keys.length === 0 ? [say("setup nothing-yet")] : [];
+  return { text: [say("setup key-step"), ...lines, ...more, ...none].join("\n"), rows: [rowOf(menu)] };
+}
+
+async function make({ verbs, call, say }: SetupGround, purpose: string) {
+  const chosen = purposes[purpose];
+  if (chosen === undefined) return undefined;
+  const answer = await verbs.run("createKey", call, { body: { name: say("setup key-name"), ...chosen } });
+  if (isHeld(answer)) return heldReply(answer.confirmation_required, say);
+  const made = annotated(answer).view as CreatedKeyView;
+  return { text: newKeyText(made, say), rows: [rowOf(buttonOf(say("setup key-undo"), actId(step, `undo-${made.key_id}`), 4))] };
+}
+
+/** The first key for a program. */
+export const keyStep: SetupStep = {
+  name: step,
+  page,
+  async act(ground, what, [purpose = ""]) {
+    if (what === "make") return await make(ground, purpose);
+    const id = /^undo-(\w+)$/.exec(what)?.[1];
+    if (id === undefined) return undefined;
+    const answer = await ground.verbs.run("revokeKey", ground.call, { params: { id } });
+    return isHeld(answer) ? heldReply(answer.confirmation_required, ground.say) : undefined;
+  },
+};

@@ -1,0 +1,148 @@
+import { choiceLimit } from "../../commands/sources.ts";
+import { cut, named } from "../../commands/show.ts";
+import type { CommandSet, Entry, Given, OptionSpec } from "../../commands/entry.ts";
+import { escapeText } from "../../discord/replies.ts";
+import type { PolicyView } from "../workflows/policies/policies.schema.ts";
+import { workflowKinds } from "../../kernel/vocabulary.ts";
+import { parseDuration } from "../../kernel/fields.ts";
+import type { ChannelsView } from "../channels/channels.schema.ts";
+import { picked, textIn, lengthText } from "../../commands/given.ts";
+import { channelsHere, channelsInput, channelsText, postable, purposes } from "./commands/channels.ts";
+import { clientEntries } from "./commands/clients.ts";
+import { wizardReply } from "./commands/wizard.ts";
+import type { Say } from "../../commands/texts.ts";
+
+const command = "setup";
+const kind: OptionSpec = { name: "kind", kind: "text", required: true, choices: workflowKinds };
+const people = (name: string): OptionSpec => ({ name, kind: "whole", min: 1, max: 10 });
+const length = (name: string): OptionSpec => ({ name, kind: "text", max: 20 });
+const lengths = ["first-touch", "decision", "expiry", "cool-down", "claim", "info"] as const;
+
+/** Lengths are seconds over HTTP; what is none is left for the verb to refuse. */
+function secondsIn(given: Given): Record<string, unknown> {
+  return Object.fromEntries(
+    lengths.flatMap((name) => {
+      const text = textIn(given, name);
+      return text === undefined ? [] : [[`${name.replaceAll("-", "_")}_seconds`, parseDuration(text) ?? text]];
+    }),
+  );
+}
+
+const guides: readonly Entry[] = [
+  {
+    command,
+    path: "wizard",
+    operation: "listStaffRoles",
+    input: () => ({}),
+    answers({ say, call }, verbs) {
+      verbs.check("listStaffRoles", call, {});
+      return wizardReply({ verbs, call, say });
+    },
+  },
+  {
+    command,
+    path: "backup",
+    operation: "listChannels",
+    input: () => ({}),
+    answers({ say, call }, verbs) {
+      verbs.check("listChannels", call, {});
+      return { content: say("setup backup-how") };
+    },
+  },
+];
+
+const channels: Entry = {
+  command,
+  path: "channels",
+  operation: "putChannels",
+  options: [
+    ...purposes.map((name): OptionSpec => ({ name, kind: "channel", channelTypes: postable })),
+    { name: "without", kind: "text", choices: [...purposes] },
+  ],
+  async locate(_given, call, verbs) {
+    verbs.require("putChannels", call, channelsInput(call, undefined, {}).params);
+    return { known: JSON.stringify((await channelsHere(verbs, call)) ?? null) };
+  },
+  input(given, call) {
+    const known = JSON.parse(textIn(given, "known") ?? "null") as ChannelsView | null;
+    const without = textIn(given, "without");
+    const changes = { ...picked(given, ...purposes), ...(without !== undefined && { [without]: null }) };
+    return channelsInput(call, known ?? undefined, changes);
+  },
+  show: (view, { say }) => ({ content: channelsText(view, say) }),
+};
+
+const policies: readonly Entry[] = [
+  {
+    command,
+    path: "policies",
+    operation: "listWorkflowPolicies",
+    input: () => ({}),
+    line: (view, { say }) => policyLine(view, say),
+  },
+  {
+    command,
+    path: "policy",
+    operation: "updateWorkflowPolicy",
+    options: [
+      kind,
+      people("approvals"),
+      people("approvals-grave"),
+      people("reversals"),
+      { name: "deny-needs-majority", kind: "yes" },
+      { name: "blind-votes", kind: "yes" },
+      { name: "notify", kind: "text", choices: ["dm", "none"] },
+      { name: "prefix", kind: "text", min: 2, max: 10 },
+      ...lengths.map(length),
+    ],
+    input: (given) => ({
+      params: { type: textIn(given, "kind") ?? "" },
+      body: {
+        ...picked(given, "approvals", "approvals-grave", "reversals", "deny-needs-majority", "blind-votes", "notify", "prefix"),
+        ...secondsIn(given),
+      },
+    }),
+    show: (view, { say }) => ({ content: policyText(view, say) }),
+  },
+  {
+    command,
+    path: "policy-reset",
+    operation: "resetWorkflowPolicy",
+    options: [kind],
+    input: (given) => ({ params: { type: textIn(given, "kind") ?? "" } }),
+    show: (view, { say }) => ({ content: policyText(view, say) }),
+  },
+];
+
+/** `/setup`: the first run, and what the service goes by. */
+const setupEntries: readonly Entry[] = [...guides, channels, ...policies, ...clientEntries];
+
+function policyLine(view: PolicyView, say: Say): string {
+  const filled = { approvals: view.approvals, grave: view.approvals_grave, reversals: view.reversals };
+  const warning = view.warnings.length > 0 ? ` ⚠ ${say("setup too-few")}` : "";
+  return `**${named(say, view.type)}** ${escapeText(view.reference_prefix)} · ${say("setup approvals", filled)}${warning}`;
+}
+
+/** A policy with its lengths, as people type them. */
+function policyText(view: PolicyView, say: Say): string {
+  const spans = lengths.map((name) => [name.replaceAll("-", "_"), lengthText(view[`${name.replaceAll("-", "_")}_seconds` as never])]);
+  return [
+    policyLine(view, say),
+    say("setup policy-lengths", Object.fromEntries(spans) as Record<string, string>),
+    say(view.deny_needs_majority ? "setup denial-many" : "setup denial-one"),
+    say(view.blind_votes ? "setup votes-blind" : "setup votes-open"),
+    say(`setup told ${view.notify}`),
+  ].join("\n");
+}
+
+/** What Discord offers for setting a server up. */
+export const setupCommands: CommandSet = {
+  entries: setupEntries,
+  sources: {
+    client: {
+      operation: "listKeys",
+      input: (typed) => ({ query: { limit: choiceLimit, state: "active", q: typed === "" ? undefined : typed } }),
+      choice: ({ key_id: id, name }: { key_id: string; name: string }) => ({ name: cut(`${name} (${id})`, 100), value: id }),
+    },
+  },
+};

@@ -1,0 +1,168 @@
+import { staffRoleEntries } from "./roles/roles.commands.ts";
+import type { CommandSet, Entry, FieldSpec, Given, OptionSpec } from "../../commands/entry.ts";
+import { keyed } from "../../commands/sources.ts";
+import type { VerbInput } from "../../commands/verbs.ts";
+import type { AccessView } from "./staff.schema.ts";
+import { picked, textIn, timeIn, endOf } from "../../commands/given.ts";
+import { readIfSeen } from "../../commands/records.ts";
+import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./commands/replies.ts";
+import type { Call } from "../../kernel/call.ts";
+
+const command = "staff";
+const person: OptionSpec = { name: "user", kind: "person", required: true };
+const personOrSelf: OptionSpec = { name: "user", kind: "person" };
+const until: OptionSpec = { name: "until", kind: "text", max: 40 };
+const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
+const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
+const statuses = ["active", "trial", "loa", "suspended", "former"];
+const timezone: OptionSpec = { name: "timezone", kind: "text", max: 64 };
+/** Permissions that a question names; the others are counted. */
+const mostNamed = 20;
+
+const about = (given: Given, call: Call) => ({ discord_user_id: textIn(given, "user") ?? call.actor?.id ?? "" });
+
+const readers: readonly Entry[] = [
+  {
+    command,
+    path: "profile",
+    operation: "getStaffProfile",
+    options: [personOrSelf],
+    input: (given, call) => ({ params: about(given, call) }),
+    show: (view, { say }) => ({ content: profileText(view, say) }),
+  },
+  {
+    command,
+    path: "list",
+    operation: "listStaff",
+    options: [
+      { name: "role", kind: "text", completes: "staff-role", max: 50 },
+      { name: "status", kind: "text", choices: statuses },
+      { name: "available", kind: "yes" },
+      { name: "department", kind: "text", max: 80 },
+      { name: "name", kind: "text", max: 100 },
+    ],
+    input: (given) => ({ query: { ...picked(given, "role", "status", "available", "department"), q: textIn(given, "name") } }),
+    line: (view, { say }) => entryLine(view, say),
+  },
+  {
+    command,
+    path: "access",
+    operation: "getStaffAccess",
+    options: [person, { name: "permission", kind: "text", completes: "permission", max: 100 }],
+    input: (given, call) => ({ params: about(given, call), query: picked(given, "permission") as never }),
+    show: (view, { say }) => ({ content: accessText(view, say) }),
+  },
+];
+
+const suspension = (given: Given, call: Call): VerbInput => ({
+  params: about(given, call),
+  body: { ...picked(given, "reason"), ...endOf(given) },
+});
+
+const suspensions: readonly Entry[] = [
+  {
+    command,
+    path: "suspend",
+    operation: "suspendStaff",
+    options: [person, reason, until],
+    form: whyForm,
+    input: suspension,
+    async asks({ say, call, given }, verbs) {
+      const question = say("staff suspend ask", { user: `<@${textIn(given, "user") ?? ""}>` });
+      const access = await readIfSeen<AccessView>(verbs, "getStaffAccess", call, { params: about(given, call) });
+      if (access === undefined) return question;
+      const { permissions } = access;
+      const shown = permissions.slice(0, mostNamed).map((key) => `\`${key}\``);
+      const more = permissions.length > mostNamed ? [say("say more", { count: permissions.length - mostNamed })] : [];
+      return [question, accessText(access, say), [...shown, ...more].join(" ")].join("\n");
+    },
+    show: (view, { say }) => ({ content: suspensionText(view, say) }),
+  },
+  {
+    command,
+    path: "reinstate",
+    operation: "reinstateStaff",
+    options: [person, reason],
+    form: whyForm,
+    input: (given, call) => ({ params: about(given, call), body: picked(given, "reason") }),
+    show: (view, { say }) => ({ content: suspensionText(view, say) }),
+  },
+];
+
+const leaves: readonly Entry[] = [
+  {
+    command,
+    path: "loa start",
+    operation: "startStaffLeave",
+    options: [reason, until, { name: "from", kind: "text", max: 40 }, personOrSelf],
+    form: whyForm,
+    input: (given, call) => ({
+      params: about(given, call),
+      body: { ...picked(given, "reason"), from: timeIn(given, "from"), ...endOf(given) },
+    }),
+    show: (view, { say }) => ({ content: leaveStateText(view, say) }),
+  },
+  {
+    command,
+    path: "loa end",
+    operation: "endStaffLeave",
+    options: [reason, personOrSelf],
+    input: (given, call) => ({ params: about(given, call), body: picked(given, "reason") }),
+    show: (view, { say }) => ({ content: leaveStateText(view, say) }),
+  },
+];
+
+const times: readonly OptionSpec[] = [
+  { name: "from", kind: "text", max: 5 },
+  { name: "to", kind: "text", max: 5 },
+  { name: "days", kind: "text", max: 20 },
+];
+
+const profiles: readonly Entry[] = [
+  {
+    command,
+    path: "quiet-hours",
+    operation: "updateStaffProfile",
+    options: [...times, timezone, { name: "none", kind: "yes" }, personOrSelf],
+    input: (given, call) => ({ params: about(given, call), body: { ...picked(given, "timezone"), quiet_hours: quietHoursIn(given) } }),
+    show: (view, { say }) => ({ content: quietHoursText(view, say) }),
+  },
+  {
+    command,
+    path: "edit",
+    operation: "updateStaffProfile",
+    options: [
+      { name: "department", kind: "text", max: 80 },
+      timezone,
+      { name: "availability", kind: "text", choices: ["available", "unavailable"] },
+      personOrSelf,
+    ],
+    input: (given, call) => ({ params: about(given, call), body: picked(given, "department", "timezone", "availability") }),
+    show: (view, { say }) => ({ content: profileText(view, say) }),
+  },
+];
+
+/** `/staff`: who is staff here, and what they may do. */
+const staffEntries: readonly Entry[] = [...readers, ...suspensions, ...leaves, ...profiles];
+
+/** What is missing or no time is left for the verb to refuse. */
+function quietHoursIn(given: Given): object[] | null {
+  if (given.values["none"] === true) return null;
+  const days = textIn(given, "days");
+  const on =
+    days === undefined
+      ? {}
+      : {
+          days: days
+            .split(/[\s,]+/)
+            .filter((day) => day !== "")
+            .map(Number),
+        };
+  return [{ ...on, from: textIn(given, "from") ?? "", to: textIn(given, "to") ?? "" }];
+}
+
+/** What Discord offers of the staff and of the roles that make it. */
+export const staffCommands: CommandSet = {
+  entries: [...staffEntries, ...staffRoleEntries],
+  sources: { "staff-role": keyed("listStaffRoles") },
+};

@@ -1,0 +1,205 @@
+import type { APIEmbed, APIEmbedField } from "discord.js";
+import type { CardMessage } from "../../../discord/rest/cards.ts";
+import type { Row } from "../../../discord/command.ts";
+import { isBlank } from "../../../discord/cut-text.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import type { ShownRequest } from "../cards/shown.ts";
+import type { WorkflowView } from "../requests/workflows.schema.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
+import { lengthText } from "../../../commands/given.ts";
+import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
+import type { Say } from "../../../commands/texts.ts";
+
+type Status = WorkflowView["status"];
+type Fields = readonly (readonly [name: string, value: string | undefined])[];
+
+/** The colour of a card says how its request stands. */
+const colours: Readonly<Record<Status, number>> = {
+  pending: 0x5865f2,
+  in_review: 0xf0b232,
+  needs_info: 0xeb459e,
+  escalated: 0xe67e22,
+  approved: 0x248046,
+  denied: 0xda373c,
+  withdrawn: 0x80848e,
+  expired: 0x80848e,
+  void: 0x80848e,
+  reversed: 0x9b59b6,
+};
+const limits = { title: 256, text: 1500, value: 700, payload: 10, all: 5500, fields: 25 } as const;
+/** Fields of a payload that may hold a length. */
+const lengthFields: ReadonlySet<string> = new Set(["appeal_until", "duration", "review_after"]);
+const openStates: ReadonlySet<Status> = new Set(["pending", "in_review", "needs_info", "escalated"]);
+
+/** The buttons of a card: the sub-command of `/review` each stands for, what it needs, and its colour. */
+const buttons = [
+  { verb: "claim", action: "claim", style: 1 },
+  { verb: "approve", action: "approve", style: 3 },
+  { verb: "deny", action: "deny", style: 4 },
+  { verb: "ask", action: "request_info", style: 2 },
+] as const;
+const further = [
+  { verb: "escalate", action: "escalate" },
+  { verb: "hold", action: "hold" },
+  { verb: "release", action: "release" },
+  { verb: "reverse", action: "reverse" },
+  { verb: "reopen", action: "reopen" },
+  { verb: "void", action: "void" },
+] as const;
+/** Offered to everybody: what they may not read is refused when they ask. */
+const lookUps = ["evidence", "history"] as const;
+
+/** Whom a card is for: everybody in a channel, or one person who sees what they may do. */
+interface CardFor {
+  say: Say;
+  /** Left out for everybody. */
+  allowed?: ReadonlySet<string>;
+  /** What is known of its subjects, as the person may see it. */
+  history?: string;
+}
+
+/** A reference of ours is shown as it is: an escaped one would not be found by a search in the channel. */
+const plain = (reference: string): string => (/^[A-Z\d-]{1,64}$/.test(reference) ? reference : escapeText(reference));
+
+/** The card of a request in a channel. */
+export function sharedCard(shown: ShownRequest, say: Say): CardMessage {
+  const { view, isOpen } = shown;
+  const components = isOpen ? rowsOf(view, isHeld(shown), { say }) : [];
+  if (!shown.isConfidential) return { embeds: [embedOf(shown.view, { say })], components };
+  const { type, status } = view;
+  const title = cut(`${plain(view.reference)} · ${say(`= ${type}`)}`, limits.title);
+  const description = say("card confidential", { status: say(`= ${status}`) });
+  return { embeds: [{ title, description, color: colours[status] }], components };
+}
+
+/** The card of a request for one person: what they may not do is switched off. */
+export function personalCard(view: WorkflowView, card: CardFor): CardMessage {
+  return { embeds: [embedOf(view, card)], components: rowsOf(view, view.hold !== null, card) };
+}
+
+/** Undefined: of a confidential request nobody learns from its card whether it is held. */
+function isHeld(shown: ShownRequest): boolean | undefined {
+  return shown.isConfidential ? undefined : shown.view.hold !== null;
+}
+
+function embedOf(view: WorkflowView, { say, history }: CardFor): APIEmbed {
+  const head = isBlank(view.title) ? "" : `**${escapeText(view.title)}**`;
+  const summary = isBlank(view.summary) ? "" : escapeText(view.summary);
+  const embed: APIEmbed = {
+    title: cut(`${plain(view.reference)} · ${say(`= ${view.type}`)}`, limits.title),
+    ...((head !== "" || summary !== "") && { description: cut([head, summary].filter((text) => text !== "").join("\n"), limits.text) }),
+    color: colours[view.status],
+    fields: [],
+    footer: { text: say("card footer", { revision: view.revision }) },
+  };
+  let size = (embed.title?.length ?? 0) + (embed.description?.length ?? 0) + (embed.footer?.text.length ?? 0);
+  for (const field of fieldsOf(view, say, history)) {
+    size += field.name.length + field.value.length;
+    if (size > limits.all || (embed.fields?.length ?? 0) === limits.fields) break;
+    embed.fields?.push(field);
+  }
+  return embed;
+}
+
+/** What stands first is what is left when not all of it fits. */
+function fieldsOf(view: WorkflowView, say: Say, history: string | undefined): APIEmbedField[] {
+  const named = [
+    ...stateFields(view, say),
+    ["subject", subjectsIn(view)] as const,
+    ["history", history] as const,
+    ...workFields(view, say),
+  ];
+  const own: Fields = named.map(([name, value]) => [say(`card ${name}`), value]);
+  const payload: Fields = Object.entries(view.payload)
+    .filter(([, value]) => value !== null && value !== false && !isEmpty(value))
+    .slice(0, limits.payload)
+    .map(([name, value]) => [labelOf(name, say), lengthOf(name, value, say) ?? valueOf(value, say)]);
+  const ends: Fields = endFields(view, say).map(([name, value]) => [say(`card ${name}`), value]);
+  return [...own, ...payload, ...ends].flatMap(([name, value]) => {
+    // Discord takes no message with a field in which nothing can be seen.
+    if (value === undefined || isBlank(value) || isBlank(name)) return [];
+    const shown = cut(value, limits.value);
+    return [{ name: cut(name, 100), value: shown, inline: shown.length < 40 }];
+  });
+}
+
+/** A length of time as people type it; an end that is given as one counts from the decision. */
+function lengthOf(name: string, value: unknown, say: Say): string | undefined {
+  const seconds = lengthFields.has(name) && typeof value === "string" ? parseDuration(value) : undefined;
+  if (seconds === undefined) return undefined;
+  const length = lengthText(seconds);
+  return name === "appeal_until" ? say("card from-decision", { length }) : length;
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function stateFields({ status, priority, urgent, approvals, timers, requester }: WorkflowView, say: Say): Fields {
+  const { have, required } = approvals;
+  const { due_decision_at: due, paused_at: paused } = timers;
+  const isOpen = openStates.has(status);
+  return [
+    ["state", say(`= ${status}`)],
+    ["votes", have === undefined ? say("card votes-hidden", { required }) : `${have.toString()}/${required.toString()}`],
+    ["due", !isOpen || due === null ? undefined : paused === null ? momentOf(due, "R") : say("card paused")],
+    ["priority", urgent ? `${say(`= ${priority}`)} · ${say("card urgent")}` : say(`= ${priority}`)],
+    ["requester", requester === null ? undefined : `<@${requester.id}>`],
+  ];
+}
+
+function subjectsIn({ subjects }: WorkflowView): string {
+  const named = subjects.map(({ kind, id }) => (kind === "user" ? `<@${id}> \`${id}\`` : kind === "server" ? `\`${id}\`` : escapeText(id)));
+  return named.join("\n");
+}
+
+function workFields({ assignment, hold, escalation, questions, checks = [] }: WorkflowView, say: Say): Fields {
+  const by = (text: string | null | undefined): string => (text === null || text === undefined ? "" : ` · ${escapeText(text)}`);
+  return [
+    ["assignee", assignment === null ? undefined : `<@${assignment.user.id}> ${momentOf(assignment.since, "R")}`],
+    ["hold", hold === null ? undefined : `${momentOf(hold.at, "R")}${by(hold.reason)}`],
+    ["escalation", escalation === null ? undefined : `${escalation.tier.toString()}${by(escalation.reason)}`],
+    ["questions", questions.map((question) => `• ${escapeText(question)}`).join("\n")],
+    [
+      "checks",
+      checks.map(({ key, result, detail }) => `${say(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`).join("\n"),
+    ],
+  ];
+}
+
+function endFields({ decision, effects }: WorkflowView, say: Say): Fields {
+  const by = decision === null ? "" : mentionOf(decision.by);
+  const why = escapeText(decision?.reason_public ?? "");
+  return [
+    ["decision", [by, why].filter((part) => part !== "").join(" · ")],
+    ["effects", effects.map(({ status, detail }) => `• ${escapeText(detail)} (${say(`card effect-${status}`)})`).join("\n")],
+  ];
+}
+
+/** What is known of the subject is a field of the card by the name of history. */
+const labelKey = (verb: string): string => (verb === "history" ? "card look-history" : `card ${verb}`);
+
+function rowsOf(
+  { reference, revision, status }: Pick<WorkflowView, "reference" | "revision" | "status">,
+  isHeld: boolean | undefined,
+  { say, allowed }: CardFor,
+): Row[] {
+  const mode = allowed === undefined ? "" : ":me";
+  const idOf = (verb: string): string => `wf:${verb}:${reference}:${revision.toString()}${mode}`;
+  const isOffered = (action: string): boolean => {
+    if (allowed !== undefined) return allowed.has(action);
+    if (action === "release") return isHeld !== false;
+    return action !== "reverse" && action !== "reopen" && !(action === "hold" && isHeld === true);
+  };
+  const acting: Row = {
+    type: 1,
+    components: buttons.map(({ verb, action, style }) => {
+      const disabled = !isOffered(action);
+      return { type: 2, style, label: cut(say(`card ${verb}`), 80), custom_id: idOf(verb), disabled };
+    }),
+  };
+  const verbs = [...further.filter(({ action }) => isOffered(action)).map(({ verb }) => verb), ...lookUps];
+  const options = verbs.map((verb) => ({ value: verb, label: cut(say(labelKey(verb)), 100) }));
+  const more: Row = { type: 1, components: [{ type: 3, custom_id: idOf("more"), placeholder: cut(say("card more"), 150), options }] };
+  return openStates.has(status) ? [acting, more] : [more];
+}

@@ -1,0 +1,94 @@
+import type { Verbs } from "../../../commands/verbs.ts";
+import { SnowflakeUtil } from "discord.js";
+import { fieldError } from "../../../kernel/errors.ts";
+import type { Entry, MenuSpec, MenuTarget, Reply, Wording } from "../../../commands/entry.ts";
+import { keepBeside, messageValues } from "../../../commands/messages.ts";
+import { requestEntries } from "./request.ts";
+
+const command = "menu";
+/** The entry of `/request` that a menu is a short way to. */
+function filing(path: string): Entry {
+  const found = requestEntries.find((entry) => entry.path === path);
+  if (found === undefined) throw new Error(`there is no command request ${path}`);
+  return found;
+}
+
+const punishment = filing("punishment");
+const poach = filing("poach");
+const actions = punishment.options?.find(({ name }) => name === "action")?.choices ?? [];
+const methods = poach.options?.find(({ name }) => name === "method")?.choices ?? [];
+const reason = { name: "reason", kind: "paragraph", required: true, min: 10, max: 1000 } as const;
+const evidence = { name: "evidence", kind: "paragraph", max: 4000 } as const;
+
+/** The report is filed, and the message kept with it as the service itself sees it. */
+async function reported(view: { reference: string }, wording: Wording, verbs: Verbs): Promise<Reply> {
+  const filed = (await poach.show?.(view as never, wording, verbs)) ?? { content: view.reference };
+  const line = await keepBeside("addWorkflowEvidence", { type: "poach", website_id: view.reference }, wording, verbs);
+  return { ...filed, content: `${filed.content}\n${line}` };
+}
+
+/** What only menus lead to: the form asks for what an option would. */
+export const requestMenuEntries: readonly Entry[] = [
+  {
+    ...punishment,
+    command,
+    path: "punishment",
+    options: [],
+    form: [
+      { name: "action", kind: "choice", required: true, choices: actions },
+      reason,
+      { name: "summary", kind: "paragraph", max: 2000 },
+      evidence,
+    ],
+  },
+  {
+    ...poach,
+    command,
+    path: "poach",
+    options: [],
+    form: [
+      { name: "offending-server", kind: "line", required: true, min: 17, max: 20 },
+      { name: "victim-server", kind: "line", required: true, min: 17, max: 20 },
+      { name: "method", kind: "choice", choices: methods },
+      reason,
+      evidence,
+    ],
+    show: reported,
+  },
+];
+
+/** @throws ProblemError validation_failed for a web-hook */
+function offenderOf({ user }: MenuTarget): string {
+  if (user === undefined)
+    throw fieldError(
+      "/offender",
+      "invalid_value",
+      "A web-hook wrote this, which is nobody's account. Use /request poach for the offender.",
+    );
+  return user;
+}
+
+/** When a message was sent: its id begins with that. */
+function sentAt(id: string): string {
+  return new Date(SnowflakeUtil.timestampFrom(id)).toISOString();
+}
+
+/** Ways to a request from a person and from a message. */
+export const requestMenus: readonly MenuSpec[] = [
+  { name: "Request punishment", kind: "person", entry: "menu punishment", values: ({ user = "" }) => ({ user }) },
+  {
+    name: "Report poaching",
+    kind: "message",
+    entry: "menu poach",
+    values: (target) => ({
+      ...messageValues(target),
+      kind: "report",
+      offender: offenderOf(target),
+      ...(target.message !== undefined && {
+        "victim-server": target.message.guild,
+        occurred: sentAt(target.message.id),
+        evidence: `https://discord.com/channels/${target.message.guild}/${target.message.channel}/${target.message.id}`,
+      }),
+    }),
+  },
+];

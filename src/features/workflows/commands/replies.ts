@@ -1,0 +1,66 @@
+import type { Verbs } from "../../../commands/verbs.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import type { StepView } from "../history/history.schema.ts";
+import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
+import { annotated } from "../../../operations/route.ts";
+import type { Call } from "../../../kernel/call.ts";
+import type { Page } from "../../../kernel/page.ts";
+import type { Given } from "../../../commands/entry.ts";
+import { textIn } from "../../../commands/given.ts";
+import { unlessRefused } from "../../../commands/records.ts";
+import { cut, momentOf } from "../../../commands/show.ts";
+import type { Say } from "../../../commands/texts.ts";
+
+const most = 900;
+
+/** The address of a request that was located, as reading routes name it. */
+export const addressOf = (given: Given) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
+/** The same, as routes that decide name it. */
+export const decisionAddress = (given: Given) => ({ type: textIn(given, "type") ?? "", website_id: textIn(given, "id") ?? "" });
+
+/** The parts of the address of a request that was named by reference; one that is not there is told by the verb, as over HTTP. */
+export async function locateRequest(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  const id = (textIn(given, "reference") ?? "").trim();
+  // Of any kind, so that whoever may not is told so, and not whether it is there.
+  return { type: (await verbs.requests.kindOf(id, call)) ?? "poach", id };
+}
+
+/** The request as its reader sees it; undefined for whoever may decide about it without reading it. */
+export async function readRequest(verbs: Verbs, call: Call, params: { type: string; id: string }): Promise<WorkflowView | undefined> {
+  return await unlessRefused(async () => {
+    const answer = await verbs.run("getWorkflow", call, { params, query: { why_not: "true" } });
+    return annotated(answer).view as WorkflowView;
+  });
+}
+
+/** What came of a decision. */
+export function decisionText({ reference, status, final, approvals, effects, replayed }: DecisionAnswer, say: Say): string {
+  const name = escapeText(reference);
+  const head = final
+    ? say("decided final", { name, status: say(`= ${status}`) })
+    : say("decided vote", { name, have: approvals.have, required: approvals.required });
+  const lines = effects.map(
+    ({ key, target, detail }) =>
+      `- ${[key, target?.reference].flatMap((part) => (part === undefined ? [] : [escapeText(part)])).join(" ")}: ${escapeText(detail)}`,
+  );
+  return [replayed === true ? say("decided before", { head }) : head, ...lines].join("\n");
+}
+
+/** One step of a history. */
+export function stepLine({ action, actor, at, to, note_public: note }: StepView, say: Say): string {
+  const who = actor === null ? say("history service") : `<@${actor.id}>`;
+  const why = note === null || note === undefined ? "" : ` · ${escapeText(note)}`;
+  return cut(`• ${momentOf(at, "R")} ${say(`= ${action}`)} · ${who} → ${say(`= ${to}`)}${why}`, 300);
+}
+
+/** What was done to a request since somebody saw it. */
+export async function changesSince(
+  verbs: Verbs,
+  call: Call,
+  { params, revision, say }: { params: { type: string; id: string }; revision: number; say: Say },
+): Promise<string> {
+  const query = { limit: 200 };
+  const page = await unlessRefused(async () => (await verbs.run("listWorkflowHistory", call, { params, query })) as Page<StepView>);
+  const lines = (page?.data ?? []).filter((step) => step.revision > revision).map((step) => stepLine(step, say));
+  return cut(lines.join("\n"), most);
+}

@@ -1,0 +1,174 @@
+import type { DraftView } from "../drafts/drafts.schema.ts";
+import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import type { Entry, Given, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/given.ts";
+import { filingBody, filings, missingInDrafts } from "./request-fields.ts";
+import { cardFor, requestLine } from "./review.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest } from "./replies.ts";
+import { linesOf } from "./moves.ts";
+import { cut } from "../../../commands/show.ts";
+import type { Verbs } from "../../../commands/verbs.ts";
+
+const command = "request";
+const own: OptionSpec = { name: "reference", kind: "text", required: true, completes: "own-request", max: 64 };
+const draft: OptionSpec = { name: "draft", kind: "text", required: true, completes: "draft", max: 64 };
+/** What the words of a request are called, by its kind; `reason` for the others. */
+const wordsOf: Readonly<Record<string, string>> = { investigation: "allegation", appeal: "grounds" };
+const decided = (answer: DecisionAnswer, { say }: Wording): Reply => ({ content: decisionText(answer, say) });
+const isSet = (text: string | undefined): text is string => text !== undefined;
+
+/** What came of a filing: where it stands, what was assumed, what is known of the subject, who decides, and its card. */
+async function filed(answer: CreationAnswer, wording: Wording, verbs: Verbs): Promise<Reply> {
+  const { say, call } = wording;
+  const { reference, status, joined, warnings, effects_preview: effects } = answer;
+  const type = await verbs.requests.kindOf(reference, call);
+  const view = type === undefined ? undefined : await readRequest(verbs, call, { type, id: reference });
+  const card = await verbs.requests.cardOf(answer.id);
+  const lines = [
+    say(joined === true ? "request joined" : "request filed", { reference: escapeText(reference), status: say(`= ${status}`) }),
+    view === undefined ? undefined : say("request deciders", { required: view.approvals.required, type: say(`= ${view.type}`) }),
+    ...(view?.checks ?? []).map(({ result, key, detail }) => `${say(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`),
+    ...warnings.map(({ detail }) => `-# ${escapeText(detail)}`),
+    effects.length === 0 ? undefined : say("request effects"),
+    ...effects.map(({ detail }) => `- ${escapeText(detail)}`),
+    card === undefined ? undefined : say("request card", { card }),
+  ];
+  return { content: cut(lines.filter(isSet).join("\n"), 1900) };
+}
+
+const filing: readonly Entry[] = filings.map((spec) => ({
+  command,
+  path: spec.path,
+  operation: spec.operation,
+  options: spec.options,
+  form: spec.form,
+  input: (given, call) => ({ body: filingBody(spec, given, call.guildId) }),
+  show: filed,
+}));
+
+/** What an author does with their requests. */
+const authors: readonly Entry[] = [
+  {
+    command,
+    path: "mine",
+    operation: "listWorkflows",
+    options: [{ name: "state", kind: "text", choices: ["open", "approved", "denied", "withdrawn", "expired", "void", "reversed"] }],
+    input: (given) => ({ query: { requester: "@me", status: textIn(given, "state") } }),
+    line: requestLine,
+  },
+  {
+    command,
+    path: "edit",
+    operation: "amendWorkflow",
+    options: [own, { name: "priority", kind: "text", choices: ["low", "normal", "high", "critical"] }, { name: "urgent", kind: "yes" }],
+    form: [
+      { name: "title", kind: "line", min: 3, max: 120 },
+      { name: "summary", kind: "paragraph", max: 2000 },
+      { name: "reason", kind: "paragraph", max: 2000 },
+    ],
+    locate: locateRequest,
+    input: (given) => ({
+      params: addressOf(given),
+      body: {
+        ...picked(given, "title", "summary", "priority", "urgent"),
+        ...(textIn(given, "reason") !== undefined && { [wordsOf[textIn(given, "type") ?? ""] ?? "reason"]: textIn(given, "reason") }),
+      },
+    }),
+    show: (view: WorkflowView, wording, verbs) => cardFor(view, wording, verbs),
+  },
+  {
+    command,
+    path: "withdraw",
+    operation: "decideWorkflow",
+    options: [own, { name: "reason", kind: "text", max: 1000 }],
+    locate: locateRequest,
+    asks: ({ say, given }) => say("request withdraw ask", { reference: escapeText(textIn(given, "reference") ?? "") }),
+    input: (given) => ({ params: decisionAddress(given), body: { decision: "withdraw", ...picked(given, "reason") } }),
+    show: decided,
+  },
+  {
+    command,
+    path: "answer",
+    operation: "decideWorkflow",
+    options: [own],
+    form: [
+      { name: "answer", kind: "paragraph", required: true, max: 2000 },
+      { name: "evidence", kind: "paragraph", max: 4000 },
+    ],
+    locate: locateRequest,
+    input(given) {
+      const evidence = linesOf(textIn(given, "evidence"));
+      const body = { decision: "provide_info", ...picked(given, "answer"), ...(evidence.length > 0 && { evidence }) };
+      return { params: decisionAddress(given), body };
+    },
+    show: decided,
+  },
+  {
+    command,
+    path: "comment",
+    operation: "addWorkflowComment",
+    options: [
+      { ...own, completes: "request" },
+      { name: "visibility", kind: "text", choices: ["internal", "requester"] },
+    ],
+    form: [{ name: "body", kind: "paragraph", required: true, max: 2000 }],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given), body: picked(given, "body", "visibility") }),
+  },
+  {
+    command,
+    path: "attach",
+    operation: "addWorkflowEvidence",
+    options: [
+      { ...own, completes: "request" },
+      { name: "file", kind: "file", required: true },
+      { name: "title", kind: "text", max: 200 },
+      { name: "note", kind: "text", max: 2000 },
+    ],
+    locate: locateRequest,
+    input: (given) => ({
+      params: decisionAddress(given),
+      body: { kind: "file", ...picked(given, "title", "note") },
+      file: given.files["file"]?.[0],
+    }),
+  },
+];
+
+const drafts: readonly Entry[] = [
+  {
+    command,
+    path: "draft list",
+    operation: "listRequestDrafts",
+    options: [],
+    input: () => ({}),
+  },
+  { command, path: "draft show", operation: "getRequestDraft", options: [draft], input: (given) => ({ params: draftOf(given) }) },
+  {
+    command,
+    path: "draft file",
+    operation: "fileRequestDraft",
+    options: [draft],
+    form: [{ name: "reason", kind: "paragraph", max: 1000 }, ...missingInDrafts],
+    input(given) {
+      const payload = picked(given, "reason", ...missingInDrafts.map(({ name }) => name));
+      return { params: draftOf(given), body: Object.keys(payload).length === 0 ? {} : { payload } };
+    },
+    show: ({ request }: { draft: DraftView; request: CreationAnswer }, wording, verbs) => filed(request, wording, verbs),
+  },
+  {
+    command,
+    path: "draft dismiss",
+    operation: "dismissRequestDraft",
+    options: [draft, { name: "reason", kind: "text", min: 3, max: 1000 }],
+    form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
+    input: (given) => ({ params: draftOf(given), body: picked(given, "reason") }),
+  },
+];
+
+function draftOf(given: Given): { id: string } {
+  return { id: textIn(given, "draft") ?? "" };
+}
+
+/** `/request`: asking for a decision, and what its author does until then. */
+export const requestEntries: readonly Entry[] = [...filing, ...authors, ...drafts];

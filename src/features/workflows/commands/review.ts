@@ -1,0 +1,244 @@
+import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
+import type { CommentView } from "../comments/comments.schema.ts";
+import { openStatuses, statuses } from "../state/table.ts";
+import type { StepView } from "../history/history.schema.ts";
+import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
+import type { StatsView } from "../stats/stats.schema.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { ProblemError } from "../../../kernel/errors.ts";
+import type { Page } from "../../../kernel/page.ts";
+import { workflowKinds } from "../../../kernel/vocabulary.ts";
+import type { Entry, Given, OptionSpec, Question, Wording } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/given.ts";
+import { numberIn } from "../../../commands/records.ts";
+import { personalCard } from "./card.ts";
+import { commentEditEntry } from "./comments.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
+import { subjectHistory } from "../../../commands/subject-question.ts";
+import { decisionBody, moveOf, reviewMoves, type ReviewMove } from "./moves.ts";
+import { cut, momentOf, showView } from "../../../commands/show.ts";
+import type { Say } from "../../../commands/texts.ts";
+
+const command = "review";
+const open: OptionSpec = { name: "reference", kind: "text", required: true, completes: "open-request", max: 64 };
+const any: OptionSpec = { ...open, completes: "request" };
+const reason: OptionSpec = { name: "reason", kind: "text", max: 1000 };
+const internal: OptionSpec = { name: "reason-internal", kind: "text", max: 2000 };
+const override: OptionSpec = { name: "override", kind: "yes" };
+
+/** Options of each move besides the reference. */
+const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
+  claim: [open, { name: "steal", kind: "yes" }],
+  approve: [open, reason, internal, override],
+  deny: [open, reason, internal, override],
+  ask: [open],
+  escalate: [open, reason],
+  hold: [open, reason],
+  release: [open, reason],
+  reopen: [any, reason],
+  reverse: [any, reason, internal, override],
+  void: [open, reason, { name: "duplicate-of", kind: "text", max: 64, completes: "request" }],
+  assign: [open, { name: "assignee", kind: "person", required: true }, { name: "steal", kind: "yes" }],
+  unassign: [open, reason],
+  deescalate: [open, reason],
+  abstain: [open, reason],
+  object: [open, reason],
+};
+
+/** The verb of a move. @param revision that was seen; any unless told */
+export function moveInput(verb: ReviewMove, given: Given, revision?: number): VerbInput {
+  return { params: decisionAddress(given), body: decisionBody(verb, given), revision };
+}
+
+/** What an approval is asked about with: what it would do, and what is known of whom it is about. */
+export async function approvalQuestion(
+  { say, call, given }: Pick<Wording, "say" | "call" | "given">,
+  verbs: Verbs,
+): Promise<Exclude<Question, string> | undefined> {
+  const view = await readRequest(verbs, call, addressOf(given));
+  const input = moveInput("approve", given, view?.revision);
+  const tried = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
+  // What is in its way is told by the refusal itself, and what was decided already is told again.
+  if ((tried.blockers ?? []).length > 0 || tried.replayed === true) return undefined;
+  const history = view === undefined ? "" : await subjectHistory(verbs, call, view, say);
+  const effects = tried.effects.map(({ detail }) => `- ${escapeText(detail)}`);
+  // Where votes are blind, whether one more is enough would tell of the others.
+  const isKnown = tried.approvals.required === 1 || view?.approvals.have !== undefined;
+  const head = say(tried.final && isKnown ? "review approve ask" : "review approve vote", {
+    reference: escapeText(tried.reference),
+    title: escapeText(view?.title ?? ""),
+    required: tried.approvals.required,
+  });
+  const known = history === "" ? say("history nothing") : say("history known", { history });
+  const outcome = effects.length === 0 ? [] : [say("review approve tried"), ...effects];
+  const content = cut([head, known, ...outcome].join("\n"), 1900);
+  // What is shown is what is approved, and not what it is made into until the answer comes.
+  return { content, about: view === undefined ? {} : { revision: view.revision } };
+}
+
+const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((verb): Entry => {
+  const { form } = moveOf(verb);
+  return {
+    command,
+    path: verb,
+    operation: "decideWorkflow",
+    options: options[verb],
+    ...(form !== undefined && { form }),
+    locate: locateRequest,
+    input: (given) => moveInput(verb, given, numberIn(given, "revision")),
+    ...(verb === "approve" && { asks: approvalQuestion }),
+    show: (answer: DecisionAnswer, { say }) => ({ content: decisionText(answer, say) }),
+  };
+});
+
+/** The request that waited longest among those this person may take on. @throws ProblemError record_not_found when there is none, and as the verb */
+async function locateNext(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+  const type = textIn(given, "kind");
+  const query = { status: "pending,in_review,escalated", sort: "created_at", limit: 50, type };
+  let cursor: string | undefined;
+  do {
+    const page = (await verbs.run("listWorkflows", call, { query: { ...query, cursor } })) as Page<WorkflowView>;
+    // A claim that has run out is taken over.
+    const found = page.data.find(({ allowed_actions: actions, assignment }) => assignment?.live !== true && actions.includes("claim"));
+    if (found !== undefined) return { type: found.type, id: found.reference };
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return await refuseNext(verbs, call, type);
+}
+
+/** Whoever may take on nothing at all is refused as the verb refuses; the others are told that nothing waits. */
+async function refuseNext(verbs: Verbs, call: Call, type = "poach"): Promise<never> {
+  try {
+    await verbs.run("decideWorkflow", call, { params: { type, website_id: "NONE-0" }, body: { decision: "claim" } });
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.code !== "record_not_found") throw error;
+  }
+  throw new ProblemError("record_not_found", { detail: "Nothing waits that you may take on." });
+}
+
+/** The card of a request for whoever asks. */
+export async function cardFor(view: WorkflowView, { say, call }: Pick<Wording, "say" | "call">, verbs: Verbs) {
+  const history = await subjectHistory(verbs, call, view, say);
+  const allowed = new Set<string>(view.allowed_actions);
+  const { embeds, components } = personalCard(view, { say, allowed, history });
+  return { embeds, components, content: whyNot(view, say) };
+}
+
+function whyNot({ why_not: why = {} }: WorkflowView, say: Say): string {
+  const told = (["claim", "approve", "deny", "request_info"] as const).flatMap((action) => {
+    const detail = why[action]?.detail ?? "";
+    return detail === "" ? [] : [`-# ${say(`= ${action}`)}: ${escapeText(detail)}`];
+  });
+  return cut(told.join("\n"), 1500);
+}
+
+/** One line of a queue. */
+export function requestLine({ reference, type, status, title, timers, assignment }: WorkflowView, { say }: Wording): string {
+  const due = timers.due_decision_at;
+  const facts = [
+    `**${escapeText(reference)}** ${say(`= ${type}`)}`,
+    say(`= ${status}`),
+    escapeText(title),
+    ...(assignment === null ? [] : [`<@${assignment.user.id}>`]),
+    ...(isOpen(status) && due !== null ? [momentOf(due, "R")] : []),
+  ];
+  return cut(facts.join(" · "), 300);
+}
+
+function isOpen(status: WorkflowView["status"]): boolean {
+  return openStatuses.some((open) => open === status);
+}
+
+const kind: OptionSpec = { name: "kind", kind: "text", choices: [...workflowKinds] };
+const states = ["open", ...statuses];
+
+/** `/review`: what waits for a decision, and deciding it. */
+export const reviewEntries: readonly Entry[] = [
+  {
+    command,
+    path: "queue",
+    operation: "listWorkflows",
+    options: [
+      kind,
+      { name: "state", kind: "text", choices: states },
+      { name: "mine", kind: "yes" },
+      { name: "unclaimed", kind: "yes" },
+      { name: "overdue", kind: "yes" },
+      { name: "subject", kind: "text", max: 100 },
+      { name: "search", kind: "text", min: 2, max: 100 },
+      { name: "order", kind: "text", choices: ["-priority", "due_decision_at", "created_at", "-created_at"] },
+    ],
+    input: (given) => ({
+      query: {
+        ...(picked(given, "overdue", "subject") as Record<string, string>),
+        type: textIn(given, "kind"),
+        status: textIn(given, "state") ?? "open",
+        assignee: given.values["mine"] === true ? "@me" : given.values["unclaimed"] === true ? "none" : undefined,
+        q: textIn(given, "search"),
+        sort: textIn(given, "order") ?? "-priority",
+      },
+    }),
+    line: requestLine,
+  },
+  {
+    command,
+    path: "next",
+    operation: "decideWorkflow",
+    options: [kind],
+    locate: locateNext,
+    input: (given) => moveInput("claim", given),
+    async show(answer: DecisionAnswer, wording, verbs) {
+      const view = await readRequest(verbs, wording.call, addressOf(wording.given));
+      const content = wording.say("review next done", { reference: escapeText(answer.reference) });
+      return view === undefined ? { content } : { ...(await cardFor(view, wording, verbs)), content };
+    },
+  },
+  {
+    command,
+    path: "show",
+    operation: "getWorkflow",
+    options: [any],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given), query: { why_not: "true" } }),
+    show: (view: WorkflowView, wording, verbs) => cardFor(view, wording, verbs),
+  },
+  ...moves,
+  {
+    command,
+    path: "history",
+    operation: "listWorkflowHistory",
+    options: [any],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given) }),
+    line: (step: StepView, { say }) => stepLine(step, say),
+  },
+  {
+    command,
+    path: "comments",
+    operation: "listWorkflowComments",
+    options: [any],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given) }),
+    line: ({ author, body, created_at: at }: CommentView, { say }) =>
+      cut(`${momentOf(at, "R")} ${author === null ? say("history service") : `<@${author.id}>`}: ${escapeText(body)}`, 350),
+  },
+  commentEditEntry(command, any),
+  {
+    command,
+    path: "retry",
+    operation: "retryWorkflowEffect",
+    options: [any, { name: "effect", kind: "whole", required: true, min: 1, max: 9999 }],
+    locate: locateRequest,
+    input: (given) => ({ params: { ...decisionAddress(given), place: textIn(given, "effect") ?? "" } }),
+    show: (answer: DecisionAnswer, { say }) => ({ content: decisionText(answer, say) }),
+  },
+  {
+    command,
+    path: "stats",
+    operation: "readWorkflowStats",
+    options: [kind],
+    input: (given) => ({ query: { type: textIn(given, "kind") } }),
+    show: ({ all }: StatsView, { say }) => showView(all, say, say("review stats title")),
+  },
+];
