@@ -37,8 +37,10 @@ export default defineConfig({
     // One more than there are cores, as some tests wait for a browser, a process or a second; each takes one to two gigabytes.
     maxWorkers: Math.min(availableParallelism() + 1, 6),
     execArgv: ["--max-semi-space-size=64", "--v8-pool-size=1"],
-    testTimeout: tier === "long" ? 36_000_000 : 30_000,
-    hookTimeout: 30_000,
+    // No test measures time: a limit only ends what hangs, also on a machine that does much else.
+    testTimeout: tier === "long" ? 36_000_000 : 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     tags,
     projects: [
       // One after the other: a worker is kept for the files of its project.

@@ -135,7 +135,7 @@ function createGuildActor(context: RunContext, user: User, guild: Guild) {
       return run.interaction.choices ?? [];
     },
     /** Presses a button on a message of the bot in this guild, newest first. */
-    async clickButton(choice: ButtonChoice, ms = 10_000): Promise<Run> {
+    async clickButton(choice: ButtonChoice, ms = 60_000): Promise<Run> {
       const posted = () => [...guild.channels.values()].flatMap(({ messages }) => [...messages.values()].toReversed());
       const found = await signal.until(() => findButton(posted(), choice), ms, `no button ${JSON.stringify(choice)}`);
       return createRun(context, { ...place(found.message.channelId), ...buttonOpening(found) });

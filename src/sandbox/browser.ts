@@ -241,7 +241,7 @@ function readInput(form: Form, known: Map<string, string>): void {
 
 export type HttpAnswer = { status: number; headers: IncomingHttpHeaders; setCookies: string[]; body: string };
 
-const patienceMs = 15_000;
+const patienceMs = 60_000;
 
 /** One plain HTTP request with exactly these headers; `fetch` would set some of a browser's own. */
 export function sendRequest(

@@ -97,7 +97,7 @@ export async function createSandbox(options: SandboxOptions = {}) {
     /** Wait until every connected client has read what was sent to it until now. */
     caughtUp: async (): Promise<void> => void (await Promise.all([...gateway.connections].map((connection) => connection.caughtUp()))),
     /** Settles with the first truthy value of a predicate, looked at after every message on the wire and every 10 ms besides. */
-    waitFor: <T>(predicate: () => T, ms = 15_000) => signal.until(predicate, ms, "the awaited fact", 10),
+    waitFor: <T>(predicate: () => T, ms = 60_000) => signal.until(predicate, ms, "the awaited fact", 10),
     stop,
   };
 }

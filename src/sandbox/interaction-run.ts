@@ -10,7 +10,7 @@ import { modalOpening, type FieldValues } from "./modal-fields.ts";
 import type { Signal } from "./signal.ts";
 
 /** How long a run waits for the application by default, in milliseconds. */
-const patienceMs = 10_000;
+const patienceMs = 60_000;
 
 /** A message as a user sees it. */
 export type Shown = {

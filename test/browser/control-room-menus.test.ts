@@ -11,7 +11,7 @@ async function start() {
   const owner = await staffAtConsole(world, "owner");
   await world.sandbox.waitFor(() => world.sandbox.exchanges.some(({ method, path }) => method === "PUT" && path.endsWith("/commands")));
   const visitor = await chromium.visitor();
-  visitor.page.setDefaultTimeout(5000);
+  visitor.page.setDefaultTimeout(60_000);
   const open = (person = owner) => visitor.page.goto(`${world.sandbox.controlRoom}?guild=${world.guild.id}&as=${person.id}`);
   await open();
   return { world, owner, open, ...visitor };

@@ -16,7 +16,7 @@ describe.skipIf(lacksChromium)("the service in the control room", () => {
     await world.put(`/channels/${guild.id}`, { review: reviews.id }, { actor: await world.staff("owner") });
     await sandbox.waitFor(() => sandbox.exchanges.some(({ method, path }) => method === "PUT" && path.endsWith("/commands")));
     const { page, problems } = await chromium.visitor();
-    page.setDefaultTimeout(5000);
+    page.setDefaultTimeout(60_000);
 
     await page.goto(`${sandbox.controlRoom}?guild=${guild.id}&as=${author.id}`);
     await page.getByLabel("Command", { exact: true }).selectOption({ label: "/request punishment" });

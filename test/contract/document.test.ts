@@ -136,7 +136,7 @@ test("every route, asked as it should be and by all who should not, answers only
   const refusal = { decision: "deny", reason: "There is not enough evidence." };
   await world.post(`/workflows/poach/${untold.body.id}/decision`, refusal, { actor: owner });
   const read = () => world.get(`/workflows/poach/${untold.body.id}`, { actor: owner });
-  await until(read, ({ body }) => body.data.effects[0]?.status === "failed", 10_000);
+  await until(read, ({ body }) => body.data.effects[0]?.status === "failed", 60_000);
   const [amended, said] = [await world.post("/workflows/poach", filing("poach"), { actor: viewer }), { body: "Looked at it." }];
   const comment = await world.post(`/workflows/poach/${request.body.id}/comments`, said, { actor: owner });
   const grant = (key: string) => ({ overrides: [{ key, effect: "allow", reason: "on call tonight" }] });

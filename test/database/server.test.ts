@@ -63,6 +63,6 @@ if (inject("dialect") === "postgres") {
     await database.write(sampleCall(), (tx) => addOwner(tx, "c"));
     expect(await ownerIds(database.read)).toEqual(["c"]);
     await endConnections(url);
-    await vi.waitFor(async () => expect(await ownerIds(database.read)).toEqual(["c"]));
+    await vi.waitFor(async () => expect(await ownerIds(database.read)).toEqual(["c"]), 60_000);
   });
 }

@@ -120,7 +120,7 @@ test("readers have their turns beside six that write without a pause", async () 
     }
   };
   const writers = Array.from({ length: 6 }, (_, writer) => write(writer));
-  await vi.waitFor(() => expect(written).toBeGreaterThan(12));
+  await vi.waitFor(() => expect(written).toBeGreaterThan(12), 60_000);
   const before = written;
   for (let reads = 0; reads < 40; reads += 1) await database.read.owner.count();
   const beside = written - before;

@@ -97,7 +97,7 @@ test("a write inside a write is refused at once instead of waiting for itself", 
   const inner = () => database.write(sampleCall(), (tx) => addOwner(tx, "inner"));
   await expect(database.write(sampleCall(), inner)).rejects.toThrow("a write inside a write");
   await database.write(sampleCall(), async (tx) => tx.afterCommit(() => void inner()));
-  await vi.waitFor(async () => expect(await ownerIds(database.read)).toEqual(["inner"]));
+  await vi.waitFor(async () => expect(await ownerIds(database.read)).toEqual(["inner"]), 60_000);
 });
 
 test("closing waits for the running write and refuses new ones", async () => {

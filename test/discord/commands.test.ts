@@ -40,7 +40,7 @@ function createCommands(calls: Call[] = []): Command[] {
         say: (options) => ({ content: escapeText(options.getString("text", true)) }),
         long: () => ({ content: "x".repeat(3000), files: [{ name: "all.txt", content: "everything" }] }),
         public: () => ({ content: "For all of you", ephemeral: false }),
-        slow: () => new Promise((resolve) => setTimeout(() => resolve({ content: "done" }), 1300)),
+        slow: () => new Promise((resolve) => setTimeout(() => resolve({ content: "done" }), 3000)),
         denied: () => {
           throw new ProblemError("permission_denied", { detail: "The acting user lacks cases.open." });
         },
@@ -79,9 +79,9 @@ test("a command runs as the person who gave it, and answers only them", async ()
 });
 
 test("a slow command is acknowledged in time and answered later", async () => {
-  const { run } = await createHarbour({}, { ackDeadlineMs: 1000 });
+  const { run } = await createHarbour({}, { ackDeadlineMs: 2500 });
   const started = await run("case slow");
-  expect((await started.acked).afterMs).toBeLessThan(1000);
+  expect((await started.acked).afterMs).toBeLessThan(2500);
   expect(await started.reply()).toMatchObject({ content: "done" });
 });
 

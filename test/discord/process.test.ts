@@ -13,10 +13,10 @@ async function runLink(apiBase: string, token: string, state: string) {
   child.stdout.on("data", (part: Buffer) => (output += part.toString()));
   child.stderr.on("data", (part: Buffer) => (output += part.toString()));
   const ended = new Promise<number | null>((resolve) => child.on("exit", resolve));
-  await until(() => output.includes("reached"), 15_000);
+  await until(() => output.includes("reached"), 60_000);
   const stop = async () => {
     child.stdin.write("stop\n");
-    await until(() => output.includes("stopped"), 5000);
+    await until(() => output.includes("stopped"), 60_000);
     return Promise.race([ended, new Promise((resolve) => setTimeout(() => resolve("still running"), 3000))]);
   };
   return { stop, output: () => output };

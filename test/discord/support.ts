@@ -93,7 +93,7 @@ export function isLive({ state }: Pick<Stand, "state">): boolean {
 }
 
 /** Start the link and wait until the state is live. */
-export async function goLive(stand: Pick<Stand, "state" | "discord" | "sandbox">, ms = 10_000): Promise<void> {
+export async function goLive(stand: Pick<Stand, "state" | "discord" | "sandbox">, ms = 60_000): Promise<void> {
   stand.discord.start();
   await stand.sandbox.waitFor(() => isLive(stand), ms);
 }
@@ -104,7 +104,7 @@ export function tracking(guild: Pick<GuildHandle, "id">, roles: readonly Role[],
 }
 
 /** Settles with the first truthy value. */
-export async function until<T>(read: () => T | Promise<T>, ms = 15_000): Promise<T> {
+export async function until<T>(read: () => T | Promise<T>, ms = 60_000): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {
     const value = await read();

@@ -33,7 +33,7 @@ test("a head is signed after enough entries, after enough minutes with news, and
   await ground.audit.sweep(ground.call);
   await expect(linesOf(ground)).rejects.toThrow("ENOENT");
   await ground.record(...entriesOf(1));
-  await expect.poll(async () => (await linesOf(ground).catch(() => [])).length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => (await linesOf(ground).catch(() => [])).length, { timeout: 60_000 }).toBe(1);
   await ground.record(...entriesOf(1));
   ground.time.now += 9 * 60_000;
   await ground.audit.sweep(ground.call);
@@ -127,7 +127,7 @@ test("while the file refuses, its reason is kept and the next sweep tries again"
   await rm(dirname(ground.path), { recursive: true, force: true });
   await writeFile(dirname(ground.path), "a file where the folder was");
   await ground.record(...entriesOf(5));
-  await expect.poll(() => ground.audit.state().reason, { timeout: 10_000 }).toMatch(/EEXIST|ENOTDIR/);
+  await expect.poll(() => ground.audit.state().reason, { timeout: 60_000 }).toMatch(/EEXIST|ENOTDIR/);
   expect(ground.lines.filter((line) => JSON.parse(line).level === 50).length).toBe(1);
   await ground.record(...entriesOf(5));
   expect(ground.lines.filter((line) => JSON.parse(line).level === 50).length).toBe(1);

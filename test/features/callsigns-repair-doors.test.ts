@@ -94,7 +94,7 @@ test("a holder who leaves the guild is found and their callsign rests; nobody el
   const look = async () => (await world.post("/callsigns/repair", { pool: "gone" }, { actor: admin })).body.data;
   expect((await look()).findings).toEqual([]);
   world.guild.kick(leaves);
-  await world.sandbox.waitFor(() => !world.app.standing.of(leaves.id).isInGuild, 10_000);
+  await world.sandbox.waitFor(() => !world.app.standing.of(leaves.id).isInGuild, 60_000);
   const seen = await look();
   expect(seen.findings).toMatchObject([{ code: "orphan_assignment", user_id: leaves.id, severity: "error" }]);
   const body = { pool: "gone", dry_run: false, plan_hash: seen.plan_hash };
@@ -113,7 +113,7 @@ test("a nickname in the guild that is not what the pool says is found, and one t
   world.guild.setNick(right, "NICK-001 | Ada");
   world.guild.setNick(wrong, "NICK-001 | Eve");
   const nickOf = (user: User) => world.app.guildState.members(user.id)[0]?.nick;
-  await world.sandbox.waitFor(() => nickOf(right) === "NICK-001 | Ada" && nickOf(wrong) === "NICK-001 | Eve", 10_000);
+  await world.sandbox.waitFor(() => nickOf(right) === "NICK-001 | Ada" && nickOf(wrong) === "NICK-001 | Eve", 60_000);
   const { body } = await world.post("/callsigns/repair", { pool: "nick", fix: ["nickname_mismatch"] }, { actor: admin });
   expect(body.data.plan).toMatchObject([
     { action: "set_nickname", user_id: wrong.id, from: "NICK-001 | Eve", to: "NICK-002 | Eve", needs_discord: true },

@@ -75,7 +75,7 @@ export async function listen(world: World, options: ListenOptions = {}): Promise
   const ended = new Promise<"end" | "cut">((resolve) => {
     response.on("close", () => resolve(response.complete ? "end" : "cut")).on("error", () => resolve("cut"));
   });
-  const until = async (isSo: () => boolean): Promise<void> => void (await world.sandbox.waitFor(isSo, 15_000));
+  const until = async (isSo: () => boolean): Promise<void> => void (await world.sandbox.waitFor(isSo, 60_000));
   if (response.statusCode === 200) await until(() => frames.length > 0);
   else await ended;
   return {

@@ -90,7 +90,7 @@ function reading(body: Readable) {
     body.on("close", () => resolve("cut")).on("data", (chunk: Buffer) => (text += chunk.toString()));
   });
   const until = (isSo: (text: string) => boolean): Promise<void> =>
-    vi.waitFor(() => expect(isSo(text)).toBe(true), { timeout: 10_000, interval: 10 });
+    vi.waitFor(() => expect(isSo(text)).toBe(true), { timeout: 60_000, interval: 10 });
   return { ended, until, text: () => text, seqs };
 }
 
@@ -156,7 +156,7 @@ describe("a listener", () => {
     await room.fill(1200, "x".repeat(500));
     const body = await room.streams.follow(room.byPerson, { after: 0 });
     body.read(0);
-    await vi.waitFor(() => expect(body.readableLength).toBeGreaterThan(16_384));
+    await vi.waitFor(() => expect(body.readableLength).toBeGreaterThan(16_384), 60_000);
     await room.database.write(systemCall("job", uuid7()), ({ db }) => db.outboxEvent.deleteMany({ where: { seq: { lte: 1100 } } }));
     const listener = reading(body);
     await listener.until(() => listener.seqs().at(-1) === 1200);
@@ -190,9 +190,9 @@ describe("a listener", () => {
     const held = new Promise<void>((resolve) => (goOn = resolve));
     const room = await createRoom({ onRead: async () => ((reads += 1) > 2 ? held : undefined) });
     const listener = reading(await room.streams.follow(room.byPerson, {}));
-    await vi.waitFor(() => expect(reads).toBe(2));
+    await vi.waitFor(() => expect(reads).toBe(2), 60_000);
     await room.emit(openEvent);
-    await vi.waitFor(() => expect(reads).toBe(3));
+    await vi.waitFor(() => expect(reads).toBe(3), 60_000);
     await room.emit(openEvent);
     goOn();
     await listener.until(() => listener.seqs().length === 2);
@@ -268,11 +268,11 @@ describe("a stream ends", () => {
   test("when nothing is taken while something waits, but not while there is nothing to take", async () => {
     const room = await createRoom({ pace: { ...calm, pingMs: 300 }, places: { all: 2, perKey: 2 } });
     const stuck = await room.streams.follow(room.byPerson, {});
-    await vi.waitFor(() => expect(stuck.read()).not.toBeNull());
+    await vi.waitFor(() => expect(stuck.read()).not.toBeNull(), 60_000);
     const idle = reading(await room.streams.follow(room.byPerson, {}));
     await expect(room.streams.follow(room.byPerson, {})).rejects.toThrow("at most 2");
     await room.emit(...Array.from({ length: 10 }, () => ({ ...openEvent, data: { text: "x".repeat(5000) } })));
-    await vi.waitFor(() => expect(stuck.destroyed).toBe(true), 5000);
+    await vi.waitFor(() => expect(stuck.destroyed).toBe(true), 60_000);
     expect(stuck.readableLength).toBeLessThan(40_000);
     await idle.until((text) => /"seq":10,.*\n\n(: ping\n\n){4}/.test(text));
     expect(idle.seqs()).toHaveLength(10);
@@ -283,7 +283,7 @@ describe("a stream ends", () => {
   test("when nobody begins to read it", async () => {
     const room = await createRoom({ pace: quick, places: { all: 1, perKey: 1 } });
     const forgotten = await room.streams.follow(room.byPerson, {});
-    await vi.waitFor(() => expect(forgotten.destroyed).toBe(true));
+    await vi.waitFor(() => expect(forgotten.destroyed).toBe(true), 60_000);
     expect(await room.streams.follow(room.byPerson, {})).toBeDefined();
   });
 
@@ -296,7 +296,7 @@ describe("a stream ends", () => {
       count += 100;
       // A little of it is taken each time, far less than there is.
       slow.read();
-      await vi.waitFor(() => expect(slow.readableLength).toBeGreaterThan(0));
+      await vi.waitFor(() => expect(slow.readableLength).toBeGreaterThan(0), 60_000);
     }
     expect([stuck.destroyed, slow.destroyed]).toEqual([true, false]);
     expect(count).toBeGreaterThanOrEqual(1000);

@@ -368,7 +368,7 @@ describe("open streams", () => {
     const start = performance.now();
     await world.restart();
     expect(await Promise.all(listeners.map(({ ended }) => ended))).toEqual(listeners.map(() => "end"));
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(performance.now() - start).toBeLessThan(20_000);
     for (const socket of [stuck, silent]) socket.destroy();
   });
 
@@ -392,7 +392,7 @@ describe("open streams", () => {
     await Promise.all(others.map((listener) => listener.until(() => listener.seqs().length >= written)));
     for (const listener of others) expect(listener.seqs()).toEqual(numbersOf(start + 1, written));
     stuck.destroy();
-  }, 60_000);
+  }, 120_000);
 });
 
 async function openConnection(world: World): Promise<Socket> {

@@ -26,7 +26,7 @@ export async function createGround({ onTestFinished }: TestContext, options: Wor
   const messagesIn = ({ id }: { id: string }): Message[] => [...(sandbox.inside.world.channels.get(id)?.messages.values() ?? [])];
   const cardsIn = (channel: { id: string }, reference: string): Message[] =>
     messagesIn(channel).filter(({ embeds }) => embeds[0]?.title?.includes(reference));
-  const until = (fits: () => boolean, ms = 20_000) => sandbox.waitFor(fits, ms);
+  const until = (fits: () => boolean, ms = 60_000) => sandbox.waitFor(fits, ms);
   const ground = {
     world,
     author,

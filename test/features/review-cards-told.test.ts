@@ -25,7 +25,7 @@ test("unless told otherwise a board is edited every quarter of a minute, and wha
 test("the card of a request that takes in a duplicate follows it", async () => {
   const { world, admin, author, cardOf } = await withCards();
   const [kept, double] = [await filePunishment(world, author), await filePunishment(world, author)];
-  await world.sandbox.waitFor(() => cardOf(kept) !== "" && cardOf(double) !== "", 10_000);
+  await world.sandbox.waitFor(() => cardOf(kept) !== "" && cardOf(double) !== "", 60_000);
   const told = await world.post(
     `/workflows/punishment/${double}/decision`,
     { decision: "void", duplicate_of: kept, reason: "Filed twice." },
@@ -33,20 +33,20 @@ test("the card of a request that takes in a duplicate follows it", async () => {
   );
   expect(told.status, JSON.stringify(told.body)).toBe(200);
   const { revision } = (await world.get(`/workflows/punishment/${kept}`, { actor: admin })).body.data;
-  await world.sandbox.waitFor(() => cardOf(double).includes("void"), 10_000);
-  await world.sandbox.waitFor(() => cardOf(kept).includes(`Revision ${revision}`), 5000);
+  await world.sandbox.waitFor(() => cardOf(double).includes("void"), 60_000);
+  await world.sandbox.waitFor(() => cardOf(kept).includes(`Revision ${revision}`), 60_000);
 });
 
 test("a confidential request that is held can be released from its card, which does not tell that it is held", async () => {
   const { world, admin, cardOf } = await withCards();
   const body = { subject: { kind: "user", id: world.member().id }, allegation: "Sold the keys of the house.", confidential: true };
   const { reference } = (await world.post("/workflows/investigation", body, { actor: admin })).body;
-  await world.sandbox.waitFor(() => cardOf(reference).includes(`wf:claim:${reference}:1`), 10_000);
+  await world.sandbox.waitFor(() => cardOf(reference).includes(`wf:claim:${reference}:1`), 60_000);
   const before = cardOf(reference);
   const hold = { decision: "hold", reason: "Waits for another case." };
   const held = await world.post(`/workflows/investigation/${reference}/decision`, hold, { actor: await world.staff("admin") });
   expect(held.status, JSON.stringify(held.body)).toBe(200);
-  await world.sandbox.waitFor(() => cardOf(reference).includes(`wf:claim:${reference}:2`), 10_000);
+  await world.sandbox.waitFor(() => cardOf(reference).includes(`wf:claim:${reference}:2`), 60_000);
   expect(cardOf(reference)).toContain('"release"');
   expect(cardOf(reference).replaceAll(`${reference}:2`, `${reference}:1`)).toBe(before);
 });

@@ -20,7 +20,7 @@ describe("review cards", () => {
   const posted = () => world.guild.messages().filter(({ channelId }) => channelId === channel.id);
   const cardOf = (reference: string) => posted().find(({ embeds }) => embeds[0]?.title?.includes(reference));
   const shown = (reference: string) => JSON.stringify(cardOf(reference)?.embeds ?? "");
-  const until = (fits: () => boolean) => world.sandbox.waitFor(fits, 10_000);
+  const until = (fits: () => boolean) => world.sandbox.waitFor(fits, 60_000);
   const press = async (user: User, reference: string, label: string) => {
     const card = cardOf(reference);
     if (card === undefined) throw new Error("there is no card");
@@ -169,7 +169,7 @@ describe("review cards", () => {
       await filePunishment(world, author);
       const board = () => posted().find(({ embeds }) => embeds[0]?.title?.startsWith("Open requests"));
       world.app.cards.check();
-      await world.sandbox.waitFor(() => board()?.embeds[0]?.title === "Open requests: 2", 20_000);
+      await world.sandbox.waitFor(() => board()?.embeds[0]?.title === "Open requests: 2", 60_000);
       expect(board()?.embeds[0]?.description).toContain("**punishment** · pending: 2");
       await until(() => typeof board()?.pinnedAt === "number");
     });
@@ -185,7 +185,7 @@ test("a channel that takes no messages keeps no request waiting", async () => {
   expect(chosen.status).toBe(200);
   await filePunishment(silent, moderator);
   await filePunishment(silent, moderator);
-  await silent.sandbox.waitFor(() => lines.some((line) => line.includes("takes no review cards")), 10_000);
+  await silent.sandbox.waitFor(() => lines.some((line) => line.includes("takes no review cards")), 60_000);
   expect(await silent.app.database.read.workflowRequest.count()).toBe(2);
   expect(lines.filter((line) => line.includes("takes no review cards"))).toHaveLength(1);
 });

@@ -62,19 +62,19 @@ export const plants: Record<string, (world: World) => Promise<string | null>> = 
   async left_guild(world) {
     const user = await hire(world, "viewer");
     world.guild.kick(user);
-    await world.sandbox.waitFor(() => !world.app.standing.of(user.id).isInGuild, 10_000);
+    await world.sandbox.waitFor(() => !world.app.standing.of(user.id).isInGuild, 60_000);
     return user.id;
   },
   async missing_role(world) {
     const user = await hire(world, "viewer");
     world.guild.setRoles(user, []);
-    await world.sandbox.waitFor(() => world.app.standing.of(user.id).held.length === 0, 10_000);
+    await world.sandbox.waitFor(() => world.app.standing.of(user.id).held.length === 0, 60_000);
     return user.id;
   },
   async extra_role(world) {
     const user = await hire(world, "viewer");
     world.guild.setRoles(user, [world.roles.viewer, world.roles.moderator]);
-    await world.sandbox.waitFor(() => world.app.standing.of(user.id).held.length === 2, 10_000);
+    await world.sandbox.waitFor(() => world.app.standing.of(user.id).held.length === 2, 60_000);
     return user.id;
   },
   async unmapped_staff_role(world) {

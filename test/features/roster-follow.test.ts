@@ -221,8 +221,8 @@ describe("following the gateway", () => {
     const link = world.sandbox.connectionCount();
     expect(link).toBe(1);
     world.sandbox.faults.invalidateSessions();
-    await world.sandbox.waitFor(() => world.app.guildState.freshness().stale, 10_000);
-    await world.sandbox.waitFor(() => !world.app.guildState.freshness().stale, 30_000);
+    await world.sandbox.waitFor(() => world.app.guildState.freshness().stale, 60_000);
+    await world.sandbox.waitFor(() => !world.app.guildState.freshness().stale, 60_000);
     await sync.catchUp(job());
     expect(await sync.status(job())).toMatchObject({ pending: 0, held_back: 0 });
     expect(await written(world)).toEqual(before);

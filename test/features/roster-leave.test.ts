@@ -138,7 +138,7 @@ test("who is erased while on leave is on it no more, nor on the roster", async (
   await leave(person, { duration: "5d" });
   const { app, guild, sandbox } = shared.world;
   guild.setRoles(person, []);
-  await sandbox.waitFor(() => !app.standing.of(person.id).isStaff, 10_000);
+  await sandbox.waitFor(() => !app.standing.of(person.id).isStaff, 60_000);
   await app.privacy.redact(systemCall("cli", uuid7()), person.id, { reason: "Asked for it.", suppress: false });
   expect(await read(person)).toMatchObject({ status: "resigned", loa: null });
 });

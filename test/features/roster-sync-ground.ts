@@ -57,7 +57,7 @@ export async function written(world: World) {
 }
 
 /** Looks again and again until an answer is as wanted; the look starts no work. */
-export async function until<T>(look: () => Promise<T>, isWanted: (found: T) => boolean, ms = 15_000): Promise<T> {
+export async function until<T>(look: () => Promise<T>, isWanted: (found: T) => boolean, ms = 60_000): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {
     const found = await look();

@@ -238,7 +238,7 @@ test("with a stale state a report says so, and writes are refused in either dire
   const ann = await world.staff("viewer");
   await enlist(world, ann, "moderator");
   const down = world.sandbox.faults.down(Infinity);
-  await world.sandbox.waitFor(() => world.app.guildState.freshness().stale, 10_000);
+  await world.sandbox.waitFor(() => world.app.guildState.freshness().stale, 60_000);
   const report = await sync(ann);
   expect([report.status, report.body.data.stale]).toEqual([200, true]);
   for (const direction of ["from_discord", "to_discord"]) {
@@ -248,5 +248,5 @@ test("with a stale state a report says so, and writes are refused in either dire
   expect(await eventsOf(world, ann)).toEqual(["hired"]);
   world.sandbox.faults.up();
   await down;
-  await world.sandbox.waitFor(() => !world.app.guildState.freshness().stale, 30_000);
+  await world.sandbox.waitFor(() => !world.app.guildState.freshness().stale, 60_000);
 });

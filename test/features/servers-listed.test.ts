@@ -213,5 +213,5 @@ test("who looks at somebody's servers is noted, and oneself is not", async () =>
   const { person } = await granted();
   await serversOf(person);
   const looks = () => shared.world.app.database.read.dataRead.findMany({ where: { userId: person.id, what: "servers" } });
-  await expect.poll(async () => (await looks()).map(({ readerId }) => readerId), { timeout: 5000 }).toEqual([senior?.id]);
+  await expect.poll(async () => (await looks()).map(({ readerId }) => readerId), { timeout: 60_000 }).toEqual([senior?.id]);
 });

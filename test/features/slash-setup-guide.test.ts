@@ -20,7 +20,7 @@ async function emptyWorld(options: WorldOptions = {}) {
 }
 
 async function begin(world: World, person: User) {
-  const run = await vi.waitFor(() => world.sandbox.as(person).in(world.guild).runSlashCommand("setup wizard"), 10_000);
+  const run = await vi.waitFor(() => world.sandbox.as(person).in(world.guild).runSlashCommand("setup wizard"), 60_000);
   await run.reply();
   return run;
 }

@@ -17,7 +17,7 @@ async function emptyWorld(options: WorldOptions = {}) {
 
 async function begin(world: World, person: User) {
   // Commands are registered a little after the service has started.
-  const run = await vi.waitFor(() => world.sandbox.as(person).in(world.guild).runSlashCommand("setup wizard"), 10_000);
+  const run = await vi.waitFor(() => world.sandbox.as(person).in(world.guild).runSlashCommand("setup wizard"), 60_000);
   return { run, first: await run.reply() };
 }
 

@@ -36,7 +36,7 @@ test("while Discord cannot be asked about somebody, nobody says that they are no
   expect(effective.body.data.permissions[0].reason).toMatchObject(nothingKnown[0]!);
   fault.clear();
   await expect
-    .poll(async () => (await world.get(`/staff/${member.id}/access`)).body.data.reasons, { timeout: 10_000 })
+    .poll(async () => (await world.get(`/staff/${member.id}/access`)).body.data.reasons, { timeout: 60_000 })
     .toEqual([{ code: "not_member", source: "staff", ref: null }]);
 });
 

@@ -115,7 +115,7 @@ test("the numbers are what one counts by hand, in all and for each kind", async 
     expect(view.all).toEqual(about(["appeal", "punishment"]));
     expect(view.types).toEqual(["punishment", "appeal"].map((type) => ({ type, ...about([type]) })));
   }
-}, 60_000);
+}, 120_000);
 
 describe("who is told what, and of which time", () => {
   test("the last 90 days and every kind unless told, and confidential requests are counted", async () => {

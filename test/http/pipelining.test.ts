@@ -68,7 +68,7 @@ test("500 requests sent without waiting are answered each, in their order", asyn
     rest = /#\d*$/.exec(text)?.[0] ?? "";
   });
   socket.write(asking.repeat(500));
-  await vi.waitFor(() => expect(numbers).toHaveLength(500), 20_000);
+  await vi.waitFor(() => expect(numbers).toHaveLength(500), 60_000);
   expect(numbers).toEqual(Array.from({ length: 500 }, (_, index) => index + 1));
   expect(begun).toHaveLength(500);
 });
@@ -86,7 +86,7 @@ test("of what is sent without reading only a few are begun, others are served me
   await sleep(100);
   expect(begun).toHaveLength(first);
   socket.resume();
-  await vi.waitFor(() => expect(begun).toHaveLength(500), 20_000);
+  await vi.waitFor(() => expect(begun).toHaveLength(500), 60_000);
 });
 
 test("what waits for its turn is not even parsed, but for the few requests that came in one piece", async () => {
@@ -97,7 +97,7 @@ test("what waits for its turn is not even parsed, but for the few requests that 
   const { begun, port } = await startSlow();
   const socket = await open(port);
   socket.write(asking.repeat(500));
-  await vi.waitFor(() => expect(begun()).toBe(1));
+  await vi.waitFor(() => expect(begun()).toBe(1), 60_000);
   await sleep(100);
   expect(parsed).toBeGreaterThan(1);
   expect(parsed).toBeLessThan(50);
@@ -139,7 +139,7 @@ test("who sends more than can wait is cut off, and nobody else is", async () => 
     socket.on("close", () => (ended += 1));
     socket.write(asking.repeat(100));
   }
-  await vi.waitFor(() => expect(ended).toBeGreaterThan(20), 10_000);
+  await vi.waitFor(() => expect(ended).toBeGreaterThan(20), 60_000);
   expect(ended).toBeLessThan(120);
   // Of each connection one is in work.
   expect(begun()).toBeLessThanOrEqual(hostile.length);
@@ -153,7 +153,7 @@ test("of a client that left nothing is begun that waited", async () => {
   const { begun, port, ask, release } = await startSlow();
   const socket = await open(port);
   socket.write(asking.repeat(500));
-  await vi.waitFor(() => expect(begun()).toBe(1));
+  await vi.waitFor(() => expect(begun()).toBe(1), 60_000);
   socket.destroy();
   await sleep(50);
   release();
@@ -195,7 +195,7 @@ test("an answer that nobody takes ends its connection in time, one that is taken
   await sleep(2500);
   idle.resume();
   await ended;
-  await vi.waitFor(() => expect(taken).toBeGreaterThan(4 * megabyte.length), 20_000);
+  await vi.waitFor(() => expect(taken).toBeGreaterThan(4 * megabyte.length), 60_000);
   expect(slow.destroyed).toBe(false);
 });
 

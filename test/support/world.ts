@@ -83,7 +83,8 @@ export interface World {
 /** @returns a world that ends with the test, unless `onEnd` says otherwise */
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { onEnd = onTestFinished } = options;
-  const sandbox = await createSandbox();
+  // Discord stands on the same thread here: what stalls one stalls the other. The three seconds are measured in test/discord and test/sandbox.
+  const sandbox = await createSandbox({ ackDeadlineMs: 30_000 });
   const guild = sandbox.createGuild({ name: "Harbour" });
   const database = await createEmptyCopy();
   const folder = await mkdtemp(join(tmpdir(), "provost-world-"));
@@ -120,12 +121,12 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     });
     await app.start();
     sandbox.allowRedirect(`${app.address()}/authorize/callback`);
-    await sandbox.waitFor(() => !app.guildState.freshness().stale, 10_000);
+    await sandbox.waitFor(() => !app.guildState.freshness().stale, 60_000);
     return app;
   };
   let app = await start();
   // Registered after the link is ready: whoever gives a command can see it by then.
-  await sandbox.waitFor(() => sandbox.inside.world.application.commands.size > 0, 10_000);
+  await sandbox.waitFor(() => sandbox.inside.world.application.commands.size > 0, 60_000);
   onEnd(async () => {
     await app.stop();
     await sandbox.stop();
