@@ -45,6 +45,18 @@ export const kind = kinds["poach"];`,
     broken: `import { kinds } from "ROOT/src/features/workflows/kinds/kinds.ts";
 export const kind = kinds["poaching"];`,
   },
+  "a mistyped text": {
+    sound: `import { sayIn } from "ROOT/src/commands/texts.ts";
+export const text = sayIn("de")("review queue");`,
+    broken: `import { sayIn } from "ROOT/src/commands/texts.ts";
+export const text = sayIn("de")("review queu");`,
+  },
+  "a text that a language lacks": {
+    sound: `import { texts } from "ROOT/src/kernel/texts.ts";
+export const own = texts({ en: { "x y": "One" }, de: { "x y": "Eins" } });`,
+    broken: `import { texts } from "ROOT/src/kernel/texts.ts";
+export const own = texts({ en: { "x y": "One", "x z": "Two" }, de: { "x y": "Eins" } });`,
+  },
   "a feature that needs what nothing before it makes": {
     sound: `import { compose, feature } from "ROOT/src/compose.ts";
 const one = feature({ create: () => ({ one: 1 }) });

@@ -2,7 +2,7 @@ import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import type { Choice, Reply, Row } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
-import type { Say } from "./texts.ts";
+import type { Say, TextKey } from "./texts.ts";
 
 /** What was given to a command, as plain data: people, roles, channels and files by their ids. */
 export interface Given {
@@ -132,7 +132,7 @@ export interface PressSpec {
 export interface PickSpec {
   press: PressSpec;
   /** The key of its text. */
-  placeholder: string;
+  placeholder: TextKey;
   /** What one view is in the menu; undefined where it leads nowhere. */
   of(view: never, wording: Wording): { value: string; label: string } | undefined;
 }

@@ -9,7 +9,7 @@ import type { Asked, Kept } from "./kept.ts";
 import { pickRow } from "./press.ts";
 import { showLine } from "./show.ts";
 import type { CommandTable } from "./table.ts";
-import type { Say } from "./texts.ts";
+import { textFor, type Say } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
 const pageSize = 10;
@@ -104,9 +104,7 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
 
 /** A list without lines may have words of its own. */
 function nothingIn(entry: string, say: Say): string {
-  const key = `empty ${entry}`;
-  const text = say(key);
-  return text === key ? say("say nothing-found") : text;
+  return textFor(`empty ${entry}`, say) ?? say("say nothing-found");
 }
 
 function row(key: string, at: number, hasMore: boolean, say: Say): Row {

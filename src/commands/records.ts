@@ -4,8 +4,8 @@ import { escapeText } from "../discord/replies.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import type { Given, Wording } from "./entry.ts";
 import { picked, textIn } from "./given.ts";
-import { mentionOf } from "./show.ts";
-import { choiceKeys, type Say } from "./texts.ts";
+import { labelOf, mentionOf } from "./show.ts";
+import { choiceKeys, textFor, type Say } from "./texts.ts";
 import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
@@ -29,8 +29,8 @@ export function card(title: string, facts: readonly Fact[], say: Say, colour: nu
 /** A value of a closed list in the reader's language, or as it is. @param command whose own word for it comes first */
 export function told(value: string | null | undefined, say: Say, command = ""): string | undefined {
   if (value === null || value === undefined) return undefined;
-  const key = choiceKeys(command, value).find((one) => say(one) !== one);
-  return key === undefined ? escapeText(value) : say(key);
+  const [own, common] = choiceKeys(command, value).map((key) => textFor(key, say));
+  return own ?? common ?? escapeText(value);
 }
 
 /** Somebody as a mention that alerts nobody; the service itself where nobody is named. */
@@ -79,14 +79,6 @@ export function pickedQuery(given: Given, ...names: readonly string[]): Query {
 export function numberIn(given: Given, name: string): number | undefined {
   const text = textIn(given, name);
   return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
-}
-
-function labelOf(field: string, say: Say): string {
-  const key = `label ${field}`;
-  const text = say(key);
-  if (text !== key) return text;
-  const words = field.replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** One view, read with the rights of whoever asks. @throws ProblemError as the route refuses */

@@ -3,7 +3,7 @@ import type { Reply } from "../discord/command.ts";
 import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
 import { isSnowflake } from "../kernel/fields.ts";
-import type { Say } from "./texts.ts";
+import { textFor, type Say } from "./texts.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
 /** What a line leaves out of a view. */
@@ -98,9 +98,8 @@ function fieldsOf(view: View, say: Say): { name: string; value: string }[] {
 }
 
 export function labelOf(name: string, say: Say): string {
-  const key = `label ${name}`;
-  const text = say(key);
-  if (text !== key) return text;
+  const text = textFor(`label ${name}`, say);
+  if (text !== undefined) return text;
   const words = name.replaceAll("_", " ");
   return escapeText(words.charAt(0).toUpperCase() + words.slice(1));
 }
@@ -130,7 +129,5 @@ function isShort(value: unknown): boolean {
 
 /** A value by its name in the reader's language, or as it is. */
 export function named(say: Say, value: string): string {
-  const key = `= ${value}`;
-  const text = say(key);
-  return text === key ? escapeText(value) : text;
+  return textFor(`= ${value}`, say) ?? escapeText(value);
 }

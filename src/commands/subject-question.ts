@@ -1,6 +1,6 @@
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
-import type { Say } from "./texts.ts";
+import type { Say, TextKey } from "./texts.ts";
 import { textIn } from "./given.ts";
 import type { Given, Wording } from "./entry.ts";
 import { idText, personOf, unlessRefused } from "./records.ts";
@@ -39,7 +39,7 @@ export async function subjectHistory(verbs: Verbs, call: Call, { subjects }: { s
 }
 
 /** Asked before harm: what would be done to whom, and what is known of them. @param key of the question, with a place for `{subjects}` */
-export async function askAboutSubjects(key: string, subjects: Subjects, { say, call }: Wording, verbs: Verbs): Promise<string> {
+export async function askAboutSubjects(key: TextKey, subjects: Subjects, { say, call }: Wording, verbs: Verbs): Promise<string> {
   const named = subjects.map(({ kind, id }) => (kind === "user" ? (personOf(id) ?? "") : idText(id))).join(", ");
   const history = await subjectHistory(verbs, call, { subjects }, say);
   return cut([say(key, { subjects: named }), history === "" ? say("history nothing") : say("history known", { history })].join("\n"), most);

@@ -1,11 +1,19 @@
-import { de } from "./locales/de.ts";
-import { en } from "./locales/en.ts";
+import { de, en as english } from "../locales.ts";
+import type { Texts } from "../kernel/texts.ts";
 
-/** Texts by key. Keys of commands: `<command>`, `<command> <path>`, `<command> <path> <option>`, `* <option>`; of values: `<command> = <value>`, `= <value>`. */
-export type Texts = Readonly<Record<string, string>>;
+const en: Texts = english;
+
+/**
+ * What can be said. Keys of commands: `<command>`, `<command> <path>`, `<command> <path> <option>`, `* <option>`; of values:
+ * `<command> = <value>`, `= <value>`. A value or a field that is read from a view has a text or is shown as it is.
+ */
+export type TextKey = keyof typeof english | `= ${string}` | `label ${string}` | `problem ${string}`;
+
+/** What follows a word in the keys that begin with it. */
+export type KeyAfter<Word extends string> = TextKey extends infer Key ? (Key extends `${Word} ${infer Rest}` ? Rest : never) : never;
 
 /** The text of a key in somebody's language, in English where there is none; `{name}` is filled in. */
-export type Say = (key: string, filled?: Readonly<Record<string, string | number>>) => string;
+export type Say = (key: TextKey, filled?: Readonly<Record<string, string | number>>) => string;
 
 /** By Discord's names of languages. English is complete, and stands in for what another one lacks. */
 export const languages: Readonly<Record<string, Texts>> = { de };
@@ -17,6 +25,12 @@ export function sayIn(language: string): Say {
     const text = texts[key] ?? en[key] ?? key;
     return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
   };
+}
+
+/** The text of a key that may have none, in somebody's language. */
+export function textFor(key: string, say: Say): string | undefined {
+  const text = say(key as TextKey);
+  return text === key ? undefined : text;
 }
 
 /** The first of these keys that has a text in a language, or in English. */

@@ -7,10 +7,13 @@ import { fitRows } from "./interactions/component-limits.ts";
 import { fitEmbeds, fitFiles } from "./interactions/message-limits.ts";
 
 /** The text of a key in one language; `{name}` in it is replaced. */
-export type Translate = (key: string, filled?: Readonly<Record<string, string | number>>) => string;
+export type Translate = (
+  key: keyof typeof interactionTexts | `problem ${string}`,
+  filled?: Readonly<Record<string, string | number>>,
+) => string;
 
 /** The texts of the interaction handler in English. Other languages have the same keys among their texts. */
-export const interactionTexts: Readonly<Record<string, string>> = {
+export const interactionTexts = {
   "door unknown": "This command is not known here (any more).",
   "door other-server": "This server is not served here.",
   "door not-here": "This is not served here.",
@@ -26,7 +29,10 @@ export const interactionTexts: Readonly<Record<string, string>> = {
 };
 
 export const english: Translate = (key, filled = {}) =>
-  (interactionTexts[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
+  ((interactionTexts as Readonly<Record<string, string>>)[key] ?? key).replaceAll(
+    /\{(\w+)\}/g,
+    (whole, name: string) => filled[name]?.toString() ?? whole,
+  );
 
 const contentLimit = 2000;
 const wholeFile = "answer.txt";
@@ -90,7 +96,7 @@ export function neutralReply(requestId: string, t: Translate = english): Reply {
 
 /** The title of a refusal in the language of `t`, or else in English. */
 function titleOf({ code }: ProblemError, t: Translate): string {
-  const key = `problem ${code}`;
+  const key = `problem ${code}` as const;
   const title = t(key);
   return title === key ? problems[code].title : title;
 }

@@ -3,15 +3,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { de } from "../../src/commands/locales/de.ts";
-import { en } from "../../src/commands/locales/en.ts";
+import * as locales from "../../src/locales.ts";
+import type { Texts } from "../../src/kernel/texts.ts";
 import { keysOf, sayIn } from "../../src/commands/texts.ts";
 
 const { entries, menus } = commandTable;
+const { de, en }: Record<"de" | "en", Texts> = locales;
 
 const root = fileURLToPath(new URL("../../src/", import.meta.url));
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
-  .filter((path) => /^(commands|discord|features)\/.*\.ts$/.test(path) && !path.includes("/locales/") && path !== "discord/words.ts")
+  .filter(
+    (path) => /^(commands|discord|features)\/.*\.ts$/.test(path) && !/\/locales\/|\.texts\.ts$/.test(path) && path !== "discord/words.ts",
+  )
   .map((path) => readFileSync(join(root, path), "utf8").replaceAll(/\/\*\*[\s\S]*?\*\//g, ""));
 const everything = sources.join("\n");
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { queueBoard } from "../../src/features/workflows/commands/board.ts";
 import { personalCard, sharedCard } from "../../src/features/workflows/commands/card.ts";
-import { sayIn } from "../../src/commands/texts.ts";
+import { sayIn, type Say } from "../../src/commands/texts.ts";
 import type { CardMessage } from "../../src/discord/rest/cards.ts";
 import { actions, openStatuses, statuses } from "../../src/features/workflows/state/table.ts";
 import { WorkflowView } from "../../src/features/workflows/requests/workflows.schema.ts";
@@ -153,11 +153,7 @@ function expectPressable(
   }
 }
 
-function expectState(
-  card: CardMessage,
-  view: WorkflowView,
-  words: (key: string, values?: Record<string, string | number>) => string,
-): void {
+function expectState(card: CardMessage, view: WorkflowView, words: Say): void {
   expect(fieldIn(card, words("card state"))).toBe(words(`= ${view.status}`));
   const { have, required } = view.approvals;
   const votes = have === undefined ? words("card votes-hidden", { required }) : `${have.toString()}/${required.toString()}`;

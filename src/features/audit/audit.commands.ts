@@ -1,3 +1,4 @@
+import { textFor } from "../../commands/texts.ts";
 import type { CommandSet, Entry, Given, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
@@ -43,7 +44,7 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
   const told = [
     `\`${seq.toString()}\` ${momentOf(at)}`,
     `**${escapeText(action)}**`,
-    ...(outcome === "ok" ? [] : [say(`audit search ${outcome}`)]),
+    ...(outcome === "ok" ? [] : [textFor(`audit search ${outcome}`, say) ?? escapeText(outcome)]),
     ...(actor === null ? [] : [`<@${actor.id}>`]),
     say(`= ${via}`),
     ...(target === null ? [] : [escapeText(target.reference ?? `${target.kind} ${target.id}`)]),

@@ -1,8 +1,9 @@
+import type { KeyAfter } from "../../commands/texts.ts";
 import type { CommandSet, Entry } from "../../commands/entry.ts";
 import type { DataExportView } from "./privacy.schema.ts";
 
 /** Kinds of what is stored about people, each with its text's key. */
-const kinds: readonly (readonly [key: string, count: (data: DataExportView) => number | string])[] = [
+const kinds: readonly (readonly [key: KeyAfter<"mydata">, count: (data: DataExportView) => number | string])[] = [
   ["access", (data) => (data.authorization === null ? 0 : 1)],
   ["sessions", (data) => countOf(data.sessions)],
   ["servers", (data) => data.servers.entries.length + data.servers.listed],

@@ -1,3 +1,4 @@
+import type { TextKey } from "../../../commands/texts.ts";
 import type { SourceSpec, Entry, FieldSpec, OptionSpec, PickSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
 import type { Row } from "../../../discord/command.ts";
@@ -48,7 +49,7 @@ function findingLine(view: RosterFindingView, { say }: Wording): string {
 }
 
 const isOpen = ({ id, fixed_at: fixedAt }: RosterFindingView): boolean => id !== null && fixedAt === null;
-const pickOf = (press: PressSpec, placeholder: string, isFor: (view: RosterFindingView) => boolean): PickSpec => ({
+const pickOf = (press: PressSpec, placeholder: TextKey, isFor: (view: RosterFindingView) => boolean): PickSpec => ({
   press,
   placeholder,
   of: (view: RosterFindingView, { say }) =>

@@ -1,3 +1,4 @@
+import type { TextKey } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { isSnowflake } from "../../../kernel/fields.ts";
 import type { SyncChange, SyncMemberView, SyncPlanView, SyncValue } from "./sync.schema.ts";
@@ -31,7 +32,7 @@ function showMember(view: SyncMemberView, { say }: Wording): Reply {
   const user = `<@${view.user.id}>`;
   const lines = [...view.changes.map((change) => changeLine(change, say)), ...view.warnings.map((warning) => `⚠ ${escapeText(warning)}`)];
   const canFollow = view.direction === "report" && !view.in_sync && !view.stale;
-  const to = (way: string, label: string) => pressButton(member, { user: view.user.id, direction: way }, say(label));
+  const to = (way: string, label: TextKey) => pressButton(member, { user: view.user.id, direction: way }, say(label));
   const stale = view.stale ? `\n${say("roster sync stale")}` : "";
   return {
     content: say(view.in_sync ? "roster sync same" : `roster sync ${view.direction}`, { user }) + stale,

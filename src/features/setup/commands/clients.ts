@@ -1,3 +1,4 @@
+import { textFor, type Say, type TextKey } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
@@ -5,7 +6,6 @@ import type { Entry, Given, OptionSpec, Wording } from "../../../commands/entry.
 import { picked, textIn } from "../../../commands/given.ts";
 import { named, mentionOf, momentOf } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
-import type { Say } from "../../../commands/texts.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { annotated } from "../../../operations/route.ts";
 import { isHeld } from "../../../kernel/held.ts";
@@ -83,7 +83,7 @@ export const clientEntries: readonly Entry[] = [
   },
 ];
 
-async function askAboutKey(key: string, { say, call, given }: Wording, verbs: Verbs) {
+async function askAboutKey(key: TextKey, { say, call, given }: Wording, verbs: Verbs) {
   const view = await readView<KeyView>(verbs, "getKey", call, { params: at(given) });
   return `${say(key)}\n${keyLine(view, say)}`;
 }
@@ -140,8 +140,8 @@ async function page(ground: SetupGround): Promise<SetupPage> {
   const more = keys.length > shown ? [say("say more", { count: keys.length - shown })] : [];
   const options = Object.keys(purposes).map((value) => ({
     value,
-    label: say(`setup key ${value}`),
-    description: say(`setup key ${value} what`),
+    label: textFor(`setup key ${value}`, say) ?? value,
+    description: textFor(`setup key ${value} what`, say) ?? "",
   }));
   const menu = { type: 3, custom_id: actId(step, "make"), placeholder: say("setup pick-key"), options } as const;
   const none = keys.length === 0 ? [say("setup nothing-yet")] : [];

@@ -1,3 +1,4 @@
+import { textFor } from "../../../commands/texts.ts";
 import type { PolicyView } from "../../workflows/policies/policies.schema.ts";
 import { named } from "../../../commands/show.ts";
 import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./step.ts";
@@ -29,8 +30,8 @@ async function page(ground: SetupGround): Promise<SetupPage> {
   });
   const options = Object.entries(presets).map(([name, preset]) => ({
     value: name,
-    label: say(`setup preset ${name}`),
-    description: say(`setup preset ${name} what`),
+    label: textFor(`setup preset ${name}`, say) ?? name,
+    description: textFor(`setup preset ${name} what`, say) ?? "",
     default: isAs(policies, preset),
   }));
   const menu = { type: 3, custom_id: actId(step, "preset"), placeholder: say("setup pick-preset"), options } as const;

@@ -1,10 +1,10 @@
+import { textFor, type Say } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { LeaveStateView, SuspensionStateView } from "../duty/duty.schema.ts";
 import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../profile/profile.schema.ts";
 import type { QuietHours } from "../quiet-hours.ts";
 import type { AccessView, StaffEntryView } from "../staff.schema.ts";
 import { momentOf, named } from "../../../commands/show.ts";
-import type { Say } from "../../../commands/texts.ts";
 
 /** What somebody may do here, and why. */
 export function accessText(view: AccessView, say: Say): string {
@@ -97,7 +97,8 @@ export function quietHoursText({ user, timezone, quiet_hours: quiet = [] }: Prof
 }
 
 function quietText({ days: on, from, to }: QuietHours, say: Say): string {
-  const days = on === undefined ? "" : ` ${say("staff quiet on", { days: on.map((day) => say(`day ${day.toString()}`)).join(", ") })}`;
+  const days =
+    on === undefined ? "" : ` ${say("staff quiet on", { days: on.map((day) => textFor(`day ${day.toString()}`, say) ?? day).join(", ") })}`;
   return `${from}–${to}${days}`;
 }
 

@@ -1,3 +1,4 @@
+import type { KeyAfter, TextKey, Say } from "../../../commands/texts.ts";
 import type { APIEmbed, APIEmbedField } from "discord.js";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import type { Row } from "../../../discord/command.ts";
@@ -8,10 +9,10 @@ import type { WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { lengthText } from "../../../commands/given.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
-import type { Say } from "../../../commands/texts.ts";
 
 type Status = WorkflowView["status"];
-type Fields = readonly (readonly [name: string, value: string | undefined])[];
+type Named = readonly (readonly [name: string, value: string | undefined])[];
+type Fields = readonly (readonly [name: KeyAfter<"card">, value: string | undefined])[];
 
 /** The colour of a card says how its request stands. */
 const colours: Readonly<Record<Status, number>> = {
@@ -109,12 +110,12 @@ function fieldsOf(view: WorkflowView, say: Say, history: string | undefined): AP
     ["history", history] as const,
     ...workFields(view, say),
   ];
-  const own: Fields = named.map(([name, value]) => [say(`card ${name}`), value]);
-  const payload: Fields = Object.entries(view.payload)
+  const own: Named = named.map(([name, value]) => [say(`card ${name}`), value]);
+  const payload: Named = Object.entries(view.payload)
     .filter(([, value]) => value !== null && value !== false && !isEmpty(value))
     .slice(0, limits.payload)
     .map(([name, value]) => [labelOf(name, say), lengthOf(name, value, say) ?? valueOf(value, say)]);
-  const ends: Fields = endFields(view, say).map(([name, value]) => [say(`card ${name}`), value]);
+  const ends: Named = endFields(view, say).map(([name, value]) => [say(`card ${name}`), value]);
   return [...own, ...payload, ...ends].flatMap(([name, value]) => {
     // Discord takes no message with a field in which nothing can be seen.
     if (value === undefined || isBlank(value) || isBlank(name)) return [];
@@ -177,7 +178,7 @@ function endFields({ decision, effects }: WorkflowView, say: Say): Fields {
 }
 
 /** What is known of the subject is a field of the card by the name of history. */
-const labelKey = (verb: string): string => (verb === "history" ? "card look-history" : `card ${verb}`);
+const labelKey = (verb: KeyAfter<"card"> | "history"): TextKey => (verb === "history" ? "card look-history" : `card ${verb}`);
 
 function rowsOf(
   { reference, revision, status }: Pick<WorkflowView, "reference" | "revision" | "status">,

@@ -1,0 +1,43 @@
+import { texts } from "../../kernel/texts.ts";
+
+/** The texts about what is stored about whoever asks: commands, options and values by the keys of `keysOf` and `choiceKeys`, and what replies say. */
+export const privacyTexts = texts({
+  en: {
+    mydata: "What this service stores about you",
+    "mydata access": "access you granted",
+    "mydata sessions": "times you were asked for access",
+    "mydata servers": "servers of your list",
+    "mydata matches": "matches",
+    "mydata links": "linked accounts",
+    "mydata requests": "requests by you or about you",
+    "mydata blacklist": "blacklist records about you",
+    "mydata cases": "cases about you",
+    "mydata staff": "your place in the staff",
+    "mydata messages": "messages of yours kept as evidence",
+    "mydata memberships": "memberships in the servers of this community",
+    "mydata reads": "looks at your information",
+    "mydata audit": "audit entries about you",
+    "mydata nothing": "Nothing is stored about you.",
+    "mydata stored": "This is stored about you:",
+    "mydata where": "See it, take it with you, take back access or delete it: {url}",
+  },
+  de: {
+    mydata: "Was dieser Dienst über dich speichert",
+    "mydata access": "von dir erteilter Zugriff",
+    "mydata sessions": "Anfragen nach deinem Zugriff",
+    "mydata servers": "Server deiner Liste",
+    "mydata matches": "Treffer",
+    "mydata links": "verknüpfte Konten",
+    "mydata requests": "Anträge von dir oder über dich",
+    "mydata blacklist": "Sperrlisteneinträge über dich",
+    "mydata cases": "Fälle über dich",
+    "mydata staff": "dein Platz im Team",
+    "mydata messages": "als Beleg aufbewahrte Nachrichten von dir",
+    "mydata memberships": "Mitgliedschaften auf den Servern dieser Community",
+    "mydata reads": "Blicke auf deine Angaben",
+    "mydata audit": "Protokolleinträge über dich",
+    "mydata nothing": "Über dich ist nichts gespeichert.",
+    "mydata stored": "Das ist über dich gespeichert:",
+    "mydata where": "Ansehen, mitnehmen, Zugriff zurücknehmen oder löschen: {url}",
+  },
+});

@@ -1,0 +1,12 @@
+/** Texts by key. */
+export type Texts = Readonly<Record<string, string>>;
+
+/** Names of menus and texts of refusals stand in the code in English; other languages have them among their texts. */
+type OtherKey = `> ${string}` | `problem ${string}`;
+
+/** Checks that a text is there in every language: one that lacks, and one that no other language has, does not compile. */
+export function texts<Key extends string>(
+  given: Readonly<{ en: Readonly<Record<Key, string>>; de: Readonly<Record<NoInfer<Key>, string> & Record<OtherKey, string>> }>,
+): typeof given {
+  return given;
+}

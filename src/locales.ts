@@ -1,0 +1,59 @@
+import { auditTexts } from "./features/audit/audit.texts.ts";
+import { blacklistTexts } from "./features/blacklist/blacklist.texts.ts";
+import { callsignsTexts } from "./features/callsigns/callsigns.texts.ts";
+import { casesTexts } from "./features/cases/cases.texts.ts";
+import { confirmationsTexts } from "./features/confirmations/confirmations.texts.ts";
+import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts";
+import { linksTexts } from "./features/links/links.texts.ts";
+import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
+import { privacyTexts } from "./features/privacy/privacy.texts.ts";
+import { rosterTexts } from "./features/roster/roster.texts.ts";
+import { serversTexts } from "./features/servers/servers.texts.ts";
+import { setupTexts } from "./features/setup/setup.texts.ts";
+import { staffTexts } from "./features/staff/staff.texts.ts";
+import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
+import { labels } from "./commands/locales/labels.ts";
+import { phrases } from "./commands/locales/phrases.ts";
+import { values } from "./commands/locales/values.ts";
+
+/** English: every text of commands and replies, feature by feature. */
+export const en = {
+  ...labels.en,
+  ...values.en,
+  ...phrases.en,
+  ...auditTexts.en,
+  ...blacklistTexts.en,
+  ...callsignsTexts.en,
+  ...casesTexts.en,
+  ...confirmationsTexts.en,
+  ...intelligenceTexts.en,
+  ...linksTexts.en,
+  ...permissionsTexts.en,
+  ...privacyTexts.en,
+  ...rosterTexts.en,
+  ...serversTexts.en,
+  ...setupTexts.en,
+  ...staffTexts.en,
+  ...workflowsTexts.en,
+};
+
+/** German. */
+export const de = {
+  ...labels.de,
+  ...values.de,
+  ...phrases.de,
+  ...auditTexts.de,
+  ...blacklistTexts.de,
+  ...callsignsTexts.de,
+  ...casesTexts.de,
+  ...confirmationsTexts.de,
+  ...intelligenceTexts.de,
+  ...linksTexts.de,
+  ...permissionsTexts.de,
+  ...privacyTexts.de,
+  ...rosterTexts.de,
+  ...serversTexts.de,
+  ...setupTexts.de,
+  ...staffTexts.de,
+  ...workflowsTexts.de,
+};
