@@ -83,8 +83,8 @@ export function timeOf(text: string | undefined, now: number): string | undefine
 }
 
 /** A length as people type it, in any case; `permanent` is no end. What is none is left for the verb to refuse. */
-export function durationIn(given: Given): { duration?: string | null } {
-  const typed = textIn(given, "duration")?.trim();
+export function durationIn(given: Given, name = "duration"): { duration?: string | null } {
+  const typed = textIn(given, name)?.trim();
   if (typed === undefined) return {};
   if (/^permanent$/i.test(typed)) return { duration: null };
   return { duration: [typed.toLowerCase(), typed.toUpperCase()].find((text) => parseDuration(text) !== undefined) ?? typed };

@@ -22,7 +22,8 @@ export const languages: Readonly<Record<string, Texts>> = { de };
 export function sayIn(language: string): Say {
   const texts = languages[language] ?? {};
   return (key, filled = {}) => {
-    const text = texts[key] ?? en[key] ?? key;
+    // A value without a text is shown as it is.
+    const text = texts[key] ?? en[key] ?? key.replace(/^= /, "");
     return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
   };
 }
@@ -30,7 +31,7 @@ export function sayIn(language: string): Say {
 /** The text of a key that may have none, in somebody's language. */
 export function textFor(key: string, say: Say): string | undefined {
   const text = say(key as TextKey);
-  return text === key ? undefined : text;
+  return text === key || `= ${text}` === key ? undefined : text;
 }
 
 /** The first of these keys that has a text in a language, or in English. */

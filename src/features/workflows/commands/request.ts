@@ -1,9 +1,10 @@
 import type { DraftView } from "../drafts/drafts.schema.ts";
 import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import type { Entry, Given, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
+import type { Entry, FieldSpec, Given, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/given.ts";
-import { filingBody, filings, missingInDrafts } from "./request-fields.ts";
+import { filingBody, filings } from "./filing.ts";
+import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
 import { cardFor, requestLine } from "./review.ts";
 import { addressOf, decisionAddress, decisionText, locateRequest, readRequest } from "./replies.ts";
 import { linesOf } from "./moves.ts";
@@ -17,6 +18,14 @@ const draft: OptionSpec = { name: "draft", kind: "text", required: true, complet
 const wordsOf: Readonly<Record<string, string>> = { investigation: "allegation", appeal: "grounds" };
 const decided = (answer: DecisionAnswer, { say }: Wording): Reply => ({ content: decisionText(answer, say) });
 const isSet = (text: string | undefined): text is string => text !== undefined;
+
+const oneField = (name: string, choices: readonly string[]): FieldSpec => ({ name, kind: "choice", choices });
+/** What a suggested request may still lack. In its form, for the command has no room for further options. */
+const missingInDrafts: readonly FieldSpec[] = [
+  oneField("category", [...new Set([...blacklistCategories.user, ...blacklistCategories.server])]),
+  oneField("severity", severities),
+  oneField("member-policy", memberPolicies),
+];
 
 /** What came of a filing: where it stands, what was assumed, what is known of the subject, who decides, and its card. */
 async function filed(answer: CreationAnswer, wording: Wording, verbs: Verbs): Promise<Reply> {

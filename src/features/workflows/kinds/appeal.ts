@@ -21,6 +21,7 @@ export const appeal = kind({
   payload: AppealPayload,
   assumed: { grounds: ({ reason, summary }) => reason ?? summary },
   aliases: { ...ofUser, target_id: "target", target_reference: "target", appeal_of: "target" },
+  filing: { options: ["target", "desired_outcome", { name: "user", field: "user_id" }], form: ["grounds", "evidence"] },
   approvals: { usual: 1 },
   reversals: 1,
   clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },

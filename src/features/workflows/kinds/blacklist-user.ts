@@ -33,6 +33,18 @@ export const blacklistUser = kind({
   payload: BlacklistUserPayload,
   assumed: { scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },
   aliases: ofUser,
+  filing: {
+    options: [
+      { name: "user", field: "user_id" },
+      "category",
+      "severity",
+      "scope",
+      { name: "servers", field: "server_ids" },
+      "recommended_action",
+      "duration",
+    ],
+    form: ["reason", "summary", "evidence"],
+  },
   approvals: { usual: 1, grave: 2 },
   isGrave: ({ scope, severity }) => scope === "network" || severity === "critical",
   reversals: 2,

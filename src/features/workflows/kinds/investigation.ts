@@ -26,6 +26,22 @@ export const investigation = kind({
   payload: InvestigationPayload,
   assumed: { allegation: ({ reason, summary }) => reason ?? summary },
   aliases: { ...named(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
+  filing: {
+    options: [
+      { name: "user", field: [], as: "person" },
+      { name: "server", field: [], as: "server" },
+      "category",
+      { name: "staff", field: [], as: "yes" },
+      "confidential",
+      { name: "lead", field: "lead_user_id" },
+      "interim",
+    ],
+    form: ["allegation", "summary", "evidence"],
+    fields: ({ user: person, server: place, staff }) => {
+      if (person !== undefined) return { subject: { kind: staff === true ? "staff" : "user", id: person } };
+      return place === undefined ? {} : { subject: { kind: "server", id: place } };
+    },
+  },
   approvals: { usual: 1 },
   reversals: 1,
   clocks: { firstTouch: 12 * hour, decision: 7 * day, expiry: 90 * day },

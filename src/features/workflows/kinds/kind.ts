@@ -17,6 +17,30 @@ export interface Subject {
 export const rulings = ["overturn", "reduce", "remit"] as const;
 export type Ruling = (typeof rulings)[number];
 
+/** An option of the command that files a kind, where it does not follow from the field of the payload that it fills. */
+export interface FilingOption {
+  /** Fields of the payload, as paths: `user_id`, `discord.action`, `basis.0.type`. */
+  field: string | readonly string[];
+  /** The field's own name, with hyphens, unless told. */
+  name?: string;
+  as?: "person" | "server" | "yes";
+  /** As the field is, unless told. */
+  required?: boolean;
+  completes?: string;
+  max?: number;
+}
+
+/** How `/request` asks for a kind. */
+interface FilingForm {
+  /** The sub-command; the name of the kind unless told. */
+  path?: string;
+  options: readonly (string | FilingOption)[];
+  /** At most five fields of the form: `summary` and `evidence` are taken by every kind. */
+  form: readonly (string | (Required<Pick<FilingOption, "name">> & { field: string }))[];
+  /** What options without a field make of the payload. */
+  fields?: (values: Readonly<Record<string, unknown>>) => object;
+}
+
 interface KindSpec<Payload extends z.ZodObject> {
   prefix: string;
   payload: Payload;
@@ -24,6 +48,8 @@ interface KindSpec<Payload extends z.ZodObject> {
   assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>;
   /** Other names clients use, besides camelCase, to the payload's own. */
   aliases: Readonly<Record<string, string>>;
+  /** Unless told, every field with a simple value is an option, and the long texts are the form. */
+  filing?: FilingForm;
   /** Bring fields that clients spread differently into the payload's form, before it is checked. */
   prepare?(fields: Map<string, unknown>): void;
   /** How many people approve, unless the operator sets it otherwise: usually, and what is grave. */

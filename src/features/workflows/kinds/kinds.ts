@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import { altRequest } from "./alt-request.ts";
 import { appeal } from "./appeal.ts";
@@ -27,4 +28,22 @@ export const kinds: Readonly<Record<WorkflowKind, Kind>> = {
 export function kindOf(type: string): WorkflowKind | undefined {
   const name = type.toLowerCase().replaceAll("_", "-");
   return workflowKinds.find((known) => known === name);
+}
+
+/** The JSON Schema of what is sent, its own fields at the top and what they refer to in `$defs`. */
+export function schemaAtTop(schema: z.ZodType): Record<string, unknown> {
+  const { $ref = "", $defs = {}, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const name = $ref.split("/").at(-1) ?? "";
+  const others = Object.fromEntries(Object.entries($defs).filter(([key]) => key !== name));
+  return { ...rest, ...$defs[name], ...(Object.keys(others).length > 0 && { $defs: others }) };
+}
+
+/** The name of a kind as a part of other names: `BlacklistUser`. */
+export function pascalCase(kind: WorkflowKind): string {
+  return kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The operation that files a kind. */
+export function filingOperation(kind: WorkflowKind): string {
+  return `create${pascalCase(kind)}Request`;
 }

@@ -44,6 +44,17 @@ export const recruitment = kind({
     role_key: "position",
     staff_role: "position",
   },
+  filing: {
+    options: [
+      { name: "user", field: "user_id" },
+      { field: "position", completes: "staff-role" },
+      "department",
+      "referred_by",
+      "timezone",
+      "trial_days",
+    ],
+    form: ["reason", "experience", "availability", "summary", "evidence"],
+  },
   approvals: { usual: 1 },
   reversals: 1,
   clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },

@@ -39,6 +39,18 @@ export const serverMerge = kind({
     target_id: "target_server_id",
     target_guild_id: "target_server_id",
   },
+  filing: {
+    options: [
+      { name: "source", field: "source_server_id" },
+      { name: "target", field: "target_server_id" },
+      { name: "effective", field: "effective_at" },
+      "initiated_by",
+      "records",
+      "callsign_policy",
+      "source_after",
+    ],
+    form: ["reason", "summary", "evidence"],
+  },
   approvals: { usual: 2 },
   reversals: 2,
   clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },

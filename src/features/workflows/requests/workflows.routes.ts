@@ -1,3 +1,4 @@
+import { filingOperation, pascalCase, kindOf, kinds } from "../kinds/kinds.ts";
 import type { RoutePermission } from "../../../kernel/permissions.ts";
 import { z } from "zod";
 import { route, withContentEtag, type Route } from "../../../operations/route.ts";
@@ -5,7 +6,6 @@ import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts"
 import { actions, decideEscalated, moves, type Action } from "../state/table.ts";
 import { DecisionBody } from "./decision.ts";
 import { CommonFields } from "./fields.ts";
-import { kindOf, kinds } from "../kinds/kinds.ts";
 import { filingRights } from "./workflows.policy.ts";
 import { CreationAnswer, DecisionAnswer, ListWorkflowsQuery, WorkflowView } from "./workflows.schema.ts";
 import type { WorkflowsService } from "./workflows.service.ts";
@@ -57,11 +57,6 @@ function moveLine(action: Action): string {
   return `| \`${action}\` | ${from.join(", ")} | ${to} | ${who} |`;
 }
 
-/** `blacklist-user` is `BlacklistUser`. */
-function pascalCase(kind: WorkflowKind): string {
-  return kind.replaceAll(/(^|-)([a-z])/g, (_whole, _hyphen: string, letter: string) => letter.toUpperCase());
-}
-
 const OtherSpelling = z.looseObject({}).meta({
   description: "The same fields in `payload`, in camelCase or under other names for ids, with any fields of the client's own",
 });
@@ -84,7 +79,7 @@ function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
     {
       method: "post",
       path: `/workflows/${kind}`,
-      operationId: `create${pascalCase(kind)}Request`,
+      operationId: filingOperation(kind),
       tags,
       summary: `File a ${kind} request`,
       description:

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { schemaAtTop, kinds } from "../kinds/kinds.ts";
 import type { Database } from "../../../database/database.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
@@ -7,7 +7,6 @@ import { defaultPolicy, policiesOf, type Policy } from "../policies/policies.ts"
 import type { TypesView, TypeView } from "./types.schema.ts";
 import { wordsFor } from "../requests/decision.ts";
 import { CommonFields } from "../requests/fields.ts";
-import { kinds } from "../kinds/kinds.ts";
 import { filingRights, readPermission } from "../requests/workflows.policy.ts";
 
 export interface TypesParts {
@@ -85,14 +84,6 @@ export function createTypes({ database, effects, referencePrefix }: TypesParts) 
       };
     },
   };
-}
-
-/** The JSON Schema of what is sent, its own fields at the top and what they refer to in `$defs`. */
-function schemaAtTop(schema: z.ZodType): Record<string, unknown> {
-  const { $ref = "", $defs = {}, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  const name = $ref.split("/").at(-1) ?? "";
-  const others = Object.fromEntries(Object.entries($defs).filter(([key]) => key !== name));
-  return { ...rest, ...$defs[name], ...(Object.keys(others).length > 0 && { $defs: others }) };
 }
 
 /** Needed fields without those that are assumed whatever else is sent. */

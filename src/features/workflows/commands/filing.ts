@@ -1,0 +1,177 @@
+import type { FieldSpec, Given, OptionSpec } from "../../../commands/entry.ts";
+import { durationIn, picked, textIn, typedTime } from "../../../commands/given.ts";
+import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
+import type { FilingOption } from "../kinds/kind.ts";
+import { filingOperation, kinds, schemaAtTop } from "../kinds/kinds.ts";
+import { priorities } from "../requests/fields.ts";
+import { linesOf } from "./moves.ts";
+
+/** What a kind of request is filed with in Discord. */
+export interface Filing {
+  /** The sub-command. */
+  path: string;
+  operation: string;
+  options: readonly OptionSpec[];
+  form: readonly FieldSpec[];
+  /** The fields of the kind, under the names of the HTTP routes. */
+  fields: (given: Given) => object;
+}
+
+/** What is read of the JSON Schema of a field. */
+interface Schema {
+  $ref?: string;
+  type?: string;
+  enum?: readonly string[];
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  items?: Schema;
+  properties?: Readonly<Record<string, Schema>>;
+  anyOf?: readonly Schema[];
+}
+
+/** The longest text that is an option; a longer one has a field of the form. */
+const maxOption = 100;
+const maxOptions = 23;
+const maxParagraph = 4000;
+const maxFormFields = 5;
+/** What every kind takes. */
+const commonOptions: readonly OptionSpec[] = [
+  { name: "priority", kind: "text", choices: priorities },
+  { name: "urgent", kind: "yes" },
+];
+const commonFields: Readonly<Record<string, FieldSpec>> = {
+  summary: { name: "summary", kind: "paragraph", max: 2000 },
+  evidence: { name: "evidence", kind: "paragraph", max: maxParagraph },
+};
+const hyphened = (field: string): string => field.replaceAll("_", "-");
+
+/** Every kind of request, as `/request` files it: options, minima, maxima and choices come from the schema of its payload. */
+export const filings: readonly Filing[] = workflowKinds.map(filingOf);
+
+function filingOf(type: WorkflowKind): Filing {
+  const { payload, filing, assumed = {} } = kinds[type];
+  const {
+    $defs = {},
+    required = [],
+    ...top
+  } = schemaAtTop(payload) as Schema & {
+    $defs?: Readonly<Record<string, Schema>>;
+    required?: readonly string[];
+  };
+
+  /** The schema behind a reference and a nullable field, with the name of the type it refers to. */
+  function resolved(schema: Schema = {}): Schema & { of?: string } {
+    const { $ref, anyOf } = schema;
+    if (anyOf !== undefined) return resolved(anyOf[0]);
+    const of = $ref?.split("/").at(-1);
+    return of === undefined ? schema : { ...$defs[of], of };
+  }
+
+  const schemaOf = (path: string): Schema & { of?: string } =>
+    resolved(
+      path
+        .split(".")
+        .reduce<Schema>((schema, part) => (/^\d+$/.test(part) ? schema.items : resolved(schema).properties?.[part]) ?? {}, top),
+    );
+  const isLong = (field: string): boolean => schemaOf(field).type === "string" && (schemaOf(field).maxLength ?? 0) > maxOption;
+  const isSimple = (field: string): boolean => {
+    const { type: of, items } = schemaOf(field);
+    return of !== "object" && (of !== "array" || resolved(items).type === "string");
+  };
+  const fields = Object.keys(top.properties ?? {}).toSorted((a, b) => Number(required.includes(b)) - Number(required.includes(a)));
+  const {
+    path = type,
+    options,
+    form,
+    fields: further,
+  } = filing ?? {
+    options: fields.filter((field) => isSimple(field) && !isLong(field)).slice(0, maxOptions),
+    form: [...fields.filter(isLong).slice(0, maxFormFields - 2), "summary", "evidence"],
+  };
+  const asked = options.map((option): FilingOption => (typeof option === "string" ? { field: option } : option));
+  const fieldsOf = ({ field }: FilingOption): readonly string[] => (typeof field === "string" ? [field] : field);
+  const nameOf = (option: FilingOption): string => option.name ?? hyphened(fieldsOf(option)[0] ?? "");
+
+  function optionOf(option: FilingOption): OptionSpec {
+    const [field = ""] = fieldsOf(option);
+    const isRequired = option.required ?? (required.includes(field) && assumed[field] === undefined);
+    const { completes, max } = option;
+    const spec = { name: nameOf(option), ...valueOf(option.as, field), ...(max !== undefined && { max }) };
+    return { ...spec, ...(completes !== undefined && { completes }), ...(isRequired && { required: true }) };
+  }
+
+  function valueOf(as: FilingOption["as"], field: string): Omit<OptionSpec, "name"> {
+    const { of, type: what, enum: choices, minimum: min, maximum: max, maxLength, minLength } = schemaOf(field);
+    if (as === "server" || (of === "Snowflake" && field.includes("server"))) return { kind: "text", min: 17, max: 20 };
+    if (as === "person" || of === "Snowflake") return { kind: "person" };
+    if (as === "yes" || what === "boolean") return { kind: "yes" };
+    if (choices !== undefined) return { kind: "text", choices };
+    if (what === "integer") return { kind: "whole", ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
+    if (of === "Timestamp" || of === "Duration") return { kind: "text", max: 40 };
+    if (what === "array") return { kind: "text", max: 500 };
+    return { kind: "text", ...(minLength !== undefined && minLength > 1 && { min: minLength }), max: maxLength ?? maxOption };
+  }
+
+  function fieldOf(asks: string | { name: string; field: string }): FieldSpec {
+    const { name, field } = typeof asks === "string" ? { name: hyphened(asks), field: asks } : asks;
+    const { minLength: min = 0, maxLength = maxParagraph } = schemaOf(field);
+    const isRequired = required.includes(field.split(".")[0] ?? "");
+    return (
+      commonFields[name] ?? {
+        name,
+        kind: "paragraph",
+        max: Math.min(maxLength, maxParagraph),
+        ...(min > 1 && { min }),
+        ...(isRequired && { required: true }),
+      }
+    );
+  }
+
+  function read(given: Given, name: string, field: string): unknown {
+    const text = textIn(given, name);
+    const { of, type: what } = schemaOf(field);
+    if (text === undefined) return undefined;
+    if (what === "array") return text.split(/[\s,]+/).filter((id) => id !== "");
+    if (of === "Timestamp") return typedTime(text);
+    return of === "Duration" ? durationIn(given, name).duration : given.values[name];
+  }
+
+  const own = form.filter((asks) => typeof asks !== "string" || commonFields[asks] === undefined);
+  const filled = [
+    ...asked.flatMap((option) => fieldsOf(option).map((field) => ({ name: nameOf(option), field }))),
+    ...own.map((asks) => (typeof asks === "string" ? { name: hyphened(asks), field: asks } : asks)),
+  ];
+  return {
+    path,
+    operation: filingOperation(type),
+    options: [...asked.map(optionOf), ...commonOptions],
+    form: form.map(fieldOf),
+    fields(given) {
+      const body = {};
+      for (const { name, field } of filled) write(body, field.split("."), read(given, name, field));
+      return { ...body, ...further?.(given.values) };
+    },
+  };
+}
+
+/** Puts a value into an object, making what stands on the way; a list takes what it lacks. */
+function write(into: Record<string, unknown> | unknown[], [part = "", ...rest]: readonly string[], value: unknown): void {
+  if (value === undefined) return;
+  const target = into as Record<string, unknown>;
+  const found = target[part];
+  if (rest.length > 0) write((target[part] ??= /^\d+$/.test(rest[0] ?? "") ? [] : {}) as Record<string, unknown>, rest, value);
+  else target[part] = Array.isArray(value) ? [...new Set([...((found as unknown[] | undefined) ?? []), ...(value as unknown[])])] : value;
+}
+
+/** The body of a filing: its own fields, and what every kind takes. */
+export function filingBody({ fields }: Pick<Filing, "fields">, given: Given, guildId: string | undefined): object {
+  const lines = linesOf(textIn(given, "evidence"));
+  return {
+    ...picked(given, "reason", "summary", "priority", "urgent"),
+    ...fields(given),
+    ...(lines.length > 0 && { evidence: lines }),
+    ...(given.channel !== undefined && { origin: { channel_id: given.channel, guild_id: guildId } }),
+  };
+}
