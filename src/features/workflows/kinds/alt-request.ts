@@ -31,6 +31,8 @@ const AltRequestPayload = z
   .meta({ id: "AltRequestPayload" });
 
 export const altRequest = kind({
+  label: "Linked accounts",
+  summary: "Say that accounts belong to one person.",
   prefix: "ALT",
   payload: AltRequestPayload,
   aliases: {

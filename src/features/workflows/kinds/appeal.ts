@@ -17,6 +17,8 @@ const AppealPayload = z
   .meta({ id: "AppealPayload" });
 
 export const appeal = kind({
+  label: "Appeal",
+  summary: "Ask that a decision is looked at again, by others than those who made it.",
   prefix: "APL",
   payload: AppealPayload,
   assumed: { grounds: ({ reason, summary }) => reason ?? summary },

@@ -25,6 +25,8 @@ const BlacklistServerPayload = z
   .meta({ id: "BlacklistServerPayload" });
 
 export const blacklistServer = kind({
+  label: "Blacklist a server",
+  summary: "List a server, and say what becomes of its members.",
   prefix: "BLS",
   payload: BlacklistServerPayload,
   aliases: {

@@ -29,6 +29,8 @@ const BlacklistUserPayload = z
   .meta({ id: "BlacklistUserPayload" });
 
 export const blacklistUser = kind({
+  label: "Blacklist a user",
+  summary: "List a user on the network or on some servers.",
   prefix: "BLU",
   payload: BlacklistUserPayload,
   assumed: { scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },

@@ -22,6 +22,8 @@ const InvestigationPayload = z
   .meta({ id: "InvestigationPayload" });
 
 export const investigation = kind({
+  label: "Investigation",
+  summary: "Open a case about a person or a server, in confidence where that is needed.",
   prefix: "INV",
   payload: InvestigationPayload,
   assumed: { allegation: ({ reason, summary }) => reason ?? summary },

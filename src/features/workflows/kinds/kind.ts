@@ -42,6 +42,10 @@ interface FilingForm {
 }
 
 interface KindSpec<Payload extends z.ZodObject> {
+  /** What it is called. */
+  label: string;
+  /** What it asks for, in a sentence. */
+  summary: string;
   prefix: string;
   payload: Payload;
   /** What a needed field is when it was not sent but the others say it; the client is told. `undefined` leaves the field missing. */

@@ -79,6 +79,8 @@ const poachEffects: Readonly<Record<Poach["kind"], (payload: Poach) => readonly 
 };
 
 export const poach = kind({
+  label: "Poaching",
+  summary: "Report that staff were poached, agree not to, or clear a person to move.",
   prefix: "PCH",
   payload: PoachPayload,
   aliases: {

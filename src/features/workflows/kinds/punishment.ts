@@ -51,6 +51,8 @@ const penalties: Readonly<Record<Punishment["action"], (payload: Punishment) => 
 };
 
 export const punishment = kind({
+  label: "Punishment",
+  summary: "Act on what a person did, from a note to a termination.",
   prefix: "PUN",
   payload: PunishmentPayload,
   aliases: { ...ofUser, punishment: "action", punishment_type: "action" },

@@ -34,6 +34,8 @@ const RecruitmentPayload = z
   .meta({ id: "RecruitmentPayload" });
 
 export const recruitment = kind({
+  label: "Recruitment",
+  summary: "Take a person onto the staff on trial, with checks beforehand.",
   prefix: "REC",
   payload: RecruitmentPayload,
   aliases: {

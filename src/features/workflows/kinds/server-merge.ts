@@ -31,6 +31,8 @@ const ServerMergePayload = z
   .meta({ id: "ServerMergePayload" });
 
 export const serverMerge = kind({
+  label: "Server merge",
+  summary: "Bring one server into another at a date both owners agree to.",
   prefix: "SMR",
   payload: ServerMergePayload,
   aliases: {

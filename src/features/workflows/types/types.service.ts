@@ -16,19 +16,6 @@ export interface TypesParts {
   referencePrefix: string | null | undefined;
 }
 
-/** What each kind is called, and what it asks for. */
-const wording: Readonly<Record<WorkflowKind, Pick<TypeView, "title" | "summary">>> = {
-  "blacklist-server": { title: "Blacklist a server", summary: "List a server, and say what becomes of its members." },
-  "blacklist-user": { title: "Blacklist a user", summary: "List a user on the network or on some servers." },
-  investigation: { title: "Investigation", summary: "Open a case about a person or a server, in confidence where that is needed." },
-  recruitment: { title: "Recruitment", summary: "Take a person onto the staff on trial, with checks beforehand." },
-  "server-merge": { title: "Server merge", summary: "Bring one server into another at a date both owners agree to." },
-  "alt-request": { title: "Linked accounts", summary: "Say that accounts belong to one person." },
-  punishment: { title: "Punishment", summary: "Act on what a person did, from a note to a termination." },
-  poach: { title: "Poaching", summary: "Report that staff were poached, agree not to, or clear a person to move." },
-  appeal: { title: "Appeal", summary: "Ask that a decision is looked at again, by others than those who made it." },
-};
-
 /** The kinds of request, described for clients that know none of them. */
 export function createTypes({ database, effects, referencePrefix }: TypesParts) {
   const schemas = new Map<WorkflowKind | "common", Record<string, unknown>>();
@@ -45,7 +32,7 @@ export function createTypes({ database, effects, referencePrefix }: TypesParts) 
   }
 
   function present(call: Call, type: WorkflowKind, policy: Policy): TypeView {
-    const { aliases, assumed = {}, payload, example, filedForOneself } = kinds[type];
+    const { label, summary, aliases, assumed = {}, payload, example, filedForOneself } = kinds[type];
     const permissions = {
       create: `workflows.${type}.create`,
       decide: `workflows.${type}.decide`,
@@ -56,7 +43,8 @@ export function createTypes({ database, effects, referencePrefix }: TypesParts) 
       type,
       path: `/workflows/${type}`,
       prefix: referencePrefix ?? policy.prefix,
-      ...wording[type],
+      title: label,
+      summary,
       payload: schemaOf(type),
       aliases: { ...aliases },
       assumed: Object.keys(assumed),
