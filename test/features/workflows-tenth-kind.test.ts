@@ -103,7 +103,7 @@ test(
 
     // By command: the options are those of the payload.
     const as = (user: typeof author) => world.sandbox.as(user).in(world.guild);
-    const form = await as(author).runSlashCommand("request warning", { "user-id": second, tone: "friendly", points: 2 } as never);
+    const form = await as(author).runSlashCommand("request warning", { "user-id": second, tone: "friendly", points: 2 });
     expect((await (await form.submitModal({ reason })).reply()).content).toContain("WRN\\-REQ\\-000002");
     const question = await as(decider).runSlashCommand("review approve", { reference: "WRN-REQ-000002" });
     await question.reply();
