@@ -8,6 +8,10 @@ export interface SemaphoreOptions {
   /** How long one waits, in milliseconds; without end unless told. */
   timeoutMs?: number;
   refusal: ProblemCode;
+  /** What the refusal says; the usual words of its code unless told. */
+  detail?: string;
+  /** Seconds after which to try again; 1 unless told. */
+  retryAfter?: number;
 }
 
 /** First come, first served, so many at once. The holder calls the function it is given to let the next one in; further calls do nothing. */
@@ -19,10 +23,10 @@ export interface Semaphore {
   acquire(): (() => void) | Promise<() => void>;
 }
 
-export function createSemaphore({ places = 1, waiting: most, timeoutMs, refusal }: SemaphoreOptions): Semaphore {
+export function createSemaphore({ places = 1, waiting: most, timeoutMs, refusal, detail, retryAfter = 1 }: SemaphoreOptions): Semaphore {
   const waiting = new Set<() => void>();
   let held = 0;
-  const refused = (): ProblemError => new ProblemError(refusal, { retryAfter: 1 });
+  const refused = (): ProblemError => new ProblemError(refusal, { ...(detail !== undefined && { detail }), retryAfter });
 
   /** The next in line takes over the place, so that nobody slips in between. */
   function createRelease(): () => void {

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { ProblemError } from "../../kernel/errors.ts";
+import { createSemaphore } from "../../kernel/semaphore.ts";
 import { parseJson, parseText } from "../../kernel/parsing.ts";
 import { header, type HttpContext } from "../context.ts";
 import { type Body, readBody, streamBody } from "./body-stream.ts";
@@ -44,17 +45,22 @@ export function createBodyReader({ request = {} }: RouteSpec): BodyReader {
 }
 
 /** Files arrive on the disk: only so many at once. */
-const mostUploads = 16;
+const maxUploads = 16;
 
 function createReceiver(upload: UploadSpec): (c: HttpContext) => Promise<Body> {
-  let running = 0;
+  const places = createSemaphore({
+    places: maxUploads,
+    waiting: 0,
+    refusal: "overloaded",
+    detail: "Too many files arrive at once.",
+    retryAfter: 5,
+  });
   return async (c) => {
-    if (running >= mostUploads) throw new ProblemError("overloaded", { detail: "Too many files arrive at once.", retryAfter: 5 });
-    running += 1;
+    const release = await places.acquire();
     try {
       return await receiveUpload(streamBody(c), header(c.get("request"), "content-type") ?? "", upload);
     } finally {
-      running -= 1;
+      release();
     }
   };
 }
