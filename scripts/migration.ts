@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import type { SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import type { Dialect } from "../src/database/dialect.ts";
-import { migrationsFolder } from "../src/database/migrations.ts";
+import { migrationsFolder } from "../src/database/migrate-sqlite.ts";
 import { startPostgresServer } from "../test/support/postgres-server.ts";
 import { postgresForEngine, schemaDifference, sqliteForEngine } from "./schema-engine.ts";
 

@@ -14,7 +14,7 @@ import * as bindings from "@prisma/schema-engine-wasm/schema_engine_bg";
 import type { MigrationList, SchemaEngine, SchemaFilter } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
 import type { Dialect } from "../src/database/dialect.ts";
-import { migrationsFolder, readMigrations } from "../src/database/migrations.ts";
+import { migrationsFolder, readMigrations } from "../src/database/migrate-sqlite.ts";
 
 /** The object ids of PostgreSQL's `"char"` and `text`. */
 const charType = 18;

@@ -1,5 +1,5 @@
 import { pino, type DestinationStream, type Logger } from "pino";
-import { redact } from "./kernel/redact.ts";
+import { redact } from "./kernel/secrets.ts";
 
 /** Secrets by what stands before them: headers, and parameters of an address. */
 const named = /Bearer\s+[\w.~+/=-]+|Bot\s+[\w.-]{20,}|(?:client_secret|code|state|token|code_verifier)=[^&\s"]+/g;

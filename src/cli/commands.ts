@@ -6,10 +6,9 @@ import { snowflake } from "./arguments.ts";
 import { print, printError } from "./output.ts";
 import { pino } from "pino";
 import { loadConfigOrExit } from "../config/config.ts";
-import { type CommandList, createCommandList } from "../discord/registration/list.ts";
+import { createCommandList, commandRefusal, type CommandList } from "../discord/registration/list.ts";
 import { createDiscordRest } from "../discord/rest/rest.ts";
 import { tokenInstruction } from "../discord/gateway/session.ts";
-import { commandRefusal } from "../discord/registration/refusal.ts";
 import { rateLimitWait } from "../discord/rest/errors.ts";
 import { ProblemError } from "../kernel/errors.ts";
 

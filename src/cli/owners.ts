@@ -3,7 +3,7 @@ import type { PermissionsService } from "../features/permissions/permissions.ser
 import type { Call } from "../kernel/call.ts";
 import { snowflake } from "./arguments.ts";
 import { print, printError, table } from "./output.ts";
-import { withServices } from "./services.ts";
+import { withServices, listKeys } from "./services.ts";
 
 type Owners = PermissionsService["owners"];
 
@@ -50,4 +50,33 @@ async function withOwners<T>(work: (owners: Owners, call: Call) => T | Promise<T
     await standing.load();
     return await work(permissions.owners, call);
   });
+}
+
+interface Options {
+  owner?: string;
+  name: string;
+  force?: true;
+}
+
+/** `provost bootstrap`: the first owner and the first API key. */
+export function bootstrapCommand(): Command {
+  return new Command("bootstrap")
+    .description("Create the first owner and the first API key; the key alone is printed on standard output, once")
+    .option("--owner <id>", "Discord id of the first owner (OWNER_IDS names owners, too)", snowflake)
+    .option("--name <name>", "name of the key", "first key")
+    .option("--force", "create a key although there is one already")
+    .action(async (options: Options) => {
+      await withServices(async (services, call) => {
+        const usable = (await listKeys(services, call)).filter((key) => key.revoked_at === null);
+        if (usable.length > 0 && options.force !== true)
+          throw new Error(`There is an API key already (${usable.length.toString()}). Use "provost keys create", or --force.`);
+        const created = await services.keys.bootstrap(call, {
+          ...(options.owner !== undefined && { owner: options.owner }),
+          name: options.name,
+        });
+        if (options.owner !== undefined) printError(`Owner: ${options.owner}`);
+        printError(`Key "${options.name}" with every scope; it may name acting users. Keep it safe, it is shown only now:`);
+        print(created.key);
+      });
+    });
 }

@@ -14,7 +14,7 @@ import type { Asked, Kept } from "./kept.ts";
 import { createLists } from "./lists.ts";
 import { menuCommand, type MenuSteps } from "./menu-door.ts";
 import { commandPayloads } from "./payloads.ts";
-import { rawReply } from "./raw.ts";
+import { rawReply } from "./gallery.ts";
 import { showView } from "./show.ts";
 import { type CommandTable, nameOf } from "./table.ts";
 import { sayIn } from "./texts.ts";

@@ -1,14 +1,15 @@
 import type { VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
-import type { ReplyFile } from "../discord/command.ts";
+import type { ReplyFile, Reply } from "../discord/command.ts";
 import { escapeText } from "../discord/replies.ts";
-import type { RawAnswer } from "../operations/route.ts";
+import { mediaTypesOf, type RawAnswer, type RouteSpec } from "../operations/route.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Wording } from "./entry.ts";
 import { seen } from "./records.ts";
-import { bytesOf } from "./raw.ts";
 import { cut, momentOf } from "./show.ts";
 import type { Say } from "./texts.ts";
+import { Readable } from "node:stream";
+import { ProblemError } from "../kernel/errors.ts";
 
 const mostPieces = 10;
 /** Pictures of one message: they are fetched one after the other, and a message takes ten megabytes. */
@@ -113,4 +114,38 @@ async function picturesOf(verbs: Verbs, wording: Wording, pieces: readonly Piece
 /** A piece as a choice of an option. */
 export function pieceName({ kind, title, file, captured_at: at }: Piece): string {
   return [kind, title ?? file?.name, at.slice(0, 10)].filter(Boolean).join(" · ");
+}
+
+/** A message of a bot takes files of ten megabytes in all. */
+const maxRawBytes = 9 * 1024 * 1024;
+
+const endings: Readonly<Record<string, string>> = { "text/csv": "csv", "application/x-ndjson": "ndjson", "application/json": "json" };
+
+/** An answer that is a file: an export, evidence. @throws ProblemError unsupported_operation when it is too large for Discord */
+export async function rawReply(answer: unknown, { operationId, success }: RouteSpec, say: Say): Promise<Reply> {
+  const { body, type = mediaTypesOf(success)[0], headers = {} } = answer as RawAnswer;
+  const content = await bytesOf(body);
+  const media = type.split(";")[0] ?? "";
+  const disposition = headers["Content-Disposition"] ?? "";
+  const real = /filename\*=UTF-8''([^;]+)/.exec(disposition)?.[1];
+  const named = real === undefined ? /filename="([^"]+)"/.exec(disposition)?.[1] : decodeURIComponent(real);
+  return { content: say("say file"), files: [{ name: named ?? `${operationId}.${endings[media] ?? "bin"}`, content }] };
+}
+
+/** @throws ProblemError unsupported_operation when it is too large for a message */
+export async function bytesOf(body: RawAnswer["body"]): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body instanceof Readable ? body : [body]) {
+    const piece = Buffer.from(part as Buffer | string);
+    bytes += piece.length;
+    if (bytes > maxRawBytes) {
+      if (body instanceof Readable) body.destroy();
+      throw new ProblemError("unsupported_operation", {
+        detail: "This is too large for a message. Take it over HTTP or the command line.",
+      });
+    }
+    parts.push(piece);
+  }
+  return Buffer.concat(parts);
 }

@@ -1,6 +1,12 @@
 import { dialectOf, sqliteFile } from "./dialect.ts";
-import { migrateSqlite } from "./migrate-sqlite.ts";
-import { readMigrations, foreignDatabase, pendingMigrations, type AppliedMigration, type Migration } from "./migrations.ts";
+import {
+  migrateSqlite,
+  readMigrations,
+  foreignDatabase,
+  pendingMigrations,
+  type AppliedMigration,
+  type Migration,
+} from "./migrate-sqlite.ts";
 import { withProblems } from "./problems.ts";
 import { randomUUID } from "node:crypto";
 import pg from "pg";

@@ -1,5 +1,5 @@
 import type { Authenticate } from "../operations/caller.ts";
-import type { KnownPermissions } from "../operations/boot-check.ts";
+import type { KnownPermissions } from "../operations/answer-check.ts";
 import type { HttpContext } from "./context.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
 import type { IdempotencyKeys } from "./middleware/idempotency.ts";

@@ -1,6 +1,6 @@
 import { ZodError } from "zod";
 import { ProblemError, problems, validationProblem } from "../kernel/errors.ts";
-import { redact } from "../kernel/redact.ts";
+import { redact } from "../kernel/secrets.ts";
 import { fieldErrors } from "../kernel/validation.ts";
 import type { Reply, RequestInfo } from "./context.ts";
 

@@ -21,3 +21,8 @@ export function uuid7(now = Date.now()): string {
   const tail = random.toString("hex");
   return `${time.slice(0, 8)}-${time.slice(8)}-${tail.slice(0, 4)}-${tail.slice(4, 8)}-${tail.slice(8)}`;
 }
+
+/** A Discord role as one text, `guildId:roleId`: a key for sets and maps, and what reasons name. */
+export function roleRef(guildId: string, roleId: string): string {
+  return `${guildId}:${roleId}`;
+}

@@ -35,3 +35,38 @@ function isDeeper(value: unknown, levels: number): boolean {
   for (const inner of Object.values(value)) if (isDeeper(inner, levels - 1)) return true;
   return false;
 }
+
+/** An object of unknown content. */
+type JsonObject = Record<string, unknown>;
+
+/** What a JSON column takes. */
+type Json = string | number | boolean | readonly Json[] | { readonly [key: string]: Json | null };
+
+/** A stored JSON column as an object; empty where it holds anything else. */
+export function jsonObject(stored: unknown): JsonObject {
+  return isObject(stored) ? stored : {};
+}
+
+/** A value for a JSON column. The caller has it from a schema, or from JSON. */
+export function toJson(value: unknown): Json {
+  return value as Json;
+}
+
+function isObject(stored: unknown): stored is JsonObject {
+  return typeof stored === "object" && stored !== null && !Array.isArray(stored);
+}
+
+/** The texts of a stored JSON list; whatever else stands there is left out. */
+export function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
+}
+
+/** What people call a blacklist record, such as `BL-000001`; beyond six digits it grows wider. */
+export function blacklistReference(number: number): string {
+  return `BL-${number.toString().padStart(6, "0")}`;
+}
+
+/** What people call a case, such as `CASE-000001`; beyond six digits it grows wider. */
+export function caseReference(number: number): string {
+  return `CASE-${number.toString().padStart(6, "0")}`;
+}

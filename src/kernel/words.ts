@@ -42,3 +42,12 @@ function endingsOf(run: string): string[] {
 function cut(word: string): string {
   return word.length <= longest ? word : Array.from(word).slice(0, longest).join("");
 }
+
+/** Texts beyond this number are only counted. */
+const maxListed = 10;
+
+/** Some texts as one, for people: the first ten by name, the others as a number. */
+export function listed(texts: readonly string[]): string {
+  const more = texts.length > maxListed ? ` and ${(texts.length - maxListed).toString()} more` : "";
+  return `${texts.slice(0, maxListed).join(", ")}${more}`;
+}

@@ -2,7 +2,7 @@ import { can, requirePermission, requireWrite, type Call } from "../kernel/call.
 import { type Denial, isDenial, requiredBy } from "../kernel/denied.ts";
 import type { PermissionKey, RoutePermission } from "../kernel/permissions.ts";
 import { isSnowflake } from "../kernel/fields.ts";
-import { redact } from "../kernel/redact.ts";
+import { redact } from "../kernel/secrets.ts";
 import type { PathParams, RouteSpec } from "./route.ts";
 
 /**

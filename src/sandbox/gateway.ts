@@ -8,8 +8,7 @@ import {
   type GatewayRateLimitedDispatchData,
 } from "discord-api-types/v10";
 import { WebSocketServer } from "ws";
-import { createConnection, type Connection, type ConnectionHandlers } from "./gateway-connection.ts";
-import { createSession, type Session } from "./gateway-session.ts";
+import { createConnection, createSession, type Connection, type ConnectionHandlers, type Session } from "./gateway-connection.ts";
 import type { World, Guild, Member } from "./model.ts";
 import { guildCreatePayload } from "./payloads-guild.ts";
 import { userPayload, memberChunk } from "./payloads.ts";

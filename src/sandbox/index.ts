@@ -1,9 +1,8 @@
 import { createActor } from "./actor.ts";
 import { createGuildHandle } from "./guild-handle.ts";
 import type { Message, User } from "./model.ts";
-import type { SandboxOptions } from "./options.ts";
+import { startServices, type SandboxOptions } from "./start.ts";
 import { seedSmall, type Seeded } from "./seed.ts";
-import { startServices } from "./start.ts";
 import { createGuild, type GuildOptions } from "./world-guilds.ts";
 import { createUser, type UserOptions } from "./world.ts";
 
@@ -14,7 +13,7 @@ export type { GuildHandle } from "./guild-handle.ts";
 export type { Run, Shown } from "./interaction-run.ts";
 export type { Attachment, Member, Message, Role, User } from "./model.ts";
 export type { FieldValues } from "./modal-fields.ts";
-export type { SandboxOptions } from "./options.ts";
+export type { SandboxOptions } from "./start.ts";
 export type { Upload } from "./uploads.ts";
 export type { Exchange, GatewayEntry } from "./recorder.ts";
 export type { Seeded } from "./seed.ts";

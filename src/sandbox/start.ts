@@ -2,14 +2,12 @@ import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { mountCdn } from "./cdn.ts";
 import { createFaultRules } from "./fault-rules.ts";
-import { createFaults } from "./faults.ts";
+import { createFaults, listen } from "./faults.ts";
 import { createGateway } from "./gateway.ts";
 import { createInteractions } from "./interactions.ts";
-import { listen } from "./listener.ts";
 import { authorizeRoutes } from "./oauth-authorize.ts";
 import { createGrants } from "./oauth-grants.ts";
 import { oauthMetadata, oauthRoutes } from "./oauth.ts";
-import type { SandboxOptions } from "./options.ts";
 import { createRecorder } from "./recorder.ts";
 import { banRoutes } from "./rest/bans.ts";
 import { channelRoutes } from "./rest/channels.ts";
@@ -91,3 +89,19 @@ export async function startServices(options: SandboxOptions) {
     },
   };
 }
+
+export type SandboxOptions = {
+  /** 0 (default) takes any free port. */
+  port?: number;
+  seed?: "small" | "none";
+  /** Keep bodies of REST calls and data of gateway messages; default true. */
+  record?: boolean;
+  /** Time between two full member lists of one guild and session; Discord's is 30,000. */
+  memberRequestWindowMs?: number;
+  redirectUris?: readonly string[];
+  /** Clock in milliseconds since 1970. */
+  now?: () => number;
+  /** Time for the first answer to an interaction; Discord's is 3,000. */
+  ackDeadlineMs?: number;
+  heartbeatMs?: number;
+};

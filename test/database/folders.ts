@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inject, onTestFinished } from "vitest";
 import type { Dialect } from "../../src/database/dialect.ts";
-import { migrationsFolder } from "../../src/database/migrations.ts";
+import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 
 /** A folder for one test. */
 export async function createFolder(): Promise<string> {

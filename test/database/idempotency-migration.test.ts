@@ -8,7 +8,7 @@ import { openDatabase } from "../../src/database/database.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { forgetAnswers } from "../../src/database/idempotency.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import { migrationsFolder } from "../../src/database/migrations.ts";
+import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 import { createUnmigrated } from "../support/database.ts";
 import { createFolder } from "./folders.ts";
 import { sampleCall } from "./samples.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../scripts/schema-engine.ts";
 import { openDatabase, type Tx } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import { readMigrations } from "../../src/database/migrations.ts";
+import { readMigrations } from "../../src/database/migrate-sqlite.ts";
 import { createEmptyCopy, createTestDatabase, createUnmigrated } from "../support/database.ts";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";
 import { folderWith } from "./folders.ts";

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
 import { createBlacklistRecords, type RecordDraft } from "../../src/features/blacklist/records.ts";
-import { createSweep } from "../../src/features/blacklist/sweep.ts";
+import { createSweep } from "../../src/features/blacklist/upkeep.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createTestDatabase } from "../support/database.ts";
 

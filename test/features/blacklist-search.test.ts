@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { createSqliteAdapter } from "../../src/database/client.ts";
-import { createWordsCatchUp } from "../../src/features/blacklist/catch-up.ts";
+import { createWordsCatchUp } from "../../src/features/blacklist/upkeep.ts";
 import { conditions } from "../../src/features/blacklist/filters.ts";
 import { searchCondition } from "../../src/features/blacklist/search.ts";
 import { PrismaClient } from "../../src/generated/sqlite/client.ts";

@@ -7,7 +7,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import { migrationsFolder } from "../../src/database/migrations.ts";
+import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 import { createJudgedWorld, staffAtConsole } from "../contract/world.ts";
 import { createFolder } from "../database/folders.ts";
 import { createUnmigrated } from "../support/database.ts";

@@ -1,8 +1,7 @@
 import type { APIEmbed } from "discord.js";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { queueBoard } from "../../src/features/workflows/commands/board.ts";
-import { personalCard, sharedCard } from "../../src/features/workflows/commands/card.ts";
+import { queueBoard, personalCard, sharedCard } from "../../src/features/workflows/commands/card.ts";
 import { sayIn, type Say } from "../../src/commands/texts.ts";
 import type { CardMessage } from "../../src/discord/rest/cards.ts";
 import { actions, openStatuses, statuses } from "../../src/features/workflows/state/table.ts";

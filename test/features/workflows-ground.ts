@@ -10,8 +10,7 @@ import { blacklistRoutes } from "../../src/features/blacklist/blacklist.routes.t
 import { casesRoutes } from "../../src/features/cases/cases.routes.ts";
 import { catalog, knownPermissions, levelOrder, type Level } from "../../src/kernel/permissions.ts";
 import { createScopes } from "../../src/features/permissions/permissions.service.ts";
-import { amendRoutes } from "../../src/features/workflows/amend/amend.routes.ts";
-import { bulkRoutes } from "../../src/features/workflows/bulk/bulk.routes.ts";
+import { amendRoutes, bulkRoutes } from "../../src/features/workflows/bulk/changes.routes.ts";
 import { commentsRoutes } from "../../src/features/workflows/comments/comments.routes.ts";
 import { historyRoutes } from "../../src/features/workflows/history/history.routes.ts";
 import { workflowsRoutes } from "../../src/features/workflows/requests/workflows.routes.ts";

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createAddressReader } from "../../src/http/middleware/remote-address.ts";
+import { createAddressReader } from "../../src/http/middleware/request-context.ts";
 import { startApp } from "./support.ts";
 
 function arriving(remoteAddress: string, forwarded?: string): IncomingMessage {

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
-import { roleRef } from "../../kernel/role-ref.ts";
+import { roleRef } from "../../kernel/ids.ts";
 import type { GatewayListener } from "../gateway/listeners.ts";
 import type { GuildState, MemberState, Tracked } from "../guild-state.ts";
 import { createGuildLink } from "./link.ts";

@@ -2,8 +2,7 @@ import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
 import type { Logger } from "pino";
 import { ProblemError } from "../../kernel/errors.ts";
 import { labelOf, payloadOf } from "./compare.ts";
-import { createCommandList } from "./list.ts";
-import { commandRefusal } from "./refusal.ts";
+import { createCommandList, commandRefusal } from "./list.ts";
 import { safeError } from "../rest/errors.ts";
 import type { DiscordRest } from "../rest/rest.ts";
 

@@ -1,5 +1,5 @@
 import type { AuditEntry, AuditPayload } from "../../generated/sqlite/client.ts";
-import { jsonObject } from "../../kernel/json.ts";
+import { jsonObject } from "../../kernel/parsing.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../kernel/visibility.ts";
 import type { AuditView } from "./audit.schema.ts";

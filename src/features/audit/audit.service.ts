@@ -11,10 +11,9 @@ import type { Cursors, Page } from "../../kernel/page.ts";
 import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
 import { createDenied } from "./denied.ts";
 import { deniedEntries } from "./denied-entries.ts";
-import { eraseDetails, type ErasedEntries } from "./erase.ts";
+import { eraseDetails, retainDetails, type ErasedEntries } from "./erase.ts";
 import { exportLines, findLeftBehind, RestoreInput } from "./restore.ts";
 import { createAuditReader } from "./read.ts";
-import { retainDetails } from "./retain.ts";
 import {
   ExportAuditQuery,
   ListAuditQuery,

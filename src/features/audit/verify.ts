@@ -1,5 +1,5 @@
 import { commitment, entryHash, genesis } from "./chain.ts";
-import { jsonObject } from "../../kernel/json.ts";
+import { jsonObject } from "../../kernel/parsing.ts";
 import type { StoredEntry } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";
 import type { Turns } from "./turns.ts";

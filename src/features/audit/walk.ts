@@ -1,5 +1,5 @@
 import type { ReadClient } from "../../database/database.ts";
-import { jsonObject } from "../../kernel/json.ts";
+import { jsonObject } from "../../kernel/parsing.ts";
 import type { AuditEntry, AuditPayload, Prisma } from "../../generated/sqlite/client.ts";
 import type { AuditFilters } from "./audit.schema.ts";
 

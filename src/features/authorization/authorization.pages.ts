@@ -1,4 +1,4 @@
-import { textsOf } from "../../kernel/stored.ts";
+import { textsOf } from "../../kernel/parsing.ts";
 import { getCookie } from "hono/cookie";
 import { z } from "zod";
 import type { HttpContext } from "../../http/context.ts";
@@ -6,13 +6,12 @@ import { page, type HtmlPage } from "../../http/pages/page.ts";
 import { style } from "../../pages/layout.ts";
 import { answer, baseOf, isOwnForm, redirect, requestIdOf, type Site } from "../../pages/site.ts";
 import type { SignInService } from "../privacy/sign-in/sign-in.service.ts";
-import { consentPage } from "./authorization.html.ts";
+import { consentPage, endingPage } from "./authorization.html.ts";
 import { webCall } from "../../kernel/call.ts";
 import { authorizationPurposes } from "../../kernel/vocabulary.ts";
 import { scopes } from "./authorization.schema.ts";
 import type { AuthorizationService } from "./authorization.service.ts";
 import type { ConsentNames } from "./consent-names.ts";
-import { endingPage } from "./endings/endings.html.ts";
 import { endings, type Ending } from "./endings/endings.ts";
 import { cookieName, cookieText } from "../../pages/cookie.ts";
 

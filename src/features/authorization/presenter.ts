@@ -3,7 +3,7 @@ import type { AuthorizationSession } from "../../generated/sqlite/client.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
-import { textsOf } from "../../kernel/stored.ts";
+import { textsOf } from "../../kernel/parsing.ts";
 import { authorizationPermissions, isInForce, nextRefreshAt, statusOf, type AuthorizationState } from "./authorization.policy.ts";
 import { authorizationPurposes } from "../../kernel/vocabulary.ts";
 import { endedStatuses, sessionFailures, type AuthorizationView } from "./authorization.schema.ts";

@@ -5,7 +5,7 @@ import { can, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../kernel/visibility.ts";
-import { blacklistReference } from "../../kernel/stored.ts";
+import { blacklistReference } from "../../kernel/parsing.ts";
 import type { MatchRecord } from "../intelligence/matches/matches.service.ts";
 import type { BlacklistView, CheckedRecord } from "./blacklist.schema.ts";
 

@@ -8,7 +8,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
-import { createWordsCatchUp } from "./catch-up.ts";
+import { createWordsCatchUp, createSweep, createReviewSweep } from "./upkeep.ts";
 import { createChanges, dropNamesOf, lockRecordsOf } from "./changes.ts";
 import { createCheck, type CheckDeps } from "./check.ts";
 import { changesOf, draftOf } from "./drafts.ts";
@@ -25,7 +25,6 @@ import {
 } from "./blacklist.policy.ts";
 import { createPurge, type PurgeDeps } from "./purge.ts";
 import { createBlacklistRecords, revocation } from "./records.ts";
-import { createReviewSweep } from "./review.ts";
 import {
   CreateBlacklistInput,
   kindIssues,
@@ -36,7 +35,6 @@ import {
   type BlacklistView,
 } from "./blacklist.schema.ts";
 import { searchCondition } from "./search.ts";
-import { createSweep } from "./sweep.ts";
 import { createWithin } from "./within.ts";
 import type { EvidenceHost, Host } from "../evidence/hosts.ts";
 

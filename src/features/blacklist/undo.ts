@@ -3,7 +3,7 @@ import { severities } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
-import { listed } from "../../kernel/listed.ts";
+import { listed } from "../../kernel/words.ts";
 import type { Undone } from "../../kernel/undo.ts";
 import { numbersFor, presentRecord } from "./blacklist.policy.ts";
 import { canonical } from "./same.ts";

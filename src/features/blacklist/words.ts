@@ -1,5 +1,5 @@
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
-import { textsOf } from "../../kernel/stored.ts";
+import { textsOf } from "../../kernel/parsing.ts";
 import { wordsOf } from "../../kernel/words.ts";
 
 type Texts = Pick<BlacklistRecord, "id" | "reasonPublic" | "reasonInternal" | "revokeReason" | "subjectName" | "tags" | "evidence">;

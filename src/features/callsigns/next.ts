@@ -4,11 +4,10 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import type { Clock } from "../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
-import { choose, heldBy, type Choice } from "./choice.ts";
+import { choose, heldBy, createPoolChoice, requirePool, type Choice } from "./choice.ts";
 import { countFree, passedOver } from "./free.ts";
 import { isOver, type CallsignReader } from "./keys.ts";
 import { callsignsPolicy, refusedMove } from "./callsigns.policy.ts";
-import { createPoolChoice, requirePool } from "./pool-choice.ts";
 import { LookUpQuery, NextInput, type NextAsked, type NextView } from "./callsigns.schema.ts";
 import type { CallsignsService } from "./callsigns.service.ts";
 import { numberIn } from "./template.ts";

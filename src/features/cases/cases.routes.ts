@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { route, withContentEtag, type Route } from "../../operations/route.ts";
 import { casesLifeRoutes } from "./life.routes.ts";
-import { casesNotesRoutes } from "./notes/notes.routes.ts";
 import { casesPolicy } from "./cases.policy.ts";
 import { CaseKey, CaseView, CreateCaseInput, ListCasesQuery, UpdateCaseInput } from "./cases.schema.ts";
 import type { CasesService } from "./cases.service.ts";
-import { casesTemplatesRoutes } from "./templates/templates.routes.ts";
+import { NoteInput, NotesQuery, NoteVersionView, NoteView } from "./notes/notes.schema.ts";
+import { PutTemplateInput, TemplateKey, TemplatesQuery, TemplateView } from "./templates/templates.ts";
 
 const tags = ["cases"];
 const params = z.object({ id: CaseKey });
@@ -82,6 +82,146 @@ function coreRoutes(cases: CasesService): Route[] {
         refusals: ["record_not_found", "precondition_failed", "invalid_transition", "conflict_of_interest", "hierarchy_violation"],
       },
       async ({ call, params: { id }, body, ifMatch }) => withContentEtag(await cases.update(call, id, body, ifMatch)),
+    ),
+  ];
+}
+
+const noteParams = z.object({ id: CaseKey, note_id: z.guid().meta({ description: "Id of the note" }) });
+const example = { body: "Spoke with the reporter." };
+const working = ["record_not_found", "conflict_of_interest", "hierarchy_violation", "invalid_transition"] as const;
+const reading = ["record_not_found", "invalid_cursor", "unknown_parameter"] as const;
+
+/** The HTTP door to notes of cases. */
+export function casesNotesRoutes({ notes }: Pick<CasesService, "notes">): Route[] {
+  return [
+    route(
+      {
+        method: "post",
+        path: "/cases/{id}/notes",
+        operationId: "createCaseNote",
+        tags,
+        summary: "Add a note to a case",
+        description: "A case that is closed takes none. Its author can change a note for 15 minutes.",
+        access: { permission: casesPolicy.note },
+        request: { params, body: NoteInput, example },
+        success: { status: 201, shape: "single", schema: NoteView, description: "The note" },
+        refusals: working,
+      },
+      ({ call, params: { id }, body }) => notes.add(call, id, body),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/cases/{id}/notes",
+        operationId: "listCaseNotes",
+        tags,
+        summary: "List the notes of a case, newest first",
+        access: { permission: casesPolicy.read },
+        request: { params, query: NotesQuery },
+        success: { status: 200, shape: "list", schema: NoteView, description: "A page of notes" },
+        refusals: reading,
+      },
+      ({ call, params: { id }, query }) => notes.list(call, id, query),
+    ),
+    route(
+      {
+        method: "patch",
+        path: "/cases/{id}/notes/{note_id}",
+        operationId: "updateCaseNote",
+        tags,
+        summary: "Change one's own note",
+        description: "Within 15 minutes, and nobody but its author. Every earlier text stays readable.",
+        access: { permission: casesPolicy.note },
+        request: { params: noteParams, body: NoteInput, example },
+        success: { status: 200, shape: "single", schema: NoteView, description: "The changed note" },
+        refusals: [...working, "precondition_failed"],
+      },
+      ({ call, params: { id, note_id: noteId }, body, ifMatch }) => notes.edit(call, id, noteId, body, ifMatch),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/cases/{id}/notes/{note_id}/history",
+        operationId: "listCaseNoteHistory",
+        tags,
+        summary: "List every text a note has had, newest first",
+        access: { permission: casesPolicy.read },
+        request: { params: noteParams, query: NotesQuery },
+        success: { status: 200, shape: "list", schema: NoteVersionView, description: "A page of texts" },
+        refusals: reading,
+      },
+      ({ call, params: { id, note_id: noteId }, query }) => notes.history(call, id, noteId, query),
+    ),
+  ];
+}
+
+const templateParams = z.object({ key: TemplateKey });
+const templateAnswer = { status: 200, shape: "single", schema: TemplateView } as const;
+
+/** The HTTP door to templates of cases. */
+export function casesTemplatesRoutes({ templates }: Pick<CasesService, "templates">): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/cases/templates",
+        operationId: "listCaseTemplates",
+        tags,
+        summary: "List what cases can begin with",
+        access: { permission: casesPolicy.read },
+        request: { query: TemplatesQuery },
+        success: { status: 200, shape: "list", schema: TemplateView, description: "A page of templates, in the order of their keys" },
+        refusals: ["invalid_cursor", "unknown_parameter"],
+      },
+      ({ call, query }) => templates.list(call, query),
+    ),
+    route(
+      {
+        method: "get",
+        path: "/cases/templates/{key}",
+        operationId: "getCaseTemplate",
+        tags,
+        summary: "Read one template",
+        access: { permission: casesPolicy.read },
+        request: { params: templateParams },
+        success: { ...templateAnswer, description: "The template" },
+        refusals: ["record_not_found"],
+      },
+      ({ call, params: { key } }) => templates.get(call, key),
+    ),
+    route(
+      {
+        method: "put",
+        path: "/cases/templates/{key}",
+        operationId: "putCaseTemplate",
+        tags,
+        summary: "Create or replace a template",
+        description: "Send the whole template.",
+        access: { permission: casesPolicy.templates },
+        request: {
+          params: templateParams,
+          body: PutTemplateInput,
+          example: { title: "Harassment report", type: "investigation", labels: ["harassment"], priority: "high", due: "P7D" },
+        },
+        success: { ...templateAnswer, description: "The template as it stands now" },
+        refusals: ["precondition_failed"],
+      },
+      ({ call, params: { key }, body, ifMatch }) => templates.put(call, key, body, ifMatch),
+    ),
+    route(
+      {
+        method: "delete",
+        path: "/cases/templates/{key}",
+        operationId: "deleteCaseTemplate",
+        tags,
+        summary: "Delete a template",
+        description: "Cases opened from it stay as they are.",
+        access: { permission: casesPolicy.templates },
+        request: { params: templateParams },
+        success: { ...templateAnswer, description: "The template as it was" },
+        refusals: ["record_not_found", "precondition_failed"],
+      },
+      ({ call, params: { key }, ifMatch }) => templates.remove(call, key, ifMatch),
     ),
   ];
 }

@@ -3,7 +3,7 @@ import type { Database, Tx } from "../../database/database.ts";
 import { can, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { blacklistReference, caseReference } from "../../kernel/stored.ts";
+import { blacklistReference, caseReference } from "../../kernel/parsing.ts";
 import { byKey, canSee, casesPolicy, visibleWhere, whole, type Viewer, type WholeCase } from "./cases.policy.ts";
 import { presentLink } from "./presenter.ts";
 import type { CaseRecords } from "./records.ts";

@@ -1,5 +1,5 @@
 import { fieldError } from "../../kernel/errors.ts";
-import { listed } from "../../kernel/listed.ts";
+import { listed } from "../../kernel/words.ts";
 
 const common = ["no_action", "duplicate", "invalid", "referred"];
 const findings = ["substantiated", "partly", "unsubstantiated", "exonerated", "inconclusive"];

@@ -2,7 +2,7 @@ import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import { caseReference, textsOf } from "../../kernel/stored.ts";
+import { caseReference, textsOf } from "../../kernel/parsing.ts";
 import { casesPolicy, type WholeCase } from "./cases.policy.ts";
 import type { CaseView } from "./cases.schema.ts";
 

@@ -5,7 +5,7 @@ import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { caseReference } from "../../kernel/stored.ts";
+import { caseReference } from "../../kernel/parsing.ts";
 import { wordsOf } from "../../kernel/words.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";

@@ -1,6 +1,6 @@
 import type { Tx } from "../../database/database.ts";
 import { fieldError } from "../../kernel/errors.ts";
-import { caseReference } from "../../kernel/stored.ts";
+import { caseReference } from "../../kernel/parsing.ts";
 import type { DraftRecords } from "../workflows/drafts/records.ts";
 import type { WholeCase } from "./cases.policy.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonObject } from "../../kernel/json.ts";
+import { jsonObject } from "../../kernel/parsing.ts";
 import type { Database } from "../../database/database.ts";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../kernel/call.ts";

@@ -1,4 +1,4 @@
-import { listed } from "../../kernel/listed.ts";
+import { listed } from "../../kernel/words.ts";
 import type { KeySettings } from "./keys.policy.ts";
 
 /** Each setting as a person reads it who has to confirm it. */

@@ -1,8 +1,7 @@
 import { linkBases, linkConfidences, linkKinds } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
-import { Duration, listQuery, parseDuration, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
+import { Duration, listQuery, parseDuration, Snowflake, Timestamp, text, isAnonymous, notAnonymous } from "../../kernel/fields.ts";
 import { addSeconds } from "../../kernel/clock.ts";
-import { isAnonymous, notAnonymous } from "../../kernel/identifying.ts";
 
 export type Confidence = (typeof linkConfidences)[number];
 /** How many grounds a link holds at most, those added later included. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import { listed } from "../../kernel/listed.ts";
+import { listed } from "../../kernel/words.ts";
 import type { Undone } from "../../kernel/undo.ts";
 import { StoredBasis } from "./links.policy.ts";
 import type { LinkChanges } from "./rows.ts";

@@ -1,4 +1,4 @@
-import { listed } from "../../kernel/listed.ts";
+import { listed } from "../../kernel/words.ts";
 import { knownPermissions, type CatalogEntry } from "../../kernel/permissions.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
 import { clientOnly, notGranted, resolve, type Subject, type RoleRules } from "./resolve.ts";

@@ -3,7 +3,7 @@ import type { Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
-import { caseReference } from "../../kernel/stored.ts";
+import { caseReference } from "../../kernel/parsing.ts";
 import { parts } from "./parts/parts.ts";
 import { callOfPerson } from "./privacy.policy.ts";
 import { exportLimit, type DataExportView } from "./privacy.schema.ts";

@@ -2,7 +2,7 @@ import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { groupBy } from "../../kernel/group.ts";
-import { caseReference } from "../../kernel/stored.ts";
+import { caseReference } from "../../kernel/parsing.ts";
 import type { HiddenIds } from "../../kernel/visibility.ts";
 import type { Standing, Standings } from "../permissions/standing/standing.ts";
 import { presentEntry } from "./roster.policy.ts";

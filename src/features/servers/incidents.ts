@@ -5,7 +5,7 @@ import { addSeconds } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
-import { textsOf } from "../../kernel/stored.ts";
+import { textsOf } from "../../kernel/parsing.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { idsOfServer } from "./known.ts";

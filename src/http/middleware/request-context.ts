@@ -2,11 +2,12 @@ import type { HttpBindings } from "@hono/node-server";
 import type { MiddlewareHandler } from "hono";
 import type { Clock } from "../../kernel/clock.ts";
 import { problems } from "../../kernel/errors.ts";
-import { bindingsOf, createRequestInfo, type HttpEnv } from "../context.ts";
+import { bindingsOf, createRequestInfo, type HttpEnv, type RequestInfo } from "../context.ts";
 import { createCommonHeaders } from "../headers.ts";
 import { endSlowly } from "../request/body-stream.ts";
-import { type AccessLog, clientLeft } from "./access-log.ts";
-import type { AddressReader } from "./remote-address.ts";
+import { addressIn, createAddressRanges, plainAddress } from "../../kernel/addresses.ts";
+import { redact } from "../../kernel/secrets.ts";
+import type { Caller } from "../../operations/caller.ts";
 
 type IncomingMessage = HttpBindings["incoming"];
 
@@ -84,4 +85,104 @@ function leavesMuchUnread({ complete, method, headers }: IncomingMessage, status
   if (complete) return false;
   if (status === problems.request_timeout.status || method === "GET" || method === "HEAD") return true;
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > worthReceiving;
+}
+
+/** The address limits and allow-lists go by. */
+export type AddressReader = (request: Pick<HttpBindings["incoming"], "socket" | "headers">) => string;
+
+/**
+ * Behind a reverse proxy every connection comes from the proxy. `X-Forwarded-For` is then read from the right, as each proxy appends
+ * whom it was called by: the caller is the first hop that is no trusted proxy. A hop that cannot be read ends the reading, too, as what
+ * stands before it may have been written by anybody. Without a trusted proxy the header counts nothing.
+ * @param trustedProxies addresses and networks (`10.0.0.0/8`)
+ * @param onIgnored called once, when the header arrives and no proxy is trusted
+ */
+export function createAddressReader(trustedProxies: readonly string[], onIgnored: () => void = () => undefined): AddressReader {
+  const isTrusted = createAddressRanges(trustedProxies);
+  let isTold = false;
+
+  return ({ socket, headers }) => {
+    const nearest = plainAddress(socket.remoteAddress ?? "");
+    const forwarded = headers["x-forwarded-for"];
+    if (forwarded === undefined) return nearest;
+    if (trustedProxies.length === 0) {
+      if (!isTold) onIgnored();
+      isTold = true;
+      return nearest;
+    }
+    let caller = nearest;
+    for (const hop of [forwarded].flat().join(",").split(",").toReversed()) {
+      const before = isTrusted(caller) ? addressIn(hop.trim()) : undefined;
+      if (before === undefined) return caller;
+      caller = before;
+    }
+    return caller;
+  };
+}
+
+/** Where log lines go; pino's asynchronous destination is one. */
+export interface LogDestination {
+  write(line: string): unknown;
+}
+
+/** One line per answered request; lines of one turn of the event loop are written together. */
+export interface AccessLog {
+  /** @param caller undefined when the request was refused before anybody knew */
+  note(request: RequestInfo, caller: Caller | undefined, status: number, milliseconds: number): void;
+}
+
+/** The status, in the log, of a request whose client left before its answer. */
+export const clientLeft = 499;
+
+const harmless = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+const traceForm = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/;
+const maxPath = 200;
+
+/**
+ * Lines in pino's form, put together here because an object built to be serialised at once costs more than the whole line.
+ * The query string is never part of it, and neither is a path that may hold a secret; a key that somebody put into another one is taken out.
+ */
+export function createAccessLog(destination: LogDestination): AccessLog {
+  let lines = "";
+  const flush = (): void => {
+    destination.write(lines);
+    lines = "";
+  };
+  return {
+    note(request, caller, status, milliseconds) {
+      if (lines === "") queueMicrotask(flush);
+      lines += redact(toLine(request, caller, status, milliseconds));
+    },
+  };
+}
+
+function toLine(request: RequestInfo, asking: Caller | undefined, status: number, milliseconds: number): string {
+  const { method, route, requestId, problem } = request;
+  const keyId = asking?.client.keyId ?? "";
+  const actorId = asking?.call.actor?.id ?? "";
+  const level = status >= 500 && status !== 501 ? 50 : 30;
+  const path = request.isPage ? "" : `,"path":${quote(shownPath(request))}`;
+  const caller = `${keyId === "" ? "" : `,"key_id":${quote(keyId)}`}${actorId === "" ? "" : `,"actor_id":"${actorId}"`}`;
+  const code = problem === "" ? "" : `,"code":"${problem}"`;
+  const trace = traceId(request);
+  const traced = trace === undefined ? "" : `,"trace_id":"${trace}"`;
+  return (
+    `{"level":${level},"time":${Date.now()},"msg":"request","request_id":"${requestId}","method":${quote(method)},"route":"${route}"${path}` +
+    `,"status":${status},"ms":${milliseconds.toFixed(3)}${caller}${code}${traced}}\n`
+  );
+}
+
+/** A mistyped address may still hold a token, so only the beginning of an unknown one is shown. */
+function shownPath({ route, path }: RequestInfo): string {
+  const end = route === "" ? path.indexOf("/", 1) : -1;
+  return end === -1 ? path.slice(0, maxPath) : `${path.slice(0, Math.min(end, maxPath))}/…`;
+}
+
+function traceId({ headers }: RequestInfo): string | undefined {
+  const given = headers["traceparent"];
+  return typeof given === "string" ? traceForm.exec(given)?.[1] : undefined;
+}
+
+function quote(text: string): string {
+  return harmless.test(text) ? `"${text}"` : JSON.stringify(text);
 }

@@ -4,7 +4,7 @@ import type { Guild, Member, World } from "../model.ts";
 import { textOf } from "../text.ts";
 import { rolePayload } from "../payloads.ts";
 import { allPermissions, compareRoles, permissionsOf } from "../permissions.ts";
-import { createRole, deleteRole, updateRole, type RoleChange } from "../world-roles.ts";
+import { createRole, deleteRole, updateRole, type RoleChange } from "../guild-handle.ts";
 import { requireBotPermission, requireGuild, requireRole, requireRoleBelow } from "./guards.ts";
 import { noContent, objectBody, ok, param, textField, type Call, type Route } from "./route.ts";
 

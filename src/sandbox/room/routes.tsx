@@ -1,11 +1,10 @@
 import type { Context, Hono } from "hono";
 import { attachmentUrl } from "../cdn.ts";
 import { acts, optionsOf, type Act } from "./acts.ts";
-import { Page } from "./page.tsx";
+import { Page, style } from "./page.tsx";
 import { commandFields, openModal, panels, type View } from "./panels.tsx";
 import { script } from "./script.ts";
 import { createRoomState, type RoomContext, type RoomState } from "./state.ts";
-import { style } from "./style.ts";
 
 const policy = {
   "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

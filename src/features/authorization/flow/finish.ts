@@ -3,7 +3,7 @@ import { OAuthRefusal, type DiscordOAuth, type UserTokens } from "../../../disco
 import type { AuthorizationSession } from "../../../generated/sqlite/client.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Keyring } from "../../../kernel/secrets.ts";
-import { textsOf } from "../../../kernel/stored.ts";
+import { textsOf } from "../../../kernel/parsing.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AuthorizationSession } from "../../../generated/sqlite/client.ts";
 import { sealedIn, hashToken, randomToken } from "../../../kernel/secrets.ts";
-import { textsOf } from "../../../kernel/stored.ts";
+import { textsOf } from "../../../kernel/parsing.ts";
 import { webCall } from "../../../kernel/call.ts";
 import { endingOf, type Ending } from "../endings/endings.ts";
 import { endByError, useTokens, type FlowDeps } from "./finish.ts";

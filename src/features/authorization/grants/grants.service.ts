@@ -1,7 +1,7 @@
 import type { ReadClient } from "../../../database/database.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
-import { textsOf } from "../../../kernel/stored.ts";
+import { textsOf } from "../../../kernel/parsing.ts";
 import { isInForce } from "../authorization.policy.ts";
 
 /** Answers whether a person's data may be shown. */

@@ -2,7 +2,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { UserTokens } from "../../../discord/oauth.ts";
 import type { Authorization, AuthorizationSession } from "../../../generated/sqlite/client.ts";
 import { sealedIn, type Keyring } from "../../../kernel/secrets.ts";
-import { textsOf } from "../../../kernel/stored.ts";
+import { textsOf } from "../../../kernel/parsing.ts";
 import { consentVersion, retentionEnd } from "../authorization.policy.ts";
 
 export interface GrantsStore {

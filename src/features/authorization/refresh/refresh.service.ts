@@ -3,7 +3,7 @@ import type { Authorization } from "../../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
-import { textsOf } from "../../../kernel/stored.ts";
+import { textsOf } from "../../../kernel/parsing.ts";
 import type { SeenServer } from "../../intelligence/user-servers/user-servers.service.ts";
 import { authorizationPermissions, isInForce, leastDetail, nextRefreshAt, retentionEnd } from "../authorization.policy.ts";
 import { RefreshInput, type RefreshView } from "../authorization.schema.ts";

@@ -4,7 +4,7 @@ import type { Authorization } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
-import { textsOf } from "../../../kernel/stored.ts";
+import { textsOf } from "../../../kernel/parsing.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";

@@ -1,6 +1,6 @@
 import type { CaseAction, Prisma } from "../../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
-import { caseReference } from "../../../kernel/stored.ts";
+import { caseReference } from "../../../kernel/parsing.ts";
 import type { ActionKind, ActionView } from "./actions.schema.ts";
 
 /** Permissions of actions and of the ledger of strikes; the strikes of staff need `discipline` besides. */

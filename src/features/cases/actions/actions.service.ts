@@ -14,7 +14,7 @@ import { createActionsWithin } from "./within.ts";
 import { requireOutranks, byKey, eventPermission, type Ranks, type WholeCase } from "../cases.policy.ts";
 import { createCaseRecords, findVisible } from "../records.ts";
 import type { CasesService } from "../cases.service.ts";
-import { caseReference } from "../../../kernel/stored.ts";
+import { caseReference } from "../../../kernel/parsing.ts";
 import { beginningWith } from "../../../kernel/words.ts";
 import type { DraftCauses } from "../../workflows/drafts/drafts.policy.ts";
 

@@ -2,7 +2,7 @@ import type { Database, ReadClient, Tx, TransactionClient } from "../../../datab
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
-import { caseReference } from "../../../kernel/stored.ts";
+import { caseReference } from "../../../kernel/parsing.ts";
 import type { DraftRecords } from "../../workflows/drafts/records.ts";
 import { actionsPolicy, inForceWhere, ledgerWhere } from "./actions.policy.ts";
 import type { WholeCase } from "../cases.policy.ts";

@@ -4,7 +4,7 @@ import { groupBy } from "../../../kernel/group.ts";
 import type { Tx } from "../../../database/database.ts";
 import { Prisma, type BlacklistRecord } from "../../../generated/sqlite/client.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { blacklistReference, textsOf } from "../../../kernel/stored.ts";
+import { blacklistReference, textsOf } from "../../../kernel/parsing.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { MatchRecord } from "../match-record.ts";
 import { isStanding, type MatchUpdate, type Reconciled, type Turn } from "../reconcile.ts";

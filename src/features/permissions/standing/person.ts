@@ -1,6 +1,6 @@
 import type { MemberState } from "../../../discord/guild-state.ts";
 import type { Actor, Reason } from "../../../kernel/call.ts";
-import { roleRef } from "../../../kernel/role-ref.ts";
+import { roleRef } from "../../../kernel/ids.ts";
 import { levelOrder, type Level } from "../../../kernel/permissions.ts";
 import { notTold, resolve, rule, type Rule, type Subject } from "../resolve.ts";
 import {

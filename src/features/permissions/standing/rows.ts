@@ -1,5 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
-import { roleRef } from "../../../kernel/role-ref.ts";
+import { roleRef } from "../../../kernel/ids.ts";
 import { levels, type Level } from "../../../kernel/permissions.ts";
 import { roleRules } from "../resolve.ts";
 import type { Leave, Listing, Override, StaffRoleRecord } from "./subject.ts";

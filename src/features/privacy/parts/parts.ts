@@ -17,7 +17,7 @@ import type {
   WorkflowRequest,
 } from "../../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
-import { blacklistReference, caseReference, textsOf } from "../../../kernel/stored.ts";
+import { blacklistReference, caseReference, textsOf } from "../../../kernel/parsing.ts";
 import type { StoredMessage } from "../../evidence/rows.ts";
 import type { Standing } from "../../permissions/standing/standing.ts";
 import type { DataExportView } from "../privacy.schema.ts";

@@ -6,8 +6,8 @@ import { addSeconds, type Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { Snowflake } from "../../../kernel/fields.ts";
 import { hashToken, randomToken, sealedIn, type Keyring } from "../../../kernel/secrets.ts";
-import { privacyCookie, privacyCookieOf, signInSeconds, wayToDiscordSeconds } from "./cookie.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
+import { cookieName, cookieText } from "../../../pages/cookie.ts";
 
 export type SignInService = ReturnType<typeof createSignIn>;
 
@@ -173,4 +173,25 @@ export async function makeRoom({ db }: Tx, capacity: number): Promise<void> {
   const unfinished = await db.privacySession.findMany({ where: { userId: null }, orderBy: oldestFirst, take: over, select: { id: true } });
   const chosen = unfinished.length > 0 ? unfinished : await db.privacySession.findMany({ orderBy: oldestFirst, take: over });
   await db.privacySession.deleteMany({ where: { id: { in: chosen.map(({ id }) => id) } } });
+}
+
+/** How long a sign-in lasts. */
+export const signInSeconds = 900;
+/** How long the way to Discord and back may take. */
+export const wayToDiscordSeconds = 900;
+
+const name = "privacy";
+
+interface Place {
+  publicUrl: () => string;
+}
+
+/** The cookie of the privacy page that the browser brought. */
+export function privacyCookieOf(place: Place, cookies: Readonly<Record<string, string>>): string | undefined {
+  return cookies[cookieName(place, name)];
+}
+
+/** A `Set-Cookie` that gives it to the browser, or takes it away where the value is null. */
+export function privacyCookie(place: Place, value: string | null, seconds: number): string {
+  return cookieText(place, name, value, seconds);
 }

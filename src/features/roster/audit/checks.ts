@@ -1,6 +1,6 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { nicknameFor } from "../../../kernel/nickname.ts";
-import { roleRef } from "../../../kernel/role-ref.ts";
+import { roleRef } from "../../../kernel/ids.ts";
 import type { AuditedPerson, AuditTime } from "./people.ts";
 import type { AuditCode, FixAction, Severity } from "./audit.schema.ts";
 import { isLive } from "../states.ts";

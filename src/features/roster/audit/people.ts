@@ -2,7 +2,7 @@ import type { ReadClient, TransactionClient } from "../../../database/database.t
 import { createPace } from "../../../database/pace.ts";
 import type { CallsignPool, RosterEntry } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
-import { blacklistReference } from "../../../kernel/stored.ts";
+import { blacklistReference } from "../../../kernel/parsing.ts";
 import type { StaffRoleRecord, Standing, Standings } from "../../permissions/standing/standing.ts";
 
 export type AuditDb = ReadClient | TransactionClient;

@@ -1,6 +1,6 @@
 import type { GuildInfo, MemberState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
-import { roleRef } from "../../../kernel/role-ref.ts";
+import { roleRef } from "../../../kernel/ids.ts";
 import type { Standing, StaffRoleRecord } from "../../permissions/standing/standing.ts";
 import { isHalted, isLive } from "../states.ts";
 import { nameOf, presentIn } from "./diff.ts";

@@ -2,7 +2,7 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError, validationProblem } from "../../../kernel/errors.ts";
 import type { Level } from "../../../kernel/permissions.ts";
-import { roleRef } from "../../../kernel/role-ref.ts";
+import { roleRef } from "../../../kernel/ids.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { StaffRoleRecord } from "../../permissions/standing/standing.ts";
 import type { PutStaffRoleInput, StaffRoleView } from "./roles.schema.ts";

@@ -1,8 +1,7 @@
 import type { Database, Logger, Tx } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { systemCall } from "../../../kernel/call.ts";
-import { uuid7 } from "../../../kernel/ids.ts";
-import { roleRef } from "../../../kernel/role-ref.ts";
+import { uuid7, roleRef } from "../../../kernel/ids.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";

@@ -4,7 +4,7 @@ import type { CardMessage } from "../../../discord/rest/cards.ts";
 import type { Row } from "../../../discord/command.ts";
 import { isBlank } from "../../../discord/cut-text.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import type { ShownRequest } from "../cards/shown.ts";
+import type { ShownRequest, ShownQueue } from "../cards/shown.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { lengthText } from "../../../commands/given.ts";
@@ -203,4 +203,24 @@ function rowsOf(
   const options = verbs.map((verb) => ({ value: verb, label: cut(say(labelKey(verb)), 100) }));
   const more: Row = { type: 1, components: [{ type: 3, custom_id: idOf("more"), placeholder: cut(say("card more"), 150), options }] };
   return openStates.has(status) ? [acting, more] : [more];
+}
+
+const boardColours = { empty: 0x248046, waiting: 0x5865f2, late: 0xda373c } as const;
+const maxBoard = 4000;
+
+/** The board of a queue: what waits, by kind and state. */
+export function queueBoard({ counts, oldest, overdue }: ShownQueue, say: Say): CardMessage {
+  const total = counts.reduce((sum, { count }) => sum + count, 0);
+  const types = [...new Set(counts.map(({ type }) => type))].toSorted();
+  const lines = types.map((type) => {
+    const states = counts.filter((one) => one.type === type).toSorted((a, b) => a.status.localeCompare(b.status));
+    return `**${say(`= ${type}`)}** · ${states.map(({ status, count }) => `${say(`= ${status}`)}: ${count.toString()}`).join(" · ")}`;
+  });
+  const ends = [
+    ...(oldest === null ? [] : [say("board oldest", { reference: escapeText(oldest.reference), since: momentOf(oldest.at, "R") })]),
+    ...(overdue === 0 ? [] : [say("board overdue", { count: overdue })]),
+  ];
+  const description = cut(total === 0 ? say("board empty") : [...lines, "", ...ends].join("\n"), maxBoard);
+  const color = total === 0 ? boardColours.empty : overdue > 0 ? boardColours.late : boardColours.waiting;
+  return { embeds: [{ title: say("board title", { total }), description, color }], components: [] };
 }

@@ -1,7 +1,7 @@
 import type { ReadClient } from "../../../database/database.ts";
 import type { WorkflowComment } from "../../../generated/sqlite/client.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";

@@ -2,7 +2,7 @@ import { decidePermission } from "../requests/workflows.policy.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
 import type { Database, Tx } from "../../../database/database.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError, problems } from "../../../kernel/errors.ts";

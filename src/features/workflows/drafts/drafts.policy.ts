@@ -1,6 +1,6 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { DraftStatus, DraftView } from "./drafts.schema.ts";
 import { kindOf } from "../kinds/kinds.ts";

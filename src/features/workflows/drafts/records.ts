@@ -1,6 +1,6 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
-import { toJson } from "../../../kernel/json.ts";
+import { toJson } from "../../../kernel/parsing.ts";
 import type { RequestDraft } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";

@@ -1,6 +1,6 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import { can } from "../../../kernel/call.ts";
-import { blacklistReference, caseReference } from "../../../kernel/stored.ts";
+import { blacklistReference, caseReference } from "../../../kernel/parsing.ts";
 import { mayKnow, type Viewer } from "../requests/workflows.policy.ts";
 
 /** What is appealed against. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { caseReference } from "../../../kernel/stored.ts";
+import { caseReference } from "../../../kernel/parsing.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
 import type { CasesService } from "../../cases/cases.service.ts";
 import type { DraftRecords } from "../drafts/records.ts";

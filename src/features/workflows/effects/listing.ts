@@ -1,6 +1,6 @@
 import type { BlacklistService } from "../../blacklist/blacklist.service.ts";
 import type { LinksService } from "../../links/links.service.ts";
-import { blacklistReference } from "../../../kernel/stored.ts";
+import { blacklistReference } from "../../../kernel/parsing.ts";
 import { draftsOf, linkDraftsOf } from "./drafts.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import type { Done, Earlier, Reversal, SomeEffects } from "./types.ts";

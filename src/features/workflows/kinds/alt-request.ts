@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { Duration, Snowflake, text } from "../../../kernel/fields.ts";
-import { isAnonymous, notAnonymous } from "../../../kernel/identifying.ts";
+import { Duration, Snowflake, text, isAnonymous, notAnonymous } from "../../../kernel/fields.ts";
 import { linkBases, linkConfidences, linkKinds } from "../../../kernel/vocabulary.ts";
 import { effect } from "../effects/inputs.ts";
 import { listOf, Reason } from "../requests/fields.ts";

@@ -1,7 +1,7 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Database, Tx } from "../../../database/database.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import { can, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
@@ -30,7 +30,7 @@ import { requireKnownFields } from "./intake.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { canSee, mayKnow, stateOf, subjectsOf, viewerOf, wholeToMove, type Request } from "./workflows.policy.ts";
 import { approvalOf, createSettling, type SettleParts } from "./settle.ts";
-import { isWaived, presentBlocker, refusal } from "./refusals.ts";
+import { isWaived, presentBlocker, refusal } from "./presenter.ts";
 import type { DecisionAnswer, EffectView } from "./workflows.schema.ts";
 import { visibleDecision } from "./visibility.ts";
 

@@ -1,5 +1,5 @@
 import type { Tx } from "../../../database/database.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import { can } from "../../../kernel/call.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";

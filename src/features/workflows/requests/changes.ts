@@ -1,6 +1,6 @@
 import { urgencyFactor, remindAtOf, resumed } from "./timers.ts";
 import type { RequestChanges, Request } from "./workflows.policy.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Tx } from "../../../database/database.ts";

@@ -1,5 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import { can, type Actor, type Call } from "../../../kernel/call.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { findTarget, type AppealTarget } from "../effects/appeal-target.ts";

@@ -1,5 +1,5 @@
 import { tellOf } from "./told.ts";
-import { toJson } from "../../../kernel/json.ts";
+import { toJson } from "../../../kernel/parsing.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";

@@ -6,7 +6,7 @@ import { tellOf } from "./told.ts";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import type { AuditService } from "../../audit/audit.service.ts";

@@ -3,7 +3,7 @@ import { tellOf } from "./told.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import { jsonObject } from "../../../kernel/json.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { route, withEtag, type Route } from "../../../operations/route.ts";
 import { TypesView, typesAccess } from "./types.schema.ts";
 import type { WorkflowsService } from "../requests/workflows.service.ts";
+import { StatsQuery, StatsView, statsPermission } from "../stats/stats.schema.ts";
 
 /** The HTTP door to what kinds of request there are. */
 export function typesRoutes({ types }: Pick<WorkflowsService, "types">): Route[] {
@@ -22,6 +23,28 @@ export function typesRoutes({ types }: Pick<WorkflowsService, "types">): Route[]
         const view = await types.list(call);
         return withEtag(view, hash("sha256", JSON.stringify(view), "base64url").slice(0, 22));
       },
+    ),
+  ];
+}
+
+/** The HTTP door to numbers about requests. */
+export function statsRoutes({ stats }: Pick<WorkflowsService, "stats">): Route[] {
+  return [
+    route(
+      {
+        method: "get",
+        path: "/workflows/stats",
+        operationId: "readWorkflowStats",
+        tags: ["workflows"],
+        summary: "Read numbers about requests",
+        description:
+          "What is open is counted as it is now, whenever it was filed; everything else is about the requests filed in the period, at most 366 days. Confidential requests are counted like the others.",
+        access: { permission: statsPermission },
+        request: { query: StatsQuery },
+        success: { status: 200, shape: "single", schema: StatsView, description: "The numbers, in all and for each kind" },
+        refusals: ["unknown_parameter"],
+      },
+      ({ call, query }) => stats.read(call, query),
     ),
   ];
 }

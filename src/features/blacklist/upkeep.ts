@@ -1,0 +1,164 @@
+import { z } from "zod";
+import type { Database, Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
+import { inBatches } from "../../kernel/pause.ts";
+import { systemCall, requirePermission, type Call } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { textColumns, wordRows } from "./words.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { changedRecord } from "./bulk.ts";
+import { statusAt, isLive, referenceOf } from "./blacklist.policy.ts";
+import type { BlacklistRecords } from "./records.ts";
+import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+
+/** Another version of how words are made: every record's are made anew. */
+const version = 1;
+const key = "blacklist_words";
+const catchUpBatch = 200;
+
+/** How far it came: the last record that has its words, or null once all have. */
+const Progress = z.object({ version: z.literal(version), after: z.string().nullable() });
+
+/** Gives their words to records that were stored before there were any. */
+export function createWordsCatchUp({ database }: { database: Database }) {
+  let isDone = false;
+
+  async function next(tx: Tx, after: string): Promise<number> {
+    const where = { id: { gt: after } };
+    const some = await tx.db.blacklistRecord.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: catchUpBatch });
+    // Nobody changes a text between its reading and the writing of its words.
+    for (const { id } of some) await tx.lock(`blacklist:${id}`);
+    const ids = some.map(({ id }) => id);
+    const rows = await tx.db.blacklistRecord.findMany({ where: { id: { in: ids } }, select: textColumns });
+    await tx.db.blacklistWord.deleteMany({ where: { recordId: { in: ids } } });
+    await insertRows(tx, "blacklist_words", rows.flatMap(wordRows));
+    const value = { version, after: some.length < catchUpBatch ? null : (ids.at(-1) ?? null) };
+    await tx.db.setting.upsert({ where: { key }, create: { key, value }, update: { value } });
+    return some.length;
+  }
+
+  /** @returns from where on records lack their words; null when none does */
+  async function progress(db: Pick<Tx["db"] | Database["read"], "setting">): Promise<string | null> {
+    const known = Progress.safeParse((await db.setting.findUnique({ where: { key } }))?.value);
+    return known.success ? known.data.after : "";
+  }
+
+  async function part(call: Call): Promise<number> {
+    // Usually nothing is left, and that alone is no reason to write.
+    if ((await progress(database.read)) === null) return 0;
+    return database.write(call, async (tx) => {
+      await tx.lock(key);
+      const after = await progress(tx.db);
+      return after === null ? 0 : next(tx, after);
+    });
+  }
+
+  return {
+    /** A first part, which is all there is in a new or small database. */
+    async begin(): Promise<void> {
+      isDone = (await part(systemCall("job", uuid7()))) < catchUpBatch;
+    },
+
+    /** All that is left, a bounded part at a time; answers how many. */
+    async catchUp(call: Call): Promise<number> {
+      if (isDone) return 0;
+      const total = await inBatches(catchUpBatch, () => part(call));
+      isDone = true;
+      return total;
+    },
+  };
+}
+
+const batch = 100;
+
+/** What time does to records. */
+export function createSweep({ database, records, clock }: { database: Database; records: BlacklistRecords; clock: Clock }) {
+  /** Ends records past their end and starts scheduled ones; returns how many. */
+  async function sweepBatch(call: Call): Promise<number> {
+    const now = clock.now();
+    const due = {
+      OR: [
+        { status: { in: ["active", "scheduled"] }, expiresAt: { lte: now } },
+        { status: "scheduled", startsAt: { lte: now } },
+      ],
+    };
+    const ids = await database.read.blacklistRecord.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+    if (ids.length === 0) return 0;
+    return database.write(call, async (tx) => {
+      // Every lock before the first change: whoever changes one of them waits for its matches after it, too.
+      for (const { id } of ids) await tx.lock(`blacklist:${id}`);
+      const rows = await tx.db.blacklistRecord.findMany({ where: { id: { in: ids.map(({ id }) => id) } }, orderBy: { id: "asc" } });
+      const changed = rows.flatMap((row) => {
+        const status = statusAt(row, tx.now);
+        if (status === row.status) return [];
+        const isOver = status === "expired";
+        const note = { action: isOver ? "blacklist.expire" : "blacklist.start", permission: "system.act" } as const;
+        return [changedRecord(row, { status, ...(isOver && { activeKey: null }) }, note, tx.now)];
+      });
+      await records.changeAll(tx, changed);
+      return changed.length;
+    });
+  }
+
+  return {
+    /** Bring every record's status up to the present time. For the job that runs each minute. */
+    async expireDue(call: Call): Promise<number> {
+      requirePermission(call, "system.act");
+      return await inBatches(batch, () => sweepBatch(call));
+    },
+  };
+}
+
+export interface ReviewDeps {
+  database: Database;
+  audit: Pick<AuditService, "record">;
+  events: Pick<EventsService, "emit">;
+  clock: Clock;
+}
+
+/** Records that count and whose review is due, and nobody was told of it: another review date takes back that they were. */
+function due(now: Date): Prisma.BlacklistRecordWhereInput {
+  const lasting = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+  return { status: { in: ["active", "scheduled"] }, reviewAt: { lte: now }, reviewToldFor: null, ...lasting };
+}
+
+function isDue(row: BlacklistRecord, now: Date): boolean {
+  return isLive(row, now) && row.reviewAt !== null && row.reviewAt <= now && row.reviewToldFor === null;
+}
+
+/** @returns tells that the reviews of records are due, once for each date; answers of how many */
+export function createReviewSweep({ database, audit, events, clock }: ReviewDeps): (call: Call) => Promise<number> {
+  async function tell(tx: Tx, id: string): Promise<void> {
+    await tx.lock(`blacklist:${id}`);
+    const row = await tx.db.blacklistRecord.findUnique({ where: { id } });
+    if (row === null || !isDue(row, tx.now)) return;
+    await tx.db.blacklistRecord.update({ where: { id }, data: { reviewToldFor: row.reviewAt } });
+    const told = { review_at: row.reviewAt?.toISOString() ?? null };
+    audit.record(tx, {
+      action: "blacklist.review_due",
+      target: { kind: "blacklist", id, reference: referenceOf(row) },
+      ...(row.kind === "user" && { subjectUserId: row.subjectId }),
+      after: told,
+      permission: "system.act",
+    });
+    events.emit(tx, { type: "blacklist.review_due", data: { id, number: referenceOf(row), kind: row.kind, ...told } });
+  }
+
+  async function tellSome(call: Call): Promise<number> {
+    const rows = await database.read.blacklistRecord.findMany({
+      where: due(clock.now()),
+      select: { id: true },
+      orderBy: { id: "asc" },
+      take: batch,
+    });
+    if (rows.length === 0) return 0;
+    await database.write(call, async (tx) => {
+      for (const { id } of rows) await tell(tx, id);
+    });
+    return rows.length;
+  }
+
+  return (call) => inBatches(batch, () => tellSome(call));
+}
