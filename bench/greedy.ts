@@ -5,7 +5,7 @@ import { createProcesses } from "./processes.ts";
 
 const names = Object.keys(kinds) as KindName[];
 /** How much longer the innocent client may wait than alone. */
-const mostRatio = 2;
+const maxRatio = 2;
 
 /** By the kind of hostile client beside the innocent one; `undefined` for none. */
 type Samples = ReadonlyMap<KindName | undefined, Sample[]>;
@@ -57,8 +57,8 @@ function toTable(samples: Samples, isAlive: boolean): Table {
     median((samples.get(name) ?? []).map((sample) => sample[key]));
   const refused = [...samples.values()].flat().reduce((sum, sample) => sum + sample.refused, 0);
   const goals = names.flatMap((name): Goal[] => [
-    { text: `p50 beside ${name}`, wanted: mostRatio, measured: ratio(name, 0.5), bound: "most" },
-    { text: `p99 beside ${name}`, wanted: mostRatio, measured: ratio(name, 0.99), bound: "most" },
+    { text: `p50 beside ${name}`, wanted: maxRatio, measured: ratio(name, 0.5), bound: "most" },
+    { text: `p99 beside ${name}`, wanted: maxRatio, measured: ratio(name, 0.99), bound: "most" },
   ]);
   return {
     columns: ["beside", "p50 ms", "p99 ms", "p50 to none", "p99 to none", "hostile requests/s", "server MB", "other programs, cores"],

@@ -18,7 +18,7 @@ import { smallPng } from "./small-png.ts";
  */
 const folder = fileURLToPath(new URL("../docs/images", import.meta.url));
 const width = 390;
-const mostBytes = 60_000;
+const maxBytes = 60_000;
 const time = Date.UTC(2026, 2, 2, 10);
 const endings = ["done", "declined", "wrong-account", "expired", "used", "other-browser", "discord-unreachable"];
 
@@ -79,7 +79,7 @@ async function agreeAtDiscord(page: Page, person: User): Promise<void> {
 async function take(page: Page, name: string): Promise<void> {
   const picture = smallPng(await page.screenshot({ fullPage: true }));
   process.stdout.write(`${name}.png ${picture.length.toString()} bytes\n`);
-  if (picture.length > mostBytes) throw new Error(`${name}.png is larger than ${mostBytes.toString()} bytes`);
+  if (picture.length > maxBytes) throw new Error(`${name}.png is larger than ${maxBytes.toString()} bytes`);
   await writeFile(join(folder, `${name}.png`), picture);
 }
 

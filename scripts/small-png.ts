@@ -1,7 +1,7 @@
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-const mostColours = 256;
+const maxColours = 256;
 
 interface Pixels {
   width: number;
@@ -19,8 +19,8 @@ export function smallPng(png: Buffer): Buffer {
     count.set(colour, (count.get(colour) ?? 0) + 1);
   }
   const ranked = [...count].toSorted(([a, x], [b, y]) => y - x || a - b).map(([colour]) => colour);
-  const palette = ranked.slice(0, mostColours);
-  const indexOf = new Map(ranked.map((colour, index) => [colour, index < mostColours ? index : nearest(palette, colour)]));
+  const palette = ranked.slice(0, maxColours);
+  const indexOf = new Map(ranked.map((colour, index) => [colour, index < maxColours ? index : nearest(palette, colour)]));
   const rows = Buffer.alloc((width + 1) * height);
   for (let y = 0; y < height; y += 1)
     for (let x = 0; x < width; x += 1) rows[y * (width + 1) + 1 + x] = indexOf.get(rgb.readUIntBE((y * width + x) * 3, 3)) ?? 0;

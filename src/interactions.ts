@@ -1,6 +1,6 @@
-import { createDoing } from "./commands/doing.ts";
+import { createCommandRunner } from "./commands/runner.ts";
 import { createFiles } from "./commands/files.ts";
-import { createKept } from "./commands/kept.ts";
+import { createPendingInteractions } from "./commands/pending-interactions.ts";
 import type { CommandTable } from "./commands/table.ts";
 import { sayIn } from "./commands/texts.ts";
 import type { Control } from "./discord/command.ts";
@@ -33,7 +33,7 @@ export function createInteractions(
 ): InteractionHandlers {
   const files = createFiles(discord.attachments);
   const verbs = aroundVerbs(createVerbs({ requests: requestPlaces, routes, knownPermissions: known.permissions, switchedOff, ...files }));
-  const { commands, controls } = createDoing(table, verbs, createKept(), publicUrl);
+  const { commands, controls } = createCommandRunner(table, verbs, createPendingInteractions(), publicUrl);
   return {
     commands,
     controls: [...controls, ...controlsOf(verbs)],

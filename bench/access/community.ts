@@ -37,7 +37,7 @@ export const sharedRole = "team";
 export const watched = "permissions.read";
 
 const roleCount = 50;
-const mostFurtherRoles = 3;
+const maxFurtherRoles = 3;
 const shareWithEntries = 0.1;
 const levelsByTurn: readonly Level[] = ["viewer", "moderator", "none", "senior", "moderator", "viewer", "admin", "moderator"];
 const keys = catalog.map((entry) => entry.key).filter((key) => key !== watched);
@@ -62,7 +62,7 @@ export function planCommunity(size: number): Community {
       expiresAt: random() < 0.2 ? soon : null,
     }));
   const people = Array.from({ length: size }, () => ({
-    roles: [...pick(further, upTo(mostFurtherRoles)).toSorted((a, b) => b.rank - a.rank), { key: sharedRole }].map(({ key }) => key),
+    roles: [...pick(further, upTo(maxFurtherRoles)).toSorted((a, b) => b.rank - a.rank), { key: sharedRole }].map(({ key }) => key),
     entries: random() < shareWithEntries ? entries() : [],
   }));
   return { roles, people };

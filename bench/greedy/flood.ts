@@ -5,7 +5,7 @@ import { gather } from "./crowd.ts";
 
 const connections = 8;
 /** What one client might send without much effort. More would measure how fast the service is, and not whether it is fair. */
-const mostPerSecond = 3000;
+const maxPerSecond = 3000;
 const tickMs = 1;
 
 /** Asks one request after the other on each connection, reads every answer, and asks on as soon as it is there, within the cap. */
@@ -40,7 +40,7 @@ export function flood(port: number, requests: readonly Buffer[]): Attack {
   });
   const timer = setInterval(() => {
     const now = performance.now();
-    allowed = Math.min(connections, allowed + ((now - toppedUpAt) * mostPerSecond) / 1000);
+    allowed = Math.min(connections, allowed + ((now - toppedUpAt) * maxPerSecond) / 1000);
     toppedUpAt = now;
     ask();
   }, tickMs);

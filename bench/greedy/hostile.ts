@@ -8,7 +8,7 @@ export interface HostileOrder extends Cause {
 }
 
 /** Whatever the parent does: no attack lasts longer. */
-const mostMs = 120_000;
+const maxMs = 120_000;
 
 let attack: Attack | undefined;
 let limit: NodeJS.Timeout | undefined;
@@ -27,7 +27,7 @@ process.once("disconnect", () => process.exit());
 serveTasks({
   start({ kind, ...cause }: HostileOrder): void {
     attack = kinds[kind](cause);
-    limit = setTimeout(close, mostMs);
+    limit = setTimeout(close, maxMs);
   },
   /** How many requests it has begun. */
   stop: close,

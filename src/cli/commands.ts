@@ -206,8 +206,8 @@ function refused(error: ProblemError, { clientId, guildId }: Place): string {
   return [`Discord refused the commands ${numbers}: ${printable(reason)}`, ...commands.map((line) => `  ${printable(line)}`)].join("\n");
 }
 
-const mostLines = 100;
-const mostCharacters = 80;
+const maxLines = 100;
+const maxCharacters = 80;
 const signs = { new: "+", changed: "~", gone: "-" } as const;
 const kinds: Readonly<Record<number, string>> = { 1: "slash", 2: "user", 3: "message" };
 
@@ -230,8 +230,8 @@ export function differenceInWords({ changes }: Difference): string[] {
   const lines = changes.flatMap((change) =>
     change.kind === "changed" ? change.details.map((detail) => `${lineOf(change)} ${detailInWords(detail)}`) : [lineOf(change)],
   );
-  const more = lines.length - mostLines;
-  return more > 0 ? [...lines.slice(0, mostLines), `… and ${more.toString()} more`] : lines;
+  const more = lines.length - maxLines;
+  return more > 0 ? [...lines.slice(0, maxLines), `… and ${more.toString()} more`] : lines;
 }
 
 export function sumInWords({ changes, unchanged, foreign }: Difference): string {
@@ -259,5 +259,5 @@ function detailInWords({ path, field, before, after }: Detail): string {
 function valueInWords(value: unknown): string {
   if (value === null || value === undefined) return "none";
   const text = printable(JSON.stringify(value));
-  return text.length > mostCharacters ? `${text.slice(0, mostCharacters - 1)}…` : text;
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
 }

@@ -5,7 +5,7 @@ import type { Call } from "../kernel/call.ts";
 import type { Say, TextKey } from "./texts.ts";
 
 /** What was given to a command, as plain data: people, roles, channels and files by their ids. */
-export interface Given {
+export interface CommandInput {
   readonly values: Readonly<Record<string, string | number | boolean | readonly string[]>>;
   /** Files by option, as Discord describes them. */
   readonly files: Readonly<Record<string, readonly GivenFile[]>>;
@@ -13,7 +13,7 @@ export interface Given {
   readonly channel?: string;
 }
 
-export type OptionKind = "text" | "whole" | "number" | "yes" | "person" | "role" | "channel" | "file";
+export type OptionKind = "text" | "integer" | "number" | "boolean" | "user" | "role" | "channel" | "file";
 
 /** An option of a command. Its texts stand in the locale files under `<command> <path> <option>`, or `* <option>`. */
 export interface OptionSpec {
@@ -32,12 +32,12 @@ export interface OptionSpec {
 }
 
 /** What is asked; with what it was asked about, such as the revision that was shown: joined to the values once the answer is yes. */
-export type Question = string | { content: string; about: Given["values"] };
+export type Question = string | { content: string; about: CommandInput["values"] };
 
 /** A field of a form. Its label stands under `<command> <path> <field>`, or `* <field>`, at most 45 characters. */
 export interface FieldSpec {
   name: string;
-  kind: "line" | "paragraph" | "choice" | "person" | "files";
+  kind: "line" | "paragraph" | "choice" | "user" | "files";
   required?: boolean;
   choices?: readonly string[];
   min?: number;
@@ -52,7 +52,7 @@ export interface Wording {
   /** Where people reach the service by browser. */
   publicUrl: string;
   call: Call;
-  given: Given;
+  given: CommandInput;
 }
 
 /** One thing a person can do: the verb of an HTTP route, what it is given, and how its answer is told. */
@@ -63,7 +63,7 @@ export interface Entry {
   /** The operation id of the HTTP route. */
   operation: string;
   /** Which of several routes, by what was given; `operation` unless told. */
-  operationFor?: (given: Given) => string;
+  operationFor?: (given: CommandInput) => string;
   /** Every route that `operationFor` may choose. */
   operations?: readonly string[];
   /** Shown to everybody, and not only to those whom a server's administrators allow its commands. */
@@ -72,15 +72,15 @@ export interface Entry {
   /** Asked for in a form, at most five: what is long, and reasons. An option of the same name fills a field in beforehand. */
   form?: readonly FieldSpec[];
   /** Whether the form is shown; unless told, it is as long as one of its fields was not given. */
-  formWhen?: (given: Given) => boolean;
+  formWhen?: (given: CommandInput) => boolean;
   /**
    * What the form is filled in with that has to be looked up. As Discord takes a form only at once, the answer then is a button that
    * opens it.
    */
-  fills?: (given: Given, call: Call, verbs: Verbs) => Promise<Given["values"]>;
-  input(given: Given, call: Call): VerbInput;
+  fills?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;
+  input(given: CommandInput, call: Call): VerbInput;
   /** What else the verb needs, looked up before anything happens: joined to the values that were given. */
-  locate?: (given: Given, call: Call, verbs: Verbs) => Promise<Given["values"]>;
+  locate?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;
   /** Shown with a button before anything happens: what would happen, such as `say("callsign repair ask")`; undefined: nothing is asked. */
   asks?: (wording: Wording, verbs: Verbs) => Question | undefined | Promise<Question | undefined>;
   /** Of one view, which is what the route of the operation answers; the general wording unless told. */
@@ -107,11 +107,11 @@ export interface Entry {
 export interface MenuSpec {
   /** As it is called in English; other languages under `> <name>`. */
   name: string;
-  kind: "person" | "message";
+  kind: "user" | "message";
   /** `<command> <path>` of the entry. */
   entry: string;
   /** What the entry is given. */
-  values(target: MenuTarget): Given["values"];
+  values(target: MenuTarget): CommandInput["values"];
 }
 
 /** What a command of a menu was used on: a person, or a message with its author. A web-hook is nobody's account. */
@@ -140,9 +140,9 @@ export interface PickSpec {
 /** Where the choices of an option that is typed come from: a list of the HTTP door, seen with the rights of whoever types. */
 export interface SourceSpec {
   operation: string;
-  input(typed: string, given: Given): VerbInput;
+  input(typed: string, given: CommandInput): VerbInput;
   /** Instead of one page of the list: what is offered of several. */
-  read?(given: Given, call: Call, verbs: Verbs, typed: string): Promise<readonly object[]>;
+  read?(given: CommandInput, call: Call, verbs: Verbs, typed: string): Promise<readonly object[]>;
   choice(view: never, typed: string): Choice;
   /** Which of them are offered, where the list does not search by itself. */
   keeps?(view: never, typed: string): boolean;

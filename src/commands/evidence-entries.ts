@@ -2,9 +2,9 @@ import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
 import { escapeText } from "../discord/replies.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { annotated } from "../operations/route.ts";
-import type { Entry, Given, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
+import type { Entry, CommandInput, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { type Piece, pieceLine } from "./gallery.ts";
-import { picked, textIn } from "./given.ts";
+import { picked, textIn } from "./input.ts";
 import { numberIn, seen } from "./records.ts";
 import { cut } from "./show.ts";
 
@@ -26,12 +26,12 @@ interface EvidencePlace {
 }
 
 /** Files of all options and of the form, in their order. */
-export function filesIn({ files }: Given): GivenFile[] {
+export function filesIn({ files }: CommandInput): GivenFile[] {
   return [...fileOptions, "files"].flatMap((name) => files[name] ?? []);
 }
 
 /** One piece of evidence, of whatever was given. @param file of several: which one */
-export function pieceInput(given: Given, params: VerbInput["params"], file = filesIn(given)[0]): VerbInput {
+export function pieceInput(given: CommandInput, params: VerbInput["params"], file = filesIn(given)[0]): VerbInput {
   const about = picked(given, "title", "note", "confidential");
   const [link, message, reference] = ["link", "message", "reference"].map((name) => textIn(given, name));
   const kind =
@@ -72,9 +72,9 @@ export async function keptPieces(
 
 /** The commands for the evidence of a sort of record. */
 export function evidenceEntries({ command, record, name, pieces, press }: EvidencePlace): Entry[] {
-  const at = (given: Given) => ({ id: textIn(given, record.name) ?? "" });
+  const at = (given: CommandInput) => ({ id: textIn(given, record.name) ?? "" });
   const piece: OptionSpec = { name: "piece", kind: "text", required: true, completes: pieces, max: 40 };
-  const pieceAt = (given: Given) => ({ id: textIn(given, "piece") ?? "" });
+  const pieceAt = (given: CommandInput) => ({ id: textIn(given, "piece") ?? "" });
   return [
     {
       command,
@@ -88,7 +88,7 @@ export function evidenceEntries({ command, record, name, pieces, press }: Eviden
         { name: "link", kind: "text", max: 2000 },
         { name: "message", kind: "text", max: 200 },
         { name: "reference", kind: "text", max: 100 },
-        { name: "confidential", kind: "yes" },
+        { name: "confidential", kind: "boolean" },
       ],
       form: [
         { name: "files", kind: "files", max: 5 },
@@ -113,7 +113,7 @@ export function evidenceEntries({ command, record, name, pieces, press }: Eviden
       command,
       path: "file",
       operation: "downloadEvidence",
-      options: [record, piece, { name: "position", kind: "whole", min: 0, max: 99 }],
+      options: [record, piece, { name: "position", kind: "integer", min: 0, max: 99 }],
       input: (given) => ({ params: { ...pieceAt(given), position: (numberIn(given, "position") ?? 0).toString() } }),
     },
     {

@@ -1,12 +1,12 @@
 import { isSnowflake } from "../kernel/fields.ts";
 import type { Form, Control, Reply, Row } from "../discord/command.ts";
 import { fitForm } from "../discord/interactions/component-limits.ts";
-import type { Entry, FieldSpec, Given } from "./entry.ts";
+import type { Entry, FieldSpec, CommandInput } from "./entry.ts";
 import { choiceKeys, keysOf, languages, textOf, type Say } from "./texts.ts";
 import type { Texts } from "../kernel/texts.ts";
 import { escapeText } from "../discord/replies.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import type { Asked, Kept } from "./kept.ts";
+import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
 import { buttonOf, rowOf } from "./press.ts";
 import { cut } from "./show.ts";
 import type { CommandTable } from "./table.ts";
@@ -16,7 +16,7 @@ const label = 18;
 const styles = { line: 1, paragraph: 2 } as const;
 
 /** The form of an entry in somebody's language. @param customId what is sent back with it */
-export function formOf(entry: Entry, customId: string, given: Given, language: string): Form {
+export function formOf(entry: Entry, customId: string, given: CommandInput, language: string): Form {
   const texts = languages[language];
   const title = text(keysOf(entry.command, entry.path), texts);
   const components = (entry.form ?? []).map((field) => ({
@@ -34,7 +34,7 @@ function componentOf(
   texts: Texts | undefined,
 ): object {
   const common = { custom_id: name, required };
-  if (kind === "person") {
+  if (kind === "user") {
     const isKnown = typeof value === "string" && isSnowflake(value);
     return { type: 5, ...common, ...(isKnown && { default_values: [{ id: value, type: "user" }] }) };
   }
@@ -66,7 +66,13 @@ const name = "fi";
 const shown = 1500;
 
 /** What the first field of the form reads now, and a button that opens the form with all of it. */
-export function fillReply({ form = [] }: Entry, kept: Kept, asked: Asked, filled: Given["values"], say: Say): Reply {
+export function fillReply(
+  { form = [] }: Entry,
+  kept: PendingInteractions,
+  asked: PendingInteraction,
+  filled: CommandInput["values"],
+  say: Say,
+): Reply {
   const values = { ...filled, ...asked.given.values };
   const key = kept.keep({ ...asked, given: { ...asked.given, values } });
   const [first = { name: "" }] = form;
@@ -75,12 +81,12 @@ export function fillReply({ form = [] }: Entry, kept: Kept, asked: Asked, filled
 }
 
 /** A button that opens the form again, with all that was typed into it. */
-export function againRow(kept: Kept, asked: Asked, say: Say): Row {
+export function againRow(kept: PendingInteractions, asked: PendingInteraction, say: Say): Row {
   return rowOf(buttonOf(say("button again"), `${name}:${kept.keep(asked)}`, 1));
 }
 
 /** Opens a form that was offered. It can be opened again, as long as it was not sent. */
-export function fillControl(kept: Kept, entryOf: CommandTable["entryOf"]): Control {
+export function fillControl(kept: PendingInteractions, entryOf: CommandTable["entryOf"]): Control {
   return {
     name,
     opens([key = ""], interaction) {

@@ -11,10 +11,10 @@ import type { Say } from "./texts.ts";
 import { Readable } from "node:stream";
 import { ProblemError } from "../kernel/errors.ts";
 
-const mostPieces = 10;
+const maxPieces = 10;
 /** Pictures of one message: they are fetched one after the other, and a message takes ten megabytes. */
-const mostPictures = 4;
-const mostBytes = 8 * 1024 * 1024;
+const maxPictures = 4;
+const maxBytes = 8 * 1024 * 1024;
 const pictures: Readonly<Record<string, string>> = { "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp" };
 
 interface Part {
@@ -51,7 +51,7 @@ export interface Gallery {
 
 /** The evidence of a record: pictures as pictures, the rest as lines. Empty for those who may not see it. */
 export async function galleryOf(verbs: Verbs, operation: string, wording: Wording, input: VerbInput): Promise<Gallery> {
-  const page = await seen<Page<Piece>>(verbs, operation, wording, { ...input, query: { limit: mostPieces } });
+  const page = await seen<Page<Piece>>(verbs, operation, wording, { ...input, query: { limit: maxPieces } });
   if (page === undefined || page.data.length === 0) return { embeds: [], files: [], hasMore: false };
   const description = cut(page.data.map((piece) => pieceLine(piece, wording.say)).join("\n"), 4000);
   const files = await picturesOf(verbs, wording, page.data);
@@ -96,10 +96,10 @@ function partsOf({ file, message }: Piece): Part[] {
 async function picturesOf(verbs: Verbs, wording: Wording, pieces: readonly Piece[]): Promise<ReplyFile[]> {
   const found = pieces.flatMap((piece) => partsOf(piece).map((part) => ({ id: piece.id, part })));
   const files: ReplyFile[] = [];
-  let left = mostBytes;
+  let left = maxBytes;
   for (const { id, part } of found) {
     const ending = pictures[part.mime];
-    if (ending === undefined || part.status !== "stored" || part.bytes > left || files.length === mostPictures) continue;
+    if (ending === undefined || part.status !== "stored" || part.bytes > left || files.length === maxPictures) continue;
     const answer = await seen<RawAnswer>(verbs, "downloadEvidence", wording, { params: { id, position: part.position.toString() } });
     if (answer === undefined) continue;
     // One that is not what was kept any more stands in the log; the record is shown without it.

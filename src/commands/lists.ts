@@ -4,8 +4,8 @@ import { cutText } from "../discord/cut-text.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Page } from "../kernel/page.ts";
-import type { Given, Wording } from "./entry.ts";
-import type { Asked, Kept } from "./kept.ts";
+import type { CommandInput, Wording } from "./entry.ts";
+import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
 import { pickRow } from "./press.ts";
 import { showLine } from "./show.ts";
 import type { CommandTable } from "./table.ts";
@@ -14,7 +14,7 @@ import type { Verbs } from "./verbs.ts";
 
 const pageSize = 10;
 /** A file of a list holds at most so many lines, read in pages of so many. */
-const mostLines = 5000;
+const maxLines = 5000;
 const readAtOnce = 200;
 /** Of the button to the first page. */
 const start = "start";
@@ -30,20 +30,20 @@ const written: Readonly<Record<Kind, (views: readonly unknown[]) => string>> = {
 
 interface ListsDeps extends Pick<CommandTable, "entryOf"> {
   verbs: Verbs;
-  kept: Kept;
-  wordingOf: (language: string, call: Call, given: Given) => Wording;
+  kept: PendingInteractions;
+  wordingOf: (language: string, call: Call, given: CommandInput) => Wording;
 }
 
 /** Lists in pages, with all of it as a file. */
 export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
-  async function ask(asked: Asked, call: Call, limit: number, cursor: string | undefined): Promise<Page<unknown>> {
+  async function ask(asked: PendingInteraction, call: Call, limit: number, cursor: string | undefined): Promise<Page<unknown>> {
     const entry = entryOf(asked.entry);
     const input = entry.input(asked.given, call);
     const query = { ...input.query, limit, ...(cursor !== undefined && { cursor }) };
     return (await verbs.run(entry.operation, call, { ...input, query })) as Page<unknown>;
   }
 
-  async function page(asked: Asked, at: number, wording: Wording): Promise<Reply> {
+  async function page(asked: PendingInteraction, at: number, wording: Wording): Promise<Reply> {
     const { say } = wording;
     const entry = entryOf(asked.entry);
     const { data, next_cursor: next, notes = {} } = await ask(asked, wording.call, entry.lines ?? pageSize, asked.cursors[at]);
@@ -65,25 +65,25 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
   }
 
   /** All of a list, or as much of it as a file holds. */
-  async function everything(asked: Asked, call: Call): Promise<{ views: readonly unknown[]; isCut: boolean }> {
+  async function everything(asked: PendingInteraction, call: Call): Promise<{ views: readonly unknown[]; isCut: boolean }> {
     const all: unknown[] = [];
     let cursor: string | undefined;
     do {
       const found = await ask(asked, call, readAtOnce, cursor);
       all.push(...found.data);
       cursor = found.next_cursor ?? undefined;
-    } while (cursor !== undefined && all.length < mostLines);
-    return { views: all.slice(0, mostLines), isCut: cursor !== undefined || all.length > mostLines };
+    } while (cursor !== undefined && all.length < maxLines);
+    return { views: all.slice(0, maxLines), isCut: cursor !== undefined || all.length > maxLines };
   }
 
   async function files(
-    asked: Asked,
+    asked: PendingInteraction,
     { call, say }: Pick<Wording, "call" | "say">,
     kinds: readonly Kind[] = ["csv", "json"],
   ): Promise<Reply> {
     const { views, isCut } = await everything(asked, call);
     const name = asked.entry.replaceAll(" ", "-");
-    const content = isCut ? say("say file-cut", { count: mostLines }) : say("say file");
+    const content = isCut ? say("say file-cut", { count: maxLines }) : say("say file");
     return { content, files: kinds.map((kind): ReplyFile => ({ name: `${name}.${kind}`, content: written[kind](views) })) };
   }
 

@@ -2,18 +2,18 @@ import type { VerbInput, Verbs } from "./verbs.ts";
 import { escapeText } from "../discord/replies.ts";
 import { annotated } from "../operations/route.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import type { Given, MenuTarget, Wording } from "./entry.ts";
+import type { CommandInput, MenuTarget, Wording } from "./entry.ts";
 import { type Piece, pieceLine } from "./gallery.ts";
-import { picked, textIn } from "./given.ts";
+import { picked, textIn } from "./input.ts";
 
 /** What a menu on a message gives its entry: where the message stands, and who wrote it. */
-export function messageValues({ user, message }: MenuTarget): Given["values"] {
+export function messageValues({ user, message }: MenuTarget): CommandInput["values"] {
   if (message === undefined) return {};
   return { ...(user !== undefined && { author: user }), "message-id": message.id, "channel-id": message.channel };
 }
 
 /** The body of a piece of evidence that is a message, which the service fetches itself. */
-export function messageBody(given: Given) {
+export function messageBody(given: CommandInput) {
   const message = { channel_id: textIn(given, "channel-id"), message_id: textIn(given, "message-id") };
   return { kind: "message", ...picked(given, "note"), message };
 }

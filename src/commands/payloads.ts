@@ -8,9 +8,9 @@ const group = 2;
 /** Discord's numbers of the kinds of options. */
 export const optionTypes: Readonly<Record<OptionKind, number>> = {
   text: 3,
-  whole: 4,
-  yes: 5,
-  person: 6,
+  integer: 4,
+  boolean: 5,
+  user: 6,
   channel: 7,
   role: 8,
   number: 10,
@@ -36,7 +36,7 @@ export function commandPayloads({
       ...(of.some(({ isPublic }) => isPublic) && { default_member_permissions: null }),
     };
   });
-  const menu = menus.map(({ name, kind }) => ({ type: kind === "person" ? 2 : 3, name, ...nameOf(name) }));
+  const menu = menus.map(({ name, kind }) => ({ type: kind === "user" ? 2 : 3, name, ...nameOf(name) }));
   return [...slash, ...menu] as unknown as RESTPostAPIApplicationCommandsJSONBody[];
 }
 

@@ -1,6 +1,6 @@
 import type { APIButtonComponentWithCustomId, APIActionRowComponent, APIButtonComponent, APIComponentInMessageActionRow } from "discord.js";
 import type { Row, Reply } from "../discord/command.ts";
-import type { Entry, Given, OptionSpec, PickSpec, PressSpec, Wording } from "./entry.ts";
+import type { Entry, CommandInput, OptionSpec, PickSpec, PressSpec, Wording } from "./entry.ts";
 import { cut, momentOf } from "./show.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { HeldView } from "../kernel/held.ts";
@@ -11,9 +11,9 @@ type Carried = Readonly<Record<string, string | undefined>>;
 
 const hash = /^[0-9a-f]{64}$/;
 const hashMark = "~";
-const mostChoices = 25;
+const maxChoices = 25;
 const textOfChoice = 100;
-const person: OptionSpec = { name: "user", kind: "person" };
+const person: OptionSpec = { name: "user", kind: "user" };
 /** Controls that lead from an answer about somebody to a command of another feature, by the names its entry has them under. */
 export const personPresses = {
   linkedAccounts: { name: "as", carries: [person] },
@@ -44,7 +44,7 @@ export function pressButton(
 
 /** A menu to pick one of several views in; undefined where none of them can be picked. */
 export function pickRow({ press, placeholder, of }: PickSpec, views: readonly unknown[], wording: Wording): Row | undefined {
-  const found = views.flatMap((view) => of(view as never, wording) ?? []).slice(0, mostChoices);
+  const found = views.flatMap((view) => of(view as never, wording) ?? []).slice(0, maxChoices);
   if (found.length === 0) return undefined;
   const options = found.map(({ value, label }) => ({ value, label: cut(label, textOfChoice) }));
   const menu = { type: 3, custom_id: pressId(press, {}), placeholder: wording.say(placeholder), options } as const;
@@ -59,7 +59,7 @@ export function pressed(
   entries: readonly Entry[],
   [name, ...parts]: readonly string[],
   picked?: string,
-): { entry: Entry; given: Given } | undefined {
+): { entry: Entry; given: CommandInput } | undefined {
   const entry = entries.find(({ press }) => press?.name === name);
   if (entry?.press === undefined) return undefined;
   const values: [string, string][] = [];

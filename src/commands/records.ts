@@ -2,8 +2,8 @@ import type { VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import { escapeText } from "../discord/replies.ts";
 import { isSnowflake } from "../kernel/fields.ts";
-import type { Given, Wording } from "./entry.ts";
-import { picked, textIn } from "./given.ts";
+import type { CommandInput, Wording } from "./entry.ts";
+import { picked, textIn } from "./input.ts";
 import { labelOf, mentionOf } from "./show.ts";
 import { choiceKeys, textFor, type Say } from "./texts.ts";
 import { annotated } from "../operations/route.ts";
@@ -57,7 +57,7 @@ export function idsIn(text: string | undefined): string[] {
 }
 
 /** The id in what was typed; what holds none, or several, is refused as it stands. */
-export function subjectIn(given: Given): string | undefined {
+export function subjectIn(given: CommandInput): string | undefined {
   const typed = textIn(given, "subject");
   const ids = idsIn(typed);
   return ids.length === 1 ? ids[0] : typed;
@@ -71,12 +71,12 @@ export async function seen<View>(verbs: Verbs, operation: string, { call }: Pick
 export type Query = NonNullable<VerbInput["query"]>;
 
 /** Several of the given values as filters of a list. */
-export function pickedQuery(given: Given, ...names: readonly string[]): Query {
+export function pickedQuery(given: CommandInput, ...names: readonly string[]): Query {
   return picked(given, ...names) as Query;
 }
 
 /** A number that was typed, or came with a button. */
-export function numberIn(given: Given, name: string): number | undefined {
+export function numberIn(given: CommandInput, name: string): number | undefined {
   const text = textIn(given, name);
   return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
 }

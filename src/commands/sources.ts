@@ -1,5 +1,5 @@
 import type { VerbInput } from "./verbs.ts";
-import type { Given, SourceSpec } from "./entry.ts";
+import type { CommandInput, SourceSpec } from "./entry.ts";
 import type { Page } from "../kernel/page.ts";
 import { seen } from "./records.ts";
 import { cut } from "./show.ts";
@@ -35,7 +35,7 @@ export function numbered<View extends { number: string }>(
 /** What belongs to a record that was named before it. */
 export function within<View extends object>(
   operation: string,
-  params: (given: Given) => NonNullable<VerbInput["params"]>,
+  params: (given: CommandInput) => NonNullable<VerbInput["params"]>,
   told: (view: View) => string,
   value = "id",
 ): SourceSpec {

@@ -1,8 +1,8 @@
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Say, TextKey } from "./texts.ts";
-import { textIn } from "./given.ts";
-import type { Given, Wording } from "./entry.ts";
+import { textIn } from "./input.ts";
+import type { CommandInput, Wording } from "./entry.ts";
 import { idText, personOf, unlessRefused } from "./records.ts";
 import { cut } from "./show.ts";
 import type { VerbInput, Verbs } from "./verbs.ts";
@@ -46,7 +46,7 @@ export async function askAboutSubjects(key: TextKey, subjects: Subjects, { say, 
 }
 
 /** People that options name. */
-export function peopleIn(given: Given, ...names: readonly string[]): Subjects {
+export function peopleIn(given: CommandInput, ...names: readonly string[]): Subjects {
   return names.flatMap((name) => {
     const id = textIn(given, name);
     return id === undefined ? [] : [{ kind: "user" as const, id }];

@@ -8,7 +8,7 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 /** The status of an answer after which a connection that sends on without waiting is ended. */
 const limitReached = 429;
 /** Requests of all connections that wait for their turn: the parser has made them, and they take a few kilobytes each. */
-const mostWaiting = 4096;
+const maxWaiting = 4096;
 /** Bytes that the parser takes at once: it makes every request in them before anybody is asked. */
 const pieceBytes = 1024;
 /** The same while a body arrives. */
@@ -101,7 +101,7 @@ export function createTurns(onDropped: () => void) {
         // Its body is parsed once somebody reads it; without one Node reads on by itself.
         socket.pause();
         if (!connection.isBusy) return serve(listener, connection, request, response);
-        if (waiting >= mostWaiting) {
+        if (waiting >= maxWaiting) {
           onDropped();
           return void socket.destroy();
         }

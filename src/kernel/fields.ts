@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { isIP } from "node:net";
 
-const largestSnowflake = ((1n << 64n) - 1n).toString();
+const maxSnowflake = ((1n << 64n) - 1n).toString();
 
 /** What a Discord id looks like as a part of a longer pattern: 17–20 digits without a zero in front, at most 2^64−1. */
-export const snowflakeForm = `(?:[1-9]\\d{16,18}|${upTo(largestSnowflake, 1)})`;
+export const snowflakeForm = `(?:[1-9]\\d{16,18}|${upTo(maxSnowflake, 1)})`;
 export const snowflakePattern = `^${snowflakeForm}$`;
 const snowflake = new RegExp(snowflakePattern);
 
@@ -28,7 +28,7 @@ export const Snowflake = z
   .regex(snowflake, { error: ({ input }) => snowflakeDetail(input) })
   .meta({
     id: "Snowflake",
-    description: `A Discord id: text of 17–20 digits without a zero in front, at most ${largestSnowflake}`,
+    description: `A Discord id: text of 17–20 digits without a zero in front, at most ${maxSnowflake}`,
     example: "80351110224678912",
   });
 export type Snowflake = z.infer<typeof Snowflake>;
@@ -67,14 +67,14 @@ export function parseDuration(text: string): number | undefined {
   return weights.reduce((sum, weight, index) => sum + weight * Number(long[index + 1] ?? 0), 0);
 }
 
-const longestDuration = 100 * 31_536_000;
+const maxDuration = 100 * 31_536_000;
 
 /** A length of time: ISO-8601 (`P30D`) or short (`30d`); `null` means permanent where the field allows it. */
 export const Duration = z
   .string()
   .max(40)
   .refine((text) => (parseDuration(text) ?? 0) > 0, "Write a duration such as P30D or 30d.")
-  .refine((text) => (parseDuration(text) ?? 0) <= longestDuration, "At most 100 years; leave it out or send null where permanent is meant.")
+  .refine((text) => (parseDuration(text) ?? 0) <= maxDuration, "At most 100 years; leave it out or send null where permanent is meant.")
   .meta({ id: "Duration", description: "ISO-8601 (`P30D`) or short (`30d`, `12h`)", example: "P30D" });
 
 /** A person as an answer shows them: what was known at writing time, and whether they are in the community now. */

@@ -23,7 +23,7 @@ export type BrowseResult = {
   hops: Hop[];
 };
 
-const mostHops = 20;
+const maxHops = 20;
 const declining = /declin|cancel|den(y|ied)|refus|reject|\bno\b|not now/i;
 
 /**
@@ -41,7 +41,7 @@ export async function browse(url: string, options: BrowseOptions & { origin: str
     from: null,
   };
   for (;;) {
-    if (hops.length >= mostHops) throw new Error(`more than ${mostHops} steps from ${url}`);
+    if (hops.length >= maxHops) throw new Error(`more than ${maxHops} steps from ${url}`);
     const answer = await visit(request, jar);
     hops.push({ method: request.method, url: request.url.href, status: answer.status });
     const location = answer.headers["location"];

@@ -22,7 +22,7 @@ export type OptionDefinition = {
 };
 
 /** Characters of a whole command. */
-const mostText = 8000;
+const maxText = 8000;
 
 const chatInputName = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
 
@@ -37,7 +37,7 @@ export function checkCommand(body: Record<string, unknown>, at = ""): void {
   if (type !== ApplicationCommandType.ChatInput) return checkMenu(body, at);
   checkWords(body as OptionDefinition, at);
   checkOptions((body["options"] ?? []) as OptionDefinition[], `${at}options.`, 0);
-  if (sizeOf(body as OptionDefinition) > mostText)
+  if (sizeOf(body as OptionDefinition) > maxText)
     throw invalidForm(at.slice(0, -1) || "_", "APPLICATION_COMMAND_TOO_LARGE", "Command exceeds maximum size (8000)");
 }
 

@@ -2,9 +2,9 @@ import { ButtonStyle, ComponentType } from "discord-api-types/v10";
 import { isSelect, walkComponents, type Component } from "./components.ts";
 import { invalidForm } from "./errors.ts";
 
-const mostComponents = 40;
-const mostRows = 5;
-const mostOptions = 25;
+const maxComponents = 40;
+const maxRows = 5;
+const maxOptions = 25;
 
 /** Refuses a text whose length is outside its limits; one that is absent counts as empty. */
 export function requireLength(text: string | null | undefined, { min = 0, max }: { min?: number; max: number }, at: string): void {
@@ -17,10 +17,10 @@ export function requireLength(text: string | null | undefined, { min = 0, max }:
  * @param isFree whether the message has the flag for components of the second version, which knows no limit of rows
  */
 export function checkComponents(components: readonly Component[], isFree: boolean): void {
-  if ([...walkComponents(components)].length > mostComponents)
+  if ([...walkComponents(components)].length > maxComponents)
     throw invalidForm("components", "BASE_TYPE_MAX_LENGTH", "Must be 40 or fewer in length.");
   if (!isFree) {
-    if (components.length > mostRows) throw invalidForm("components", "BASE_TYPE_MAX_LENGTH", "Must be 5 or fewer in length.");
+    if (components.length > maxRows) throw invalidForm("components", "BASE_TYPE_MAX_LENGTH", "Must be 5 or fewer in length.");
     if (components.some(({ type }) => type !== ComponentType.ActionRow))
       throw invalidForm("components", "UNION_TYPE_CHOICES", 'Value of field "type" must be one of (1,).');
   }
@@ -73,10 +73,10 @@ export function checkSelect(select: Component): void {
   const { custom_id: customId, placeholder, min_values: min = 1, max_values: max = 1, options = [] } = select;
   if (customId === undefined) throw bad("A select menu needs a custom_id.");
   requireLength(placeholder, { max: 150 }, "components.placeholder");
-  if (min < 0 || max < 1 || min > max || max > mostOptions)
+  if (min < 0 || max < 1 || min > max || max > maxOptions)
     throw bad("A select menu takes at most 25 choices, and not fewer than its least.");
   if (select.type !== ComponentType.StringSelect) return;
-  if (options.length < 1 || options.length > mostOptions) throw bad("A select menu has 1 to 25 options.");
+  if (options.length < 1 || options.length > maxOptions) throw bad("A select menu has 1 to 25 options.");
   if (max > options.length) throw bad("A select menu cannot take more choices than it has.");
   for (const { label, value, description } of options) {
     requireLength(label, { min: 1, max: 100 }, "components.options.label");

@@ -5,7 +5,7 @@ import { answerWithChoices, answerWithModal, requireOriginal, requireSource, typ
 import { deleteMessage, editMessage, postMessage, readMessage, requireSomething } from "./messages.ts";
 import type { Message, World } from "./model.ts";
 import type { Signal } from "./signal.ts";
-import { mostBytes, type Uploads } from "./uploads.ts";
+import { maxBytes, type Uploads } from "./uploads.ts";
 import { messagePayload } from "./message-payload.ts";
 import { channelPayload, memberPayload, permissionString } from "./payloads.ts";
 
@@ -184,6 +184,6 @@ export function interactionPayload(world: World, interaction: Interaction) {
     entitlements: [],
     authorizing_integration_owners: { "0": guild.id },
     context: 0,
-    attachment_size_limit: mostBytes,
+    attachment_size_limit: maxBytes,
   };
 }

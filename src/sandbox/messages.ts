@@ -129,19 +129,19 @@ function tellMessage(world: World, t: "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MES
   });
 }
 
-const mostEmbeds = 10;
-const mostFields = 25;
+const maxEmbeds = 10;
+const maxFields = 25;
 /** Characters of all embeds of a message together. */
-const mostText = 6000;
+const maxText = 6000;
 
 type Measured = readonly [path: string, text: string | undefined, most: number, isRequired: boolean];
 
 /** Checks embeds as Discord does and fills in what it answers. */
 export function readEmbeds(embeds: APIEmbed[]): APIEmbed[] {
-  if (embeds.length > mostEmbeds) throw invalidForm("embeds", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.");
+  if (embeds.length > maxEmbeds) throw invalidForm("embeds", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.");
   let total = 0;
   for (const [index, embed] of embeds.entries()) {
-    if ((embed.fields?.length ?? 0) > mostFields)
+    if ((embed.fields?.length ?? 0) > maxFields)
       throw invalidForm(`embeds.${index}.fields`, "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.");
     for (const [path, text, most, isRequired] of textsOf(embed)) {
       const place = `embeds.${index}.${path}`;
@@ -151,7 +151,7 @@ export function readEmbeds(embeds: APIEmbed[]): APIEmbed[] {
     }
     checkColour(embed.color, `embeds.${index}.color`);
   }
-  if (total > mostText) throw invalidForm("embeds", "MAX_EMBED_SIZE_EXCEEDED", "Embed size exceeds maximum size of 6000");
+  if (total > maxText) throw invalidForm("embeds", "MAX_EMBED_SIZE_EXCEEDED", "Embed size exceeds maximum size of 6000");
   return embeds.map(presentEmbed);
 }
 

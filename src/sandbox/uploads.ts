@@ -9,15 +9,15 @@ export type Upload = { readonly name: string; readonly bytes: Buffer; readonly c
 export type Uploads = { readonly files: ReadonlyMap<string, Upload>; readonly before?: readonly Attachment[] };
 
 /** The most bytes of one file: what an interaction's `attachment_size_limit` says. */
-export const mostBytes = 10_485_760;
-const mostFiles = 10;
+export const maxBytes = 10_485_760;
+const maxFiles = 10;
 
 export const isUpload = (value: unknown): value is Upload =>
   typeof value === "object" && value !== null && "bytes" in value && Buffer.isBuffer(value.bytes);
 
 /** An attachment made of a file: 40005 when it is too large. */
 export function createAttachment(world: World, file: Upload & Partial<Attachment>): Attachment {
-  if (file.bytes.length > mostBytes) throw new DiscordApiError(413, 40005, "Request entity too large");
+  if (file.bytes.length > maxBytes) throw new DiscordApiError(413, 40005, "Request entity too large");
   return { contentType: "application/octet-stream", ...file, id: world.nextId() };
 }
 
@@ -47,6 +47,6 @@ export function readAttachments(world: World, body: Record<string, unknown>, { f
     return createAttachment(world, { ...file, ...(typeof filename === "string" && { name: filename }) });
   });
   for (const file of left.values()) result.push(createAttachment(world, file));
-  if (result.length > mostFiles) throw invalidForm("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.");
+  if (result.length > maxFiles) throw invalidForm("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.");
   return result;
 }

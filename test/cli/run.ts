@@ -26,7 +26,7 @@ export async function createWorkplace(dotEnv?: string) {
     /** Run the command line as an operator does: a real process that sees nothing but the given environment. */
     async provost(argv: readonly string[], env: Variables = {}, program?: string): Promise<Outcome> {
       const script = program ?? (await installation()).program;
-      const options = { cwd: directory, env: operatorEnv(env), timeout: 25_000, maxBuffer: 1 << 26 };
+      const options = { cwd: directory, env: operatorEnv(env), timeout: 120_000, maxBuffer: 1 << 26 };
       return await new Promise((resolve) => {
         execFile(process.execPath, [script, ...argv], options, (error, stdout, stderr) => {
           resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });

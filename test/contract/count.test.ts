@@ -120,7 +120,7 @@ async function keepStrikes(userId: string): Promise<void> {
     await tx.db.caseAction.createMany({ data: [uuid7(), uuid7()].map((id) => ({ ...row, id, at: tx.now })) });
     for (const type of ["punishment", "poach"] as const) {
       const subject = { kind: "user", id: userId } as const;
-      await draftRecords.suggestWithin(tx, { type, payload: {}, subject, cause: "3 points are in force.", openKey: `count:${type}` });
+      await draftRecords.suggestInTx(tx, { type, payload: {}, subject, cause: "3 points are in force.", openKey: `count:${type}` });
     }
   });
 }
@@ -136,7 +136,7 @@ async function registerServers(actor: User): Promise<string> {
   const [first = "", ...others] = ids;
   for (const other of others) {
     const draft = { serverIds: [first, other], covers: "both", coolingOffDays: 30, createdBy: null, permission: "system.act" } as const;
-    await database.write(systemCall("cli", uuid7()), (tx) => registry.createAgreementWithin(tx, draft));
+    await database.write(systemCall("cli", uuid7()), (tx) => registry.createAgreementInTx(tx, draft));
   }
   return first;
 }
@@ -148,9 +148,9 @@ async function recordPoaching(serverId: string, userId: string): Promise<void> {
   await database.write(systemCall("cli", uuid7()), async (tx) => {
     for (const other of [freshId(), freshId()]) {
       const incident = { serverId, victimServerId: other, offenderIds: [userId], method: "dm", occurredAt: tx.now };
-      await registry.recordIncidentWithin(tx, { ...incident, ...origin });
+      await registry.recordIncidentInTx(tx, { ...incident, ...origin });
       const clearance = { userId, fromServerId: other, toServerId: serverId, validUntil: null };
-      await registry.grantClearanceWithin(tx, { ...clearance, ...origin });
+      await registry.grantClearanceInTx(tx, { ...clearance, ...origin });
     }
   });
 }

@@ -172,7 +172,7 @@ test("every route, asked as it should be and by all who should not, answers only
     const { database, draftRecords } = world.app;
     const payload = { user_id: userId, action: "probation", reason: "3 points are in force." };
     const suggestion = { type: "punishment", payload, subject: { kind: "user", id: userId }, cause: "3 points.", openKey: userId } as const;
-    return (await database.write(systemCall("job", uuid7()), (tx) => draftRecords.suggestWithin(tx, suggestion)))?.id ?? "";
+    return (await database.write(systemCall("job", uuid7()), (tx) => draftRecords.suggestInTx(tx, suggestion)))?.id ?? "";
   };
   const personnel = await createPersonnel(world, owner);
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */

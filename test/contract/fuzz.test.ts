@@ -17,7 +17,7 @@ const seed = seedOf(1);
 const perWorld = 2000;
 const atOnce = 16;
 /** Of a fault that many requests meet, so many are enough. */
-const mostShown = 20;
+const maxShown = 20;
 const rounds = Array.from({ length: Math.ceil(all / perWorld) }, (_, index) => ({
   start: seed + index * perWorld,
   count: Math.min(perWorld, all - index * perWorld),
@@ -64,7 +64,7 @@ describe.each(rounds)("$count generated requests (SEED=$start)", ({ count, start
     const keys = [world.key, ...(await lesserKeys(world, records))];
     const wild = documentedRoutes.map((route) => requestsOf(route, records, keys));
     const faults: object[] = [];
-    for (let done = 0; done < count && faults.length < mostShown; done += atOnce) {
+    for (let done = 0; done < count && faults.length < maxShown; done += atOnce) {
       const numbers = Array.from({ length: Math.min(atOnce, count - done) }, (_, index) => done + index);
       const batch = numbers.flatMap((number) => fc.sample(wild[number % wild.length]!, { seed: start + number, numRuns: 1 }));
       const asked = await Promise.all(batch.map(async (request) => ({ request, problems: await ask(request).catch(String) })));

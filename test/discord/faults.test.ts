@@ -114,7 +114,7 @@ test("a gateway that answers a web page instead of a link, or nothing at all, en
 });
 
 test("after two attempts in vain the next ones wait half a second, and twice as long each time, up to six seconds while nobody answers and half a minute while links break", () => {
-  const pauses = (longestMs: number) => [0, 1, 2, 3, 4, 5, 8, 9, 40].map((failures) => pauseAfterFailures(failures, longestMs));
+  const pauses = (maxMs: number) => [0, 1, 2, 3, 4, 5, 8, 9, 40].map((failures) => pauseAfterFailures(failures, maxMs));
   expect(pauses(maxBrokenMs)).toEqual([0, 0, 0, 500, 1000, 2000, 16_000, 30_000, 30_000]);
   expect(pauses(maxAwayMs)).toEqual([0, 0, 0, 500, 1000, 2000, 6000, 6000, 6000]);
 });

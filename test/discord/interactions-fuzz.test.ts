@@ -97,8 +97,8 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
   function wildValue({ kind, choices = [] }: Pick<OptionSpec, "kind" | "choices">): unknown {
     if (dice.chance(0.3))
       return dice.pick<unknown>([null, true, -1, 1e308, 2 ** 60, "", " ", {}, [], "not a number", dice.pick(hostileTexts)]);
-    if (kind === "yes") return dice.chance(0.5);
-    if (kind === "whole" || kind === "number") return dice.pick([0, 1, 7, -5, 1.5, 10 ** 9]);
+    if (kind === "boolean") return dice.chance(0.5);
+    if (kind === "integer" || kind === "number") return dice.pick([0, 1, 7, -5, 1.5, 10 ** 9]);
     if (kind === "text") return dice.pick([...choices, "north", "NORTH-001", "BLU-2026-00001", dice.pick(ids), dice.pick(hostileTexts)]);
     return dice.pick(ids);
   }
@@ -133,7 +133,7 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
   function wildMenu(): Parameters<typeof open>[1] {
     const { name, kind } = dice.pick(menus);
     // Discord always brings along the message that was meant.
-    const target = kind === "person" ? dice.pick(ids) : (someMessage?.id ?? "");
+    const target = kind === "user" ? dice.pick(ids) : (someMessage?.id ?? "");
     const message = {
       id: target,
       channel_id: someMessage?.channelId,
@@ -141,12 +141,12 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
       author: { id: people[3]?.id, username: "x" },
     };
     const resolved =
-      kind === "person"
+      kind === "user"
         ? {}
         : { messages: { [target]: { ...message, embeds: [], attachments: [], timestamp: "2026-01-01T00:00:00.000Z", type: 0 } } };
     return {
       type: 2,
-      data: { id: "1", type: kind === "person" ? 2 : 3, name: dice.chance(0.1) ? "gone" : name, target_id: target, resolved },
+      data: { id: "1", type: kind === "user" ? 2 : 3, name: dice.chance(0.1) ? "gone" : name, target_id: target, resolved },
     };
   }
 

@@ -48,10 +48,10 @@ const views = new Map<string, unknown[]>();
 const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
 
 /** The worst a client would let pass: within the limits of the option. */
-function valueOf({ kind, choices, min = 0, max }: OptionSpec, index: number, ids: Record<"person" | "role" | "channel", string>) {
-  if (kind === "person" || kind === "role" || kind === "channel") return ids[kind];
-  if (kind === "yes") return true;
-  if (kind === "whole" || kind === "number") return max ?? min + 1;
+function valueOf({ kind, choices, min = 0, max }: OptionSpec, index: number, ids: Record<"user" | "role" | "channel", string>) {
+  if (kind === "user" || kind === "role" || kind === "channel") return ids[kind];
+  if (kind === "boolean") return true;
+  if (kind === "integer" || kind === "number") return max ?? min + 1;
   if (choices !== undefined) return pick(choices, index);
   const text = pick(hostileTexts, index);
   return text.repeat(Math.ceil((max ?? 6000) / text.length)).slice(0, max ?? 6000);
@@ -63,7 +63,7 @@ describe("everything that is sent to Discord", () => {
   let world: World;
   let open: ReturnType<typeof rawDoor>;
   let admin: User;
-  let ids: Record<"person" | "role" | "channel", string>;
+  let ids: Record<"user" | "role" | "channel", string>;
   const logged: string[] = [];
   const unanswered: string[] = [];
   const used = new Map<string, number>();
@@ -77,7 +77,7 @@ describe("everything that is sent to Discord", () => {
     open = rawDoor(world.sandbox, world.guild.id);
     admin = await world.staff("owner", "@everyone **x** \u202e");
     const person = world.member("<@&1> ```");
-    ids = { person: person.id, role: world.roles.admin.id, channel: channel.id };
+    ids = { user: person.id, role: world.roles.admin.id, channel: channel.id };
     held.isHostile = true;
     // Made beforehand: while they are made nothing else runs.
     for (const { operation } of entries) await held.verbs[0]?.run(operation, undefined as never, {});
@@ -103,7 +103,7 @@ describe("everything that is sent to Discord", () => {
     for (const message of shown) {
       for (const one of walkComponents(message.components as unknown as Component[])) {
         if (one.custom_id === undefined || one.disabled === true || !isNews(one)) continue;
-        const values = one.options === undefined ? [ids.person] : one.options.slice(0, 1).map(({ value }) => value);
+        const values = one.options === undefined ? [ids.user] : one.options.slice(0, 1).map(({ value }) => value);
         const data = { custom_id: one.custom_id, component_type: one.type, id: one.id, ...(one.type !== 2 && { values, resolved: {} }) };
         await follow(open(admin, { type: 3, data, source: message }), `${words} > ${one.label ?? one.custom_id}`, depth - 1);
       }
@@ -122,7 +122,7 @@ describe("everything that is sent to Discord", () => {
     const { type, custom_id: id, options, max_length: most = 4000 } = field ?? { type: 4 };
     const own = { type, custom_id: id, id: 1 };
     if (type === 4) return { ...own, value: pick(hostileTexts, most).slice(0, most) };
-    return { ...own, values: type === 19 ? [] : options === undefined ? [ids.person] : options.slice(0, 1).map(({ value }) => value) };
+    return { ...own, values: type === 19 ? [] : options === undefined ? [ids.user] : options.slice(0, 1).map(({ value }) => value) };
   }
 
   async function until({ interaction }: Run, words: string): Promise<boolean> {
@@ -153,8 +153,8 @@ describe("everything that is sent to Discord", () => {
       return [whole, bare, ...typed].map((opening) => ({ opening, words: `/${nameOf(entry)}` }));
     });
     const onPerson = menus
-      .filter(({ kind }) => kind === "person")
-      .map(({ name }) => ({ opening: { type: 2, data: { id: "1", type: 2, name, target_id: ids.person, resolved } }, words: name }));
+      .filter(({ kind }) => kind === "user")
+      .map(({ name }) => ({ opening: { type: 2, data: { id: "1", type: 2, name, target_id: ids.user, resolved } }, words: name }));
     const waiting = [...runs, ...onPerson];
     const worker = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await follow(open(admin, next.opening), next.words, 2);

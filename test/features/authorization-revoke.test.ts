@@ -335,17 +335,17 @@ test("a revocation within another change stands and falls with it", async () => 
   const { world, ann } = await createGranted();
   const { database, rooms } = world;
   const failing = database.write(systemCall("job", "erase"), async (tx) => {
-    expect((await rooms.authorization.revokeWithin(tx, ann.id)).hasEnded).toBe(true);
+    expect((await rooms.authorization.revokeInTx(tx, ann.id)).hasEnded).toBe(true);
     throw new Error("the rest failed");
   });
   await expect(failing).rejects.toThrow("the rest failed");
   expect((await world.get(`/users/${ann.id}/authorization`)).body.data.status).toBe("active");
   expect(world.sandbox.revokedTokens).toEqual([]);
-  const done = await database.write(systemCall("job", "erase"), (tx) => rooms.authorization.revokeWithin(tx, ann.id));
+  const done = await database.write(systemCall("job", "erase"), (tx) => rooms.authorization.revokeInTx(tx, ann.id));
   expect(done.hasEnded).toBe(true);
   await done.tellDiscord();
   expect(world.sandbox.revokedTokens).toHaveLength(1);
   await keepsNothing(world, ann);
-  const none = await database.write(systemCall("job", "erase"), (tx) => rooms.authorization.revokeWithin(tx, ann.id));
+  const none = await database.write(systemCall("job", "erase"), (tx) => rooms.authorization.revokeInTx(tx, ann.id));
   expect(none.hasEnded).toBe(false);
 });

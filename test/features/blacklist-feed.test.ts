@@ -231,7 +231,7 @@ test("a record that another one took the place of stays readable, is not changed
   } as const;
   const note = { action: "blacklist.create", permission: "blacklist.import" } as const;
   const next = await ground.database.write(job(), (tx) =>
-    ground.blacklist.createWithin(tx, { ...draft, createdBy: actor, supersedesId: made.id }, note),
+    ground.blacklist.createInTx(tx, { ...draft, createdBy: actor, supersedesId: made.id }, note),
   );
   const shown = (await ground.get(`/blacklist/${next.row.id}`, { actor })).body.data;
   expect([shown.supersedes, made.supersedes]).toEqual([made.number, null]);

@@ -41,10 +41,10 @@ const draftOf = (subjectId: string, more: Partial<RecordDraft> = {}): RecordDraf
   createdBy: owner.id,
   ...more,
 });
-const list = (draft: RecordDraft) => write((tx) => shared.world.app.blacklist.createWithin(tx, draft, creation));
-const undoCreate = (undo: unknown) => write((tx) => shared.world.app.blacklist.undoCreateWithin(tx, stored(undo), note));
-const undoChange = (undo: unknown) => write((tx) => shared.world.app.blacklist.undoChangeWithin(tx, stored(undo), note));
-const revoke = (id: string) => write((tx) => shared.world.app.blacklist.revokeWithin(tx, id, note));
+const list = (draft: RecordDraft) => write((tx) => shared.world.app.blacklist.createInTx(tx, draft, creation));
+const undoCreate = (undo: unknown) => write((tx) => shared.world.app.blacklist.undoCreateInTx(tx, stored(undo), note));
+const undoChange = (undo: unknown) => write((tx) => shared.world.app.blacklist.undoChangeInTx(tx, stored(undo), note));
+const revoke = (id: string) => write((tx) => shared.world.app.blacklist.revokeInTx(tx, id, note));
 const seen = async (id: string) => (await shared.world.get(`/blacklist/${id}`, { actor: owner })).body.data;
 const patch = async (id: string, body: object) => {
   const answer = await shared.world.patch(`/blacklist/${id}`, body, { actor: owner });
@@ -92,8 +92,8 @@ describe("a record that an approval made", () => {
       expect((await blacklist.findForReference(database.read, key))?.id).toBe(row.id);
     }
     expect(await blacklist.findForReference(database.read, "BL-999999")).toBeNull();
-    expect((await write((tx) => blacklist.lockWithin(tx, row.id)))?.id).toBe(row.id);
-    expect(await write((tx) => blacklist.lockWithin(tx, uuid7()))).toBeNull();
+    expect((await write((tx) => blacklist.lockInTx(tx, row.id)))?.id).toBe(row.id);
+    expect(await write((tx) => blacklist.lockInTx(tx, uuid7()))).toBeNull();
   });
 });
 
@@ -187,7 +187,7 @@ describe("a revocation", () => {
 });
 
 describe("a reduction", () => {
-  const reduce = (id: string, reduction: object) => write((tx) => shared.world.app.blacklist.reduceWithin(tx, id, reduction, note));
+  const reduce = (id: string, reduction: object) => write((tx) => shared.world.app.blacklist.reduceInTx(tx, id, reduction, note));
 
   test("makes a record milder and shorter, and comes off again", async () => {
     const { row } = await list(draftOf(freshId(), { severity: "critical" }));
@@ -282,7 +282,7 @@ test("whatever is done and taken back in reverse order leaves the same in force"
     if (row === null) return undefined;
     const reduction = step.do === "reduce" ? { severity: step.severity, expiresAt: end } : {};
     const changed =
-      step.do === "revoke" ? await revoke(row.id) : await write((tx) => world.app.blacklist.reduceWithin(tx, row.id, reduction, note));
+      step.do === "revoke" ? await revoke(row.id) : await write((tx) => world.app.blacklist.reduceInTx(tx, row.id, reduction, note));
     return () => undoChange(changed?.undo);
   };
 

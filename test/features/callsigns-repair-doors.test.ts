@@ -25,7 +25,7 @@ async function employ(pool: string, user: User): Promise<string> {
   return await database.write(call, async (tx) => {
     const times = { createdAt: tx.now, updatedAt: tx.now };
     await tx.db.rosterEntry.create({ data: { id: uuid7(), userId: user.id, status: "active", ...times } });
-    const given = await callsigns.allocateWithin(tx, { pool, userId: user.id, causeReference: null, permission: "callsigns.allocate" });
+    const given = await callsigns.allocateInTx(tx, { pool, userId: user.id, causeReference: null, permission: "callsigns.allocate" });
     return given.slot.id;
   });
 }

@@ -258,7 +258,7 @@ describe("a plan", () => {
     const { plan_hash, plan } = await ground.look();
     expect(plan).toMatchObject([{ action: "allocate", number: 4 }]);
     await ground.write((tx) =>
-      ground.callsigns.allocateWithin(tx, { pool: "north", userId: personOf(51), causeReference: null, permission: "callsigns.allocate" }),
+      ground.callsigns.allocateInTx(tx, { pool: "north", userId: personOf(51), causeReference: null, permission: "callsigns.allocate" }),
     );
     const rows = await ground.rows();
     const { plan_hash: now } = await ground.look();
@@ -392,7 +392,7 @@ describe("undoing", () => {
     const { undo_token: token } = await ground.repair();
     await ground.enlist(51);
     await ground.write((tx) =>
-      ground.callsigns.allocateWithin(tx, { pool: "north", userId: personOf(51), causeReference: null, permission: "callsigns.allocate" }),
+      ground.callsigns.allocateInTx(tx, { pool: "north", userId: personOf(51), causeReference: null, permission: "callsigns.allocate" }),
     );
     const undone = await ground.repairs.undo(call, token ?? "", { reason: "It was meant." });
     expect(undone).toMatchObject({ restored: 1, left: [{ callsign: "NORTH-004", why: expect.stringContaining("another slot") }] });

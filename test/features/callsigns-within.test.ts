@@ -4,7 +4,7 @@ import type { Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { inParts, numbersOf } from "../../src/features/callsigns/numbers.ts";
 import { createCallsignsService, type CallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
-import type { Allocation } from "../../src/features/callsigns/within.ts";
+import type { Allocation } from "../../src/features/callsigns/in-tx.ts";
 import { formatCallsign } from "../../src/features/callsigns/template.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -45,13 +45,12 @@ const pool = (key: string, fields: object = {}) =>
     return db.callsignPool.create({ data: { key, name: key, department: key.toUpperCase(), ...rules, ...times, ...fields } });
   });
 const allocate = (key: string, userId: string, wish: object = {}) =>
-  write((tx) => callsigns.allocateWithin(tx, { pool: key, userId, ...cause, ...wish }));
-const peek = (key: string, userId: string, wish: object = {}) => callsigns.peekWithin(ground.database.read, { pool: key, userId, ...wish });
-const hold = (userId: string, days?: number) =>
-  write((tx) => callsigns.holdAllWithin(tx, userId, { ...termination, ...(days && { days }) }));
+  write((tx) => callsigns.allocateInTx(tx, { pool: key, userId, ...cause, ...wish }));
+const peek = (key: string, userId: string, wish: object = {}) => callsigns.peekInTx(ground.database.read, { pool: key, userId, ...wish });
+const hold = (userId: string, days?: number) => write((tx) => callsigns.holdAllInTx(tx, userId, { ...termination, ...(days && { days }) }));
 /** What an effect keeps has been through JSON. */
 const undo = (change: unknown) =>
-  write((tx) => callsigns.undoWithin(tx, JSON.parse(JSON.stringify(change)), { ...termination, reason: "Reversed." }));
+  write((tx) => callsigns.undoInTx(tx, JSON.parse(JSON.stringify(change)), { ...termination, reason: "Reversed." }));
 const sweep = () => callsigns.sweep(call);
 const slots = () => ground.database.read.callsignSlot.findMany({ orderBy: [{ pool: "asc" }, { number: "asc" }, { createdAt: "asc" }] });
 const live = async () => (await slots()).filter(({ state }) => state !== "ended");

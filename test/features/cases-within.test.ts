@@ -41,9 +41,8 @@ const draftOf = (id: string, more: Partial<RequestedCase> = {}): RequestedCase =
   permission,
   ...more,
 });
-const bring = (draft: RequestedCase) => write((tx) => shared.world.app.cases.appendOrOpenWithin(tx, draft));
-const undoCase = (undo: unknown) =>
-  write((tx) => shared.world.app.cases.undoCaseWithin(tx, stored(undo), { ...note, authorId: senior.id }));
+const bring = (draft: RequestedCase) => write((tx) => shared.world.app.cases.appendOrOpenInTx(tx, draft));
+const undoCase = (undo: unknown) => write((tx) => shared.world.app.cases.undoCaseInTx(tx, stored(undo), { ...note, authorId: senior.id }));
 const seen = async (id: string) => (await shared.world.get(`/cases/${id}`, { actor: owner })).body.data;
 const close = (id: string, body: object, actor = owner) => shared.world.post(`/cases/${id}/close`, body, { actor });
 const permissionsUsed = async (id: string): Promise<(string | null)[]> => {
@@ -116,7 +115,7 @@ describe("an approved request", () => {
 
   test("that is reversed has the case closed that it opened, once", async () => {
     const made = await bring(draftOf(freshId()));
-    const action = await write((tx) => shared.world.app.actions.recordWithin(tx, made.row.id, strike(made.row.originReference, freshId())));
+    const action = await write((tx) => shared.world.app.actions.recordInTx(tx, made.row.id, strike(made.row.originReference, freshId())));
     expect(await undoCase(made.undo)).toEqual({ restored: true, detail: "The case was closed as reversed." });
     const closed = await seen(made.row.id);
     expect(closed).toMatchObject({
@@ -164,7 +163,7 @@ function strike(originReference: string | null, userId: string, points = 1, expi
 }
 
 describe("an action", () => {
-  const undoing = (name: "undoRecordWithin" | "undoVoidWithin" | "undoReduceWithin", undo: unknown) =>
+  const undoing = (name: "undoRecordInTx" | "undoVoidInTx" | "undoReduceInTx", undo: unknown) =>
     write((tx) => shared.world.app.actions[name](tx, stored(undo), note));
   const pointsOf = async (userId: string): Promise<number> =>
     (await shared.world.get(`/users/${userId}/strikes`, { actor: owner })).body.meta.points_in_force;
@@ -173,15 +172,15 @@ describe("an action", () => {
     const { actions } = shared.world.app;
     const userId = freshId();
     const { row } = await bring(draftOf(userId));
-    const made = await write((tx) => actions.recordWithin(tx, row.id, strike("PUN-REQ-000123", userId, 3)));
+    const made = await write((tx) => actions.recordInTx(tx, row.id, strike("PUN-REQ-000123", userId, 3)));
     const listed = (await shared.world.get(`/cases/${row.id}/actions`, { actor: owner })).body.data;
     expect(listed).toMatchObject([{ id: made.action.id, points: 3, in_force: true, origin_reference: "PUN-REQ-000123" }]);
     expect((await actions.findAction(read(), made.action.id))?.case).toEqual({ number: row.number });
     const openDrafts = () => read().requestDraft.count({ where: { subjectId: userId, status: "open" } });
     expect(await openDrafts()).toBe(1);
-    expect(await undoing("undoRecordWithin", made.undo)).toMatchObject({ restored: true });
+    expect(await undoing("undoRecordInTx", made.undo)).toMatchObject({ restored: true });
     expect([await pointsOf(userId), await openDrafts()]).toEqual([0, 0]);
-    expect(await undoing("undoRecordWithin", made.undo)).toMatchObject({ restored: false });
+    expect(await undoing("undoRecordInTx", made.undo)).toMatchObject({ restored: false });
     expect(new Set(await permissionsUsed(row.id))).toEqual(new Set([permission]));
     const events = (await shared.world.get(`/cases/${row.id}/timeline`, { actor: owner })).body.data.map(
       ({ event }: { event: string }) => event,
@@ -193,7 +192,7 @@ describe("an action", () => {
     const { actions } = shared.world.app;
     const { row } = await bring(draftOf(freshId()));
     await close(row.id, { outcome: "applied" });
-    const attempt = (id: string) => write((tx) => actions.recordWithin(tx, id, strike(null, freshId())));
+    const attempt = (id: string) => write((tx) => actions.recordInTx(tx, id, strike(null, freshId())));
     await expect(attempt(row.id)).rejects.toMatchObject({ code: "invalid_transition" });
     await expect(attempt(uuid7())).rejects.toMatchObject({ code: "record_not_found" });
     expect(await read().caseAction.count({ where: { caseId: row.id } })).toBe(0);
@@ -204,16 +203,16 @@ describe("an action", () => {
     const userId = freshId();
     const own = await openCase(shared.world, owner, { about: [userId] });
     const { id } = await acted(shared.world, owner, own.id, { points: 2 });
-    const voided = await write((tx) => actions.voidWithin(tx, id, note));
-    expect(await write((tx) => actions.voidWithin(tx, id, note))).toBeNull();
-    expect(await undoing("undoVoidWithin", voided?.undo)).toMatchObject({ restored: true });
+    const voided = await write((tx) => actions.voidInTx(tx, id, note));
+    expect(await write((tx) => actions.voidInTx(tx, id, note))).toBeNull();
+    expect(await undoing("undoVoidInTx", voided?.undo)).toMatchObject({ restored: true });
     expect(await pointsOf(userId)).toBe(2);
-    expect(await undoing("undoVoidWithin", voided?.undo)).toMatchObject({ restored: false });
+    expect(await undoing("undoVoidInTx", voided?.undo)).toMatchObject({ restored: false });
     await shared.world.post(`/cases/${own.id}/actions/${id}/void`, { reason: "It was somebody else." }, { actor: owner });
-    expect(await undoing("undoVoidWithin", voided?.undo)).toMatchObject({ restored: false });
+    expect(await undoing("undoVoidInTx", voided?.undo)).toMatchObject({ restored: false });
     expect(await pointsOf(userId)).toBe(0);
-    expect(await write((tx) => actions.reduceWithin(tx, id, { points: 1 }, note))).toBeNull();
-    expect(await write((tx) => actions.voidWithin(tx, uuid7(), note))).toBeNull();
+    expect(await write((tx) => actions.reduceInTx(tx, id, { points: 1 }, note))).toBeNull();
+    expect(await write((tx) => actions.voidInTx(tx, uuid7(), note))).toBeNull();
   });
 
   test("that was reduced counts for less or ends, and as before when that is taken back, but for what changed since", async () => {
@@ -221,14 +220,14 @@ describe("an action", () => {
     const userId = freshId();
     const own = await openCase(shared.world, owner, { about: [userId] });
     const { id } = await acted(shared.world, owner, own.id, { points: 5 });
-    const reduce = (reduction: object) => write((tx) => actions.reduceWithin(tx, id, reduction, note));
+    const reduce = (reduction: object) => write((tx) => actions.reduceInTx(tx, id, reduction, note));
     const ended = await reduce({ expiresAt: later(0) });
     expect(await pointsOf(userId)).toBe(0);
-    expect(await undoing("undoReduceWithin", ended?.undo)).toMatchObject({ restored: true });
+    expect(await undoing("undoReduceInTx", ended?.undo)).toMatchObject({ restored: true });
     expect(await pointsOf(userId)).toBe(5);
     const first = await reduce({ points: 3, expiresAt: later(30) });
     await reduce({ points: 1 });
-    expect(await undoing("undoReduceWithin", first?.undo)).toMatchObject({ restored: false });
+    expect(await undoing("undoReduceInTx", first?.undo)).toMatchObject({ restored: false });
     expect((await shared.world.get(`/cases/${own.id}/actions`, { actor: owner })).body.data).toMatchObject([
       { points: 1, expires_at: null },
     ]);
@@ -258,20 +257,20 @@ describe("an action", () => {
         const undos: (() => Promise<{ restored: boolean }>)[] = [];
         for (const step of steps) {
           if (step.do === "record") {
-            const { undo } = await write((tx) => actions.recordWithin(tx, row.id, strike(null, userId, step.points, later(90))));
-            undos.push(() => undoing("undoRecordWithin", undo));
+            const { undo } = await write((tx) => actions.recordInTx(tx, row.id, strike(null, userId, step.points, later(90))));
+            undos.push(() => undoing("undoRecordInTx", undo));
             continue;
           }
           const { strikes } = await inForce();
           const id = strikes[step.which % strikes.length]?.id ?? "";
           if (step.do === "void") {
-            const voided = await write((tx) => actions.voidWithin(tx, id, note));
-            if (voided !== null) undos.push(() => undoing("undoVoidWithin", voided.undo));
+            const voided = await write((tx) => actions.voidInTx(tx, id, note));
+            if (voided !== null) undos.push(() => undoing("undoVoidInTx", voided.undo));
             continue;
           }
           const reduction = { points: step.points, expiresAt: later(step.which) };
-          const reduced = await write((tx) => actions.reduceWithin(tx, id, reduction, note));
-          if (reduced !== null) undos.push(() => undoing("undoReduceWithin", reduced.undo));
+          const reduced = await write((tx) => actions.reduceInTx(tx, id, reduction, note));
+          if (reduced !== null) undos.push(() => undoing("undoReduceInTx", reduced.undo));
         }
         for (const undo of undos.toReversed()) {
           expect((await undo()).restored).toBe(true);

@@ -41,7 +41,7 @@ function instance({ services }: Ground, { run, perform = () => done, state = "re
     audit,
     events,
     effects,
-    reach: { groupOf: () => Promise.resolve([]) },
+    reach: { linkedAccountsOf: () => Promise.resolve([]) },
     clock,
     logger: pino({ level: "silent" }),
     discord: {

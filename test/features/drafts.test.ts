@@ -10,7 +10,7 @@ import type { Answer, AskOptions } from "../support/world.ts";
 const shared = shareWorld();
 const cause = "3 points are in force; from 3 on, probation is suggested.";
 
-type Suggestion = Parameters<typeof shared.world.app.draftRecords.suggestWithin>[1];
+type Suggestion = Parameters<typeof shared.world.app.draftRecords.suggestInTx>[1];
 
 /** Suggest within a transaction of its own, as a room would. */
 function suggest(more: Partial<Suggestion> & { userId?: string } = {}): Promise<DraftView | null> {
@@ -24,7 +24,7 @@ function suggest(more: Partial<Suggestion> & { userId?: string } = {}): Promise<
     openKey: `test:${userId}`,
     ...rest,
   };
-  return database.write(systemCall("job", uuid7()), (tx) => draftRecords.suggestWithin(tx, suggestion));
+  return database.write(systemCall("job", uuid7()), (tx) => draftRecords.suggestInTx(tx, suggestion));
 }
 
 async function suggested(more: Parameters<typeof suggest>[0] = {}): Promise<DraftView> {
@@ -237,7 +237,7 @@ describe("dismissing a suggestion", () => {
     const { database, draftRecords } = world.app;
     const keys = [`test:${one.subject.id}`, `test:${freshId()}`];
     expect(
-      await database.write(await callOf(moderator), (tx) => draftRecords.dismissWithin(tx, keys, "The points are no longer in force.")),
+      await database.write(await callOf(moderator), (tx) => draftRecords.dismissInTx(tx, keys, "The points are no longer in force.")),
     ).toBe(1);
     const read = async (id: string) => (await world.get(`/workflows/drafts/${id}`, { actor: moderator })).body.data;
     expect(await read(one.id)).toMatchObject({ status: "dismissed", ended: { by: null } });

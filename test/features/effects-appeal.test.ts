@@ -246,7 +246,7 @@ describe("who takes part", () => {
     const ground = await createPeopleGround();
     const [user, linked] = [freshId(), ground.staff("owner")];
     await ground.database.write(systemCall("job", "test"), (tx) =>
-      ground.services.links.createLinkWithin(tx, {
+      ground.services.links.createLinkInTx(tx, {
         userIds: [user, linked],
         confidence: "confirmed",
         kind: "declared_alt",

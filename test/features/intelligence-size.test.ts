@@ -83,7 +83,9 @@ describe.skipIf(inject("dialect") === "postgres")("on SQLite, which keeps no cou
     const links = createLinksService(deps as unknown as Parameters<typeof createLinksService>[0]);
     for (const status of ["active", "ended"] as const)
       expect(indexes(await plansOf("account_links", () => links.list(call, "200000000000000001", { status })))).toEqual(ends);
-    const records = createLinkRecords({ reach: { reachOf: () => Promise.resolve([]), groupOf: () => Promise.resolve([]) } } as never);
+    const records = createLinkRecords({
+      reach: { reachOf: () => Promise.resolve([]), linkedAccountsOf: () => Promise.resolve([]) },
+    } as never);
     const making = () => records.create({ db: client } as never, { userIds: ["1", "2"] } as never, {} as never).catch(() => undefined);
     expect(indexes(await plansOf("account_links", making))).toEqual([...ends, ...ends]);
   });

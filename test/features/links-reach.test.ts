@@ -5,7 +5,7 @@ import { createEventsService } from "../../src/features/events/events.service.ts
 import { createLinkReach } from "../../src/features/links/reach.ts";
 import { createLinkRecords } from "../../src/features/links/records.ts";
 import type { Confidence } from "../../src/features/links/links.schema.ts";
-import { createWithin, type RequestedLink } from "../../src/features/links/within.ts";
+import { createInTx, type RequestedLink } from "../../src/features/links/in-tx.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
@@ -36,7 +36,7 @@ function within() {
   };
   const audit = createAuditService({ database, cursors: createCursors(Buffer.alloc(32)) });
   const events = createEventsService({ database, clock: systemClock });
-  return createWithin(createLinkRecords({ audit, events, matches, reach }));
+  return createInTx(createLinkRecords({ audit, events, matches, reach }));
 }
 
 interface Edge {
@@ -58,8 +58,8 @@ const draftOf = ({ a, b, confidence, propagates }: Edge): RequestedLink => ({
   permission: "workflows.alt-request.decide",
 });
 
-const create = (edge: Edge) => ground.database.write(call, (tx) => within().createLinkWithin(tx, draftOf(edge)));
-const end = (id: string) => ground.database.write(call, (tx) => within().endLinkWithin(tx, id, "They are two people."));
+const create = (edge: Edge) => ground.database.write(call, (tx) => within().createLinkInTx(tx, draftOf(edge)));
+const end = (id: string) => ground.database.write(call, (tx) => within().endLinkInTx(tx, id, "They are two people."));
 
 /** The same questions by brute force: spread until nothing is added. */
 function component(start: number, edges: readonly Edge[]): Set<number> {
@@ -107,7 +107,7 @@ describe("any links among a few accounts", () => {
       fc.asyncProperty(graph, async (edges) => {
         await ground.database.write(call, async (tx) => {
           await tx.db.accountLink.deleteMany({});
-          for (const one of edges) await within().createLinkWithin(tx, draftOf(one));
+          for (const one of edges) await within().createLinkInTx(tx, draftOf(one));
         });
         const stored = edges.map((one) => ({ ...one, propagates: one.propagates && one.confidence !== "suspected" }));
         const confirmed = stored.filter(({ confidence }) => confidence === "confirmed");
@@ -119,7 +119,7 @@ describe("any links among a few accounts", () => {
             expect(back).toContainEqual({ userId: idOf(user), confidence });
           }
           const group = [...component(user, confirmed)].filter((one) => one !== user).map(idOf);
-          expect(await reach.groupOf(ground.database.read, idOf(user))).toEqual(group.toSorted());
+          expect(await reach.linkedAccountsOf(ground.database.read, idOf(user))).toEqual(group.toSorted());
         }
       }),
       { numRuns: runsOf(20) },
@@ -131,7 +131,7 @@ describe("any links among a few accounts", () => {
       fc.asyncProperty(graph, edge, async (edges, added) => {
         await ground.database.write(call, async (tx) => {
           await tx.db.accountLink.deleteMany({});
-          for (const one of edges) await within().createLinkWithin(tx, draftOf(one));
+          for (const one of edges) await within().createLinkInTx(tx, draftOf(one));
         });
         const look = () => Promise.all(everyone.map(reachNow));
         const changed = (before: object[], after: object[]): string[] =>
@@ -162,8 +162,8 @@ test("a person without links costs one statement", async () => {
         return ground.database.read.accountLink.findMany(query);
       },
     },
-  } as unknown as Parameters<typeof reach.groupOf>[0];
-  expect(await reach.groupOf(counted, idOf(1))).toEqual([]);
+  } as unknown as Parameters<typeof reach.linkedAccountsOf>[0];
+  expect(await reach.linkedAccountsOf(counted, idOf(1))).toEqual([]);
   expect(await reach.reachOf(counted, idOf(1))).toEqual([]);
   expect(statements).toBe(2);
 });
@@ -184,7 +184,7 @@ describe("a group", () => {
     await chain(0, 49);
     await chain(100, 149);
     expect((await create(confirmed(49, 100))).row.status).toBe("active");
-    expect(await reach.groupOf(ground.database.read, idOf(0))).toHaveLength(99);
+    expect(await reach.linkedAccountsOf(ground.database.read, idOf(0))).toHaveLength(99);
     await expect(create(confirmed(0, 500))).rejects.toMatchObject({ code: "invalid_transition" });
     expect(await ground.database.read.accountLink.count()).toBe(99);
     // A link inside the group, or one that is less sure, makes it no larger.
@@ -196,9 +196,9 @@ describe("a group", () => {
 
   test("that is larger than it may be is cut, the same way every time", async () => {
     await chain(0, 149);
-    const found = await reach.groupOf(ground.database.read, idOf(0));
+    const found = await reach.linkedAccountsOf(ground.database.read, idOf(0));
     expect(found).toHaveLength(99);
-    expect(await reach.groupOf(ground.database.read, idOf(0))).toEqual(found);
+    expect(await reach.linkedAccountsOf(ground.database.read, idOf(0))).toEqual(found);
   });
 
   test("is not made of more links of one account than are walked", async () => {
@@ -231,6 +231,6 @@ describe("a request that links accounts which are linked", () => {
     expect(await end(row.id)).toMatchObject({ row: { status: "ended", endReason: "They are two people." } });
     expect(await end(row.id)).toBeNull();
     await expect(end("none")).rejects.toMatchObject({ code: "record_not_found" });
-    expect(await reach.groupOf(ground.database.read, idOf(1))).toEqual([]);
+    expect(await reach.linkedAccountsOf(ground.database.read, idOf(1))).toEqual([]);
   });
 });

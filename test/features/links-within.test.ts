@@ -6,7 +6,7 @@ import { createEventsService } from "../../src/features/events/events.service.ts
 import { createLinkReach } from "../../src/features/links/reach.ts";
 import { createLinkRecords } from "../../src/features/links/records.ts";
 import type { Confidence } from "../../src/features/links/links.schema.ts";
-import { createWithin, type RequestedLink } from "../../src/features/links/within.ts";
+import { createInTx, type RequestedLink } from "../../src/features/links/in-tx.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
@@ -40,7 +40,7 @@ function within() {
   };
   const audit = createAuditService({ database, cursors: createCursors(Buffer.alloc(32)) });
   const events = createEventsService({ database, clock: systemClock });
-  return createWithin(createLinkRecords({ audit, events, matches, reach }));
+  return createInTx(createLinkRecords({ audit, events, matches, reach }));
 }
 
 interface Edge {
@@ -65,8 +65,8 @@ const draftOf = ({ a, b, confidence, propagates, year, primary, grounds }: Edge)
   permission,
 });
 const pair = { a: 0, b: 1, confidence: "suspected", propagates: true, year: 2030, primary: false, grounds: 1 } as const;
-const create = (edge: Edge) => write((tx) => within().createLinkWithin(tx, draftOf(edge)));
-const undo = (stored: unknown) => write((tx) => within().undoLinkWithin(tx, JSON.parse(JSON.stringify(stored)), note));
+const create = (edge: Edge) => write((tx) => within().createLinkInTx(tx, draftOf(edge)));
+const undo = (stored: unknown) => write((tx) => within().undoLinkInTx(tx, JSON.parse(JSON.stringify(stored)), note));
 const linkNow = () => ground.database.read.accountLink.findFirstOrThrow({ orderBy: { id: "desc" } });
 const change = (id: string, data: object) => write(async ({ db }) => void (await db.accountLink.update({ where: { id }, data })));
 const entries = async (id: string): Promise<string[]> => {
@@ -81,7 +81,7 @@ describe("a link that an approval made", () => {
     expect(await undo(made.undo)).toMatchObject({ restored: true });
     const ended = await linkNow();
     expect(ended).toMatchObject({ status: "ended", activeKey: null, endReason: note.reason });
-    expect(await reach.groupOf(ground.database.read, idOf(0))).toEqual([]);
+    expect(await reach.linkedAccountsOf(ground.database.read, idOf(0))).toEqual([]);
     expect(await undo(made.undo)).toMatchObject({ restored: false });
     expect(await linkNow()).toEqual(ended);
     expect(await entries(made.row.id)).toEqual(["account_link.create", "account_link.end"]);
@@ -161,7 +161,7 @@ test("whatever is linked and taken back in reverse order leaves the same links a
     const rows = await read.accountLink.findMany({ where: { status: "active" }, orderBy: { id: "asc" } });
     return rows.map(({ revision: _, updatedAt: __, ...row }) => row);
   };
-  const around = () => Promise.all(everyone.map(async (id) => [await reach.groupOf(read, id), await reach.reachOf(read, id)]));
+  const around = () => Promise.all(everyone.map(async (id) => [await reach.linkedAccountsOf(read, id), await reach.reachOf(read, id)]));
   await fc.assert(
     fc.asyncProperty(fc.array(edge, { maxLength: 3 }), fc.array(edge, { minLength: 1, maxLength: 6 }), async (start, added) => {
       await write(async ({ db }) => void (await db.accountLink.deleteMany({})));

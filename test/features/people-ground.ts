@@ -86,8 +86,8 @@ export async function createPeopleGround() {
       const { roster, callsigns } = ground.services;
       const cause = { causeReference: "REC-REQ-900000", permission: "workflows.recruitment.decide" as const };
       await ground.database.write(systemCall("job", "test"), async (tx) => {
-        await roster.beginTrialWithin(tx, { ...cause, userId, staffRole, trialDays: status === "trial" ? 30 : 0 });
-        await callsigns.allocateWithin(tx, { ...cause, userId, pool: "main", roleKey: staffRole });
+        await roster.beginTrialInTx(tx, { ...cause, userId, staffRole, trialDays: status === "trial" ? 30 : 0 });
+        await callsigns.allocateInTx(tx, { ...cause, userId, pool: "main", roleKey: staffRole });
       });
     },
     addPool: (key = "main", ranges: number[][] = [[1, 99]]) =>

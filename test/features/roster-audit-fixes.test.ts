@@ -128,7 +128,7 @@ describe("each fix puts its finding right, and the next run resolves it", () => 
     const user = await hire(world, "viewer");
     const until = new Date(Date.now() + dayMs);
     await write(world, (tx) =>
-      world.app.roster.moveWithin(tx, user.id, { causeReference: null, permission: "roster.edit", event: "suspended", until }),
+      world.app.roster.moveInTx(tx, user.id, { causeReference: null, permission: "roster.edit", event: "suspended", until }),
     );
     const { id } = findingOf(await run(world, owner), "suspended_with_access", user.id);
     expect(world.app.standing.of(user.id).isBarred).toBe(false);
@@ -337,7 +337,7 @@ describe("time", () => {
     for (let count = 0; count < 3; count += 1) await change(world, await hire(world, "viewer"), { status: "loa" });
     const { read } = world.app.database;
     await write(world, ({ db }) => db.rosterAudit.deleteMany({}));
-    const nobody = { groupOf: () => Promise.resolve([]) } as never;
+    const nobody = { linkedAccountsOf: () => Promise.resolve([]) } as never;
     const deps = { ...world.app, reach: nobody, cursors: {} as never, clock, logger: pino({ level: "silent" }) };
     const other = createRosterAudits({ ...deps, hour: 3, inactiveDays: 30 });
     const running = () => read.rosterAudit.count({ where: { status: "running" } });

@@ -23,7 +23,7 @@ export const ok = ({ status, body }: Answer): any => {
 
 /** Put somebody on the roster, as a request would. */
 export async function employ(world: World, { id: userId }: User, staffRole: string | null, trialDays = 0): Promise<void> {
-  await write(world, (tx) => world.app.roster.beginTrialWithin(tx, { ...cause, userId, staffRole, trialDays }));
+  await write(world, (tx) => world.app.roster.beginTrialInTx(tx, { ...cause, userId, staffRole, trialDays }));
 }
 
 /** Somebody who holds the Discord role of their staff role and stands on the roster with it. */
@@ -41,7 +41,7 @@ export async function addPool(world: World, key: string, nicknameTemplate: strin
 }
 
 export async function giveCallsign(world: World, { id: userId }: User, pool: string): Promise<string> {
-  const { slot } = await write(world, (tx) => world.app.callsigns.allocateWithin(tx, { ...cause, userId, pool }));
+  const { slot } = await write(world, (tx) => world.app.callsigns.allocateInTx(tx, { ...cause, userId, pool }));
   return slot.callsign;
 }
 
@@ -115,7 +115,7 @@ export const plants: Record<string, (world: World) => Promise<string | null>> = 
   },
   async suspended_with_access(world) {
     const user = await hire(world, "viewer");
-    await write(world, (tx) => world.app.roster.moveWithin(tx, user.id, { ...cause, event: "suspended" }));
+    await write(world, (tx) => world.app.roster.moveInTx(tx, user.id, { ...cause, event: "suspended" }));
     return user.id;
   },
   async blacklisted_staff(world) {

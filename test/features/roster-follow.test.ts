@@ -242,8 +242,8 @@ describe("following the gateway", () => {
     );
     expect(await eventsOf(world, dan)).toEqual(["hired"]);
     const note = { causeReference: null, permission: "system.act" as const };
-    await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, cat.id, { ...note, event: "suspended" }));
-    await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, dan.id, { ...note, event: "terminated" }));
+    await world.app.database.write(job(), (tx) => world.app.roster.moveInTx(tx, cat.id, { ...note, event: "suspended" }));
+    await world.app.database.write(job(), (tx) => world.app.roster.moveInTx(tx, dan.id, { ...note, event: "terminated" }));
     for (const one of [cat, dan]) world.guild.setRoles(one, [world.roles.senior]);
     for (const one of [cat, dan]) {
       await until(

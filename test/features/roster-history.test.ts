@@ -4,7 +4,7 @@ import type { Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
 import { factsOf } from "../../src/features/roster/facts.ts";
-import { foldOf } from "../../src/features/roster/fold.ts";
+import { replayHistory } from "../../src/features/roster/fold.ts";
 import { stepsTo } from "../../src/features/roster/patch.ts";
 import { createRosterService, type RosterService } from "../../src/features/roster/roster.service.ts";
 import { legalMoves, rosterStatuses } from "../../src/features/roster/states.ts";
@@ -209,7 +209,7 @@ test("names nothing of a confidential request to those who may not know of it", 
   expect(filed.status, JSON.stringify(filed.body)).toBe(201);
   const { reference } = filed.body;
   await app.database.write(systemCall("job", uuid7()), (tx) =>
-    app.roster.beginTrialWithin(tx, {
+    app.roster.beginTrialInTx(tx, {
       userId: person.id,
       staffRole: "viewer",
       trialDays: 0,
@@ -304,11 +304,11 @@ describe("what the lines fold to", () => {
           await play(userId, one, undos);
           const lines = await linesOf(userId);
           expect(JSON.stringify(lines.slice(0, written.length))).toBe(JSON.stringify(written));
-          expect(foldOf(lines)).toEqual(await standOf(userId));
+          expect(replayHistory(lines)).toEqual(await standOf(userId));
           stands.push({ at: clock.now(), stand: await standOf(userId) });
         }
         const lines = await linesOf(userId);
-        for (const { at, stand } of stands) expect(foldOf(lines, { knownAt: at })).toEqual(stand);
+        for (const { at, stand } of stands) expect(replayHistory(lines, { knownAt: at })).toEqual(stand);
       }),
       { numRuns: runsOf(20) },
     );
@@ -326,15 +326,15 @@ describe("what the lines fold to", () => {
     }
     if (one.kind === "patch") return await patch(userId, { ...one, effectiveAt: earlier });
     if (one.kind === "leave")
-      return await write((tx) => roster.leaveWithin(tx, userId, { event: one.event, at: earlier ?? tx.now, permission: "staff.manage" }));
+      return await write((tx) => roster.leaveInTx(tx, userId, { event: one.event, at: earlier ?? tx.now, permission: "staff.manage" }));
     if (one.kind === "undo") {
       const [change] = undos.splice(-1 - one.place, 1);
-      if (change !== undefined) await write((tx) => roster.undoWithin(tx, change, note));
+      if (change !== undefined) await write((tx) => roster.undoInTx(tx, change, note));
       return;
     }
     if (one.kind === "begin") {
       const begun = await write((tx) =>
-        roster.beginTrialWithin(tx, { ...note, userId, staffRole: "viewer", trialDays: one.trialDays }),
+        roster.beginTrialInTx(tx, { ...note, userId, staffRole: "viewer", trialDays: one.trialDays }),
       ).catch((error: unknown) => {
         if (!(error instanceof ProblemError)) throw error;
       });
@@ -343,34 +343,34 @@ describe("what the lines fold to", () => {
     }
     const until = one.until === undefined ? null : new Date(time.now + one.until * day);
     const wanted = { event: one.event as "suspended", staffRole: one.staffRole, until, effectiveAt: earlier };
-    const moved = await write((tx) => roster.moveWithin(tx, userId, { ...note, ...wanted }));
+    const moved = await write((tx) => roster.moveInTx(tx, userId, { ...note, ...wanted }));
     if (!("skipped" in moved)) undos.push(JSON.parse(JSON.stringify(moved.undo)));
   }
 
   test("counts what was written last, even where the clock goes back", async () => {
     const userId = somebody();
-    await write((tx) => roster.beginTrialWithin(tx, { ...note, userId, staffRole: "viewer", trialDays: 0 }));
+    await write((tx) => roster.beginTrialInTx(tx, { ...note, userId, staffRole: "viewer", trialDays: 0 }));
     time.now -= 3_600_000;
-    await write((tx) => roster.moveWithin(tx, userId, { ...note, event: "resigned" }));
-    expect(foldOf(await linesOf(userId))).toMatchObject({ status: "resigned" });
+    await write((tx) => roster.moveInTx(tx, userId, { ...note, event: "resigned" }));
+    expect(replayHistory(await linesOf(userId))).toMatchObject({ status: "resigned" });
     time.now += 3_600_000;
   });
 
   test("ends no suspension before it was put back", async () => {
     const userId = somebody();
-    await write((tx) => roster.beginTrialWithin(tx, { ...note, userId, staffRole: "viewer", trialDays: 0 }));
+    await write((tx) => roster.beginTrialInTx(tx, { ...note, userId, staffRole: "viewer", trialDays: 0 }));
     const until = new Date(time.now + day);
-    const moved = await write((tx) => roster.moveWithin(tx, userId, { ...note, event: "suspended", until }));
-    const lifted = await write((tx) => roster.moveWithin(tx, userId, { ...note, event: "reinstated" }));
+    const moved = await write((tx) => roster.moveInTx(tx, userId, { ...note, event: "suspended", until }));
+    const lifted = await write((tx) => roster.moveInTx(tx, userId, { ...note, event: "reinstated" }));
     if ("skipped" in moved || "skipped" in lifted) throw new Error("nothing moved");
     time.now += 3 * day;
-    await write((tx) => roster.undoWithin(tx, lifted.undo, note));
+    await write((tx) => roster.undoInTx(tx, lifted.undo, note));
     expect(await standOf(userId)).toMatchObject({ status: "suspended", suspended_until: until.toISOString() });
     time.now += 1000;
     await roster.sweep(call);
     expect(await standOf(userId)).toMatchObject({ status: "active" });
     const lines = await linesOf(userId);
-    expect(foldOf(lines)).toMatchObject({ status: "active" });
+    expect(replayHistory(lines)).toMatchObject({ status: "active" });
     const [putBack, ended] = lines.slice(-2);
     expect([putBack?.event, ended?.event, ended?.effectiveAt]).toEqual(["corrected", "reinstated", putBack?.effectiveAt]);
   });

@@ -117,10 +117,10 @@ test("taking a suspension back puts nobody on a leave that is over", async () =>
   await leave(person, { duration: "5d" });
   const call = systemCall("job", uuid7());
   const note = { causeReference: null, permission: "system.act" as const };
-  const moved = await app.database.write(call, (tx) => app.roster.moveWithin(tx, person.id, { ...note, event: "suspended" }));
+  const moved = await app.database.write(call, (tx) => app.roster.moveInTx(tx, person.id, { ...note, event: "suspended" }));
   if ("skipped" in moved) throw new Error(moved.skipped);
   await back(person);
-  expect(await app.database.write(call, (tx) => app.roster.undoWithin(tx, moved.undo, note))).toMatchObject({ restored: true });
+  expect(await app.database.write(call, (tx) => app.roster.undoInTx(tx, moved.undo, note))).toMatchObject({ restored: true });
   expect(await read(person)).toMatchObject({ status: "active", status_before: null });
 });
 

@@ -41,7 +41,7 @@ export async function eventsOf(world: World, user: Pick<User, "id">): Promise<st
 /** Put somebody on the roster, as an approval does. */
 export async function enlist(world: World, { id: userId }: Pick<User, "id">, staffRole: string | null, trialDays = 0): Promise<void> {
   const note = { causeReference: null, permission: "system.act" as const };
-  await world.app.database.write(job(), (tx) => world.app.roster.beginTrialWithin(tx, { ...note, userId, staffRole, trialDays }));
+  await world.app.database.write(job(), (tx) => world.app.roster.beginTrialInTx(tx, { ...note, userId, staffRole, trialDays }));
 }
 
 /** Everything the roster has written so far. */

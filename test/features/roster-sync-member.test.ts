@@ -112,7 +112,7 @@ describe("from Discord", () => {
     const dan = await world.staff("viewer");
     await enlist(world, dan, "viewer");
     const note = { causeReference: null, permission: "system.act" as const };
-    await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, dan.id, { ...note, event: "resigned" }));
+    await world.app.database.write(job(), (tx) => world.app.roster.moveInTx(tx, dan.id, { ...note, event: "resigned" }));
     const answer = await sync(dan, { direction: "from_discord" });
     expect(answer.body.data.state).toBe("left");
     const row = answer.body.data.changes.find((change: any) => change.field === "staff_role");
@@ -155,13 +155,13 @@ describe("to Discord", () => {
     const cat = await world.staff("senior");
     await enlist(world, cat, "moderator");
     const note = { causeReference: null, permission: "system.act" as const };
-    await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, cat.id, { ...note, event: "suspended" }));
+    await world.app.database.write(job(), (tx) => world.app.roster.moveInTx(tx, cat.id, { ...note, event: "suspended" }));
     expect(await changesOf(cat, { direction: "to_discord" })).toEqual([]);
     expect(held(cat)).toEqual([world.roles.senior.id]);
     await changesOf(cat, { direction: "to_discord", apply: ["held_roles"] });
     expect(held(cat)).toEqual([world.roles.moderator.id]);
     world.guild.setRoles(cat, [world.roles.moderator, sailor]);
-    await world.app.database.write(job(), (tx) => world.app.roster.moveWithin(tx, cat.id, { ...note, event: "terminated" }));
+    await world.app.database.write(job(), (tx) => world.app.roster.moveInTx(tx, cat.id, { ...note, event: "terminated" }));
     await world.sandbox.waitFor(() => world.app.standing.of(cat.id).held[0]?.role.key === "moderator");
     expect(await changesOf(cat, { direction: "to_discord" })).toEqual([["held_roles", "remove_role", true]]);
     expect(held(cat)).toEqual([sailor.id]);

@@ -6,7 +6,7 @@ import { createEventsService } from "../../src/features/events/events.service.ts
 import { factsOf } from "../../src/features/roster/facts.ts";
 import { createRosterService, type RosterService } from "../../src/features/roster/roster.service.ts";
 import { legalMoves, liveStatuses, rosterStatuses, targetOf, type RosterStatus } from "../../src/features/roster/states.ts";
-import type { Beginning, RosterChange, RosterMove } from "../../src/features/roster/within.ts";
+import type { Beginning, RosterChange, RosterMove } from "../../src/features/roster/in-tx.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -34,12 +34,12 @@ const reversal = { causeReference: "REC-REQ-000001", permission: "workflows.recr
 const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => ground.database.write(call, work);
 const begin = (userId: string, options: Partial<Beginning> = {}) => {
   const cause = { causeReference: "REC-REQ-000001", permission: "workflows.recruitment.decide" as const };
-  return write((tx) => roster.beginTrialWithin(tx, { userId, staffRole: "moderator", trialDays: 30, ...cause, ...options }));
+  return write((tx) => roster.beginTrialInTx(tx, { userId, staffRole: "moderator", trialDays: 30, ...cause, ...options }));
 };
 const move = (userId: string, wanted: Omit<RosterMove, "causeReference" | "permission">) =>
-  write((tx) => roster.moveWithin(tx, userId, { ...note, ...wanted }));
+  write((tx) => roster.moveInTx(tx, userId, { ...note, ...wanted }));
 /** What an effect keeps has been through JSON. */
-const undo = (change: unknown) => write((tx) => roster.undoWithin(tx, JSON.parse(JSON.stringify(change)), reversal));
+const undo = (change: unknown) => write((tx) => roster.undoInTx(tx, JSON.parse(JSON.stringify(change)), reversal));
 const sweep = () => roster.sweep(call);
 async function undoOf(change: Promise<RosterChange | { skipped: string }>) {
   const done = await change;

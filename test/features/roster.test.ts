@@ -206,7 +206,7 @@ describe("changing an entry", () => {
       const times = { createdAt: tx.now, updatedAt: tx.now };
       const pool = { key: "ships", name: "Ships", template: "S-{n:03}", ranges: [[1, 9]], reserved: [], skip: [], rankBands: {} };
       await tx.db.callsignPool.create({ data: { ...pool, ...times } });
-      await app.callsigns.allocateWithin(tx, { pool: "ships", userId: person.id, causeReference: null, permission: "system.act" });
+      await app.callsigns.allocateInTx(tx, { pool: "ships", userId: person.id, causeReference: null, permission: "system.act" });
     });
     expect((await read(person.id)).body.data.callsigns).toEqual([{ callsign: "S-001", pool: "ships" }]);
     expect((await change(person, { status: "resigned", reason })).body.data.callsigns).toEqual([]);

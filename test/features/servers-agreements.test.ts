@@ -130,7 +130,7 @@ test("an agreement that is ended by another room's change stays ended", async ()
   const { id } = effects[0].target;
   const end = () =>
     database.write(systemCall("cli", "end"), (tx) =>
-      registry.endAgreementWithin(tx, id, { reason: "Taken back.", permission: "workflows.poach.reverse" }),
+      registry.endAgreementInTx(tx, id, { reason: "Taken back.", permission: "workflows.poach.reverse" }),
     );
   expect(await end()).toMatchObject({ status: "ended", ended: { reason: "Taken back." } });
   expect((await end()).revision).toBe(2);

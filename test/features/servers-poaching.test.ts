@@ -25,9 +25,9 @@ const offenders = [freshId(), freshId()];
 
 const record = (serverId: string, occurredAt = at(-1), victimServerId = freshId()) =>
   write((tx) =>
-    registry().recordIncidentWithin(tx, { serverId, victimServerId, offenderIds: offenders, method: "offer", occurredAt, ...origin }),
+    registry().recordIncidentInTx(tx, { serverId, victimServerId, offenderIds: offenders, method: "offer", occurredAt, ...origin }),
   );
-const voidIt = (id: string) => write((tx) => registry().voidIncidentWithin(tx, id, note));
+const voidIt = (id: string) => write((tx) => registry().voidIncidentInTx(tx, id, note));
 const incidents = (serverId: string) => shared.world.get(`/servers/${serverId}/incidents`, { actor: cast.viewer });
 const eventsOf = async (type: string, key: string, id: string): Promise<Record<string, string>[]> => {
   const rows = await read().outboxEvent.findMany({ where: { type }, orderBy: { seq: "asc" } });
@@ -108,15 +108,15 @@ describe("incidents", () => {
 describe("clearances", () => {
   const grant = async (userId: string, validUntil: Date | null = null): Promise<string> => {
     const wanted = { userId, fromServerId: freshId(), toServerId: freshId(), validUntil, ...origin };
-    const done = await write((tx) => registry().grantClearanceWithin(tx, wanted));
+    const done = await write((tx) => registry().grantClearanceInTx(tx, wanted));
     if ("skipped" in done) throw new Error(done.skipped);
     expect(done.undo).toEqual({ clearance_id: done.id });
     return done.id;
   };
-  const revoke = (id: string) => write((tx) => registry().revokeClearanceWithin(tx, id, note));
+  const revoke = (id: string) => write((tx) => registry().revokeClearanceInTx(tx, id, note));
   const use = (id: string, reference = "REC-REQ-000001") =>
-    write((tx) => registry().useClearanceWithin(tx, { id, reference, permission: "workflows.recruitment.decide" }));
-  const undoUse = (done: object) => write((tx) => registry().undoUseClearanceWithin(tx, "undo" in done ? done.undo : done, note));
+    write((tx) => registry().useClearanceInTx(tx, { id, reference, permission: "workflows.recruitment.decide" }));
+  const undoUse = (done: object) => write((tx) => registry().undoUseClearanceInTx(tx, "undo" in done ? done.undo : done, note));
   const inForce = async (userId: string) => (await registry().findClearances(read(), userId, clock.now())).map(({ id }) => id);
   const list = async (userId: string) => (await shared.world.get(`/users/${userId}/clearances`, { actor: cast.viewer })).body.data;
 
@@ -160,7 +160,7 @@ describe("clearances", () => {
   test("end by their date, told once; one that would be over already is not granted", async () => {
     const userId = freshId();
     const wanted = { userId, fromServerId: freshId(), toServerId: freshId(), validUntil: at(-1), ...origin };
-    expect(await write((tx) => registry().grantClearanceWithin(tx, wanted))).toEqual({ skipped: "The clearance would be over already." });
+    expect(await write((tx) => registry().grantClearanceInTx(tx, wanted))).toEqual({ skipped: "The clearance would be over already." });
     expect(await list(userId)).toEqual([]);
     const [dated, endless] = [await grant(userId, at(2)), await grant(userId)];
     time.offset += 3 * day;

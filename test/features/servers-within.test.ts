@@ -29,16 +29,16 @@ const note = { reason: "Taken back.", permission: "workflows.server-merge.revers
 const cause = { permission: "workflows.server-merge.decide", reason: "Approval of SMR-REQ-000001" };
 
 const merge = (sourceId: string, targetId: string) =>
-  write((tx) => registry().mergeWithin(tx, { sourceId, targetId, permission: cause.permission, causeReference: "SMR-REQ-000001" }));
-const part = (done: { undo: unknown }) => write((tx) => registry().undoMergeWithin(tx, kept(done), note));
+  write((tx) => registry().mergeInTx(tx, { sourceId, targetId, permission: cause.permission, causeReference: "SMR-REQ-000001" }));
+const part = (done: { undo: unknown }) => write((tx) => registry().undoMergeInTx(tx, kept(done), note));
 const suspend = (ids: string[], reference = "BLS-REQ-000001") =>
-  write((tx) => registry().suspendAgreementsWithin(tx, ids, { reference, ...cause }));
-const resume = (done: { undo: unknown }) => write((tx) => registry().undoSuspendAgreementsWithin(tx, kept(done), note));
-const repoint = (from: string, into: string) => write((tx) => registry().repointAgreementsWithin(tx, from, into, cause));
-const pointBack = (done: { undo: unknown }) => write((tx) => registry().undoRepointWithin(tx, kept(done), note));
+  write((tx) => registry().suspendAgreementsInTx(tx, ids, { reference, ...cause }));
+const resume = (done: { undo: unknown }) => write((tx) => registry().undoSuspendAgreementsInTx(tx, kept(done), note));
+const repoint = (from: string, into: string) => write((tx) => registry().repointAgreementsInTx(tx, from, into, cause));
+const pointBack = (done: { undo: unknown }) => write((tx) => registry().undoRepointInTx(tx, kept(done), note));
 async function agree(serverIds: string[], dates: { startsAt?: Date; endsAt?: Date } = {}): Promise<string> {
   const draft = { serverIds, covers: "both", coolingOffDays: 30, createdBy: null, permission: "system.act", ...dates } as const;
-  const made = await write((tx) => registry().createAgreementWithin(tx, draft));
+  const made = await write((tx) => registry().createAgreementInTx(tx, draft));
   if (made === null) throw new Error("no agreement");
   return made.id;
 }
@@ -146,7 +146,7 @@ test("the facts of a plan change with what it depends on, and with nothing else"
       () => shared.world.patch(`/servers/${target}`, { status: "partner" }, { actor: cast.owner }),
     ],
     [() => merge(source, target), () => shared.world.patch(`/servers/${source}`, { status: "known" }, { actor: cast.owner })],
-    [() => write((tx) => registry().endAgreementWithin(tx, until, note)), () => Promise.resolve()],
+    [() => write((tx) => registry().endAgreementInTx(tx, until, note)), () => Promise.resolve()],
   ];
   for (const [change, back] of changes) {
     await change();
@@ -191,7 +191,7 @@ describe("an agreement that requests suspend", () => {
     const [dated, endless] = [await agree([a, b], { endsAt: at(3) }), await agree([c, d])];
     const done = await suspend([a, c]);
     expect(done.ids).toEqual([dated, endless].toSorted());
-    await write((tx) => registry().endAgreementWithin(tx, endless, note));
+    await write((tx) => registry().endAgreementInTx(tx, endless, note));
     time.offset += 4 * day;
     expect((await agreement(a)).status).toBe("ended");
     await sweep();
@@ -222,7 +222,7 @@ describe("agreements of a server that became part of another", () => {
     const [from, into, other] = [freshId(), freshId(), freshId()];
     const id = await agree([from, other]);
     const done = await repoint(from, into);
-    await write((tx) => registry().endAgreementWithin(tx, id, note));
+    await write((tx) => registry().endAgreementInTx(tx, id, note));
     expect(await pointBack(done)).toMatchObject({ restored: false });
     expect(await agreement(other)).toMatchObject({ status: "ended", server_ids: [into, other].toSorted() });
   });
@@ -267,19 +267,19 @@ test("whatever is done to servers, taking it all back in reverse leaves in force
     }
     if (verb === "incident") {
       const incident = { serverId: a, victimServerId: b, offenderIds: [a], method: "dm", occurredAt: at(-1), ...origin };
-      const { id } = await write((tx) => registry().recordIncidentWithin(tx, incident));
-      return () => write((tx) => registry().voidIncidentWithin(tx, id, note));
+      const { id } = await write((tx) => registry().recordIncidentInTx(tx, incident));
+      return () => write((tx) => registry().voidIncidentInTx(tx, id, note));
     }
     if (verb === "clear") {
       const wanted = { userId: a, fromServerId: a, toServerId: b, validUntil: null, ...origin };
-      const done = await write((tx) => registry().grantClearanceWithin(tx, wanted));
-      return "skipped" in done ? undefined : () => write((tx) => registry().revokeClearanceWithin(tx, done.id, note));
+      const done = await write((tx) => registry().grantClearanceInTx(tx, wanted));
+      return "skipped" in done ? undefined : () => write((tx) => registry().revokeClearanceInTx(tx, done.id, note));
     }
     const [free] = await registry().findClearances(read(), a, clock.now());
     if (free === undefined) return undefined;
     const use = { id: free.id, reference: `REC-REQ-${index.toString()}`, permission: cause.permission };
-    const done = await write((tx) => registry().useClearanceWithin(tx, use));
-    return "skipped" in done ? undefined : () => write((tx) => registry().undoUseClearanceWithin(tx, kept(done), note));
+    const done = await write((tx) => registry().useClearanceInTx(tx, use));
+    return "skipped" in done ? undefined : () => write((tx) => registry().undoUseClearanceInTx(tx, kept(done), note));
   };
   const pair = fc.tuple(place, place);
   await fc.assert(

@@ -4,8 +4,8 @@ import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Asked } from "../../src/commands/kept.ts";
-import { menuCommand } from "../../src/commands/menu-door.ts";
+import type { PendingInteraction } from "../../src/commands/pending-interactions.ts";
+import { menuCommand } from "../../src/commands/menus.ts";
 import { commandTable } from "../../src/features.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { messageOf } from "../../src/discord/replies.ts";
@@ -113,7 +113,7 @@ describe("what staff do every day", () => {
     const menu = (name: string) =>
       menuCommand({ name, type: 3 }, { ...commandTable, opens: (asked) => asked as never, begin: () => Promise.resolve({ content: "" }) });
     const authorOf = (target: never) => {
-      const asked = menu("Save as evidence").opens?.("", target, undefined) as unknown as Asked | undefined;
+      const asked = menu("Save as evidence").opens?.("", target, undefined) as unknown as PendingInteraction | undefined;
       return asked?.given.values["author"];
     };
 

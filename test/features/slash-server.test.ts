@@ -140,7 +140,7 @@ describe("reading", () => {
     const { registry, database } = shared.world.app;
     const permission = "workflows.poach.decide";
     await database.write(systemCall("job", "test"), (tx) =>
-      registry.recordIncidentWithin(tx, {
+      registry.recordIncidentInTx(tx, {
         serverId: one,
         victimServerId: other,
         offenderIds: [freshId(), freshId()],
@@ -151,7 +151,7 @@ describe("reading", () => {
       }),
     );
     await database.write(systemCall("job", "test"), (tx) =>
-      registry.createAgreementWithin(tx, {
+      registry.createAgreementInTx(tx, {
         serverIds: [one, other],
         covers: "staff",
         coolingOffDays: 30,

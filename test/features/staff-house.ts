@@ -3,8 +3,8 @@ import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { createDoing } from "../../src/commands/doing.ts";
-import { createKept } from "../../src/commands/kept.ts";
+import { createCommandRunner } from "../../src/commands/runner.ts";
+import { createPendingInteractions } from "../../src/commands/pending-interactions.ts";
 import { createVerbs } from "../../src/commands/verbs.ts";
 import { createDiscord } from "../../src/discord/client.ts";
 import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";
@@ -79,7 +79,7 @@ export async function createHouse(options: HouseOptions = {}) {
   const permissions = createPermissionsService({ ...ground, ...journals });
   const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
   const store = createKeyStore({ database, keys, permissions, pepper: secret, pollMs: 50 });
-  const staff = createStaffService({ ...ground, ...journals, permissions, roster: { leaveWithin: () => Promise.resolve() } });
+  const staff = createStaffService({ ...ground, ...journals, permissions, roster: { leaveInTx: () => Promise.resolve() } });
   await guildState.load();
   await standing.load();
 
@@ -101,7 +101,7 @@ export async function createHouse(options: HouseOptions = {}) {
     guildIds: [guild.id],
     logger,
   });
-  const { commands, controls } = createDoing(commandTable, verbs, createKept(), () => "http://127.0.0.1");
+  const { commands, controls } = createCommandRunner(commandTable, verbs, createPendingInteractions(), () => "http://127.0.0.1");
   discord.serve({
     commands,
     controls: [...controls, ...createConfirmControls(verbs)],

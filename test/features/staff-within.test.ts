@@ -22,12 +22,12 @@ const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => shared.world.app.
 const cause = { reason: "Under review.", permission: "workflows.punishment.decide" as const, causeReference: "PUN-REQ-000001" };
 const note = { reason: "Taken back.", permission: "workflows.punishment.reverse" as const };
 
-const suspend = (userId: string, until: Date | null = null) => write((tx) => staff().suspendWithin(tx, { userId, until, ...cause }));
+const suspend = (userId: string, until: Date | null = null) => write((tx) => staff().suspendInTx(tx, { userId, until, ...cause }));
 const deny = (userId: string, permissions: string[], until: Date | null = null) =>
-  write((tx) => staff().denyWithin(tx, { userId, permissions, until, reason: cause.reason, permission: cause.permission }));
+  write((tx) => staff().denyInTx(tx, { userId, permissions, until, reason: cause.reason, permission: cause.permission }));
 /** What an effect keeps has been through JSON. */
-const lift = (done: object) => write((tx) => staff().undoSuspendWithin(tx, kept(done), note));
-const allow = (done: object) => write((tx) => staff().undoDenyWithin(tx, kept(done), note));
+const lift = (done: object) => write((tx) => staff().undoSuspendInTx(tx, kept(done), note));
+const allow = (done: object) => write((tx) => staff().undoDenyInTx(tx, kept(done), note));
 function kept(done: object): unknown {
   if (!("undo" in done)) throw new Error(JSON.stringify(done));
   return JSON.parse(JSON.stringify(done.undo));
@@ -64,7 +64,7 @@ describe("a suspension that a request leads to", () => {
   test("is nothing when its transaction comes to nothing", async () => {
     const { id } = await shared.world.staff("senior");
     const failed = write(async (tx) => {
-      await staff().suspendWithin(tx, { userId: id, until: null, ...cause });
+      await staff().suspendInTx(tx, { userId: id, until: null, ...cause });
       throw new Error("changed its mind");
     });
     await expect(failed).rejects.toThrow("changed its mind");

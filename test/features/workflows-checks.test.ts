@@ -9,7 +9,7 @@ const reason = "Led the raid of last night.";
 async function createCheckGround() {
   const ground = await createPeopleGround();
   const { services } = ground;
-  const reach = { groupOf: linkedOver(ground) };
+  const reach = { linkedAccountsOf: linkedOver(ground) };
   const checks = createChecks({ ...services, reach });
   const all = async (userId: string, reference?: string) => checks.of(ground.database.read, userId, services.clock.now(), reference);
   return {

@@ -3,7 +3,7 @@ import { has, outranks, refusalOf } from "./rights.ts";
 import type { Ground } from "./ground.ts";
 import { severities, type Step, type Subject } from "./steps.ts";
 
-type Doing<What extends Step["do"]> = Extract<Step, { do: What }>;
+type CommandRunner<What extends Step["do"]> = Extract<Step, { do: What }>;
 
 export function statusOf({ isRevoked, from, until }: Listed, now: number): "active" | "scheduled" | "expired" | "revoked" {
   if (isRevoked) return "revoked";
@@ -55,7 +55,7 @@ function shown(record: Listed, model: Model) {
 const hiddenFrom = (by: Plan["by"]): string[] => (has(by, "blacklist.read_confidential") ? [] : ["reason_internal", "exempt_user_ids"]);
 
 /** List a subject. */
-export function list(model: Model, step: Doing<"list">, ground: Ground): Plan | undefined {
+export function list(model: Model, step: CommandRunner<"list">, ground: Ground): Plan | undefined {
   const { by, about, scope, severity, from, lasts, secret } = step;
   const body = {
     kind: kindOf(about),
@@ -124,7 +124,7 @@ function obstacle(model: Model, by: Plan["by"], record: Listed, action: string, 
   return kindOf(record.about) === "user" && !outranks(by, record.about) ? refused(403, "hierarchy_violation") : undefined;
 }
 
-export function change(model: Model, step: Doing<"change">, ground: Ground): Plan | undefined {
+export function change(model: Model, step: CommandRunner<"change">, ground: Ground): Plan | undefined {
   const { by, set, severity, lasts, match } = step;
   const record = nth(model.records, step.which);
   if (record === undefined) return undefined;
@@ -155,7 +155,7 @@ export function change(model: Model, step: Doing<"change">, ground: Ground): Pla
   };
 }
 
-export function revoke(model: Model, step: Doing<"revoke">): Plan | undefined {
+export function revoke(model: Model, step: CommandRunner<"revoke">): Plan | undefined {
   const { by, says, match } = step;
   const record = nth(model.records, step.which);
   if (record === undefined) return undefined;
@@ -184,7 +184,7 @@ export function revoke(model: Model, step: Doing<"revoke">): Plan | undefined {
   };
 }
 
-export function read(model: Model, { by, which }: Doing<"read">): Plan | undefined {
+export function read(model: Model, { by, which }: CommandRunner<"read">): Plan | undefined {
   const record = nth(model.records, which);
   if (record === undefined) return undefined;
   const asked = { method: "GET", path: `/blacklist/${record.id}` };
@@ -201,7 +201,7 @@ export function read(model: Model, { by, which }: Doing<"read">): Plan | undefin
 }
 
 /** Everybody of the sequence at once. */
-export function check(model: Model, { by }: Doing<"check">, ground: Ground): Plan {
+export function check(model: Model, { by }: CommandRunner<"check">, ground: Ground): Plan {
   const asked = {
     method: "POST",
     path: "/blacklist/check",

@@ -3,7 +3,7 @@ import { has, outranks, personOf, refusalOf } from "./rights.ts";
 import type { Ground } from "./ground.ts";
 import type { Caller, Step } from "./steps.ts";
 
-type Doing<What extends Step["do"]> = Extract<Step, { do: What }>;
+type CommandRunner<What extends Step["do"]> = Extract<Step, { do: What }>;
 
 /** A note can be changed for fifteen minutes: two units and a half. */
 const editable = 2;
@@ -43,7 +43,7 @@ function shown(one: Opened, ground: Ground) {
   };
 }
 
-export function open(model: Model, { by, about, confidential, team }: Doing<"open">, ground: Ground): Plan {
+export function open(model: Model, { by, about, confidential, team }: CommandRunner<"open">, ground: Ground): Plan {
   const body = {
     title: `Case about ${about}`,
     subjects: [{ kind: "user", id: ground.idOf(about) }],
@@ -79,7 +79,7 @@ export function open(model: Model, { by, about, confidential, team }: Doing<"ope
   };
 }
 
-export function note(model: Model, { by, which }: Doing<"note">, ground: Ground): Plan | undefined {
+export function note(model: Model, { by, which }: CommandRunner<"note">, ground: Ground): Plan | undefined {
   const one = nth(model.cases, which);
   if (one === undefined) return undefined;
   const body = `said${(model.said += 1).toString()}`;
@@ -99,7 +99,7 @@ export function note(model: Model, { by, which }: Doing<"note">, ground: Ground)
   };
 }
 
-export function edit(model: Model, step: Doing<"edit">): Plan | undefined {
+export function edit(model: Model, step: CommandRunner<"edit">): Plan | undefined {
   const one = nth(model.cases, step.which);
   const found = nth(one?.notes ?? [], step.note);
   if (one === undefined || found === undefined) return undefined;
@@ -134,7 +134,7 @@ function noteObstacle(model: Model, by: Caller, found: Note, isWrong: boolean): 
   return model.now - found.at > editable ? refused(409, "invalid_transition", { action: "note_edit" }) : undefined;
 }
 
-export function close(model: Model, { by, which, outcome, match }: Doing<"close">, ground: Ground): Plan | undefined {
+export function close(model: Model, { by, which, outcome, match }: CommandRunner<"close">, ground: Ground): Plan | undefined {
   const one = nth(model.cases, which);
   if (one === undefined) return undefined;
   const ifMatch = { none: undefined, right: `"v${one.revision.toString()}"`, wrong: '"v99"' }[match];
@@ -147,7 +147,7 @@ export function close(model: Model, { by, which, outcome, match }: Doing<"close"
   return moved(model, by, one, asked, { status: "closed", outcome }, ground);
 }
 
-export function reopen(model: Model, { by, which }: Doing<"reopen">, ground: Ground): Plan | undefined {
+export function reopen(model: Model, { by, which }: CommandRunner<"reopen">, ground: Ground): Plan | undefined {
   const one = nth(model.cases, which);
   if (one === undefined) return undefined;
   const asked = { method: "POST", path: `/cases/${one.id}/reopen`, body: { reason: "A new witness." } };
@@ -170,7 +170,7 @@ function moved(_model: Model, by: Caller, one: Opened, asked: Plan["asked"], to:
   };
 }
 
-export function see(model: Model, { by, which }: Doing<"see">, ground: Ground): Plan | undefined {
+export function see(model: Model, { by, which }: CommandRunner<"see">, ground: Ground): Plan | undefined {
   const one = nth(model.cases, which);
   if (one === undefined) return undefined;
   const asked = { method: "GET", path: `/cases/${one.number.toLowerCase()}` };
@@ -181,7 +181,7 @@ export function see(model: Model, { by, which }: Doing<"see">, ground: Ground): 
 }
 
 /** The cases about one of the people, as a caller finds them. */
-export function find(model: Model, { by }: Doing<"find">, ground: Ground): Plan {
+export function find(model: Model, { by }: CommandRunner<"find">, ground: Ground): Plan {
   const asked = { method: "GET", path: `/cases?subject=${ground.idOf("Ann")}&limit=200` };
   const refusal = refusalOf(by, "cases.read", false);
   if (refusal !== undefined) return { by, asked, expected: { status: refusal.status, body: refusal } };

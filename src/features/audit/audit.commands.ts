@@ -1,20 +1,20 @@
 import { textFor } from "../../commands/texts.ts";
-import type { CommandSet, Entry, Given, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
+import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
-import { textIn, timeIn } from "../../commands/given.ts";
+import { textIn, timeIn } from "../../commands/input.ts";
 import { cut, lineText, momentOf, showView } from "../../commands/show.ts";
 
 const command = "audit";
-const longestChange = 700;
+const maxChange = 700;
 const text = (name: string, max = 200): OptionSpec => ({ name, kind: "text", max });
-const position = (name: string): OptionSpec => ({ name, kind: "whole", min: 1, max: 2_147_483_647 });
+const position = (name: string): OptionSpec => ({ name, kind: "integer", min: 1, max: 2_147_483_647 });
 const record: OptionSpec = text("record");
 /** What everybody may narrow their search by. */
 const own = [
   text("action"),
   record,
-  { name: "user", kind: "person" },
+  { name: "user", kind: "user" },
   { name: "via", kind: "text", choices: ["rest", "slash", "job", "cli", "web"] },
   { name: "outcome", kind: "text", choices: ["ok", "denied", "failed"] },
   text("request"),
@@ -22,9 +22,9 @@ const own = [
   text("to", 30),
   text("words"),
 ] as const satisfies OptionSpec[];
-const filters: readonly OptionSpec[] = [{ name: "by", kind: "person" }, text("key"), ...own];
+const filters: readonly OptionSpec[] = [{ name: "by", kind: "user" }, text("key"), ...own];
 
-const searched = (given: Given) => ({
+const searched = (given: CommandInput) => ({
   query: {
     actor: textIn(given, "by"),
     client: textIn(given, "key"),
@@ -58,7 +58,7 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
 function wholeLine(view: AuditView, wording: Wording): string {
   const changed = [view.before, view.after].map((side) => (side === null || side === undefined ? "–" : JSON.stringify(side)));
   const change = changed.join(" → ");
-  return change === "– → –" ? line(view, wording) : `${line(view, wording)}\n> ${cut(escapeText(change), longestChange)}`;
+  return change === "– → –" ? line(view, wording) : `${line(view, wording)}\n> ${cut(escapeText(change), maxChange)}`;
 }
 
 function examinedNote({ examined_to: to }: { examined_to?: number }, { say }: Wording): string {

@@ -33,7 +33,7 @@ export interface RevocationsDeps {
 
 /** As long as Discord's access tokens live: by then the last one has ended by itself. */
 const tokenLifeSeconds = 604_800;
-const longestPauseMinutes = 60;
+const maxPauseMinutes = 60;
 const atOnce = 20;
 
 export function createRevocations({ database, oauth, keyring, clock, pagesKey }: RevocationsDeps): Revocations {
@@ -131,5 +131,5 @@ async function isAccepted(revoke: () => Promise<void>): Promise<boolean> {
 
 /** 1, 2, 4 … minutes, and an hour at most. */
 function pauseAfter(attempts: number, now: Date): Date {
-  return addSeconds(now, 60 * Math.min(2 ** attempts, longestPauseMinutes));
+  return addSeconds(now, 60 * Math.min(2 ** attempts, maxPauseMinutes));
 }

@@ -21,7 +21,7 @@ export interface RevokeService {
    */
   revoke(call: Call, userId: string, input: RevokeInput, ifMatch?: number): Promise<AuthorizationView>;
   /** The same as a part of another change. A person without a grant and without open sessions is no error. */
-  revokeWithin(tx: Tx, userId: string, options?: RevokeOptions): Promise<Revoked>;
+  revokeInTx(tx: Tx, userId: string, options?: RevokeOptions): Promise<Revoked>;
 }
 
 export interface RevokeOptions {
@@ -53,7 +53,7 @@ const endable = new Set(["active", "reauthorization_required"]);
 export function createRevokeService(deps: RevokeDeps): RevokeService {
   const { database, revocations } = deps;
 
-  const revokeWithin: RevokeService["revokeWithin"] = async (tx, userId, options = {}) => {
+  const revokeInTx: RevokeService["revokeInTx"] = async (tx, userId, options = {}) => {
     await lockGrant(tx, userId);
     const createdAt = options.before === undefined ? {} : { lte: options.before };
     const sessions = await tx.db.authorizationSession.findMany({ where: { userId, createdAt, status: { in: ["pending", "opened"] } } });
@@ -67,7 +67,7 @@ export function createRevokeService(deps: RevokeDeps): RevokeService {
   };
 
   return {
-    revokeWithin,
+    revokeInTx,
 
     async revoke(call, userId, input, ifMatch) {
       requireWrite(call, authorizationPermissions.revoke, { own: userId });
@@ -75,7 +75,7 @@ export function createRevokeService(deps: RevokeDeps): RevokeService {
       const view = await database.write(call, async (tx) => {
         await lockGrant(tx, userId);
         requireRevision(ifMatch, await tx.db.authorization.findUnique({ where: { userId } }));
-        const { hasEnded } = await revokeWithin(tx, userId, { reason });
+        const { hasEnded } = await revokeInTx(tx, userId, { reason });
         const state = presentAuthorization(call, await readState(tx.db, userId, tx.now), deps.cooldownSeconds, tx.now);
         if (!hasEnded) throw nothingToRevoke(state.status);
         return state;

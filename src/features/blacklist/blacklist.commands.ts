@@ -1,4 +1,4 @@
-import type { CommandSet, Entry, FieldSpec, Given, OptionSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName, galleryOf } from "../../commands/gallery.ts";
 import type { VerbInput, Verbs } from "../../commands/verbs.ts";
@@ -20,18 +20,18 @@ import {
   recordLine,
 } from "./commands/replies.ts";
 import { evidenceEntries } from "../../commands/evidence-entries.ts";
-import { picked, textIn, timeIn, durationIn } from "../../commands/given.ts";
+import { picked, textIn, timeIn, durationIn } from "../../commands/input.ts";
 import { pressButton, rowOf } from "../../commands/press.ts";
 import { idsIn, numberIn, personOf, pickedQuery, type Query, subjectIn } from "../../commands/records.ts";
 import { momentOf } from "../../commands/show.ts";
 
 const command = "blacklist";
-const mostIds = 25;
+const maxIds = 25;
 export const record: OptionSpec = { name: "record", kind: "text", required: true, completes: "blacklist", max: 40 };
 const filesPress: PressSpec = { name: "bf", carries: [record] };
 const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }];
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
-const revision: OptionSpec = { name: "revision", kind: "whole", min: 1 };
+const revision: OptionSpec = { name: "revision", kind: "integer", min: 1 };
 const kind: OptionSpec = { name: "kind", kind: "text", choices: ["user", "server"] };
 const category: OptionSpec = {
   name: "category",
@@ -53,8 +53,8 @@ const filters: readonly OptionSpec[] = [
 ];
 const filterNames = ["kind", "status", "category", "severity", "q"] as const;
 
-const filtersOf = (given: Given): Query => ({ ...pickedQuery(given, ...filterNames), subject: subjectIn(given) });
-const tagsOf = (given: Given) => {
+const filtersOf = (given: CommandInput): Query => ({ ...pickedQuery(given, ...filterNames), subject: subjectIn(given) });
+const tagsOf = (given: CommandInput) => {
   const tags = textIn(given, "tags")
     ?.split(",")
     .map((tag) => tag.trim());
@@ -62,19 +62,19 @@ const tagsOf = (given: Given) => {
 };
 
 /** Who may not ask is told so before the ids are counted. @throws ProblemError validation_failed when an answer has no room for all */
-function requireRoom(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+function requireRoom(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.check("checkBlacklist", call, checkInput(given));
-  if (idsIn(textIn(given, "ids")).length > mostIds)
-    throw fieldError("/ids", "too_many", `Ask about at most ${mostIds.toString()} ids at once.`);
+  if (idsIn(textIn(given, "ids")).length > maxIds)
+    throw fieldError("/ids", "too_many", `Ask about at most ${maxIds.toString()} ids at once.`);
   return Promise.resolve({});
 }
 
-function checkInput(given: Given): VerbInput {
+function checkInput(given: CommandInput): VerbInput {
   const ids = idsIn(textIn(given, "ids"));
   return { body: { user_ids: ids, server_ids: ids, include_alts: given.values["alts"] } };
 }
 
-function newRecord(given: Given): VerbInput {
+function newRecord(given: CommandInput): VerbInput {
   const user = textIn(given, "user");
   const servers = textIn(given, "servers");
   const note = textIn(given, "evidence");
@@ -92,7 +92,7 @@ function newRecord(given: Given): VerbInput {
 }
 
 /** A record is about one subject. @throws ProblemError as the verb refuses; validation_failed when both are named */
-function requireOneSubject(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+function requireOneSubject(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.require("createBlacklistRecord", call, {});
   if (given.values["user"] !== undefined && given.values["server"] !== undefined)
     throw fieldError("/server", "conflict", "A record is about a user or about a server: name one of them.");
@@ -121,7 +121,7 @@ const blacklistEntries: readonly Entry[] = [
     operation: "checkBlacklist",
     options: [
       { name: "ids", kind: "text", required: true, max: 1000 },
-      { name: "alts", kind: "yes" },
+      { name: "alts", kind: "boolean" },
     ],
     locate: requireRoom,
     input: checkInput,
@@ -158,7 +158,7 @@ const blacklistEntries: readonly Entry[] = [
     path: "add",
     operation: "createBlacklistRecord",
     options: [
-      { name: "user", kind: "person" },
+      { name: "user", kind: "user" },
       { name: "server", kind: "text", max: 40 },
       category,
       severity,
@@ -196,7 +196,7 @@ const blacklistEntries: readonly Entry[] = [
       { name: "reason-internal", kind: "text", max: 2000 },
       { name: "tags", kind: "text", max: 500 },
       { name: "review-at", kind: "text", max: 40 },
-      { name: "reviewed", kind: "yes" },
+      { name: "reviewed", kind: "boolean" },
     ],
     input: (given) => ({
       params: recordAt(given),
@@ -270,7 +270,7 @@ const blacklistEntries: readonly Entry[] = [
 /** What Discord offers of the blacklist. */
 export const blacklistCommands: CommandSet = {
   entries: blacklistEntries,
-  menus: [{ name: "Blacklist check", kind: "person", entry: "blacklist check", values: ({ user = "" }) => ({ ids: user }) }],
+  menus: [{ name: "Blacklist check", kind: "user", entry: "blacklist check", values: ({ user = "" }) => ({ ids: user }) }],
   sources: {
     blacklist: numbered(
       "listBlacklist",

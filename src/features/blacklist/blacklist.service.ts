@@ -35,20 +35,20 @@ import {
   type BlacklistView,
 } from "./blacklist.schema.ts";
 import { searchCondition } from "./search.ts";
-import { createWithin } from "./within.ts";
+import { createInTx } from "./in-tx.ts";
 import type { EvidenceHost, Host } from "../evidence/hosts.ts";
 
 export type BlacklistService = ReturnType<typeof createBlacklistService>;
 
-export interface BlacklistParts extends CheckDeps, Omit<PurgeDeps, "opening"> {
+export interface BlacklistDeps extends CheckDeps, Omit<PurgeDeps, "opening"> {
   audit: AuditService;
   matches: MatchesService;
   standing: Ranks & Pick<Standings, "noteRecord">;
   cursors: Cursors;
-  reach: Pick<LinkReach, "groupOf" | "reachOfAll">;
+  reach: Pick<LinkReach, "linkedAccountsOf" | "reachOfAll">;
 }
 
-export function createBlacklistService(parts: BlacklistParts) {
+export function createBlacklistService(parts: BlacklistDeps) {
   const { database, standing, cursors, clock } = parts;
   const records = createBlacklistRecords(parts);
 
@@ -185,7 +185,7 @@ export function createBlacklistService(parts: BlacklistParts) {
       return moved + (await tellReviews(call));
     },
 
-    ...createWithin(records),
+    ...createInTx(records),
     /** Before several records are made in one transaction: so that two who make the same ones never wait for each other. */
     lockSubjects: records.lockSubjects,
   };

@@ -2,13 +2,13 @@ import { blacklistCommands } from "./blacklist.commands.ts";
 import { feature } from "../../compose.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import { blacklistRoutes } from "./blacklist.routes.ts";
-import { type BlacklistParts, createBlacklistService } from "./blacklist.service.ts";
+import { type BlacklistDeps, createBlacklistService } from "./blacklist.service.ts";
 import { blacklistTransferRoutes } from "./import/import.routes.ts";
 import { createBlacklistTransfer } from "./import/import.service.ts";
 
 export const blacklist = feature({
   commands: blacklistCommands,
-  create({ evidence, ...deps }: Omit<BlacklistParts, "dropEvidence"> & { evidence: Pick<EvidenceService, "register" | "dropOf"> }) {
+  create({ evidence, ...deps }: Omit<BlacklistDeps, "dropEvidence"> & { evidence: Pick<EvidenceService, "register" | "dropOf"> }) {
     const blacklist = createBlacklistService({ ...deps, dropEvidence: (tx, recordId) => evidence.dropOf(tx, "blacklist", recordId) });
     evidence.register("blacklist", blacklist.evidenceHost);
     return { blacklist, blacklistTransfer: createBlacklistTransfer(deps) };

@@ -1,4 +1,4 @@
-import { linesOf, longestLine, unreadable, type SourceLine } from "./import-lines.ts";
+import { linesOf, maxLine, unreadable, type SourceLine } from "./import-lines.ts";
 
 type Pieces = AsyncIterable<string> | Iterable<string>;
 const tooLong = "The record is longer than 256 KiB.";
@@ -54,7 +54,7 @@ function createWalk() {
   function* finish(): Generator<SourceLine> {
     const text = at.record.trim();
     if (text === "") return;
-    yield text.length > longestLine ? unreadable(at.place, tooLong) : parsed(at.place, text);
+    yield text.length > maxLine ? unreadable(at.place, tooLong) : parsed(at.place, text);
     at.record = "";
     at.place += 1;
   }
@@ -67,7 +67,7 @@ function createWalk() {
     }
     if (at.record === "" && /\s/.test(character)) return;
     // One character more than a record may have tells that it is too long; the rest is not kept.
-    if (at.record.length <= longestLine) at.record += character;
+    if (at.record.length <= maxLine) at.record += character;
     follow(at, character);
   }
 

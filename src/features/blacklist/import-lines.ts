@@ -9,7 +9,7 @@ export interface TextLine {
 }
 
 /** Characters of one line; a longer one is read over, not kept. */
-export const longestLine = 256 * 1024;
+export const maxLine = 256 * 1024;
 
 /** The physical lines of a text that comes in pieces: whatever system wrote their ends. */
 export async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>): AsyncGenerator<TextLine> {
@@ -17,7 +17,7 @@ export async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>)
   let rest = "";
   let isTooLong = false;
   const take = (text: string, end: string): TextLine => {
-    const taken = { line, text, end, isTooLong: isTooLong || text.length > longestLine };
+    const taken = { line, text, end, isTooLong: isTooLong || text.length > maxLine };
     line += 1;
     isTooLong = false;
     return taken;
@@ -32,7 +32,7 @@ export async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>)
       from = index + end.length;
     }
     rest = text.slice(from);
-    if (rest.length > longestLine) {
+    if (rest.length > maxLine) {
       isTooLong = true;
       rest = rest.endsWith("\r") ? "\r" : "";
     }

@@ -9,7 +9,7 @@ export type Opening = ReturnType<typeof createOpening>;
 export interface OpeningDeps {
   database: Database;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 /** Finds records by what callers name them with. A key is an id or a number such as `BL-000123`. */
@@ -33,7 +33,7 @@ export function createOpening({ database, standing, reach }: OpeningDeps) {
     const { actor } = tx.call;
     // First: to somebody listed themselves, that they do not outrank themselves would say little.
     if (row.kind === "user" && actor !== null) {
-      const isOwn = row.subjectId === actor.id || (await reach.groupOf(tx.db, actor.id)).includes(row.subjectId);
+      const isOwn = row.subjectId === actor.id || (await reach.linkedAccountsOf(tx.db, actor.id)).includes(row.subjectId);
       if (isOwn) throw new ProblemError("conflict_of_interest");
     }
     requireOutranks(tx.call, standing, row);

@@ -1,28 +1,28 @@
 import { choiceLimit, keyed } from "../../commands/sources.ts";
 import { cut } from "../../commands/show.ts";
 import { repairSources, repairEntries } from "./repair/repair.commands.ts";
-import type { CommandSet, Entry, FieldSpec, Given, OptionSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
-import { picked, textIn } from "../../commands/given.ts";
+import { picked, textIn } from "../../commands/input.ts";
 
 const command = "callsign";
 const callsign: OptionSpec = { name: "callsign", kind: "text", required: true, completes: "callsign", max: 100 };
 const pool: OptionSpec = { name: "pool", kind: "text", completes: "pool", max: 50 };
-const person: OptionSpec = { name: "user", kind: "person" };
+const person: OptionSpec = { name: "user", kind: "user" };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
 const fill: OptionSpec = { name: "fill", kind: "text", choices: ["lowest", "sequential", "random"] };
 const numbers: OptionSpec = { name: "numbers", kind: "text", required: true, max: 1000 };
 const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
 /** A part of a list of numbers: one of them, or from one to another. */
 const span = /^(\d{1,6})(?:-(\d{1,6}))?$/;
-const mostOfSpan = 100;
+const maxOfSpan = 100;
 
-const userOf = (given: Given) => ({ user_id: textIn(given, "user") });
-const at = (given: Given): VerbInput => ({
+const userOf = (given: CommandInput) => ({ user_id: textIn(given, "user") });
+const at = (given: CommandInput): VerbInput => ({
   params: { callsign: textIn(given, "callsign") ?? "" },
   query: { pool: textIn(given, "pool") },
 });
-const numbersOf = (given: Given) => ({ ...picked(given, "pool", "reason"), numbers: numbersIn(textIn(given, "numbers") ?? "") });
+const numbersOf = (given: CommandInput) => ({ ...picked(given, "pool", "reason"), numbers: numbersIn(textIn(given, "numbers") ?? "") });
 
 /** `13, 20-22` as numbers; what is none is handed on, so that the refusal names it. */
 function numbersIn(text: string): (number | string)[] {
@@ -34,7 +34,7 @@ function numbersIn(text: string): (number | string)[] {
       if (first === undefined) return [part];
       const count = Number(last) - Number(first) + 1;
       // One more than may be named at once: the door says so.
-      return count < 1 ? [part] : Array.from({ length: Math.min(count, mostOfSpan + 1) }, (_, index) => Number(first) + index);
+      return count < 1 ? [part] : Array.from({ length: Math.min(count, maxOfSpan + 1) }, (_, index) => Number(first) + index);
     });
 }
 
@@ -73,7 +73,7 @@ const callsignEntries: readonly Entry[] = [
     command,
     path: "release",
     operation: "releaseCallsign",
-    options: [callsign, pool, reason, { name: "rest-days", kind: "whole", min: 0, max: 3650 }],
+    options: [callsign, pool, reason, { name: "rest-days", kind: "integer", min: 0, max: 3650 }],
     form: whyForm,
     input: (given) => ({ ...at(given), body: picked(given, "reason", "rest-days") }),
   },

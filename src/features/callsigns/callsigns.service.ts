@@ -1,7 +1,7 @@
 import { choose, type CallsignWish } from "./choice.ts";
 import type { CallsignReader } from "./keys.ts";
 import { createCallsignRecords, standOf, timeIsOver, type CallsignRecordsDeps, type CallsignRecords } from "./records.ts";
-import { createCallsignsUndo, createCallsignsWithin } from "./within.ts";
+import { createCallsignsUndo, createCallsignsInTx } from "./in-tx.ts";
 import type { Database } from "../../database/database.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
@@ -29,15 +29,15 @@ export function createCallsignsService({ database, audit, events, lines, clock }
       (await db.callsignPool.findUnique({ where: { key }, select: { key: true } })) !== null,
 
     /**
-     * What `allocateWithin` would give, without taking it.
+     * What `allocateInTx` would give, without taking it.
      * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
      */
-    async peekWithin(db: CallsignReader, wish: CallsignWish): Promise<CallsignPeek> {
+    async peekInTx(db: CallsignReader, wish: CallsignWish): Promise<CallsignPeek> {
       const { pool, number, callsign, own } = await choose(db, wish, clock.now());
       return { pool: pool.key, number, callsign, reused: own !== null };
     },
 
-    ...createCallsignsWithin(records),
+    ...createCallsignsInTx(records),
     ...createCallsignsUndo(records),
     ...createCallsignsSweep({ database, records, clock }),
   };

@@ -38,7 +38,7 @@ export interface Choice {
 }
 
 /** Numbers whose callsign somebody has under another number are passed over, so many at most. */
-const mostWritten = 20;
+const maxWritten = 20;
 
 /**
  * What somebody would be given: what they have, else what still rests after them, else the number they prefer, else a free one.
@@ -55,7 +55,7 @@ export async function choose(db: CallsignReader, wish: OpenWish, now: Date): Pro
   const search = { db, pool: pool.key, numbers, now, without: new Set<number>() };
   const isPreferred = typeof preferred === "number" && isGiven(numbers, preferred) && (await isOpen(db, pool.key, preferred, now));
   let found = isPreferred ? { number: preferred, walk: [] } : await fill[wish.fill ?? "lowest"](search);
-  for (let tries = 0; tries < mostWritten && found !== undefined; tries += 1) {
+  for (let tries = 0; tries < maxWritten && found !== undefined; tries += 1) {
     const callsign = writeCallsign(pool, { dept: wish.department, rank: wish.roleKey, n: found.number });
     if (!(await isWritten(db, pool.key, callsign, now))) return { pool, numbers, ...found, callsign, own: null };
     search.without.add(found.number);

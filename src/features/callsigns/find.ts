@@ -26,7 +26,7 @@ interface Sought {
 }
 
 /** At most so many slots of one callsign are looked at. */
-const mostSlots = 20;
+const maxSlots = 20;
 
 /** Finds what a callsign of people stands for, whatever its case. */
 export function createFinder(standing: Pick<Standings, "roles">) {
@@ -47,7 +47,7 @@ export function createFinder(standing: Pick<Standings, "roles">) {
       const writings = [callsign, callsign.toUpperCase(), callsign.toLowerCase()];
       const named = { callsign: { in: writings }, liveKey: { not: null }, ...(pool !== undefined && { pool }) };
       const some = { OR: [{ liveKey: { in: liveKeys } }, named] };
-      const rows = await db.callsignSlot.findMany({ where: { AND: [some, lasting(now)] }, take: mostSlots + liveKeys.length });
+      const rows = await db.callsignSlot.findMany({ where: { AND: [some, lasting(now)] }, take: maxSlots + liveKeys.length });
       const same = rows.filter((row) => isSame(row.callsign, callsign));
       const slots = same.length > 0 ? same : await otherwiseWritten(db, { callsign, pool }, now);
       if (slots.length > 0) return { slot: only(slots, callsign), place: null };
@@ -61,7 +61,7 @@ export function createFinder(standing: Pick<Standings, "roles">) {
 /** Those that no index finds: written in mixed case, in another way than their pool writes now. */
 async function otherwiseWritten(db: Reader, { callsign, pool }: Sought, now: Date): Promise<CallsignSlot[]> {
   const found = await db.$queryRaw<{ id: string }[]>`
-    SELECT "id" FROM "callsign_slots" WHERE "live_key" IS NOT NULL AND lower("callsign") = ${callsign.toLowerCase()} LIMIT ${mostSlots}`;
+    SELECT "id" FROM "callsign_slots" WHERE "live_key" IS NOT NULL AND lower("callsign") = ${callsign.toLowerCase()} LIMIT ${maxSlots}`;
   const where = { id: { in: found.map(({ id }) => id) }, ...(pool !== undefined && { pool }), ...lasting(now) };
   return found.length === 0 ? [] : await db.callsignSlot.findMany({ where });
 }

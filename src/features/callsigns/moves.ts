@@ -69,7 +69,7 @@ export function createMoves({ database, standing, permissions, callsigns }: Move
     return database.write(call, async (tx) => presentSlot(await work(tx, note), standing, tx.now));
   }
 
-  async function releaseWithin(tx: Tx, named: Named, days: number | undefined, note: CallsignNote): Promise<CallsignSlot> {
+  async function releaseInTx(tx: Tx, named: Named, days: number | undefined, note: CallsignNote): Promise<CallsignSlot> {
     const located = await open(tx, named);
     requireMayMove(tx, located, named, "release");
     const slot = existing(located);
@@ -79,7 +79,7 @@ export function createMoves({ database, standing, permissions, callsigns }: Move
     return await records.change(tx, slot, await resting(tx, slot, days), note);
   }
 
-  async function transferWithin(tx: Tx, named: Named, userId: string, note: CallsignNote): Promise<CallsignSlot> {
+  async function transferInTx(tx: Tx, named: Named, userId: string, note: CallsignNote): Promise<CallsignSlot> {
     const located = await open(tx, named, userId);
     requireMayMove(tx, located, named, "transfer");
     const slot = existing(located);
@@ -90,7 +90,7 @@ export function createMoves({ database, standing, permissions, callsigns }: Move
     return await place(tx, { pool, number, callsign, userId }, assignedAt(tx.now, note), note);
   }
 
-  async function retireWithin(tx: Tx, named: Named, note: CallsignNote): Promise<CallsignSlot> {
+  async function retireInTx(tx: Tx, named: Named, note: CallsignNote): Promise<CallsignSlot> {
     const located = await open(tx, named);
     requireMayMove(tx, located, named, "retire");
     const { slot, place: free } = located;
@@ -107,21 +107,21 @@ export function createMoves({ database, standing, permissions, callsigns }: Move
       requireWrite(call, callsignsPolicy.release);
       const { reason, rest_days: days } = ReleaseInput.parse(given);
       if (days === 0) requireWrite(call, callsignsPolicy.manage);
-      return await move(call, callsignsPolicy.release, reason, (tx, note) => releaseWithin(tx, named, days, note));
+      return await move(call, callsignsPolicy.release, reason, (tx, note) => releaseInTx(tx, named, days, note));
     },
 
     /** Take a callsign from whoever has it and give it to somebody else. @throws ProblemError as `release` */
     async transfer(call: Call, named: Named, given: TransferInput): Promise<SlotView> {
       requireWrite(call, callsignsPolicy.manage);
       const { user_id: userId, reason } = TransferInput.parse(given);
-      return await move(call, callsignsPolicy.manage, reason, (tx, note) => transferWithin(tx, named, userId, note));
+      return await move(call, callsignsPolicy.manage, reason, (tx, note) => transferInTx(tx, named, userId, note));
     },
 
     /** Never give a callsign again. @throws ProblemError as `release` */
     async retire(call: Call, named: Named, given: RetireInput): Promise<SlotView> {
       requireWrite(call, callsignsPolicy.manage);
       const { reason } = RetireInput.parse(given);
-      return await move(call, callsignsPolicy.manage, reason, (tx, note) => retireWithin(tx, named, note));
+      return await move(call, callsignsPolicy.manage, reason, (tx, note) => retireInTx(tx, named, note));
     },
 
     /** Let a retired callsign be given again. @throws ProblemError as `release` */

@@ -17,7 +17,7 @@ import { assignedAt } from "./records.ts";
 export interface NextDeps {
   database: Database;
   standing: Pick<Standings, "of" | "role">;
-  callsigns: Pick<CallsignsService, "records" | "reserveWithin" | "allocateWithin">;
+  callsigns: Pick<CallsignsService, "records" | "reserveInTx" | "allocateInTx">;
   clock: Clock;
 }
 
@@ -51,11 +51,11 @@ export function createNext({ database, standing, callsigns, clock }: NextDeps) {
     const note = { causeReference: null, permission: callsignsPolicy.allocate, reason: input.reason };
     if (mode === "preview") return { ...(await peek(tx.db, wish, tx.now)), advisory: true };
     if (mode === "reserve") {
-      const { slot, choice } = await callsigns.reserveWithin(tx, { ...wish, ...note });
+      const { slot, choice } = await callsigns.reserveInTx(tx, { ...wish, ...note });
       return await view(tx.db, { choice, slot, reused: choice.own !== null }, preferred, tx.now);
     }
     if (userId === null) throw fieldError("/user_id", "required", "Say who is to have it, or reserve it.");
-    return await view(tx.db, await callsigns.allocateWithin(tx, { ...wish, userId, ...note }), preferred, tx.now);
+    return await view(tx.db, await callsigns.allocateInTx(tx, { ...wish, userId, ...note }), preferred, tx.now);
   }
 
   /** @throws ProblemError validation_failed, invalid_transition, permission_denied */

@@ -1,4 +1,4 @@
-import type { CommandSet, Entry, FieldSpec, Given, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName } from "../../commands/gallery.ts";
 import { personPresses } from "../../commands/press.ts";
@@ -15,7 +15,7 @@ import type { CaseTimelineEntryView } from "./timeline.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { caseFilesPress, caseHistoryPress, caseOption, caseShowPress, caseLine, caseReply } from "./commands/replies.ts";
 import { evidenceEntries } from "../../commands/evidence-entries.ts";
-import { picked, textIn } from "../../commands/given.ts";
+import { picked, textIn } from "../../commands/input.ts";
 import { idsIn, numberIn, pickedQuery, type Query, seen, subjectIn } from "../../commands/records.ts";
 import { lineText, momentOf } from "../../commands/show.ts";
 import { escapeText } from "../../discord/replies.ts";
@@ -23,14 +23,14 @@ import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "case";
 const timelineKind: OptionSpec = { name: "kind", kind: "text", choices: timelineKinds };
-const inCase = (given: Given) => ({ id: textIn(given, "case") ?? "" });
-const revision: OptionSpec = { name: "revision", kind: "whole", min: 1 };
+const inCase = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
+const revision: OptionSpec = { name: "revision", kind: "integer", min: 1 };
 const type: OptionSpec = { name: "type", kind: "text", choices: caseTypes };
 const priority: OptionSpec = { name: "priority", kind: "text", choices: priorities };
-const lead: OptionSpec = { name: "lead", kind: "person" };
+const lead: OptionSpec = { name: "lead", kind: "user" };
 const title: OptionSpec = { name: "title", kind: "text", min: 3, max: 120 };
 const listed = (name: string): OptionSpec => ({ name, kind: "text", max: 1000 });
-const yes = (name: string): OptionSpec => ({ name, kind: "yes" });
+const yes = (name: string): OptionSpec => ({ name, kind: "boolean" });
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
 const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }];
 const opensCase: PickSpec = {
@@ -39,24 +39,24 @@ const opensCase: PickSpec = {
   of: (view: CaseView) => ({ value: view.number, label: `${view.number} ${view.title}` }),
 };
 
-const at = (given: Given) => ({ id: textIn(given, "case") ?? "" });
-const words = (given: Given, name: string): string[] | undefined =>
+const at = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
+const words = (given: CommandInput, name: string): string[] | undefined =>
   textIn(given, name)
     ?.split(",")
     .map((word) => word.trim())
     .filter((word) => word !== "");
-const flag = (given: Given, name: string) => (given.values[name] === undefined ? undefined : String(given.values[name]));
+const flag = (given: CommandInput, name: string) => (given.values[name] === undefined ? undefined : String(given.values[name]));
 const show = (view: CaseView, wording: Wording) => caseReply(view, wording);
 
 /** People and servers a case is about, from an option for one person and two for ids. */
-function subjectsOf(given: Given): { kind: "user" | "server"; id: string }[] {
+function subjectsOf(given: CommandInput): { kind: "user" | "server"; id: string }[] {
   const people = [...new Set([...idsIn(textIn(given, "user")), ...idsIn(textIn(given, "users"))])];
   const servers = idsIn(textIn(given, "servers"));
   return [...people.map((id) => ({ kind: "user" as const, id })), ...servers.map((id) => ({ kind: "server" as const, id }))];
 }
 
 /** What opening and changing take alike. */
-function fieldsOf(given: Given): Record<string, unknown> {
+function fieldsOf(given: CommandInput): Record<string, unknown> {
   const subjects = subjectsOf(given);
   const team = textIn(given, "team");
   return {
@@ -67,7 +67,7 @@ function fieldsOf(given: Given): Record<string, unknown> {
   };
 }
 
-function filtersOf(given: Given): Query {
+function filtersOf(given: CommandInput): Query {
   const text = pickedQuery(given, "status", "type", "priority", "label", "subject", "lead", "q", "sort");
   return {
     ...text,
@@ -79,7 +79,7 @@ function filtersOf(given: Given): Query {
 }
 
 /** The id of the link with a record. @throws ProblemError record_not_found for the case; validation_failed when there is no such link */
-async function linkWith(given: Given, call: Wording["call"], verbs: Verbs): Promise<Given["values"]> {
+async function linkWith(given: CommandInput, call: Wording["call"], verbs: Verbs): Promise<CommandInput["values"]> {
   const reference = (textIn(given, "reference") ?? "").toUpperCase();
   const view = await seen<CaseView>(verbs, "getCase", { call }, { params: at(given) });
   const found = view?.links.find((link) => link.reference.toUpperCase() === reference);
@@ -88,7 +88,7 @@ async function linkWith(given: Given, call: Wording["call"], verbs: Verbs): Prom
 }
 
 /** Who is named anew takes the place of whom the case was about, and leaves its servers; so the other way round. */
-async function subjectsNow(given: Given, call: Wording["call"], verbs: Verbs): Promise<Given["values"]> {
+async function subjectsNow(given: CommandInput, call: Wording["call"], verbs: Verbs): Promise<CommandInput["values"]> {
   const [people, servers] = [textIn(given, "users"), textIn(given, "servers")];
   if ((people === undefined) === (servers === undefined)) return {};
   verbs.require("updateCase", call, at(given));
@@ -178,7 +178,7 @@ const caseEntries: readonly Entry[] = [
     path: "open",
     operation: "createCase",
     options: [
-      { name: "user", kind: "person" },
+      { name: "user", kind: "user" },
       title,
       type,
       priority,
@@ -260,7 +260,7 @@ const caseEntries: readonly Entry[] = [
     command,
     path: "timeline",
     operation: "listUserTimeline",
-    options: [{ name: "user", kind: "person", required: true }, timelineKind, yes("alts")],
+    options: [{ name: "user", kind: "user", required: true }, timelineKind, yes("alts")],
     input: (given) => ({
       params: { discord_user_id: textIn(given, "user") ?? "" },
       query: { ...pickedQuery(given, "kind"), include_alts: flag(given, "alts") },
@@ -283,7 +283,7 @@ const caseEntries: readonly Entry[] = [
 /** What Discord offers of cases. */
 export const caseCommands: CommandSet = {
   entries: [...caseEntries, ...strikeEntries],
-  menus: [{ name: "Case timeline", kind: "person", entry: "case timeline", values: ({ user = "" }) => ({ user }) }, evidenceMenu],
+  menus: [{ name: "Case timeline", kind: "user", entry: "case timeline", values: ({ user = "" }) => ({ user }) }, evidenceMenu],
   menuEntries: [evidenceEntry],
   sources: {
     case: numbered("listCases", "getCase", /^case-?/i, ({ number, title, status }: CaseView) => `${number} · ${title} · ${status}`),

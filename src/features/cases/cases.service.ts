@@ -29,7 +29,7 @@ import { createAppend, createUndo } from "./requests.ts";
 import { ListCasesQuery, type CaseView } from "./cases.schema.ts";
 import { createCaseTemplates } from "./templates/templates.ts";
 import { createCaseTimeline } from "./timeline.ts";
-import { createWithin } from "./within.ts";
+import { createInTx } from "./in-tx.ts";
 import { beginningWith, searchedWords } from "../../kernel/words.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import type { EvidenceHost, Host } from "../evidence/hosts.ts";
@@ -49,7 +49,7 @@ export interface CasesDeps {
   /** Requests as their own room lists them for a caller. */
   requests: RequestList;
   /** Requests that the end of a case suggests. */
-  drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin" | "openKeys">;
+  drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">;
   /** Deletes the evidence of a case for good. */
   dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
   cursors: Cursors;
@@ -75,10 +75,10 @@ export function createCasesService(deps: CasesDeps) {
     return seen as CaseView;
   }
 
-  const within = createWithin({ guildState, records, notes, links });
+  const within = createInTx({ guildState, records, notes, links });
 
   return {
-    ...createOpening({ ...deps, records, openWithin: within.openWithin, present, shown }),
+    ...createOpening({ ...deps, records, openInTx: within.openInTx, present, shown }),
     ...createUpdate({ ...deps, records, present, shown }),
     ...createLifecycle({ ...deps, records, present, shown }),
     ...createCaseTimeline({ database, records, cursors }),
@@ -130,7 +130,7 @@ export function createCasesService(deps: CasesDeps) {
       const filters = named(given, call);
       const position = cursor === undefined ? undefined : cursors.decode("cases", filters, cursor);
       const { subject, sort, include_alts: withAlts } = filters;
-      const alts = subject !== undefined && withAlts === "true" ? await reach.groupOf(database.read, subject) : [];
+      const alts = subject !== undefined && withAlts === "true" ? await reach.linkedAccountsOf(database.read, subject) : [];
       const subjectIds = subject === undefined ? [] : [subject, ...alts];
       const asked = { viewer: await viewerOf(call), filters, subjectIds, now: clock.now() };
       const where = conditions({ ...asked, position });

@@ -115,7 +115,7 @@ interface Fit {
  * Whether people may be put on a case: they are staff, and it is not about them or an account of theirs.
  * @throws ProblemError validation_failed, conflict_of_interest
  */
-export async function requireFitting(tx: Tx, standing: Ranks, reach: Pick<LinkReach, "groupOf">, fit: Fit): Promise<void> {
+export async function requireFitting(tx: Tx, standing: Ranks, reach: Pick<LinkReach, "linkedAccountsOf">, fit: Fit): Promise<void> {
   const { subjects, lead, team, before = new Set() } = fit;
   const isStranger = (id: string): boolean => !before.has(id) && !standing.of(id).isStaff;
   if (lead !== null && isStranger(lead)) throw fieldError("/lead", "not_staff", "Only staff lead a case.");
@@ -124,7 +124,7 @@ export async function requireFitting(tx: Tx, standing: Ranks, reach: Pick<LinkRe
   const people = new Set(lead === null ? team : [lead, ...team]);
   if (people.size === 0) return;
   for (const { id } of subjects.filter(({ kind }) => kind === "user")) {
-    if ([id, ...(await reach.groupOf(tx.db, id))].some((account) => people.has(account))) throw partial();
+    if ([id, ...(await reach.linkedAccountsOf(tx.db, id))].some((account) => people.has(account))) throw partial();
   }
 }
 

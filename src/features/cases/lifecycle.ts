@@ -18,7 +18,7 @@ import { isLegal } from "./states.ts";
 export interface LifecycleDeps {
   database: Database;
   records: CaseRecords;
-  drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin" | "openKeys">;
+  drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">;
   present: (tx: Tx, row: WholeCase) => Promise<CaseView>;
   shown: (call: Call, view: CaseView) => Promise<CaseView>;
 }

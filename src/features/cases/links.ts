@@ -9,7 +9,7 @@ import { presentLink } from "./presenter.ts";
 import type { CaseRecords } from "./records.ts";
 import { CreateLinkInput, type CaseLinkView, type CaseView, type LinkKind } from "./cases.schema.ts";
 
-const mostLinks = 100;
+const maxLinks = 100;
 
 export interface CaseLinksDeps {
   database: Database;
@@ -67,7 +67,7 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
         const target = await targetOf(tx, await records.viewerOf(call, tx.db), reference, hidden);
         if (target === undefined) throw fieldError("/reference", "unknown_reference", "There is no such record.");
         if (target.id === row.id) throw fieldError("/reference", "invalid_value", "A case is not linked with itself.");
-        if (row.links.length >= mostLinks) throw fieldError("/reference", "too_many", `A case has ${mostLinks.toString()} links at most.`);
+        if (row.links.length >= maxLinks) throw fieldError("/reference", "too_many", `A case has ${maxLinks.toString()} links at most.`);
         const isThere = row.links.some((link) => link.rel === rel && link.kind === target.kind && link.targetId === target.id);
         if (isThere) throw new ProblemError("duplicate_active_record", { detail: "The case has this link already." });
         return presentLink(await addLink(tx, row, rel, target));

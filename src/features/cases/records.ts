@@ -29,7 +29,7 @@ export interface CaseRecordsDeps {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 /** What is done to a case, as its audit and its event tell it. */
@@ -64,7 +64,7 @@ export type CaseRecords = ReturnType<typeof createCaseRecords>;
 export function createCaseRecords({ audit, events, standing, reach }: CaseRecordsDeps) {
   /** Who asks, with their further accounts. */
   async function viewerOf(call: Call, db: LinkReader): Promise<Viewer> {
-    return { call, accounts: call.actor === null ? [] : await reach.groupOf(db, call.actor.id) };
+    return { call, accounts: call.actor === null ? [] : await reach.linkedAccountsOf(db, call.actor.id) };
   }
 
   /** Nothing of a confidential case stands in the audit but the names of what changed. */

@@ -4,15 +4,15 @@ import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { LinkReach } from "../links/reach.ts";
 import { byKey, whole, type Ranks, type WholeCase } from "./cases.policy.ts";
 import { moves, isLegal } from "./states.ts";
-import type { createWithin, WithinDeps } from "./within.ts";
+import type { createInTx, WithinDeps } from "./in-tx.ts";
 import { z } from "zod";
 import type { Undone, UndoNote } from "../../kernel/undo.ts";
 import type { CaseRecords } from "./records.ts";
 
 export interface RequestsDeps extends Pick<WithinDeps, "notes" | "links"> {
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
-  within: ReturnType<typeof createWithin>;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
+  within: ReturnType<typeof createInTx>;
 }
 
 /** A case that an approved request leads to. */
@@ -44,7 +44,7 @@ const working = { deletedAt: null, status: { in: [...moves.note.from] } } satisf
 export function createAppend({ notes, links, standing, reach, within }: RequestsDeps) {
   /** Every account of the subject, itself first. */
   async function accountsOf(tx: Tx, { kind, id }: RequestedCase["subject"]): Promise<string[]> {
-    return kind === "user" ? [id, ...(await reach.groupOf(tx.db, id))] : [id];
+    return kind === "user" ? [id, ...(await reach.linkedAccountsOf(tx.db, id))] : [id];
   }
 
   /** Add to the case that is named, else to one of the kind about the subject, if either is worked on. */
@@ -56,7 +56,7 @@ export function createAppend({ notes, links, standing, reach, within }: Requests
       await tx.lock(`case:${found.id}`);
       // It may have been closed or made confidential while its lock was waited for.
       if ((await tx.db.case.count({ where: { AND: [where, { id: found.id }] } })) === 0) continue;
-      return await within.appendWithin(tx, found.id, { body, authorId, from: originOf(draft), permission });
+      return await within.appendInTx(tx, found.id, { body, authorId, from: originOf(draft), permission });
     }
     return undefined;
   }
@@ -65,7 +65,7 @@ export function createAppend({ notes, links, standing, reach, within }: Requests
     const { leadId, subject, authorId, permission } = draft;
     const fits = (id: string): boolean => standing.of(id).isStaff && !(subject.kind === "user" && accounts.includes(id));
     const lead = typeof leadId === "string" && !fits(leadId) ? undefined : leadId;
-    const row = await within.openWithin(tx, {
+    const row = await within.openInTx(tx, {
       type: draft.type,
       title: draft.title,
       priority: draft.priority ?? "normal",
@@ -88,7 +88,7 @@ export function createAppend({ notes, links, standing, reach, within }: Requests
      * Bring a request to a case: to the one it names, if that is about the subject and worked on; else to one of the same type about
      * the same subject; else to a new one. What is confidential always gets its own.
      */
-    async appendOrOpenWithin(tx: Tx, draft: RequestedCase): Promise<{ row: WholeCase; isNew: boolean; undo: CaseUndo }> {
+    async appendOrOpenInTx(tx: Tx, draft: RequestedCase): Promise<{ row: WholeCase; isNew: boolean; undo: CaseUndo }> {
       const { type, subject, originReference: reference } = draft;
       // Two requests about the same subject come to the same case.
       await tx.lock(`case-about:${type}:${subject.kind}:${subject.id}`);
@@ -155,9 +155,9 @@ export function createUndo({ records, notes }: Pick<WithinDeps, "notes"> & { rec
     /**
      * Take back that a request came to a case: one that only requests came to that are all taken back is closed as reversed; to the
      * others a note is added.
-     * @param undo as `appendOrOpenWithin` answered it
+     * @param undo as `appendOrOpenInTx` answered it
      */
-    async undoCaseWithin(tx: Tx, undo: unknown, note: CaseUndoNote): Promise<Undone> {
+    async undoCaseInTx(tx: Tx, undo: unknown, note: CaseUndoNote): Promise<Undone> {
       const parsed = CaseUndo.parse(undo);
       await tx.lock(`case:${parsed.case_id}`);
       const row = await tx.db.case.findUnique({ where: { id: parsed.case_id }, include: whole });

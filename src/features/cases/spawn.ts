@@ -25,7 +25,7 @@ interface Spawn {
 /** Shorter texts are no reason of a request. */
 const shortestReason = 10;
 /** Accounts of one request. */
-const mostAccounts = 10;
+const maxAccounts = 10;
 const eachUser = (ids: readonly string[]): Prefilled[] => ids.map((id) => ({ id, payload: { user_id: id } }));
 
 const spawns: Readonly<Record<SpawnKind, Spawn>> = {
@@ -34,12 +34,12 @@ const spawns: Readonly<Record<SpawnKind, Spawn>> = {
   "blacklist-server": { about: "server", prefill: (ids) => ids.map((id) => ({ id, payload: { server_id: id } })) },
   "alt-request": {
     about: "user",
-    prefill: (ids) => ids.slice(0, 1).map((id) => ({ id, payload: { user_ids: ids.slice(0, mostAccounts) } })),
+    prefill: (ids) => ids.slice(0, 1).map((id) => ({ id, payload: { user_ids: ids.slice(0, maxAccounts) } })),
   },
 };
 
 /** Requests that the end of a case suggests. They wait until a person files them. */
-export function createSpawning(drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin" | "openKeys">) {
+export function createSpawning(drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">) {
   return {
     /**
      * Suggest requests about the subjects of a case that was closed. A request can be read by more people than a confidential case:
@@ -55,7 +55,7 @@ export function createSpawning(drafts: Pick<DraftRecords, "suggestWithin" | "dis
         const found = prefill(row.subjects.filter((subject) => subject.kind === about).map(({ subjectId }) => subjectId));
         if (found.length === 0) throw fieldError(`/spawn/${index.toString()}`, "no_subject", `The case is about no ${about}.`);
         for (const { id, payload } of found) {
-          await drafts.suggestWithin(tx, {
+          await drafts.suggestInTx(tx, {
             type: kind,
             payload: {
               ...payload,
@@ -74,7 +74,7 @@ export function createSpawning(drafts: Pick<DraftRecords, "suggestWithin" | "dis
     /** Dismiss what the end of a case suggested, for it goes on. */
     async dismiss(tx: Tx, row: WholeCase): Promise<void> {
       const keys = await drafts.openKeys(tx.db, keysOf(row));
-      if (keys.length > 0) await drafts.dismissWithin(tx, keys, "Its ground is gone: the case was opened again.");
+      if (keys.length > 0) await drafts.dismissInTx(tx, keys, "Its ground is gone: the case was opened again.");
     },
   };
 }

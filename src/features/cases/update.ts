@@ -19,7 +19,7 @@ export interface UpdateDeps {
   database: Database;
   guildState: GuildState;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   records: CaseRecords;
   present: (tx: Tx, row: WholeCase) => Promise<CaseView>;
   shown: (call: Call, view: CaseView) => Promise<CaseView>;
@@ -91,22 +91,22 @@ export interface RequestList {
 }
 
 /** At most so many requests are offered for linking. */
-const mostSuggestions = 20;
+const maxSuggestions = 20;
 
 export interface OpeningDeps {
   database: Database;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   /** Requests as their own room lists them for a caller. */
   requests: RequestList;
   records: CaseRecords;
-  openWithin: (tx: Tx, draft: CaseDraft) => Promise<WholeCase>;
+  openInTx: (tx: Tx, draft: CaseDraft) => Promise<WholeCase>;
   present: (tx: Tx, row: WholeCase) => Promise<CaseView>;
   shown: (call: Call, view: CaseView) => Promise<CaseView>;
 }
 
 /** How a case begins. */
-export function createOpening({ database, standing, reach, requests, records, openWithin, present, shown }: OpeningDeps) {
+export function createOpening({ database, standing, reach, requests, records, openInTx, present, shown }: OpeningDeps) {
   /** @throws ProblemError conflict_of_interest, hierarchy_violation, validation_failed */
   async function requireAllowed(tx: Tx, { subjects, lead, team = [] }: CaseDraft): Promise<void> {
     const about = { subjects: asRows(subjects) };
@@ -120,10 +120,10 @@ export function createOpening({ database, standing, reach, requests, records, op
     if (!can(call, "workflows.read")) return [];
     const found = new Map<string, Suggestion>();
     for (const { id } of subjects) {
-      const { data } = await requests.list(call, { status: "open", subject: id, limit: mostSuggestions });
+      const { data } = await requests.list(call, { status: "open", subject: id, limit: maxSuggestions });
       for (const { reference, type, status } of data) found.set(reference, { reference, type, status });
     }
-    return [...found.values()].slice(0, mostSuggestions);
+    return [...found.values()].slice(0, maxSuggestions);
   }
 
   return {
@@ -134,7 +134,7 @@ export function createOpening({ database, standing, reach, requests, records, op
       const view = await database.write(call, async (tx) => {
         const draft = await draftOf(tx, input);
         await requireAllowed(tx, draft);
-        return await present(tx, await openWithin(tx, draft));
+        return await present(tx, await openInTx(tx, draft));
       });
       return { ...(await shown(call, view)), suggestions: await suggestionsFor(call, view) };
     },

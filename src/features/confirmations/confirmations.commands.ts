@@ -1,11 +1,11 @@
 import { holds } from "../../commands/sources.ts";
 import { cut, momentOf, showView } from "../../commands/show.ts";
-import type { SourceSpec, CommandSet, Entry, Given, OptionSpec, PressSpec, Wording } from "../../commands/entry.ts";
+import type { SourceSpec, CommandSet, Entry, CommandInput, OptionSpec, PressSpec, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { Control, Reply, Row } from "../../discord/command.ts";
 import type { ConfirmationView } from "./confirmations.schema.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { picked, textIn } from "../../commands/given.ts";
+import { picked, textIn } from "../../commands/input.ts";
 import { pressButton, buttonOf, rowOf } from "../../commands/press.ts";
 import { readView } from "../../commands/records.ts";
 import { sayIn, type Say } from "../../commands/texts.ts";
@@ -20,7 +20,7 @@ const showPress: PressSpec = { name: "fs", carries };
 const acceptPress: PressSpec = { name: "fa", carries };
 const declinePress: PressSpec = { name: "fd", carries };
 
-const at = (given: Given) => ({ id: textIn(given, "code") ?? "" });
+const at = (given: CommandInput) => ({ id: textIn(given, "code") ?? "" });
 
 /** `/confirm`: changes that wait for somebody's word. */
 const confirmEntries: readonly Entry[] = [

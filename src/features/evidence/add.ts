@@ -9,7 +9,7 @@ import type { EventsService } from "../events/events.service.ts";
 import type { createCapture, FileDraft } from "./capture.ts";
 import { auditKinds, confidentialPermission, evidencePolicy } from "./evidence.policy.ts";
 import { contentHash, presentPiece, whole, type Piece, type StoredMessage } from "./rows.ts";
-import { AddEvidenceInput, mostPieces, type EvidenceView, type ParsedEvidence } from "./evidence.schema.ts";
+import { AddEvidenceInput, maxPieces, type EvidenceView, type ParsedEvidence } from "./evidence.schema.ts";
 import type { LooseFile } from "./store.ts";
 
 interface AddDeps {
@@ -67,8 +67,8 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
 
   async function insert(tx: Tx, kind: HostKind, host: Host, { input, message, files, sha256 }: Draft): Promise<Piece> {
     const held = await tx.db.evidenceItem.count({ where: { recordKind: kind, recordId: host.id } });
-    if (held >= mostPieces)
-      throw new ProblemError("invalid_transition", { detail: `A record holds at most ${mostPieces.toString()} pieces of evidence.` });
+    if (held >= maxPieces)
+      throw new ProblemError("invalid_transition", { detail: `A record holds at most ${maxPieces.toString()} pieces of evidence.` });
     return await tx.db.evidenceItem.create({
       data: {
         id: uuid7(tx.now.getTime()),

@@ -1,7 +1,7 @@
 import type { AttachmentSource, FetchedAttachment, FetchedMessage, MessageSource } from "../../kernel/discord-port.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import { fileProblem } from "../../kernel/files.ts";
-import { messageOfUrl, mostAttachments, type ParsedEvidence } from "./evidence.schema.ts";
+import { messageOfUrl, maxAttachments, type ParsedEvidence } from "./evidence.schema.ts";
 import type { EvidenceStore, LooseFile } from "./store.ts";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
@@ -83,7 +83,7 @@ export function createCapture({ store, maxBytes, discord }: CaptureDeps) {
       if (message.content === "" && message.attachments.length === 0) throw fieldError(pointer, "empty_message", emptyMessage);
       const signal = AbortSignal.timeout(deadlineMs);
       const files: FileDraft[] = [];
-      for (const one of message.attachments.slice(0, mostAttachments)) files.push(await attachment(one, discord.attachments, signal, pins));
+      for (const one of message.attachments.slice(0, maxAttachments)) files.push(await attachment(one, discord.attachments, signal, pins));
       return { message, files };
     },
   };

@@ -6,9 +6,9 @@ export const evidenceKinds = ["file", "message", "link", "text", "record"] as co
 export const fileStatuses = ["stored", "missing", "too_large", "redacted"] as const;
 
 /** How many pieces one record holds. */
-export const mostPieces = 100;
+export const maxPieces = 100;
 /** How many attachments of a message are kept. */
-export const mostAttachments = 10;
+export const maxAttachments = 10;
 
 const Title = text(1, 200).meta({ description: "What it is, in a few words" });
 const Note = text(1, 10_000).meta({ description: "What it shows; of a text, the text itself" });

@@ -138,7 +138,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
     },
 
     /** Bring all that hangs on one request to another one, as it is. The caller has checked the right to. */
-    async moveWithin(tx: Tx, fromId: string, toId: string): Promise<void> {
+    async moveInTx(tx: Tx, fromId: string, toId: string): Promise<void> {
       await tx.db.evidenceItem.updateMany({ where: { recordKind: "request", recordId: fromId }, data: { recordId: toId } });
     },
 

@@ -29,7 +29,7 @@ type HeldInput = z.output<typeof HeldInput>;
 
 /** The content goes for good; that there was something, whose it was and its hash stay. */
 export function createRedacting({ database, audit, confirmations, hosts, bytes, find }: RedactDeps) {
-  async function redactWithin(tx: Tx, { id, reason, revision }: HeldInput): Promise<EvidenceView | Held> {
+  async function redactInTx(tx: Tx, { id, reason, revision }: HeldInput): Promise<EvidenceView | Held> {
     const { host, kind } = await find(tx.call, id);
     await hosts.of({ kind }).requireRedactable(tx, host.id);
     await tx.lock(`evidence:${id}`);
@@ -90,7 +90,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
 
   confirmations.register(action, async (tx, held) => {
     requireWrite(tx.call, evidencePolicy.redact);
-    return await redactWithin(tx, HeldInput.parse(held));
+    return await redactInTx(tx, HeldInput.parse(held));
   });
 
   return {
@@ -104,7 +104,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
       requireWrite(call, evidencePolicy.redact);
       const input = RedactEvidenceInput.parse(given);
       await find(call, id);
-      return await database.write(call, (tx) => redactWithin(tx, { ...input, id, ...(ifMatch !== undefined && { revision: ifMatch }) }));
+      return await database.write(call, (tx) => redactInTx(tx, { ...input, id, ...(ifMatch !== undefined && { revision: ifMatch }) }));
     },
   };
 }

@@ -1,11 +1,11 @@
-import type { CommandSet, Entry, Given, OptionSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import { within } from "../../commands/sources.ts";
 import { idsIn, numberIn, pickedQuery } from "../../commands/records.ts";
 import { matchKinds, matchStatuses, type MatchView } from "./intelligence.schema.ts";
 import type { AuthorizationView } from "../authorization/authorization.schema.ts";
 import { authorizationPurposes, serverDetails } from "../../kernel/vocabulary.ts";
 import { escapeText } from "../../discord/replies.ts";
-import { picked, textIn, timeIn } from "../../commands/given.ts";
+import { picked, textIn, timeIn } from "../../commands/input.ts";
 import {
   matchesPress,
   outcomeOption,
@@ -26,7 +26,7 @@ import { momentOf } from "../../commands/show.ts";
 const command = "intel";
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
 
-const at = (given: Given) => ({ discord_user_id: textIn(given, "user") ?? "" });
+const at = (given: CommandInput) => ({ discord_user_id: textIn(given, "user") ?? "" });
 
 const grantEntries: readonly Entry[] = [
   {
@@ -45,7 +45,7 @@ const grantEntries: readonly Entry[] = [
       user,
       { name: "purpose", kind: "text", choices: authorizationPurposes },
       { name: "detail", kind: "text", choices: serverDetails },
-      { name: "minutes", kind: "whole", min: 5, max: 60 },
+      { name: "minutes", kind: "integer", min: 5, max: 60 },
       { name: "request", kind: "text", max: 40 },
       { name: "locale", kind: "text", max: 12 },
     ],
@@ -71,7 +71,7 @@ const grantEntries: readonly Entry[] = [
     command,
     path: "refresh",
     operation: "refreshUser",
-    options: [user, { name: "force", kind: "yes" }, { ...reason, min: 1 }],
+    options: [user, { name: "force", kind: "boolean" }, { ...reason, min: 1 }],
     input: (given) => ({ params: at(given), body: picked(given, "force", "reason") }),
     show: refreshReply,
   },
@@ -121,7 +121,7 @@ const intelEntries: readonly Entry[] = [
       outcomeOption,
       reason,
       { name: "until", kind: "text", max: 40 },
-      { name: "revision", kind: "whole", min: 1 },
+      { name: "revision", kind: "integer", min: 1 },
     ],
     form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
     input: (given) => ({
@@ -153,7 +153,7 @@ const intelEntries: readonly Entry[] = [
 /** What Discord offers of what people granted. */
 export const intelligenceCommands: CommandSet = {
   entries: intelEntries,
-  menus: [{ name: "Intel profile", kind: "person", entry: "intel profile", values: ({ user = "" }) => ({ user }) }],
+  menus: [{ name: "Intel profile", kind: "user", entry: "intel profile", values: ({ user = "" }) => ({ user }) }],
   sources: {
     match: within(
       "listUserMatches",

@@ -6,7 +6,7 @@ import type { VerifiedKey } from "./store.ts";
 
 /** Seconds by which the clocks of client and service may differ. */
 export const skew = 5;
-const longestLife = 60;
+const maxLife = 60;
 
 /** What an assertion says, once its claims have their types. */
 export interface Claims {
@@ -71,8 +71,8 @@ const rules: readonly Rule[] = [
   },
   {
     claim: "exp",
-    isRight: ({ iat, exp }) => exp > iat && exp - iat <= longestLife,
-    detail: `has to lie at most ${longestLife.toString()} seconds after iat`,
+    isRight: ({ iat, exp }) => exp > iat && exp - iat <= maxLife,
+    detail: `has to lie at most ${maxLife.toString()} seconds after iat`,
   },
   { claim: "exp", isRight: ({ exp }, { now }) => exp > now - skew, detail: "has passed" },
   { claim: "iat", isRight: ({ iat }, { now }) => iat <= now + skew, detail: "lies in the future" },

@@ -17,7 +17,7 @@ export function createKeyGrants(permissions: GrantingPermissions) {
   const { createScopes, isKnownScope, knownPermissions, requireHeld } = permissions;
 
   /** The permissions of the catalog that scopes give. */
-  const givenBy = (scopes: readonly string[]): string[] => [...knownPermissions].filter(createScopes(scopes));
+  const parseForm = (scopes: readonly string[]): string[] => [...knownPermissions].filter(createScopes(scopes));
 
   return {
     /** @throws ProblemError validation_failed naming the place of every unknown scope */
@@ -41,7 +41,7 @@ export function createKeyGrants(permissions: GrantingPermissions) {
      */
     requireMayGive(call: Call, { scopes, expiresAt }: Pick<KeySettings, "scopes" | "expiresAt">): void {
       if (call.via === "cli" || call.via === "job") return;
-      requireHeld(call, givenBy(scopes), expiresAt);
+      requireHeld(call, parseForm(scopes), expiresAt);
       const wider = scopes.filter((scope) => !knownPermissions.has(scope) && call.client?.allows(scope) === false);
       if (wider.length === 0) return;
       throw new ProblemError("cannot_grant_unheld", {
@@ -61,7 +61,7 @@ export function createKeyGrants(permissions: GrantingPermissions) {
     },
 
     /** Which of the permissions that scopes give can do lasting harm. */
-    dangerousIn: (scopes: readonly string[]): string[] => permissions.dangerousOf(givenBy(scopes)),
+    dangerousIn: (scopes: readonly string[]): string[] => permissions.dangerousOf(parseForm(scopes)),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CommandSet, Entry, Given, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
+import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { linkConfidences, linkKinds } from "../../kernel/vocabulary.ts";
 import { LinkBasis, type ChangedLinkView, type LinkGroupView, type LinkView } from "./links.schema.ts";
 import { escapeText } from "../../discord/replies.ts";
@@ -6,31 +6,31 @@ import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Page } from "../../kernel/page.ts";
 import { personPresses } from "../../commands/press.ts";
-import { picked, textIn } from "../../commands/given.ts";
+import { picked, textIn } from "../../commands/input.ts";
 import { card, pickedQuery, seen, told } from "../../commands/records.ts";
 import { cut, momentOf } from "../../commands/show.ts";
 import { askAboutSubjects, peopleIn } from "../../commands/subject-question.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "alts";
-const user: OptionSpec = { name: "user", kind: "person", required: true };
-const other: OptionSpec = { name: "other", kind: "person", required: true };
+const user: OptionSpec = { name: "user", kind: "user", required: true };
+const other: OptionSpec = { name: "other", kind: "user", required: true };
 const confidence: OptionSpec = { name: "confidence", kind: "text", choices: linkConfidences };
 const kind: OptionSpec = { name: "kind", kind: "text", choices: linkKinds };
 const basis: OptionSpec = { name: "basis", kind: "text", choices: LinkBasis.shape.type.options };
-const main: OptionSpec = { name: "main", kind: "person" };
-const propagates: OptionSpec = { name: "propagates", kind: "yes" };
+const main: OptionSpec = { name: "main", kind: "user" };
+const propagates: OptionSpec = { name: "propagates", kind: "boolean" };
 const reviewAfter: OptionSpec = { name: "review-after", kind: "text", max: 40 };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
 const reasonForm = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }] as const;
 
-const at = (given: Given) => ({ discord_user_id: textIn(given, "user") ?? "" });
-const linkAt = (given: Given) => ({ ...at(given), link_id: textIn(given, "link") ?? "" });
-const groundsOf = (given: Given) => [{ type: textIn(given, "basis") ?? "other", note: textIn(given, "reason") }];
+const at = (given: CommandInput) => ({ discord_user_id: textIn(given, "user") ?? "" });
+const linkAt = (given: CommandInput) => ({ ...at(given), link_id: textIn(given, "link") ?? "" });
+const groundsOf = (given: CommandInput) => [{ type: textIn(given, "basis") ?? "other", note: textIn(given, "reason") }];
 const noLink = "00000000-0000-0000-0000-000000000000";
 
 /** The link between the two accounts. @throws ProblemError record_not_found when there is none in force */
-async function linkOf(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+async function linkOf(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   const page = await seen<Page<LinkView>>(verbs, "listUserLinks", { call }, { params: at(given), query: { limit: 200 } });
   const found = page?.data.find(({ other_user_id: id }) => id === textIn(given, "other"));
   if (page !== undefined && found === undefined)

@@ -23,7 +23,7 @@ import {
   type LinkGroupView,
   type LinkView,
 } from "./links.schema.ts";
-import { createWithin } from "./within.ts";
+import { createInTx } from "./in-tx.ts";
 
 export type LinksService = ReturnType<typeof createLinksService>;
 
@@ -140,7 +140,7 @@ export function createLinksService(deps: LinksDeps) {
       });
     },
 
-    ...createWithin(records),
+    ...createInTx(records),
     ...createSweep({ database, records, clock }),
   };
 }

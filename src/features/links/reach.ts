@@ -19,7 +19,7 @@ export interface LinkReach {
   /** The same for many accounts, in a number of statements that does not grow with theirs. Accounts that reach nobody are left out. */
   reachOfAll(db: LinkReader, userIds: readonly string[]): Promise<Map<string, LinkedAccount[]>>;
   /** The accounts of one person: the group over confirmed links, without the one asked for. */
-  groupOf(db: LinkReader, userId: string): Promise<string[]>;
+  linkedAccountsOf(db: LinkReader, userId: string): Promise<string[]>;
 }
 
 /** Accounts of one statement, each twice; SQLite is given at most 999 values. */
@@ -62,7 +62,7 @@ export function createLinkReach(): LinkReach {
       return found;
     },
 
-    async groupOf(db, userId) {
+    async linkedAccountsOf(db, userId) {
       const { members } = await walk(stored(db, { confidence: "confirmed" }), [userId]);
       return accounts(members, "confirmed", [userId]).map((account) => account.userId);
     },

@@ -50,7 +50,7 @@ export function createLinkRecords({ audit, events, matches, reach }: RecordsDeps
       const found = await reach.reachOf(tx.db, userId);
       reached.push(JSON.stringify(found));
       for (const account of found) people.add(account.userId);
-      groups.push(await reach.groupOf(tx.db, userId));
+      groups.push(await reach.linkedAccountsOf(tx.db, userId));
     }
     return { people, reached: reached.join(), groups };
   }

@@ -75,7 +75,7 @@ export function createOwners({ database, audit, events, standing }: OwnersDeps) 
     settle: createLastOwners({ database, audit, standing, lock, tell }),
 
     /** Make somebody an owner, as part of another room's transaction; an owner stays one. */
-    addWithin: add,
+    addInTx: add,
 
     /** Everybody who is an owner, and why. */
     list(call: Call): OwnerView[] {

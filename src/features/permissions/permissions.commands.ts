@@ -1,30 +1,30 @@
 import { holds } from "../../commands/sources.ts";
 import { cut } from "../../commands/show.ts";
-import type { CommandSet, Entry, FieldSpec, Given, OptionSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { UserPermissionsView } from "./users/users.schema.ts";
-import { picked, textIn, timeOf } from "../../commands/given.ts";
+import { picked, textIn, timeOf } from "../../commands/input.ts";
 import { catalogLine, effectiveReply, explainText, personText, roleText, simulationReply } from "./commands/replies.ts";
 import { readIfSeen } from "../../commands/records.ts";
 
 const command = "permission";
-const person: OptionSpec = { name: "user", kind: "person", required: true };
+const person: OptionSpec = { name: "user", kind: "user", required: true };
 const permission: OptionSpec = { name: "permission", kind: "text", required: true, completes: "permission", max: 100 };
 const role: OptionSpec = { name: "role", kind: "text", required: true, completes: "staff-role", max: 50 };
-const here: OptionSpec = { name: "here", kind: "yes" };
+const here: OptionSpec = { name: "here", kind: "boolean" };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
 const until: OptionSpec = { name: "until", kind: "text", max: 40 };
 const keys = (name: string): OptionSpec => ({ name, kind: "text", completes: "permissions", max: 2000 });
 const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
 
-const about = (given: Given) => ({ discord_user_id: textIn(given, "user") ?? "" });
-const guildOf = (given: Given, call: Call): string | undefined => (given.values["here"] === true ? call.guildId : undefined);
-const keyOf = (given: Given): string => textIn(given, "permission") ?? "";
+const about = (given: CommandInput) => ({ discord_user_id: textIn(given, "user") ?? "" });
+const guildOf = (given: CommandInput, call: Call): string | undefined => (given.values["here"] === true ? call.guildId : undefined);
+const keyOf = (given: CommandInput): string => textIn(given, "permission") ?? "";
 
 /** One entry of a person; the end may be told as a length. */
 function entryOfPerson(effect: "allow" | "deny" | "clear") {
-  return (given: Given, call: Call): VerbInput => {
+  return (given: CommandInput, call: Call): VerbInput => {
     const override = {
       key: keyOf(given),
       effect,
@@ -136,7 +136,7 @@ const roles: readonly Entry[] = [
 const permissionEntries: readonly Entry[] = [...rules, ...people, ...all, ...roles];
 
 /** `cases.read, cases.note` or `cases.read cases.note`. */
-function keysIn(given: Given, name: string): string[] {
+function keysIn(given: CommandInput, name: string): string[] {
   return (textIn(given, name) ?? "").split(/[\s,]+/).filter((key) => key !== "");
 }
 

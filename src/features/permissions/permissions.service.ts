@@ -17,7 +17,7 @@ import { requireRevision } from "../../kernel/revision.ts";
 import { createRolePermissions } from "./roles.service.ts";
 import type { CatalogView, PermissionsListQuery } from "./permissions.schema.ts";
 import { createUserPermissions } from "./users/users.service.ts";
-import { createPermissionsWithin } from "./within.ts";
+import { createPermissionsInTx } from "./in-tx.ts";
 import { roleRules } from "./resolve.ts";
 import type { Standings } from "./standing/standing.ts";
 import { createUserRows } from "./user-rows.ts";
@@ -83,10 +83,10 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     ...createRolePermissions(ground),
     ...createUserPermissions(ground),
     ...createExplanations(ground),
-    ...createPermissionsWithin(ground),
+    ...createPermissionsInTx(ground),
     owners,
     /** Make somebody an owner, as part of another room's transaction; an owner stays one. */
-    addOwner: owners.addWithin,
+    addOwner: owners.addInTx,
 
     /** The definitions of all permissions, ordered by key. */
     async catalog(call: Call, query: PermissionsListQuery): Promise<Page<CatalogView>> {

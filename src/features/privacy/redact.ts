@@ -66,7 +66,7 @@ export function createRedaction(deps: RedactDeps) {
     };
   }
 
-  async function redactWithin(tx: Tx, input: HeldInput): Promise<ErasureView | Held> {
+  async function redactInTx(tx: Tx, input: HeldInput): Promise<ErasureView | Held> {
     await tx.lock(`erasure:${input.user_id}`);
     const target = standing.of(input.user_id);
     requireErasable(tx.call, target);
@@ -85,7 +85,7 @@ export function createRedaction(deps: RedactDeps) {
 
   confirmations.register(action, (tx, held) => {
     requireWrite(tx.call, privacyPolicy.redact);
-    return redactWithin(tx, HeldInput.parse(held));
+    return redactInTx(tx, HeldInput.parse(held));
   });
 
   return {
@@ -99,7 +99,7 @@ export function createRedaction(deps: RedactDeps) {
       const input = { ...RedactInput.parse(given), user_id: Snowflake.parse(userId) };
       requireErasable(call, await standing.resolve(userId));
       await reads.flush();
-      const answer = await database.write(call, (tx) => redactWithin(tx, input));
+      const answer = await database.write(call, (tx) => redactInTx(tx, input));
       await wipe.told();
       return answer;
     },

@@ -52,8 +52,8 @@ export interface WipeDeps {
   blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
   confirmations: Pick<ConfirmationsService, "endAbout">;
   reach: LinkReach;
-  roster: Pick<RosterService, "dropNamesOf" | "isLive" | "leaveWithin" | "moveWithin">;
-  callsigns: Pick<CallsignsService, "holdAllWithin">;
+  roster: Pick<RosterService, "dropNamesOf" | "isLive" | "leaveInTx" | "moveInTx">;
+  callsigns: Pick<CallsignsService, "holdAllInTx">;
   guildState: Pick<GuildState, "forget">;
   authorization: AuthorizationService;
   matches: Pick<MatchesService, "recomputeUser">;
@@ -113,7 +113,7 @@ export function createWipe(deps: WipeDeps) {
     const servers = await tx.db.userServer.count({ where: { userId } });
     const isOpen = before === undefined || (await tx.db.authorization.findUnique({ where: { userId }, select: { userId: true } })) !== null;
     if (isOpen) {
-      const { tellDiscord } = await deps.authorization.revokeWithin(tx, userId, {
+      const { tellDiscord } = await deps.authorization.revokeInTx(tx, userId, {
         isNoted: false,
         ...(before !== undefined && { before }),
       });
@@ -190,7 +190,7 @@ async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, deps: WipeDep
   if (profile !== null) {
     await tx.db.staffProfile.delete({ where: { userId } });
     if (profile.leaveFrom !== null) {
-      await roster.leaveWithin(tx, userId, { event: "loa_ended", at: tx.now, permission: "users.redact" });
+      await roster.leaveInTx(tx, userId, { event: "loa_ended", at: tx.now, permission: "users.redact" });
       tx.afterCommit(() => standing.setLeave(userId, null, profile.revision + 1));
     }
   }
@@ -204,8 +204,8 @@ async function endPlace(tx: Tx, { userId, before }: WipeTarget, { roster, callsi
   const entry = await tx.db.rosterEntry.findUnique({ where: { userId, createdAt: upTo(before) } });
   if (entry === null || !roster.isLive(entry)) return;
   const note = { causeReference: null, permission: "users.redact" as const, reason: "Their data was deleted." };
-  await roster.moveWithin(tx, userId, { event: "resigned", ...note });
-  await callsigns.holdAllWithin(tx, userId, note);
+  await roster.moveInTx(tx, userId, { event: "resigned", ...note });
+  await callsigns.holdAllInTx(tx, userId, note);
 }
 
 /** Moderation records stay as records about an id. */

@@ -23,7 +23,7 @@ export interface RosterEntriesDeps extends CauseSight {
   standing: Standings;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
   roster: RosterService;
-  callsigns: Pick<CallsignsService, "holdAllWithin">;
+  callsigns: Pick<CallsignsService, "holdAllInTx">;
   cursors: Cursors;
   clock: Clock;
 }
@@ -93,7 +93,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
     const whose = { userId: entry.userId, entry };
     const row = await roster.records.write(tx, whose, [first, ...more], told, { before: stood, extras: { notes } });
     // Whoever leaves leaves their callsigns: they rest.
-    if (isLive(entry) && !isLive(row)) await callsigns.holdAllWithin(tx, row.userId, told);
+    if (isLive(entry) && !isLive(row)) await callsigns.holdAllInTx(tx, row.userId, told);
     return row;
   }
 
@@ -120,7 +120,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
         const permission = former?.status === "terminated" ? rosterPolicy.correct : rosterPolicy.edit;
         const beginning = { userId, staffRole, department, supervisorId, trialDays: input.trial_days, isCorrection };
         const told = { causeReference: null, permission, reason, effectiveAt: joinedAt };
-        const { entry } = await roster.beginTrialWithin(tx, { ...beginning, ...told });
+        const { entry } = await roster.beginTrialInTx(tx, { ...beginning, ...told });
         return await viewOf(tx, notes === undefined ? entry : await note(tx, entry, notes), person);
       });
       return await shown(call, view);

@@ -65,7 +65,7 @@ type Where = Prisma.RosterEntryWhereInput;
 export type EntryFilters = Omit<ReturnType<typeof ListEntriesQuery.parse>, "limit" | "cursor" | "count">;
 
 /** More people than this are not looked for by name. */
-const mostNamed = 1000;
+const maxNamed = 1000;
 
 /** The database's words for the filters of the list. */
 export function entriesWhere(filters: EntryFilters, standing: Pick<Standings, "people" | "of">, position?: Position): Where {
@@ -88,7 +88,7 @@ function namedLike(q: string, standing: Pick<Standings, "people" | "of">): Where
       .members.some(({ nick, globalName, username }) =>
         [nick, globalName, username].some((name) => name?.toLowerCase().startsWith(wanted) === true),
       );
-  const named = standing.people().filter(isNamed).slice(0, mostNamed);
+  const named = standing.people().filter(isNamed).slice(0, maxNamed);
   return { OR: [{ userId: { in: named } }, { userId: beginningWith(q) }, { nickname: beginningWith(q) }] };
 }
 

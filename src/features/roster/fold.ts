@@ -40,7 +40,7 @@ export function inEffect<Line extends FoldedLine>(lines: readonly Line[], { at, 
  * earlier day shines through until a later line changes the same fact.
  * @returns null before the first line
  */
-export function foldOf(lines: readonly FoldedLine[], time: FoldedTime = {}): RosterFacts | null {
+export function replayHistory(lines: readonly FoldedLine[], time: FoldedTime = {}): RosterFacts | null {
   return inEffect(lines, time).reduce<RosterFacts | null>(followed, null);
 }
 

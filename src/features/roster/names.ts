@@ -74,7 +74,7 @@ export interface LeaveChange extends Omit<RosterNote, "effectiveAt" | "causeRefe
 export function createRosterLeave(records: RosterRecords) {
   return {
     /** Bring the entry in step with a leave; harmless for who is not on the roster, on trial or in that status already. */
-    async leaveWithin(tx: Tx, userId: string, { event, at, ...note }: LeaveChange): Promise<void> {
+    async leaveInTx(tx: Tx, userId: string, { event, at, ...note }: LeaveChange): Promise<void> {
       await records.lock(tx, userId);
       const entry = await records.find(tx.db, userId);
       if (entry === null) return;

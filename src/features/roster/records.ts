@@ -5,7 +5,7 @@ import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { columnsOf, factsOf, type RosterFacts, type ShownFacts } from "./facts.ts";
-import { changesOf, foldOf, type FoldedLine } from "./fold.ts";
+import { changesOf, replayHistory, type FoldedLine } from "./fold.ts";
 import { addLines, type Line, type LineNote } from "./lines.ts";
 import type { RosterEventName } from "./states.ts";
 
@@ -129,7 +129,7 @@ function linesAbout(db: LineReader, entryId: string): Promise<FoldedLine[]> {
 async function standAt(db: LineReader, entry: RosterEntry, at: Date | undefined): Promise<RosterFacts | null> {
   if (at === undefined) return factsOf(entry);
   const lines = await linesAbout(db, entry.id);
-  return lines.length === 0 ? factsOf(entry) : foldOf(lines, { at });
+  return lines.length === 0 ? factsOf(entry) : replayHistory(lines, { at });
 }
 
 /** How an entry stands with changes of an earlier time; null where they are of now, or its history begins with them. */
@@ -139,5 +139,5 @@ async function standsWith(tx: Tx, entry: RosterEntry, changes: readonly Change[]
   const written = await linesAbout(tx.db, entry.id);
   // After every id there is: of lines that take effect at the same time, the last one written counts.
   const added = changes.map((change, index) => ({ ...change, id: `~${index.toString()}`, effectiveAt, recordedAt: tx.now }));
-  return foldOf([...written, ...added]);
+  return replayHistory([...written, ...added]);
 }

@@ -1,29 +1,29 @@
 import { rosterAuditSources, rosterAuditEntries } from "./audit/audit.commands.ts";
-import type { CommandSet, Entry, FieldSpec, Given, OptionSpec, Wording } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, Wording } from "../../commands/entry.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { LineView, StandingView } from "./history/history.schema.ts";
 import type { EntryView } from "./roster.schema.ts";
 import { rosterEvents, rosterStatuses } from "./states.ts";
-import { picked, textIn, timeIn } from "../../commands/given.ts";
+import { picked, textIn, timeIn } from "../../commands/input.ts";
 import { rosterSyncEntries } from "./sync/sync.commands.ts";
 import { cut, lineText, momentOf, valueOf } from "../../commands/show.ts";
 
 const command = "roster";
 const text = (name: string, max = 100): OptionSpec => ({ name, kind: "text", max });
 const time = (name: string): OptionSpec => text(name, 30);
-const person: OptionSpec = { name: "user", kind: "person" };
+const person: OptionSpec = { name: "user", kind: "user" };
 const someone: OptionSpec = { ...person, required: true };
-const supervisor: OptionSpec = { name: "supervisor", kind: "person" };
+const supervisor: OptionSpec = { name: "supervisor", kind: "user" };
 const status: OptionSpec = { name: "status", kind: "text", choices: rosterStatuses };
 const staffRole: OptionSpec = { name: "staff-role", kind: "text", completes: "staff-role", max: 40 };
 const department: OptionSpec = { name: "department", kind: "text", max: 60 };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
 const notes: FieldSpec = { name: "notes", kind: "paragraph", max: 4000 };
 const why: FieldSpec = { name: "reason", kind: "paragraph", min: 3, max: 1000 };
-const filters = [status, staffRole, department, text("name"), { name: "include-left", kind: "yes" }] as const satisfies OptionSpec[];
+const filters = [status, staffRole, department, text("name"), { name: "include-left", kind: "boolean" }] as const satisfies OptionSpec[];
 
-const listed = (given: Given): VerbInput => ({
+const listed = (given: CommandInput): VerbInput => ({
   query: {
     status: textIn(given, "status"),
     staff_role: textIn(given, "staff-role"),
@@ -32,7 +32,7 @@ const listed = (given: Given): VerbInput => ({
     include_left: textIn(given, "include-left"),
   },
 });
-const facts = (given: Given) => ({
+const facts = (given: CommandInput) => ({
   ...picked(given, "staff-role", "department", "notes", "reason"),
   supervisor_id: textIn(given, "supervisor"),
 });
@@ -120,7 +120,7 @@ const rosterEntries: readonly Entry[] = [
     command,
     path: "add",
     operation: "createRosterEntry",
-    options: [someone, staffRole, department, supervisor, { name: "trial-days", kind: "whole", min: 0, max: 365 }, time("since"), reason],
+    options: [someone, staffRole, department, supervisor, { name: "trial-days", kind: "integer", min: 0, max: 365 }, time("since"), reason],
     form: [{ ...why, required: true }, notes],
     input: (given) => ({
       body: { ...facts(given), ...picked(given, "trial-days"), user_id: textIn(given, "user"), joined_at: timeIn(given, "since") },
@@ -139,7 +139,7 @@ const rosterEntries: readonly Entry[] = [
       time("trial-ends"),
       time("suspended-until"),
       time("effective"),
-      { name: "correction", kind: "yes" },
+      { name: "correction", kind: "boolean" },
       reason,
     ],
     form: [why, notes],

@@ -3,7 +3,7 @@ import { addLines } from "./lines.ts";
 import { createRosterRecords, type RosterRecordsDeps, type RosterRecords } from "./records.ts";
 import { isLive, targetOf } from "./states.ts";
 import { createRosterUndo } from "./undo.ts";
-import { createRosterWithin, whyNotBegin, whyNotMove } from "./within.ts";
+import { createRosterInTx, whyNotBegin, whyNotMove } from "./in-tx.ts";
 import type { Database } from "../../database/database.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
@@ -26,7 +26,7 @@ export function createRosterService({ database, audit, events, clock }: RosterDe
     isLive,
     whyNotBegin,
     whyNotMove,
-    ...createRosterWithin(records),
+    ...createRosterInTx(records),
     ...createRosterUndo(records),
     ...createRosterLeave(records),
     dropNamesOf,

@@ -32,11 +32,11 @@ const parts: Readonly<Record<string, readonly Fact[]>> = {
 export function createRosterUndo(records: RosterRecords) {
   return {
     /**
-     * Take back what `beginTrialWithin` or `moveWithin` did. Who joined leaves again, whatever became of them since, as long as it is
+     * Take back what `beginTrialInTx` or `moveInTx` did. Who joined leaves again, whatever became of them since, as long as it is
      * the same stay; besides, what somebody else changed since is left as it is. Harmless the second time.
      * @param undo as it was stored
      */
-    async undoWithin(tx: Tx, undo: unknown, note: Omit<RosterNote, "effectiveAt">): Promise<Undone> {
+    async undoInTx(tx: Tx, undo: unknown, note: Omit<RosterNote, "effectiveAt">): Promise<Undone> {
       const change = RosterUndo.parse(undo);
       const userId = change.user_id;
       await records.lock(tx, userId);

@@ -62,7 +62,7 @@ export function createIncidents({ database, audit, events, cursors, hashOf }: In
 
   return {
     /** Count an incident against a server. @returns how many count against it now, this one included if it is recent */
-    async recordIncidentWithin(tx: Tx, { permission, offenderIds, ...told }: ReportedIncident) {
+    async recordIncidentInTx(tx: Tx, { permission, offenderIds, ...told }: ReportedIncident) {
       await tx.lock(lock);
       const id = uuid7(tx.now.getTime());
       const data = { ...told, id, offenderIds: [...offenderIds], status: "active", createdAt: tx.now };
@@ -71,7 +71,7 @@ export function createIncidents({ database, audit, events, cursors, hashOf }: In
     },
 
     /** An incident does not count any more; one that was voided stays so. @throws ProblemError record_not_found */
-    async voidIncidentWithin(tx: Tx, id: string, note: { reason: string; permission: string }) {
+    async voidIncidentInTx(tx: Tx, id: string, note: { reason: string; permission: string }) {
       await tx.lock(lock);
       const row = await tx.db.poachIncident.findUnique({ where: { id } });
       if (row === null) throw recordNotFound();

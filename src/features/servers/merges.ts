@@ -3,7 +3,7 @@ import type { ReadClient, Tx, TransactionClient } from "../../database/database.
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { unended } from "./agreements/rows.ts";
-import type { createAgreementsWithin } from "./agreements/within.ts";
+import type { createAgreementsInTx } from "./agreements/in-tx.ts";
 import { byAnyId, type RegisteredServer } from "./known.ts";
 import { agreementStatusAt } from "./servers.policy.ts";
 import { registerLock, type ServerRows } from "./rows.ts";
@@ -11,7 +11,7 @@ import { storedStatuses } from "./servers.schema.ts";
 
 export interface MergeDeps {
   rows: ServerRows;
-  agreements: Pick<ReturnType<typeof createAgreementsWithin>, "lockAgreementsOf">;
+  agreements: Pick<ReturnType<typeof createAgreementsInTx>, "lockAgreementsOf">;
   clock: Clock;
 }
 
@@ -59,7 +59,7 @@ export function createMerges({ rows, agreements, clock }: MergeDeps) {
      * One server becomes part of another; both are registered if they were not, and stay so.
      * @throws ProblemError invalid_transition when one is merged already, the target is gone, or both are the same server
      */
-    async mergeWithin(tx: Tx, { sourceId, targetId, permission, causeReference }: RequestedMerge): Promise<{ undo: MergeUndo }> {
+    async mergeInTx(tx: Tx, { sourceId, targetId, permission, causeReference }: RequestedMerge): Promise<{ undo: MergeUndo }> {
       const note = { permission, reason: `Approval of ${causeReference}` };
       await tx.lock(registerLock);
       const known = await tx.db.server.findFirst({ where: byAnyId(sourceId), include: aliases });
@@ -73,8 +73,8 @@ export function createMerges({ rows, agreements, clock }: MergeDeps) {
       return { undo: { source_id: source.id, target_id: target.id, status: z.enum(storedStatuses).parse(source.status) } };
     },
 
-    /** The source stands for itself again, unless it was changed since. @param undo of `mergeWithin` */
-    async undoMergeWithin(tx: Tx, undo: unknown, note: { reason: string; permission: string }) {
+    /** The source stands for itself again, unless it was changed since. @param undo of `mergeInTx` */
+    async undoMergeInTx(tx: Tx, undo: unknown, note: { reason: string; permission: string }) {
       const { source_id: sourceId, target_id: targetId, status } = MergeUndo.parse(undo);
       await tx.lock(registerLock);
       const source = await tx.db.server.findUnique({ where: { id: sourceId }, include: aliases });

@@ -22,7 +22,7 @@ interface Named {
 }
 
 /** A chain of mergers is followed over this many servers, in either direction. */
-const longestChain = 16;
+const maxChain = 16;
 const columns = { id: true, hash: true, mergedInto: true } as const;
 
 /**
@@ -68,7 +68,7 @@ async function nodesAround(db: Reader, ids: readonly string[]): Promise<Map<stri
   const start = await read({ id: { in: [...ids] } });
   let above = start;
   let below = start;
-  for (let step = 0; step < longestChain && above.length + below.length > 0; step += 1) {
+  for (let step = 0; step < maxChain && above.length + below.length > 0; step += 1) {
     const targets = above.flatMap(({ mergedInto }) => (mergedInto === null ? [] : [mergedInto]));
     above = targets.length === 0 ? [] : await read({ id: { in: targets } });
     below = below.length === 0 ? [] : await read({ mergedInto: { in: below.map(({ id }) => id) } });
@@ -98,7 +98,7 @@ function createParts(nodes: ReadonlyMap<string, Node>): (id: string) => string[]
   const follow = (id: string, next: (id: string) => string[]): string[] => {
     const found: string[] = [];
     let frontier = [id];
-    for (let step = 0; step < longestChain && frontier.length > 0; step += 1) {
+    for (let step = 0; step < maxChain && frontier.length > 0; step += 1) {
       frontier = frontier.flatMap(next);
       found.push(...frontier);
     }

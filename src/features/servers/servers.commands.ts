@@ -1,8 +1,8 @@
-import type { CommandSet, Entry, Given, OptionSpec, PickSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, CommandInput, OptionSpec, PickSpec } from "../../commands/entry.ts";
 import { choiceLimit } from "../../commands/sources.ts";
 import { cut } from "../../commands/show.ts";
 import { shownStatuses, storedStatuses, type ServerView } from "./servers.schema.ts";
-import { picked, textIn } from "../../commands/given.ts";
+import { picked, textIn } from "../../commands/input.ts";
 import {
   agreementLine,
   incidentLine,
@@ -17,7 +17,7 @@ import { idsIn, numberIn, pickedQuery } from "../../commands/records.ts";
 
 const command = "intel";
 
-const at = (given: Given) => ({ id: idsIn(textIn(given, "server"))[0] ?? "" });
+const at = (given: CommandInput) => ({ id: idsIn(textIn(given, "server"))[0] ?? "" });
 
 /** A server that is gone or became part of another was registered before. */
 const firstStatuses = storedStatuses.filter((status) => status !== "merged" && status !== "defunct");
@@ -25,7 +25,7 @@ const text = (name: string, max: number): OptionSpec => ({ name, kind: "text", m
 const status = (choices: readonly string[]): OptionSpec => ({ name: "status", kind: "text", choices });
 const facts: readonly OptionSpec[] = [
   text("name", 100),
-  { name: "owner", kind: "person" },
+  { name: "owner", kind: "user" },
   text("contacts", 2000),
   text("aliases", 500),
   text("tags", 1000),
@@ -65,7 +65,7 @@ const inviteIn = (typed: string): string =>
   /^(?:https?:\/\/)?(?:www\.)?(?:discord\.gg|discord\.com\/invite)\/([^/?#]+)/.exec(typed)?.[1] ?? typed;
 
 /** Lists that are typed replace the whole list. What was not given is not sent. */
-function fieldsOf(given: Given): Record<string, unknown> {
+function fieldsOf(given: CommandInput): Record<string, unknown> {
   const [aliases, tags] = [textIn(given, "aliases"), textIn(given, "tags")];
   const [contacts, invite] = [textIn(given, "contacts"), textIn(given, "invite")];
   return {
@@ -78,7 +78,7 @@ function fieldsOf(given: Given): Record<string, unknown> {
   };
 }
 
-function changesOf(given: Given): Record<string, unknown> {
+function changesOf(given: CommandInput): Record<string, unknown> {
   const [field, value] = emptied[textIn(given, "clear") ?? ""] ?? [];
   const into = textIn(given, "merged-into");
   return {
@@ -132,7 +132,7 @@ const serverEntries: readonly Entry[] = [
       { name: "merged-into", kind: "text", completes: "registered-server", max: 40 },
       ...facts,
       { name: "clear", kind: "text", choices: Object.keys(emptied) },
-      { name: "revision", kind: "whole", min: 1 },
+      { name: "revision", kind: "integer", min: 1 },
     ],
     input: (given) => ({ params: at(given), body: changesOf(given), revision: numberIn(given, "revision") }),
     show: registeredReply,

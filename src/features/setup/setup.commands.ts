@@ -1,12 +1,12 @@
 import { choiceLimit } from "../../commands/sources.ts";
 import { cut, named } from "../../commands/show.ts";
-import type { CommandSet, Entry, Given, OptionSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { PolicyView } from "../workflows/policies/policies.schema.ts";
 import { workflowKinds } from "../../kernel/vocabulary.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { ChannelsView } from "../channels/channels.schema.ts";
-import { picked, textIn, lengthText } from "../../commands/given.ts";
+import { picked, textIn, lengthText } from "../../commands/input.ts";
 import { channelsHere, channelsInput, channelsText, postable, purposes } from "./commands/channels.ts";
 import { clientEntries } from "./commands/clients.ts";
 import { wizardReply } from "./commands/wizard.ts";
@@ -14,12 +14,12 @@ import type { Say } from "../../commands/texts.ts";
 
 const command = "setup";
 const kind: OptionSpec = { name: "kind", kind: "text", required: true, choices: workflowKinds };
-const people = (name: string): OptionSpec => ({ name, kind: "whole", min: 1, max: 10 });
+const people = (name: string): OptionSpec => ({ name, kind: "integer", min: 1, max: 10 });
 const length = (name: string): OptionSpec => ({ name, kind: "text", max: 20 });
 const lengths = ["first-touch", "decision", "expiry", "cool-down", "claim", "info"] as const;
 
 /** Lengths are seconds over HTTP; what is none is left for the verb to refuse. */
-function secondsIn(given: Given): Record<string, unknown> {
+function secondsIn(given: CommandInput): Record<string, unknown> {
   return Object.fromEntries(
     lengths.flatMap((name) => {
       const text = textIn(given, name);
@@ -89,8 +89,8 @@ const policies: readonly Entry[] = [
       people("approvals"),
       people("approvals-grave"),
       people("reversals"),
-      { name: "deny-needs-majority", kind: "yes" },
-      { name: "blind-votes", kind: "yes" },
+      { name: "deny-needs-majority", kind: "boolean" },
+      { name: "blind-votes", kind: "boolean" },
       { name: "notify", kind: "text", choices: ["dm", "none"] },
       { name: "prefix", kind: "text", min: 2, max: 10 },
       ...lengths.map(length),

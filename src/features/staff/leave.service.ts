@@ -17,7 +17,7 @@ export interface LeavesDeps {
   events: Pick<EventsService, "emit">;
   standing: Pick<Standings, "resolve">;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
-  roster: Pick<RosterService, "leaveWithin">;
+  roster: Pick<RosterService, "leaveInTx">;
   profiles: ProfileStore;
   clock: Clock;
 }
@@ -56,9 +56,9 @@ export function createLeavesService({ database, audit, events, standing, permiss
     const { userId } = after;
     const note = { permission: staffPolicy.manage, reason };
     if (isRunning(leaveAt(before, tx.now), tx.now) && after.leaveFrom === null)
-      await roster.leaveWithin(tx, userId, { ...note, event: "loa_ended", at: tx.now });
+      await roster.leaveInTx(tx, userId, { ...note, event: "loa_ended", at: tx.now });
     if (after.leaveFrom !== null && after.leaveFrom <= tx.now)
-      await roster.leaveWithin(tx, userId, { ...note, event: "loa_started", at: after.leaveFrom });
+      await roster.leaveInTx(tx, userId, { ...note, event: "loa_started", at: after.leaveFrom });
   }
 
   /** End leaves that are over, and tell of those that have begun. */

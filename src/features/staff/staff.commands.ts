@@ -1,25 +1,25 @@
 import { staffRoleEntries } from "./roles/roles.commands.ts";
-import type { CommandSet, Entry, FieldSpec, Given, OptionSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import { keyed } from "../../commands/sources.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import type { AccessView } from "./staff.schema.ts";
-import { picked, textIn, timeIn, endOf } from "../../commands/given.ts";
+import { picked, textIn, timeIn, endOf } from "../../commands/input.ts";
 import { readIfSeen } from "../../commands/records.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./commands/replies.ts";
 import type { Call } from "../../kernel/call.ts";
 
 const command = "staff";
-const person: OptionSpec = { name: "user", kind: "person", required: true };
-const personOrSelf: OptionSpec = { name: "user", kind: "person" };
+const person: OptionSpec = { name: "user", kind: "user", required: true };
+const personOrSelf: OptionSpec = { name: "user", kind: "user" };
 const until: OptionSpec = { name: "until", kind: "text", max: 40 };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
 const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
 const statuses = ["active", "trial", "loa", "suspended", "former"];
 const timezone: OptionSpec = { name: "timezone", kind: "text", max: 64 };
 /** Permissions that a question names; the others are counted. */
-const mostNamed = 20;
+const maxNamed = 20;
 
-const about = (given: Given, call: Call) => ({ discord_user_id: textIn(given, "user") ?? call.actor?.id ?? "" });
+const about = (given: CommandInput, call: Call) => ({ discord_user_id: textIn(given, "user") ?? call.actor?.id ?? "" });
 
 const readers: readonly Entry[] = [
   {
@@ -37,7 +37,7 @@ const readers: readonly Entry[] = [
     options: [
       { name: "role", kind: "text", completes: "staff-role", max: 50 },
       { name: "status", kind: "text", choices: statuses },
-      { name: "available", kind: "yes" },
+      { name: "available", kind: "boolean" },
       { name: "department", kind: "text", max: 80 },
       { name: "name", kind: "text", max: 100 },
     ],
@@ -54,7 +54,7 @@ const readers: readonly Entry[] = [
   },
 ];
 
-const suspension = (given: Given, call: Call): VerbInput => ({
+const suspension = (given: CommandInput, call: Call): VerbInput => ({
   params: about(given, call),
   body: { ...picked(given, "reason"), ...endOf(given) },
 });
@@ -72,8 +72,8 @@ const suspensions: readonly Entry[] = [
       const access = await readIfSeen<AccessView>(verbs, "getStaffAccess", call, { params: about(given, call) });
       if (access === undefined) return question;
       const { permissions } = access;
-      const shown = permissions.slice(0, mostNamed).map((key) => `\`${key}\``);
-      const more = permissions.length > mostNamed ? [say("say more", { count: permissions.length - mostNamed })] : [];
+      const shown = permissions.slice(0, maxNamed).map((key) => `\`${key}\``);
+      const more = permissions.length > maxNamed ? [say("say more", { count: permissions.length - maxNamed })] : [];
       return [question, accessText(access, say), [...shown, ...more].join(" ")].join("\n");
     },
     show: (view, { say }) => ({ content: suspensionText(view, say) }),
@@ -123,7 +123,7 @@ const profiles: readonly Entry[] = [
     command,
     path: "quiet-hours",
     operation: "updateStaffProfile",
-    options: [...times, timezone, { name: "none", kind: "yes" }, personOrSelf],
+    options: [...times, timezone, { name: "none", kind: "boolean" }, personOrSelf],
     input: (given, call) => ({ params: about(given, call), body: { ...picked(given, "timezone"), quiet_hours: quietHoursIn(given) } }),
     show: (view, { say }) => ({ content: quietHoursText(view, say) }),
   },
@@ -146,7 +146,7 @@ const profiles: readonly Entry[] = [
 const staffEntries: readonly Entry[] = [...readers, ...suspensions, ...leaves, ...profiles];
 
 /** What is missing or no time is left for the verb to refuse. */
-function quietHoursIn(given: Given): object[] | null {
+function quietHoursIn(given: CommandInput): object[] | null {
   if (given.values["none"] === true) return null;
   const days = textIn(given, "days");
   const on =

@@ -19,7 +19,7 @@ import { createStaffRolesService } from "./roles/roles.service.ts";
 import { createRoleWatch } from "./roles/watch.ts";
 import type { AccessQuery, StaffEntryView, StaffListQuery } from "./staff.schema.ts";
 import { createSuspensionsService } from "./suspension/suspension.service.ts";
-import { createStaffWithin } from "./within.ts";
+import { createStaffInTx } from "./in-tx.ts";
 
 export type StaffService = ReturnType<typeof createStaffService>;
 
@@ -31,7 +31,7 @@ export interface StaffDeps {
   guildState: GuildState;
   standing: Standings;
   permissions: PermissionsService;
-  roster: Pick<RosterService, "leaveWithin">;
+  roster: Pick<RosterService, "leaveInTx">;
   cursors: Cursors;
   clock?: Clock;
   logger?: Logger;
@@ -57,7 +57,7 @@ export function createStaffService(given: StaffDeps) {
     roles: createStaffRolesService({ ...deps, watch }),
     ...createProfilesService(deps),
     ...createSuspensionsService(deps),
-    ...createStaffWithin(deps),
+    ...createStaffInTx(deps),
     startLeave: leaves.startLeave,
     endLeave: leaves.endLeave,
 

@@ -29,7 +29,7 @@ type Filters = Omit<ReturnType<typeof TimelineQuery.parse>, "limit" | "cursor" |
 export function createTimelineService({ database, reach, reads, cursors, hiddenRequests, visibleCases }: TimelineDeps) {
   async function askedFor(call: Call, userId: string, filters: Filters): Promise<Asked> {
     const hidden = new Set(await hiddenRequests(call));
-    const alts = filters.include_alts === "true" ? await reach.groupOf(database.read, userId) : [];
+    const alts = filters.include_alts === "true" ? await reach.linkedAccountsOf(database.read, userId) : [];
     const userIds = [userId, ...alts];
     const theirs = { subjects: { some: { kind: "user", subjectId: { in: userIds } } } };
     // Only theirs: a statement takes only so many values.

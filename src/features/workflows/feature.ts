@@ -10,9 +10,9 @@ import type { EventsService } from "../events/events.service.ts";
 import type { EventStreamsService } from "../events/streams.service.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import { amendRoutes, bulkRoutes } from "./bulk/changes.routes.ts";
-import { type CardsParts, createCards } from "./cards/cards.ts";
+import { type CardsDeps, createCards } from "./cards/cards.ts";
 import { commentsRoutes } from "./comments/comments.routes.ts";
-import { createDeliveries, type DeliveryParts } from "./delivery/deliveries.ts";
+import { createDeliveries, type DeliveryDeps } from "./delivery/deliveries.ts";
 import { deliveriesRoutes } from "./delivery/deliveries.routes.ts";
 import { draftsRoutes } from "./drafts/drafts.routes.ts";
 import { createDraftsService, type DraftsDeps } from "./drafts/drafts.service.ts";
@@ -20,16 +20,16 @@ import { createDraftRecords, type DraftRecords } from "./drafts/records.ts";
 import { historyRoutes } from "./history/history.routes.ts";
 import { policiesRoutes } from "./policies/policies.routes.ts";
 import { createRequestHost } from "./requests/host.ts";
-import { createReading, type ReadParts } from "./requests/read.ts";
+import { createReading, type ReadDeps } from "./requests/read.ts";
 import { workflowsRoutes } from "./requests/workflows.routes.ts";
-import { createWorkflowsService, type WorkflowsParts, type WorkflowsService } from "./requests/workflows.service.ts";
+import { createWorkflowsService, type WorkflowsDeps, type WorkflowsService } from "./requests/workflows.service.ts";
 import { statsRoutes, typesRoutes } from "./types/overview.routes.ts";
 import type { Database } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { LinkReach } from "../links/reach.ts";
 import { mayKnow, viewerOf } from "./requests/workflows.policy.ts";
 
-interface RecordsNeeds extends ReadParts {
+interface RecordsNeeds extends ReadDeps {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   eventStreams: Pick<EventStreamsService, "withhold">;
@@ -40,7 +40,7 @@ interface RecordsNeeds extends ReadParts {
 export const requestRecords = feature({
   create(deps: RecordsNeeds) {
     const { audit, events, eventStreams, evidence } = deps;
-    const { hiddenFrom: hiddenRequests } = createRequestSight(deps);
+    const { hiddenFrom: hiddenRequests } = createRequestVisibility(deps);
     for (const reader of [audit, eventStreams]) reader.withhold(hiddenRequests);
     evidence.register("request", createRequestHost(deps));
     return { hiddenRequests, requests: createReading(deps), draftRecords: createDraftRecords({ audit, events }) };
@@ -48,7 +48,7 @@ export const requestRecords = feature({
 });
 
 interface WorkflowsNeeds
-  extends Omit<WorkflowsParts, "referencePrefix" | "drafts">, Omit<DraftsDeps, "workflows" | "records">, Pick<Core, "config"> {
+  extends Omit<WorkflowsDeps, "referencePrefix" | "drafts">, Omit<DraftsDeps, "workflows" | "records">, Pick<Core, "config"> {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   eventStreams: Pick<EventStreamsService, "withhold">;
@@ -83,7 +83,7 @@ export const workflows = feature({
 
 /** What approvals leave to be done in Discord, or for a date. */
 export const deliveries = feature({
-  create: (deps: Omit<DeliveryParts, "effects"> & { workflows: WorkflowsService }) => ({
+  create: (deps: Omit<DeliveryDeps, "effects"> & { workflows: WorkflowsService }) => ({
     deliveries: createDeliveries({ ...deps, effects: deps.workflows.effects }),
   }),
   routes: ({ deliveries }) => deliveriesRoutes(deliveries),
@@ -93,12 +93,12 @@ export const deliveries = feature({
 
 const say = sayIn("en-GB");
 /** How a request and the queue look in a channel that everybody there reads: in English. */
-const looks: CardsParts["looks"] = {
+const looks: CardsDeps["looks"] = {
   request: (shown) => sharedCard(shown, say),
   queue: (shown) => queueBoard(shown, say),
 };
 
-type CardsNeeds = Omit<CardsParts, "pauses" | "posting" | "looks"> & Core & { workflows: WorkflowsService };
+type CardsNeeds = Omit<CardsDeps, "pauses" | "posting" | "looks"> & Core & { workflows: WorkflowsService };
 
 /** Requests as cards in Discord, and where a request is found there. */
 export const cards = feature({
@@ -114,7 +114,13 @@ export const cards = feature({
 });
 
 /** Which requests are kept from whom, for the rooms that name requests. */
-export function createRequestSight({ database, reach }: { database: Pick<Database, "read">; reach: Pick<LinkReach, "groupOf"> }) {
+export function createRequestVisibility({
+  database,
+  reach,
+}: {
+  database: Pick<Database, "read">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
+}) {
   return {
     /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
     async hiddenFrom(call: Call): Promise<string[]> {

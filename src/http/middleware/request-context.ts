@@ -60,15 +60,15 @@ function headersOf({ headers, body }: Request): Record<string, string> {
 /** Bytes of an answer that is large: to hand a megabyte to the system takes a good part of a millisecond. */
 const large = 32 * 1024;
 /** What leaves in one turn at most, the rest in the next ones: many answers at once would keep everybody else waiting. */
-const mostPerTurn = { small: 32, large: 1 } as const;
+const maxPerTurn = { small: 32, large: 1 } as const;
 
 /** @returns a function whose promises resolve at the end of this turn of the event loop or of a later one, small answers before large ones */
 function createEndOfTurn(): (bytes: number) => Promise<void> {
   const waiting: { small: (() => void)[]; large: (() => void)[] } = { small: [], large: [] };
   const isEmpty = (): boolean => waiting.small.length + waiting.large.length === 0;
   const release = (): void => {
-    for (const leave of waiting.small.splice(0, mostPerTurn.small)) leave();
-    for (const leave of waiting.large.splice(0, mostPerTurn.large)) leave();
+    for (const leave of waiting.small.splice(0, maxPerTurn.small)) leave();
+    for (const leave of waiting.large.splice(0, maxPerTurn.large)) leave();
     if (!isEmpty()) setImmediate(release);
   };
   return (bytes) =>

@@ -103,7 +103,7 @@ export function streamBody(c: HttpContext): Readable {
 }
 
 /** How long the rest of a refused body is dropped: until nothing comes, and at most. */
-const dropping = { idleMs: 250, mostMs: 3000 } as const;
+const dropping = { idleMs: 250, maxMs: 3000 } as const;
 
 /**
  * Let the connection of a request end after its answer, but not at once: bytes nobody took would reset it, and their sender would miss
@@ -118,7 +118,7 @@ export function endSlowly(request: IncomingMessage): void {
     isEnding = true;
     const cut = (): void => void socket.destroy();
     const idle = setTimeout(cut, dropping.idleMs);
-    const last = setTimeout(cut, dropping.mostMs);
+    const last = setTimeout(cut, dropping.maxMs);
     socket
       .on("data", () => void idle.refresh())
       .once("end", cut)

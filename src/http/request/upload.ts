@@ -141,7 +141,7 @@ export interface PartSink {
   error(error: FieldError): void;
 }
 
-const mostFields = 20;
+const maxFields = 20;
 const fieldBytes = 16 * 1024;
 
 /**
@@ -153,7 +153,7 @@ export function createParts(type: string, { field, maxBytes }: UploadSpec, sink:
   const wrong = (name: string, code: string, detail: string): void => sink.error({ pointer: pointer([name]), in: "body", code, detail });
   const parts = new Busboy({
     headers: { "content-type": type },
-    limits: { fileSize: maxBytes(), files: mostFields, fields: mostFields, fieldSize: fieldBytes, parts: mostFields, headerPairs: 20 },
+    limits: { fileSize: maxBytes(), files: maxFields, fields: maxFields, fieldSize: fieldBytes, parts: maxFields, headerPairs: 20 },
     isPartAFile: (name, _type, fileName) => fileName !== undefined || name === field,
   });
   parts.on("file", (name, part, fileName) => {
@@ -174,6 +174,6 @@ export function createParts(type: string, { field, maxBytes }: UploadSpec, sink:
     if (isCut) return wrong(name, "too_long", `A field holds at most ${fieldBytes.toString()} bytes.`);
     sink.text(name, value);
   });
-  parts.once("partsLimit", () => wrong("", "too_many", `Send at most ${mostFields.toString()} parts.`));
+  parts.once("partsLimit", () => wrong("", "too_many", `Send at most ${maxFields.toString()} parts.`));
   return parts;
 }

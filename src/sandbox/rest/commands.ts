@@ -8,7 +8,7 @@ import { noContent, objectBody, ok, param, type Call, type Route } from "./route
 
 /** Commands of a scope by their type: slash commands, user and message commands. */
 const mostOf: Record<number, number> = { 1: 100, 2: 5, 3: 5 };
-const mostCommands = 110;
+const maxCommands = 110;
 
 type Commands = Map<string, APIApplicationCommand>;
 
@@ -110,7 +110,7 @@ function scopeRoutes(world: World, path: string): Route[] {
 function readAll(body: unknown): Record<string, unknown>[] {
   if (!Array.isArray(body)) throw invalidForm("_", "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType");
   const list = body as Record<string, unknown>[];
-  if (list.length > mostCommands) throw invalidForm("_", "BASE_TYPE_MAX_LENGTH", `Must be ${mostCommands} or fewer in length.`);
+  if (list.length > maxCommands) throw invalidForm("_", "BASE_TYPE_MAX_LENGTH", `Must be ${maxCommands} or fewer in length.`);
   const seen = new Set<string>();
   for (const [index, command] of list.entries()) {
     checkCommand(command, `${index}.`);

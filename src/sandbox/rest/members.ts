@@ -7,7 +7,7 @@ import { removeMember, updateMember, type MemberChange } from "../world-members.
 import { requireAbove, requireBotPermission, requireGuild, requireMember, requireRole, requireRoleBelow } from "./guards.ts";
 import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery, textField, type Call, type Route } from "./route.ts";
 
-const longestTimeoutMs = 28 * 24 * 3_600_000;
+const maxTimeoutMs = 28 * 24 * 3_600_000;
 const pageRange = { min: 1, max: 1000, fallback: 1 };
 
 /** Members of guilds: read, change, kick. The list needs the privileged members intent of the application. */
@@ -138,7 +138,7 @@ function readTimeout(world: World, value: unknown): number | null {
   if (value === null) return null;
   const until = typeof value === "string" ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(until)) throw invalidForm("communication_disabled_until", "DATE_TIME_TYPE_PARSE", "Could not parse value.");
-  if (until > world.now() + longestTimeoutMs)
+  if (until > world.now() + maxTimeoutMs)
     throw new DiscordApiError(400, 50035, "Invalid Form Body", {
       communication_disabled_until: {
         _errors: [{ code: "GUILD_MEMBER_TIMEOUT_TOO_LONG", message: "Timeouts last at most 28 days." }],

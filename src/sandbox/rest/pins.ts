@@ -7,7 +7,7 @@ import { requireChannel, requireMessage } from "./channels.ts";
 import { requireBotPermission } from "./guards.ts";
 import { integerQuery, noContent, ok, type Call, type Route } from "./route.ts";
 
-const mostPins = 250;
+const maxPins = 250;
 
 type Pinned = Message & { pinnedAt: number };
 
@@ -55,8 +55,8 @@ function change(world: World, call: Call, isPinned: boolean) {
   const self = guild?.members.get(world.application.bot.id);
   if (guild && self) requireBotPermission(world, guild, self, PermissionFlagsBits.PinMessages);
   const message = requireMessage(world, call);
-  if (isPinned && message.pinnedAt === null && pinsOf(channel).length >= mostPins)
-    throw new DiscordApiError(400, 30003, `Maximum number of pins reached for the channel (${mostPins})`);
+  if (isPinned && message.pinnedAt === null && pinsOf(channel).length >= maxPins)
+    throw new DiscordApiError(400, 30003, `Maximum number of pins reached for the channel (${maxPins})`);
   setPinned(world, message, isPinned);
   return noContent;
 }

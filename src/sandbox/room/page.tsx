@@ -5,7 +5,7 @@ import type { View } from "./panels.tsx";
 import type { RoomState } from "./state.ts";
 
 /** How many people can be chosen from the list; anybody else is a page of members away. */
-const mostListed = 500;
+const maxListed = 500;
 /** Languages a person may read Discord in; one that a bot has no texts in shows what it falls back to. */
 const languages = [
   { value: "en-US", label: "English" },
@@ -16,7 +16,7 @@ const languages = [
 /** The control room. What moves is filled in by its script. */
 export function Page({ state, guilds, view }: { state: RoomState; guilds: readonly Guild[]; view: View }) {
   const { guild, user } = view;
-  const people = [...guild.members.values()].slice(0, mostListed).filter((member) => !member.user.bot);
+  const people = [...guild.members.values()].slice(0, maxListed).filter((member) => !member.user.bot);
   const commands = commandEntries(state.world, guild);
   return (
     <html lang="en">

@@ -78,9 +78,9 @@ export function commandFields(state: RoomState, guild: Guild, command: string): 
   );
 }
 
-const mostMessages = 30;
+const maxMessages = 30;
 
-const newest = ({ messages }: Channel) => [...messages.values()].slice(-mostMessages);
+const newest = ({ messages }: Channel) => [...messages.values()].slice(-maxMessages);
 
 /** The channels of a guild with their last messages, and a line to write in. */
 export function Channels({ world, guild }: { world: World; guild: Guild }) {
@@ -140,25 +140,25 @@ export function Directs({ world, user }: { world: World; user: User }) {
   );
 }
 
-const mostLines = 60;
-const mostText = 4000;
+const maxLines = 60;
+const maxText = 4000;
 
-const fold = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 1).slice(0, mostText));
+const fold = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 1).slice(0, maxText));
 
 /** What went over the wire, newest first; headers are left out, bodies folded. */
 export function Log({ recorder }: { recorder: Recorder }) {
-  const rest = recorder.exchanges.slice(-mostLines).map(({ at, method, path, status, requestBody, responseBody }) => ({
+  const rest = recorder.exchanges.slice(-maxLines).map(({ at, method, path, status, requestBody, responseBody }) => ({
     at,
     title: `${status} ${method} ${path}`,
     body: [fold(requestBody), fold(responseBody)].filter((part) => part !== "").join("\n\n"),
   }));
-  const gateway = recorder.gatewayLog.slice(-mostLines).map(({ at, direction, op, t, d }) => ({
+  const gateway = recorder.gatewayLog.slice(-maxLines).map(({ at, direction, op, t, d }) => ({
     at,
     title: `gateway ${direction} ${t ?? (op === null ? "" : `op ${op}`)}`,
     // Who identifies itself tells its token.
     body: op === 2 || op === 6 ? "" : fold(d),
   }));
-  const lines = [...rest, ...gateway].toSorted((a, b) => b.at - a.at).slice(0, mostLines);
+  const lines = [...rest, ...gateway].toSorted((a, b) => b.at - a.at).slice(0, maxLines);
   return (
     <ol class="log">
       {lines.map(({ at, title, body }) => (

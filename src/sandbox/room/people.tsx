@@ -2,7 +2,7 @@ import type { Guild, Member, World } from "../model.ts";
 
 export const pageSize = 50;
 /** People offered as suggestions; anybody can be named by id. */
-const mostSuggested = 200;
+const maxSuggested = 200;
 
 /** Users below `/`: every member of the page with a box for each role, and what can be done to them. */
 export function Members({ guild, page }: { guild: Guild; page: number }) {
@@ -105,7 +105,7 @@ function Row({ member, roles }: { member: Member; roles: readonly { id: string; 
 export function People({ world }: { world: World }) {
   return (
     <datalist id="people">
-      {[...world.users.values()].slice(0, mostSuggested).map((user) => (
+      {[...world.users.values()].slice(0, maxSuggested).map((user) => (
         <option value={user.username}>{user.global_name ?? user.username}</option>
       ))}
     </datalist>

@@ -4,7 +4,7 @@ import type { Guild, User } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 
 /** How many answers are kept to look at. */
-const mostRuns = 20;
+const maxRuns = 20;
 
 /** Something a person did, and what came of it. */
 export type Done = { readonly id: string; readonly run: Run; readonly user: User; readonly guild: Guild; isModalClosed: boolean };
@@ -22,7 +22,7 @@ export function createRoomState(context: RoomContext) {
     keys: (user: User, guild: Guild) => createActor(context, user).in(guild),
     keep(run: Run, user: User, guild: Guild): void {
       done.unshift({ id: run.interaction.id, run, user, guild, isModalClosed: false });
-      done.splice(mostRuns);
+      done.splice(maxRuns);
     },
     find(id: string): Done {
       const found = done.find((known) => known.id === id);

@@ -6,7 +6,7 @@ import { accept } from "../policy-cast.ts";
 import { authorize } from "../world.ts";
 
 /** More of a kind than this is forgotten, the oldest first. */
-const mostKept = 40;
+const maxKept = 40;
 
 /** What is there to be asked about. */
 export interface Records {
@@ -35,7 +35,7 @@ export async function createRecords(world: World): Promise<Records> {
   const addresses = new Map<string, string[]>();
   const keep = (collection: string, address: string): void => {
     const known = [...(addresses.get(nameless(collection)) ?? []), address];
-    addresses.set(nameless(collection), known.slice(-mostKept));
+    addresses.set(nameless(collection), known.slice(-maxKept));
   };
   const make = async (path: string, body: unknown, collection = path): Promise<string> => {
     const { body: made } = await accept(world.post(path, body, { actor: owner }));
@@ -100,7 +100,7 @@ export async function createRecords(world: World): Promise<Records> {
       const collection = collectionOf(status, template);
       if (typeof made === "string" && collection !== undefined)
         keep(collection, `${apart.has(collection) ? collection : path.split("?")[0]}/${made}`);
-      if (typeof page?.next_cursor === "string") cursors.splice(0, cursors.length >= mostKept ? 1 : 0, page.next_cursor);
+      if (typeof page?.next_cursor === "string") cursors.splice(0, cursors.length >= maxKept ? 1 : 0, page.next_cursor);
     },
   };
 }

@@ -32,7 +32,7 @@ async function plantClearance({ world, ann }: Scene): Promise<void> {
   const wanted = { userId: ann.id, fromServerId: here, toServerId: there, validUntil: new Date("2030-01-01T00:00:00.000Z") };
   const origin = { originReference: "PCH-REQ-000001", permission: "workflows.poach.decide" };
   const { database, registry } = world.app;
-  await database.write(systemCall("job", "plant"), (tx) => registry.grantClearanceWithin(tx, { ...wanted, ...origin }));
+  await database.write(systemCall("job", "plant"), (tx) => registry.grantClearanceInTx(tx, { ...wanted, ...origin }));
 }
 
 async function keepMatch({ world, senior, ann, kept }: Scene): Promise<void> {

@@ -3,7 +3,7 @@ import { has } from "./rights.ts";
 import type { Draft, Person } from "./steps.ts";
 
 export type Filed = { refused: readonly [status: number, code: string] } | { joined: Request } | { filed: true };
-const mostPerSubject = 5;
+const maxPerSubject = 5;
 
 /** What comes of filing a request, domain.md §2.6. */
 export function judgeFiling(model: Model, by: Person, draft: Draft, isJoining: boolean): Filed {
@@ -28,7 +28,7 @@ export function judgeFiling(model: Model, by: Person, draft: Draft, isJoining: b
   if (same.some(isCooling)) return { refused: [429, "cooldown"] };
   const shares = (request: Request) => subjectsOf(model, request.draft).some((subject) => about.includes(subject));
   const own = model.requests.filter((request) => request.by === by && isOpen(request) && shares(request));
-  return own.length >= mostPerSubject ? { refused: [429, "rate_limited"] } : { filed: true };
+  return own.length >= maxPerSubject ? { refused: [429, "rate_limited"] } : { filed: true };
 }
 
 /** Whether somebody knows of another open request about the same: then this one is not opened again beside it. */

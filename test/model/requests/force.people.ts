@@ -1,4 +1,4 @@
-import { groupOf, isOver, statusOf, open, usersOf, type Case, type Entry, type Model, type Request, type Stand } from "./model.ts";
+import { linkedAccountsOf, isOver, statusOf, open, usersOf, type Case, type Entry, type Model, type Request, type Stand } from "./model.ts";
 import type { Person } from "./steps.ts";
 import { has } from "./rights.ts";
 
@@ -21,7 +21,7 @@ export function bringToCase(model: Model, request: Request, type: string, about:
 
 /** While somebody is listed, their open recruitments are held; each hold is lifted by the last reversal. */
 export function holdRecruitments(model: Model, request: Request, user: string): Undo[] {
-  const accounts = new Set([user, ...groupOf(model, user)]);
+  const accounts = new Set([user, ...linkedAccountsOf(model, user)]);
   const found = model.requests.filter(
     (one) =>
       one.draft.kind === "recruitment" && open.includes(statusOf(model, one)) && usersOf(model, one.draft).some((id) => accounts.has(id)),

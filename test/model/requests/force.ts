@@ -2,7 +2,7 @@ import * as people from "./force.people.ts";
 import * as between from "./force.servers.ts";
 import {
   day,
-  groupOf,
+  linkedAccountsOf,
   isOver,
   mayKnow,
   open,
@@ -45,7 +45,7 @@ export function blockersOf(model: Model, request: Request, approving: Approving)
   if (draft.kind === "recruitment") {
     const { user } = draft;
     if (!people.mayBegin(model, request, user, approving.by, approving.isAgain)) blockers.push({ isWaivable: false });
-    const accounts = [user, ...groupOf(model, user)];
+    const accounts = [user, ...linkedAccountsOf(model, user)];
     const isListed = model.listings.some((one) => isLive(model, one) && accounts.some((id) => one.about.startsWith(`user:${id}:`)));
     if (isListed) blockers.push({ isWaivable: true });
   }

@@ -38,7 +38,7 @@ export async function createRequestsGround() {
       for (const name of [...users, ...servers]) if (!(name in levelOf)) ids.set(name, freshId());
       start = services.clock.now().getTime();
       await database.write(job(), (tx) =>
-        services.links.createLinkWithin(tx, {
+        services.links.createLinkInTx(tx, {
           userIds: [idOf("linked"), idOf("Lou")],
           confidence: "confirmed",
           kind: "declared_alt",

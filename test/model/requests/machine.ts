@@ -1,5 +1,5 @@
 import {
-  groupOf,
+  linkedAccountsOf,
   mayKnow,
   open,
   policies,
@@ -141,7 +141,7 @@ export function isPartial(model: Model, request: Request, by: Person): boolean {
     ...(draft.kind === "investigation" && draft.kept !== null ? [draft.kept] : []),
     ...(target === undefined ? [] : [...usersOf(model, target.draft), ...target.votes.map((vote) => vote.by)]),
   ]);
-  return [by, ...groupOf(model, by)].some((name) => partial.has(name));
+  return [by, ...linkedAccountsOf(model, by)].some((name) => partial.has(name));
 }
 
 export function isOutranked(model: Model, request: Request, by: Person): boolean {

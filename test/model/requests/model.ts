@@ -187,7 +187,7 @@ export function statusOf({ now }: Model, { status, endsAt }: Request): Status {
 export const isOver = ({ now }: Model, until: number | null): boolean => until !== null && until <= now;
 
 /** Further accounts of somebody: what confirmed links lead to. */
-export function groupOf({ links }: Model, name: string): string[] {
+export function linkedAccountsOf({ links }: Model, name: string): string[] {
   const found = new Set([name]);
   for (const one of found)
     for (const { pair, confidence, isEnded } of links)
@@ -254,7 +254,7 @@ export function mayKnow(model: Model, request: Request, person: Person, isCleare
   const { draft } = request;
   if (draft.kind !== "investigation" || !draft.confidential) return true;
   if (request.by === person) return true;
-  const own = [person, ...groupOf(model, person)];
+  const own = [person, ...linkedAccountsOf(model, person)];
   if (own.some((name) => draft.about === name || draft.kept === name)) return false;
   return request.joined.includes(person) || draft.lead === person || isCleared;
 }

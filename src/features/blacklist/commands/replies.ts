@@ -2,15 +2,15 @@ import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
 import type { BlacklistImport } from "../import/import.schema.ts";
 import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../blacklist.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import type { Reply, Wording, Given, Question } from "../../../commands/entry.ts";
+import type { Reply, Wording, CommandInput, Question } from "../../../commands/entry.ts";
 import { card, colours, idText, personOf, subjectOf, told, numberIn, pickedQuery, seen } from "../../../commands/records.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
 import type { Say } from "../../../commands/texts.ts";
-import { textIn } from "../../../commands/given.ts";
+import { textIn } from "../../../commands/input.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
 
-const mostWords = 1900;
-const mostProblems = 10;
+const maxWords = 1900;
+const maxProblems = 10;
 
 /** A record as a card. */
 export function recordCard(view: BlacklistView, say: Say) {
@@ -84,7 +84,7 @@ export function checkReply({ users, servers }: BlacklistCheck, { say }: Wording)
     return [own, ...near.map(({ other, how, of }) => `↳ \`${other}\` (${told(how, say) ?? how}): ${factsOf(of, say)}`)];
   });
   const text = lines.join("\n");
-  return text.length <= mostWords ? { content: text } : { content: "", embeds: [{ description: text }] };
+  return text.length <= maxWords ? { content: text } : { content: "", embeds: [{ description: text }] };
 }
 
 /** What an import does or did, with the lines that are wrong. */
@@ -94,16 +94,16 @@ export function importText({ lines, counts, results }: BlacklistImport, say: Say
   return [
     say("blacklist import lines", { lines }),
     ...counted.map(([outcome, count]) => `• ${told(outcome, say) ?? outcome}: ${count.toString()}`),
-    ...wrong.slice(0, mostProblems).map(({ line, errors = [] }) => {
+    ...wrong.slice(0, maxProblems).map(({ line, errors = [] }) => {
       const problems = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`.trim()).join("; ");
       return say("blacklist import wrong", { line, problems: escapeText(cut(problems, 150)) });
     }),
-    ...(wrong.length > mostProblems ? [say("blacklist import more", { count: wrong.length - mostProblems })] : []),
+    ...(wrong.length > maxProblems ? [say("blacklist import more", { count: wrong.length - maxProblems })] : []),
   ].join("\n");
 }
 
 /** The address of the record that was named. */
-export const recordAt = (given: Given) => ({ id: textIn(given, "record") ?? "" });
+export const recordAt = (given: CommandInput) => ({ id: textIn(given, "record") ?? "" });
 
 /** Who would be kept out, and what is known of them. */
 export async function asksToAdd(wording: Wording, verbs: Verbs): Promise<string> {
@@ -139,7 +139,7 @@ export async function asksToPurge(wording: Wording, verbs: Verbs): Promise<Quest
 }
 
 /** What is shown is what ends, and not what the record is made into until the answer comes. */
-function revisionOf({ revision: seenNow }: BlacklistView, given: Given): Given["values"] {
+function revisionOf({ revision: seenNow }: BlacklistView, given: CommandInput): CommandInput["values"] {
   return { revision: numberIn(given, "revision") ?? seenNow };
 }
 
@@ -149,7 +149,7 @@ export async function asksToImport({ call, given, say }: Wording, verbs: Verbs):
   return `${say("blacklist import ask")}\n${importText(found, say)}`;
 }
 
-export function importInput(given: Given): VerbInput {
+export function importInput(given: CommandInput): VerbInput {
   return { query: pickedQuery(given, "mode"), file: given.files["file"]?.[0] };
 }
 

@@ -11,7 +11,7 @@ import { isSame } from "../template.ts";
 type Reader = Pick<ReadClient | TransactionClient, "callsignPool" | "callsignSlot">;
 
 /** So many callsigns are named in a warning. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 /** What a pool says, as it is sent and answered. */
 export function rulesOf(pool: CallsignPool): PoolRules {
@@ -83,7 +83,7 @@ async function outsiders(db: Reader, { key, ranges }: CallsignPool): Promise<str
   const where = { pool: key, state: "assigned", NOT: { OR: within(spans) } };
   const count = await db.callsignSlot.count({ where });
   if (count === 0) return [];
-  const rows = await db.callsignSlot.findMany({ where, orderBy: { number: "asc" }, take: mostNamed, select: { callsign: true } });
+  const rows = await db.callsignSlot.findMany({ where, orderBy: { number: "asc" }, take: maxNamed, select: { callsign: true } });
   const names = rows.map(({ callsign }) => callsign).join(", ");
   return [`${count.toString()} assigned outside the ranges: ${names}${count > rows.length ? ", …" : ""}.`];
 }

@@ -17,7 +17,7 @@ const undoSeconds = 86_400;
 /** How many slots one event tells of. */
 const perEvent = 100;
 
-export interface ApplyParts {
+export interface ApplyDeps {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
   history: RepairHistory;
@@ -35,7 +35,7 @@ interface Change {
 }
 
 /** Carries out a plan that was made inside the same transaction, under the locks of its people and pools. */
-export function createApply({ audit, events, history }: ApplyParts) {
+export function createApply({ audit, events, history }: ApplyDeps) {
   async function save({ db }: Tx, changes: readonly Change[]): Promise<void> {
     await clearKeys(
       db,

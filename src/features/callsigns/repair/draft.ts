@@ -35,7 +35,7 @@ export type Phase = (typeof phases)[keyof typeof phases];
 /** Something that is wrong, as a check finds it. */
 export type Found = Omit<Finding, "code" | "severity"> & { slot: CallsignSlot | null };
 
-export interface DraftParts {
+export interface DraftDeps {
   registry: Registry;
   presence: Presence;
   now: Date;
@@ -51,7 +51,7 @@ export type Draft = Awaited<ReturnType<typeof createDraft>>;
 const slice = 500;
 
 /** The registry as it stands after the steps so far: what a later check finds is what is left to be done. */
-export async function createDraft(parts: DraftParts) {
+export async function createDraft(parts: DraftDeps) {
   const { registry } = parts;
   const slots: CallsignSlot[] = [];
   const byNumber = new Map<string, Set<CallsignSlot>>();

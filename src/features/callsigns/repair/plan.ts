@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { CallsignSlot } from "../../../generated/sqlite/client.ts";
 import { checks, type Check } from "./checks.ts";
-import { createDraft, type Draft, type DraftParts, type DraftStep, type Found } from "./draft.ts";
+import { createDraft, type Draft, type DraftDeps, type DraftStep, type Found } from "./draft.ts";
 import { repairCodes, type Finding, type RepairCode, type RepairStep, type RepairView, type Unfixable } from "./repair.schema.ts";
 
 /** What is asked for. */
@@ -30,7 +30,7 @@ export type Plan = Pick<RepairView, Told> & {
 /**
  * Look for damage, and plan what puts it right: in one order, whoever asks, and in slices, so that others have their turn.
  */
-export async function makePlan(parts: DraftParts, scope: Scope, limits: Limits): Promise<Plan> {
+export async function makePlan(parts: DraftDeps, scope: Scope, limits: Limits): Promise<Plan> {
   const draft = await createDraft(parts);
   const findings: Finding[] = [];
   const unfixable: Unfixable[] = [];
@@ -80,7 +80,7 @@ export function presentSteps(steps: readonly DraftStep[]): RepairStep[] {
 }
 
 /** Changes with the plan, and with every record that it was made from. */
-function hashOf({ registry }: DraftParts, { pool, fix }: Scope, { slots }: Draft, steps: readonly DraftStep[]): string {
+function hashOf({ registry }: DraftDeps, { pool, fix }: Scope, { slots }: Draft, steps: readonly DraftStep[]): string {
   const ids = new Set(steps.map(({ slotId }) => slotId));
   const users = new Set(slots.flatMap(({ id, userId }) => (ids.has(id) && userId !== null ? [userId] : [])));
   const from = {

@@ -2,7 +2,7 @@ import type { SourceSpec, Entry, OptionSpec, PressSpec, Reply, Wording } from ".
 import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { repairCodes, type RepairRecordView, type RepairView } from "./repair.schema.ts";
-import { textIn } from "../../../commands/given.ts";
+import { textIn } from "../../../commands/input.ts";
 import { pressButton } from "../../../commands/press.ts";
 import { cut, momentOf, valueOf } from "../../../commands/show.ts";
 

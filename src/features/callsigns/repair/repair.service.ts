@@ -57,7 +57,7 @@ export function createRepairsService(deps: RepairsDeps) {
   const { database, audit, events, standing, roster, callsigns, discord, cursors, clock, limits = usualLimits } = deps;
   const parts = { audit, events, history: createRepairHistory(roster.lines) };
   const apply = createApply(parts);
-  const undoWithin = createRepairUndo(parts);
+  const undoInTx = createRepairUndo(parts);
 
   const mayChange =
     ({ actor }: Call) =>
@@ -123,7 +123,7 @@ export function createRepairsService(deps: RepairsDeps) {
         const row = requireUndoable(await tx.db.callsignRepair.findUnique({ where: { id } }), tx.now);
         const { users, pools } = await touchedBy(tx, row);
         await lock(tx, users, pools);
-        const { restored, left, nicknames } = await undoWithin(tx, row, reason, mayChange(call));
+        const { restored, left, nicknames } = await undoInTx(tx, row, reason, mayChange(call));
         const undone = { undoneAt: tx.now, undoneBy: call.actor?.id ?? null, undo: Prisma.JsonNull };
         await tx.db.callsignRepair.update({ where: { id }, data: undone });
         return { id, undone_at: tx.now.toISOString(), restored, left, nicknames };

@@ -1,7 +1,7 @@
 import type { Tx } from "../../../database/database.ts";
 import type { CallsignRepair, CallsignSlot } from "../../../generated/sqlite/client.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
-import { announce, type ApplyParts } from "./apply.ts";
+import { announce, type ApplyDeps } from "./apply.ts";
 import { clearKeys, columnsOf, imageOf, oneByOne, partsOf, RepairUndo, type SlotImage } from "./images.ts";
 import { repairPermission, type UndoneRepairView } from "./repair.schema.ts";
 
@@ -26,7 +26,7 @@ const taken = "Its number or its holder has another slot now.";
 const notYours = "Its holder stands at or above you.";
 
 /** Takes a repair back, inside a transaction that holds the locks of its people and pools. */
-export function createRepairUndo({ audit, events, history }: ApplyParts) {
+export function createRepairUndo({ audit, events, history }: ApplyDeps) {
   return async (tx: Tx, row: CallsignRepair, reason: string, mayChange: (userId: string) => boolean): Promise<UndoneRepair> => {
     const undo = RepairUndo.parse(row.undo);
     const rows = await rowsOf(tx, undo.slots);

@@ -10,7 +10,7 @@ import { createLedger, type LedgerDeps, type Threshold } from "./ledger.ts";
 import { actionsPolicy, presentAction } from "./actions.policy.ts";
 import { olderThan, positionOf, rowOf, createStrikes } from "./strikes.ts";
 import { ListActionsQuery, RecordActionInput, VoidActionInput, type ActionView } from "./actions.schema.ts";
-import { createActionsWithin } from "./within.ts";
+import { createActionsInTx } from "./in-tx.ts";
 import { requireOutranks, byKey, eventPermission, type Ranks, type WholeCase } from "../cases.policy.ts";
 import { createCaseRecords, findVisible } from "../records.ts";
 import type { CasesService } from "../cases.service.ts";
@@ -28,7 +28,7 @@ export interface ActionsDeps {
   drafts: LedgerDeps["drafts"];
   /** How staff stand towards each other, known without I/O. */
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   /** From how many points in force a punishment is suggested, rising. */
   thresholds: readonly Threshold[];
   cursors: Cursors;
@@ -46,7 +46,7 @@ export function createActionsService(deps: ActionsDeps) {
     const users = row.subjects.filter(({ kind }) => kind === "user").map(({ subjectId }) => subjectId);
     const userId = named ?? (users.length === 1 ? users[0] : undefined);
     if (userId === undefined) throw fieldError("/user_id", "required", "The case is not about one user alone: name whom it was done to.");
-    const isAbout = users.includes(userId) || (await reach.groupOf(tx.db, userId)).some((id) => users.includes(id));
+    const isAbout = users.includes(userId) || (await reach.linkedAccountsOf(tx.db, userId)).some((id) => users.includes(id));
     if (!isAbout)
       throw fieldError("/user_id", "not_a_subject", "The case is about neither this user nor a confirmed linked account of theirs.");
     requireOutranks(tx.call, standing, { subjects: [{ kind: "user", subjectId: userId }] });
@@ -57,7 +57,7 @@ export function createActionsService(deps: ActionsDeps) {
     ...createStrikes({ ...deps, viewerOf: records.viewerOf }),
     sweep: ledger.sweep,
     causes: createCauses(deps),
-    ...createActionsWithin({ records, ledger }),
+    ...createActionsInTx({ records, ledger }),
 
     /**
      * Keep what was done about a person; nothing is done by it.

@@ -23,7 +23,7 @@ export interface Fall {
 
 export interface LedgerDeps {
   database: Database;
-  drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin" | "openKeys">;
+  drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">;
   /** Rising. */
   thresholds: readonly Threshold[];
   clock: Clock;
@@ -57,7 +57,7 @@ export function createLedger({ database, drafts, thresholds, clock }: LedgerDeps
     if (keys.length === 0) return [];
     const points = await pointsOf(tx.db, userId, tx.now);
     const fallen = keys.filter((key) => thresholdOf(key) > points);
-    if (fallen.length > 0) await drafts.dismissWithin(tx, fallen, "Its ground is gone: fewer points are in force.");
+    if (fallen.length > 0) await drafts.dismissInTx(tx, fallen, "Its ground is gone: fewer points are in force.");
     return fallen.map(thresholdOf);
   }
 
@@ -69,7 +69,7 @@ export function createLedger({ database, drafts, thresholds, clock }: LedgerDeps
     const cause = `${counted(told)} in force; from ${reached.points.toString()} on, ${reached.action} is suggested.`;
     const reference = caseReference(secret ?? row.number);
     const isNamed = !row.isConfidential && secret === undefined;
-    await drafts.suggestWithin(tx, {
+    await drafts.suggestInTx(tx, {
       type: "punishment",
       // A request can be read by more people than a confidential case: it never names one.
       payload: { user_id: userId, action: reached.action, reason: cause, ...(isNamed && { case_reference: reference }) },

@@ -16,7 +16,7 @@ import { uuid7 } from "../../../kernel/ids.ts";
 export interface StrikesDeps {
   database: Database;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   thresholds: readonly Threshold[];
   cursors: Cursors;
   clock: Clock;
@@ -28,7 +28,7 @@ export function createStrikes({ database, standing, reach, thresholds, cursors, 
   /** The accounts whose ledger is asked for; null where one is staff's and the caller may not read their discipline. */
   async function accountsOf(call: Call, userId: string, withAlts: boolean): Promise<string[] | null> {
     if (withAlts) requirePermission(call, actionsPolicy.alts);
-    const userIds = withAlts ? [userId, ...(await reach.groupOf(database.read, userId))] : [userId];
+    const userIds = withAlts ? [userId, ...(await reach.linkedAccountsOf(database.read, userId))] : [userId];
     const isReadable = can(call, actionsPolicy.discipline) || !userIds.some((id) => standing.of(id).isStaff);
     return isReadable ? userIds : null;
   }

@@ -1,6 +1,6 @@
-import type { Entry, Given, MenuSpec, Reply, Wording } from "../../../commands/entry.ts";
+import type { Entry, CommandInput, MenuSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { type Piece, pieceLine } from "../../../commands/gallery.ts";
-import { picked, textIn } from "../../../commands/given.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 import { keepBeside, messageBody, messageValues } from "../../../commands/messages.ts";
 import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
 import type { Call } from "../../../kernel/call.ts";
@@ -19,12 +19,12 @@ const places = [
 const requestPlace = "addWorkflowEvidence";
 const casePlace = "createCase";
 
-const recordOf = (given: Given) => textIn(given, "record")?.trim() ?? "";
-const isNew = (given: Given) => textIn(given, "where") === newCase;
-const placeOf = (given: Given) => places.find(({ of }) => of.test(recordOf(given)))?.operation ?? requestPlace;
-const operationOf = (given: Given) => (isNew(given) ? casePlace : placeOf(given));
+const recordOf = (given: CommandInput) => textIn(given, "record")?.trim() ?? "";
+const isNew = (given: CommandInput) => textIn(given, "where") === newCase;
+const placeOf = (given: CommandInput) => places.find(({ of }) => of.test(recordOf(given)))?.operation ?? requestPlace;
+const operationOf = (given: CommandInput) => (isNew(given) ? casePlace : placeOf(given));
 
-async function locateRecord(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+async function locateRecord(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   if (isNew(given)) {
     if (textIn(given, "author") === undefined)
       throw fieldError("/where", "invalid_value", "A web-hook wrote this, which is nobody's account. Name a record to keep it with.");
@@ -36,7 +36,7 @@ async function locateRecord(given: Given, call: Call, verbs: Verbs): Promise<Giv
   return { type: (await verbs.requests.kindOf(recordOf(given), call)) ?? "poach" };
 }
 
-function saveInput(given: Given): VerbInput {
+function saveInput(given: CommandInput): VerbInput {
   if (isNew(given)) {
     const subjects = [{ kind: "user", id: textIn(given, "author") }];
     return { body: { title: textIn(given, "title") ?? defaultTitle, subjects } };

@@ -8,8 +8,8 @@ import type { Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
 import { caseNotesPress, caseOption } from "./replies.ts";
-import type { Entry, Given, OptionSpec, Wording } from "../../../commands/entry.ts";
-import { picked, textIn, durationIn } from "../../../commands/given.ts";
+import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
+import { picked, textIn, durationIn } from "../../../commands/input.ts";
 import { numberIn, seen, told } from "../../../commands/records.ts";
 import { cut, lineText, momentOf } from "../../../commands/show.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
@@ -21,9 +21,9 @@ const action: OptionSpec = { name: "action", kind: "text", required: true, compl
 const template: OptionSpec = { name: "template", kind: "text", required: true, completes: "case-template", max: 40 };
 const body = { name: "text", min: 1, max: 4000 } as const;
 
-const at = (given: Given) => ({ id: textIn(given, "case") ?? "" });
-const noteAt = (given: Given) => ({ ...at(given), note_id: textIn(given, "note") ?? "" });
-const textOf = (given: Given) => ({ body: textIn(given, "text") });
+const at = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
+const noteAt = (given: CommandInput) => ({ ...at(given), note_id: textIn(given, "note") ?? "" });
+const textOf = (given: CommandInput) => ({ body: textIn(given, "text") });
 
 interface Note {
   body: string;
@@ -39,7 +39,7 @@ function noteLine({ body: text, author, changed_by: by, created_at: made, change
 }
 
 /** The note as it reads now. @throws ProblemError record_not_found */
-async function noteNow(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+async function noteNow(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.require("updateCaseNote", call, noteAt(given));
   const page = (await verbs.run("listCaseNotes", call, { params: at(given), query: { limit: 200 } })) as Page<NoteView>;
   const note = page.data.find(({ id }) => id === textIn(given, "note")?.trim().toLowerCase());
@@ -127,8 +127,8 @@ export const actionEntries: readonly Entry[] = [
     options: [
       caseOption,
       { name: "kind", kind: "text", required: true, choices: actionKinds },
-      { name: "user", kind: "person" },
-      { name: "points", kind: "whole", min: 0, max: 10 },
+      { name: "user", kind: "user" },
+      { name: "points", kind: "integer", min: 0, max: 10 },
       { name: "duration", kind: "text", max: 40 },
       { name: "reason", kind: "text", min: 10, max: 2000 },
     ],
@@ -157,15 +157,15 @@ export const actionEntries: readonly Entry[] = [
   },
 ];
 
-const templateAt = (given: Given) => ({ key: textIn(given, "template") ?? "" });
-const labelsOf = (given: Given) =>
+const templateAt = (given: CommandInput) => ({ key: textIn(given, "template") ?? "" });
+const labelsOf = (given: CommandInput) =>
   textIn(given, "labels")
     ?.split(",")
     .map((label) => label.trim())
     .filter((label) => label !== "");
 
 /** What no option says stays as it is. */
-async function policiesNow(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+async function policiesNow(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.require("putCaseTemplate", call, templateAt(given));
   const view = await seen<TemplateView>(verbs, "getCaseTemplate", { call }, { params: templateAt(given) });
   return view?.policies === undefined ? {} : { policies: view.policies };
@@ -186,8 +186,8 @@ export const templateEntries: readonly Entry[] = [
       { name: "priority", kind: "text", choices: priorities },
       { name: "labels", kind: "text", max: 1000 },
       { name: "due", kind: "text", max: 40 },
-      { name: "points", kind: "whole", min: 0, max: 10 },
-      { name: "revision", kind: "whole", min: 1 },
+      { name: "points", kind: "integer", min: 0, max: 10 },
+      { name: "revision", kind: "integer", min: 1 },
     ],
     locate: policiesNow,
     input: (given) => ({
@@ -222,8 +222,8 @@ export const strikeEntries: readonly Entry[] = [
     path: "strikes",
     operation: "listUserStrikes",
     options: [
-      { name: "user", kind: "person", required: true },
-      { name: "alts", kind: "yes" },
+      { name: "user", kind: "user", required: true },
+      { name: "alts", kind: "boolean" },
     ],
     input: (given) => ({ params: { discord_user_id: textIn(given, "user") ?? "" }, query: { include_alts: textIn(given, "alts") } }),
     line: actionLine,

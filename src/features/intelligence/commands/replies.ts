@@ -25,7 +25,7 @@ const nextOf: Readonly<Record<string, readonly ResolutionOutcome[]>> = {
 
 /** Matches that nobody has decided about for good. */
 const undecided: ReadonlySet<string> = new Set(["open", "grace", "acknowledged"]);
-const mostMatches = 100;
+const maxMatches = 100;
 
 /** What somebody has granted. */
 export function authorizationReply(view: AuthorizationView, { say }: Wording): Reply {
@@ -152,7 +152,7 @@ export async function profileReply(view: AuthorizationView, wording: Wording, ve
   const check = await seen<BlacklistCheck>(verbs, "checkBlacklist", wording, { body: { user_ids: [id] } });
   const matches = await seen<Page<MatchView>>(verbs, "listUserMatches", wording, {
     params,
-    query: { limit: mostMatches },
+    query: { limit: maxMatches },
   });
   const open = matches?.data.filter(({ status }) => undecided.has(status));
   const strikes = await seen<Page<unknown>>(verbs, "listUserStrikes", wording, { params, query: { limit: 1 } });
@@ -178,7 +178,7 @@ export async function profileReply(view: AuthorizationView, wording: Wording, ve
   return { content: "", embeds: [summary, ...embeds], components };
 }
 
-export const userOption: OptionSpec = { name: "user", kind: "person", required: true };
+export const userOption: OptionSpec = { name: "user", kind: "user", required: true };
 export const outcomeOption: OptionSpec = { name: "outcome", kind: "text", required: true, choices: resolutionOutcomes };
 const carries = [userOption];
 
@@ -186,5 +186,5 @@ export const matchesPress: PressSpec = { name: "im", carries };
 export const serversPress: PressSpec = { name: "is", carries };
 export const resolvePress: PressSpec = {
   name: "ir",
-  carries: [userOption, { name: "match", kind: "text" }, outcomeOption, { name: "revision", kind: "whole" }],
+  carries: [userOption, { name: "match", kind: "text" }, outcomeOption, { name: "revision", kind: "integer" }],
 };

@@ -42,7 +42,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
   async function requireMayDecide(tx: Tx, userId: string): Promise<void> {
     const actorId = tx.call.actor?.id;
     if (actorId !== undefined) {
-      const isOwn = actorId === userId || (await deps.reach.groupOf(tx.db, actorId)).includes(userId);
+      const isOwn = actorId === userId || (await deps.reach.linkedAccountsOf(tx.db, actorId)).includes(userId);
       if (isOwn) throw new ProblemError("conflict_of_interest", { detail: "The match is about you or about an account of yours." });
     }
     const { isStaff, rank } = deps.standing.of(userId);
@@ -116,7 +116,7 @@ const moves: Readonly<Record<ResolutionOutcome, { from: readonly string[]; to: s
   reopen: { from: ["acknowledged", "confirmed", "dismissed", "exempt"], to: "open" },
 };
 
-const longestExemption = 365 * 86_400;
+const maxExemption = 365 * 86_400;
 
 /** What a person may do with a match: nothing once it is closed, nor with an exemption that the record itself gives. */
 export function allowedMoves(match: StoredMatch, now: Date): ResolutionOutcome[] {
@@ -141,6 +141,6 @@ export function exemptionEnd(until: string | undefined, now: Date): Date | null 
   if (until === undefined) return null;
   const end = new Date(until);
   if (end <= now) throw fieldError("/until", "invalid_value", "An exemption ends in the future.");
-  if (end > addSeconds(now, longestExemption)) throw fieldError("/until", "invalid_value", "An exemption lasts a year at most.");
+  if (end > addSeconds(now, maxExemption)) throw fieldError("/until", "invalid_value", "An exemption lasts a year at most.");
   return end;
 }

@@ -42,10 +42,10 @@ type Cookies = Readonly<Record<string, string>>;
 
 /** States of sign-ins begin with this, so that the one registered address can tell them from those of authorizations. */
 const statePrefix = "p.";
-const mostKept = 10_000;
+const maxKept = 10_000;
 
 /** Signing in with Discord at the privacy page, for a short while. Nothing of Discord's answer is kept but the person's id. */
-export function createSignIn({ database, oauth, keyring, clock, publicUrl, capacity = mostKept }: SignInDeps) {
+export function createSignIn({ database, oauth, keyring, clock, publicUrl, capacity = maxKept }: SignInDeps) {
   const redirectUri = (): string => `${publicUrl()}/authorize/callback`;
   const cookieHashOf = (cookies: Cookies): string | undefined => {
     const value = privacyCookieOf({ publicUrl }, cookies);

@@ -11,7 +11,7 @@ import { AcknowledgeFindingsInput, WithdrawAcknowledgementsInput, type FindingRe
 export interface AcknowledgeDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   clock: Clock;
 }
 

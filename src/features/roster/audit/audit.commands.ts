@@ -11,7 +11,7 @@ import {
   type RosterAuditSummary,
   type RosterFindingView,
 } from "./audit.schema.ts";
-import { picked, textIn, timeIn } from "../../../commands/given.ts";
+import { picked, textIn, timeIn } from "../../../commands/input.ts";
 import { pickRow, pressButton } from "../../../commands/press.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
 
@@ -145,9 +145,9 @@ export const rosterAuditEntries: readonly Entry[] = [
       audit,
       code,
       { name: "severity", kind: "text", choices: ["critical", "warning", "info"] },
-      { name: "user", kind: "person" },
-      { name: "new", kind: "yes" },
-      { name: "acknowledged", kind: "yes" },
+      { name: "user", kind: "user" },
+      { name: "new", kind: "boolean" },
+      { name: "acknowledged", kind: "boolean" },
     ],
     press: listing,
     input: (given) => ({
@@ -167,7 +167,7 @@ export const rosterAuditEntries: readonly Entry[] = [
     command,
     path: "audit fix",
     operation: "fixRosterFindings",
-    options: [finding, reason, { name: "dry-run", kind: "yes" }],
+    options: [finding, reason, { name: "dry-run", kind: "boolean" }],
     form: [{ ...why, required: true }],
     press: fixing,
     input: (given) => ({ body: { ...findings(given), ...picked(given, "reason", "dry-run") } }),

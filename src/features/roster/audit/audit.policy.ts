@@ -24,13 +24,13 @@ const ofOthersOnly: readonly AuditCode[] = auditCodes.filter((code) => auditChec
 export const openCodes: readonly AuditCode[] = auditCodes.filter((code) => auditChecks[code].permission === undefined);
 
 /** What this caller may see: kinds that they hold the permission of, and nothing grave about themselves. */
-export async function sightOf(db: AuditDb, reach: Pick<LinkReach, "groupOf">, call: Call): Promise<AuditSight> {
+export async function sightOf(db: AuditDb, reach: Pick<LinkReach, "linkedAccountsOf">, call: Call): Promise<AuditSight> {
   const hidden = auditCodes.filter((code) => {
     const { permission } = auditChecks[code];
     return permission !== undefined && !can(call, permission);
   });
   const actor = call.actor?.id;
-  return { hidden: new Set(hidden), own: actor === undefined ? [] : [actor, ...(await reach.groupOf(db, actor))] };
+  return { hidden: new Set(hidden), own: actor === undefined ? [] : [actor, ...(await reach.linkedAccountsOf(db, actor))] };
 }
 
 /** The findings that may be seen, in the words of the database. */

@@ -34,7 +34,7 @@ export interface RosterAuditsDeps {
   reach: LinkReach;
   roster: RosterService;
   callsigns: CallsignsService;
-  staff: Pick<StaffService, "suspendWithin">;
+  staff: Pick<StaffService, "suspendInTx">;
   rosterSync: Pick<RosterSync, "isKnown" | "member">;
   /** The hour (UTC) of the nightly audit; null: none. */
   hour: number | null;

@@ -7,7 +7,7 @@ import type { AuditedPerson } from "./people.ts";
 import { auditPermissions } from "./audit.policy.ts";
 import type { FixAction } from "./audit.schema.ts";
 import type { RosterService } from "../roster.service.ts";
-import type { RosterMove } from "../within.ts";
+import type { RosterMove } from "../in-tx.ts";
 
 /** Brings one person in step with the roster in Discord, as the room for that does it. */
 export type SyncMember = (
@@ -30,9 +30,9 @@ export interface Fixed {
 }
 
 export interface FixingDeps {
-  roster: Pick<RosterService, "moveWithin" | "beginTrialWithin">;
-  callsigns: Pick<CallsignsService, "allocateWithin" | "holdAllWithin">;
-  staff: Pick<StaffService, "suspendWithin">;
+  roster: Pick<RosterService, "moveInTx" | "beginTrialInTx">;
+  callsigns: Pick<CallsignsService, "allocateInTx" | "holdAllInTx">;
+  staff: Pick<StaffService, "suspendInTx">;
 }
 
 /** Fixes inside a transaction that has looked again and holds the person's lock; the others are done in Discord. */
@@ -48,7 +48,7 @@ const permission = auditPermissions.fix;
 
 export function createFixings({ roster, callsigns, staff }: FixingDeps): Fixings {
   async function move(tx: Tx, { person, reason }: Fixing, wanted: Pick<RosterMove, "event" | "to">): Promise<Fixed> {
-    const done = await roster.moveWithin(tx, person.userId, { ...wanted, causeReference: null, permission, reason });
+    const done = await roster.moveInTx(tx, person.userId, { ...wanted, causeReference: null, permission, reason });
     return "skipped" in done ? { outcome: "unchanged", detail: done.skipped } : fixed(`The entry is ${done.entry.status} now.`);
   }
 
@@ -60,26 +60,26 @@ export function createFixings({ roster, callsigns, staff }: FixingDeps): Fixings
       const left = await move(tx, fixing, { event: "resigned" });
       if (left.outcome !== "fixed") return left;
       const note = { causeReference: null, permission, reason: fixing.reason };
-      const { held } = await callsigns.holdAllWithin(tx, fixing.person.userId, note);
+      const { held } = await callsigns.holdAllInTx(tx, fixing.person.userId, note);
       return fixed(`${left.detail} Callsigns that rest: ${held.toString()}.`);
     },
 
     async begin(tx, { person, reason }) {
       const staffRole = person.standing.held[0]?.role.key ?? null;
       const note = { causeReference: null, permission, reason };
-      const { entry } = await roster.beginTrialWithin(tx, { userId: person.userId, staffRole, trialDays: 0, ...note });
+      const { entry } = await roster.beginTrialInTx(tx, { userId: person.userId, staffRole, trialDays: 0, ...note });
       return fixed(`They are on the roster now: ${entry.staffRole ?? "no staff role"}.`);
     },
 
     async allocate_callsign(tx, { person: { userId, role, entry }, reason }) {
       const wish = { pool: role?.callsignPool ?? "", userId, roleKey: role?.key ?? null, ...departmentOf(entry) };
-      const { slot } = await callsigns.allocateWithin(tx, { ...wish, causeReference: null, permission, reason });
+      const { slot } = await callsigns.allocateInTx(tx, { ...wish, causeReference: null, permission, reason });
       return fixed(`They have ${slot.callsign} now.`);
     },
 
     async suspend(tx, { person: { userId, entry }, finding, reason }) {
       const until = entry?.status === "suspended" ? entry.suspendedUntil : null;
-      const done = await staff.suspendWithin(tx, { userId, until, reason, permission, causeReference: finding });
+      const done = await staff.suspendInTx(tx, { userId, until, reason, permission, causeReference: finding });
       return "skipped" in done ? { outcome: "refused", detail: done.skipped } : fixed("They are suspended as staff now.");
     },
   };

@@ -31,7 +31,7 @@ import {
 export interface ReportsDeps {
   database: Database;
   standing: Pick<Standings, "of">;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   runs: Pick<AuditRuns, "current">;
   cursors: Cursors;
   clock: Clock;

@@ -29,7 +29,7 @@ export interface FoundOverall extends Found {
 
 export interface WholeDeps {
   standing: Pick<Standings, "roles">;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 export type WholeCheck = (db: AuditDb, scanned: Scanned) => Promise<FoundOverall[]>;
@@ -73,7 +73,7 @@ export function createWholeChecks({ standing, reach }: WholeDeps): Readonly<Part
       const found: FoundOverall[] = [];
       for (const userId of await linkedAmong(db, [...live])) {
         if (seen.has(userId)) continue;
-        const group = [userId, ...(await reach.groupOf(db, userId))];
+        const group = [userId, ...(await reach.linkedAccountsOf(db, userId))];
         for (const one of group) seen.add(one);
         const where = { userId: { in: group }, status: { in: [...liveStatuses] } };
         const rows = await db.rosterEntry.findMany({ where, select: { userId: true }, orderBy: { userId: "asc" } });

@@ -2,7 +2,7 @@ import type { RosterEvent } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../../kernel/visibility.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";
-import { changesOf, foldOf, inEffect, type FoldedTime } from "../fold.ts";
+import { changesOf, replayHistory, inEffect, type FoldedTime } from "../fold.ts";
 import type { LineView, StandingView } from "./history.schema.ts";
 import { hiddenCause, userRef } from "../roster.policy.ts";
 
@@ -43,7 +43,7 @@ const fields: FieldClasses<LineView> = {
 const visible = createVisibility(fields);
 
 /** The references a line names. */
-export function hiddenWithin({ cause_reference, before, after }: LineView): string[] {
+export function hiddenInTx({ cause_reference, before, after }: LineView): string[] {
   return [cause_reference, before["origin_reference"], after["origin_reference"]].filter((one) => typeof one === "string");
 }
 
@@ -95,7 +95,7 @@ export function standingLines(lines: readonly RosterEvent[], time: FoldedTime): 
 
 /** How somebody stood at a time; null when they were neither on the roster nor held a callsign. */
 export function standingOf(lines: readonly RosterEvent[], time: FoldedTime): StandingView | null {
-  const facts = foldOf(
+  const facts = replayHistory(
     lines.filter((line) => !isAboutCallsign(line)),
     time,
   );

@@ -2,7 +2,7 @@ import type { RosterEntriesDeps } from "../changes.ts";
 import type { Prisma, RosterEvent } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
 import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
-import { hiddenWithin, presentLine, visibleLine, holdingLines, newestFirst, standingLines, standingOf } from "./history.policy.ts";
+import { hiddenInTx, presentLine, visibleLine, holdingLines, newestFirst, standingLines, standingOf } from "./history.policy.ts";
 import { HistoryQuery, type LineView, type StandingView } from "./history.schema.ts";
 import { rosterPolicy } from "../roster.policy.ts";
 import { hiddenAmong } from "../views.ts";
@@ -16,7 +16,7 @@ export function createHistory(deps: Pick<RosterEntriesDeps, "database" | "standi
 
   async function shown(call: Call, rows: readonly RosterEvent[], stand?: StandingView | null): Promise<LineView[]> {
     const views = rows.map((row) => presentLine(row, standing));
-    const named = views.flatMap((view) => hiddenWithin(view)).concat(stand?.origin_reference ?? []);
+    const named = views.flatMap((view) => hiddenInTx(view)).concat(stand?.origin_reference ?? []);
     const hidden = await hiddenAmong(database.read, call, named, deps);
     if (stand?.origin_reference && hidden.has(stand.origin_reference)) stand.origin_reference = "confidential";
     return views.map((view) => visibleLine(call, view, { hidden, isEditor: can(call, rosterPolicy.edit) }));

@@ -3,14 +3,14 @@ import { escapeText } from "../../../discord/replies.ts";
 import { isSnowflake } from "../../../kernel/fields.ts";
 import type { SyncChange, SyncMemberView, SyncPlanView, SyncValue } from "./sync.schema.ts";
 import type { Entry, OptionSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/given.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 import { pressButton } from "../../../commands/press.ts";
 import { cut, valueOf } from "../../../commands/show.ts";
 
 const command = "roster";
 const longest = 4000;
 const shownPeople = 20;
-const person: OptionSpec = { name: "user", kind: "person", required: true };
+const person: OptionSpec = { name: "user", kind: "user", required: true };
 const direction: OptionSpec = { name: "direction", kind: "text", choices: ["report", "from_discord", "to_discord"] };
 const plan: OptionSpec = { name: "plan", kind: "text", min: 64, max: 64 };
 const member: PressSpec = { name: "rs", carries: [person, direction] };
@@ -67,7 +67,7 @@ export const rosterSyncEntries: readonly Entry[] = [
     command,
     path: "sync member",
     operation: "syncRosterMember",
-    options: [person, direction, { name: "dry-run", kind: "yes" }, { name: "reason", kind: "text", max: 500 }],
+    options: [person, direction, { name: "dry-run", kind: "boolean" }, { name: "reason", kind: "text", max: 500 }],
     press: member,
     input: (given) => ({ body: { ...picked(given, "direction", "dry-run", "reason"), discord_user_id: textIn(given, "user") } }),
     show: showMember,

@@ -7,7 +7,7 @@ import { recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
 import { createAgreementRows, unended, type AgreementRow, type AgreementRowDeps } from "./rows.ts";
-import { createAgreementsWithin } from "./within.ts";
+import { createAgreementsInTx } from "./in-tx.ts";
 import { idsOfServer } from "../known.ts";
 import { agreementStatusAt, presentAgreement, registryPermissions } from "../servers.policy.ts";
 import { ListAgreementsQuery, type AgreementView } from "../servers.schema.ts";
@@ -67,7 +67,7 @@ export function createAgreements(deps: AgreementDeps) {
      * Make an agreement inside another room's transaction. The caller has checked the right to.
      * @returns null when nothing is made: it would be over before it begins, or has fewer than two parties
      */
-    async createAgreementWithin(tx: Tx, draft: AgreementDraft): Promise<AgreementView | null> {
+    async createAgreementInTx(tx: Tx, draft: AgreementDraft): Promise<AgreementView | null> {
       const startsAt = draft.startsAt ?? tx.now;
       const endsAt = draft.endsAt ?? null;
       const serverIds = [...new Set(draft.serverIds)].toSorted();
@@ -86,7 +86,7 @@ export function createAgreements(deps: AgreementDeps) {
     },
 
     /** End an agreement inside another room's transaction; one that has ended stays as it is. @throws ProblemError record_not_found */
-    async endAgreementWithin(tx: Tx, id: string, note: { reason: string; permission: string }): Promise<AgreementView> {
+    async endAgreementInTx(tx: Tx, id: string, note: { reason: string; permission: string }): Promise<AgreementView> {
       const row = await rows.read(tx, id);
       return row.status === "ended" ? presentAgreement(row, tx.now) : rows.end(tx, row, note);
     },
@@ -116,7 +116,7 @@ export function createAgreements(deps: AgreementDeps) {
       return withTotal(page, { count }, () => database.read.agreement.count({ where: wanted }));
     },
 
-    ...createAgreementsWithin(rows),
+    ...createAgreementsInTx(rows),
 
     /** Start and end what is due by time; answers how many. */
     sweepAgreements: (call: Call): Promise<number> => inBatches(batch, () => sweepBatch(call)),

@@ -81,7 +81,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
 
   return {
     /** Clear somebody. @returns its id and what takes it back, or why nothing was done */
-    async grantClearanceWithin(
+    async grantClearanceInTx(
       tx: Tx,
       { permission, ...wanted }: RequestedClearance,
     ): Promise<{ id: string; undo: { clearance_id: string } } | { skipped: string }> {
@@ -93,7 +93,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
     },
 
     /** A clearance, used or not, is taken back; whoever was recruited with it stays. @throws ProblemError record_not_found */
-    async revokeClearanceWithin(tx: Tx, id: string, note: { reason: string; permission: string }) {
+    async revokeClearanceInTx(tx: Tx, id: string, note: { reason: string; permission: string }) {
       const row = await open(tx, id);
       if (row.status !== "used" && !isInForce(row, tx.now)) return { restored: false, detail: "The clearance was over already." };
       await change(tx, id, { status: "revoked", endedAt: tx.now, endReason: note.reason }, "revoke", note);
@@ -102,7 +102,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
     },
 
     /** A recruitment uses a clearance up. @returns what takes it back, or why nothing was done @throws ProblemError record_not_found */
-    async useClearanceWithin(
+    async useClearanceInTx(
       tx: Tx,
       { id, reference, permission }: { id: string; reference: string; permission: string },
     ): Promise<{ undo: z.infer<typeof UseUndo> } | { skipped: string }> {
@@ -113,8 +113,8 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
       return { undo: { clearance_id: id, reference } };
     },
 
-    /** A clearance can be used again, unless it was revoked since. @param undo of `useClearanceWithin` */
-    async undoUseClearanceWithin(tx: Tx, undo: unknown, note: { reason: string; permission: string }) {
+    /** A clearance can be used again, unless it was revoked since. @param undo of `useClearanceInTx` */
+    async undoUseClearanceInTx(tx: Tx, undo: unknown, note: { reason: string; permission: string }) {
       const { clearance_id: id, reference } = UseUndo.parse(undo);
       const row = await open(tx, id);
       if (row.status !== "used" || row.usedReference !== reference)

@@ -2,7 +2,7 @@ import type { ChannelsView } from "../../channels/channels.schema.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { Page } from "../../../kernel/page.ts";
 import { readView } from "../../../commands/records.ts";
-import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./step.ts";
+import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
 import { rowOf } from "../../../commands/press.ts";
 import type { Say } from "../../../commands/texts.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
@@ -35,7 +35,7 @@ export function channelsInput(call: Call, known: ChannelsView | undefined, chang
   return { params: { guild_id: call.guildId ?? "" }, body: { review, alerts, board, ...changes }, revision: known?.revision };
 }
 
-async function page(ground: SetupGround): Promise<SetupPage> {
+async function page(ground: SetupContext): Promise<SetupPage> {
   const { say, call } = ground;
   const known = (await listSeen<ChannelsView>(ground, "listChannels"))?.find(({ guild_id: id }) => id === call.guildId);
   if (known === undefined) return { text: say("setup not-seen"), rows: [] };

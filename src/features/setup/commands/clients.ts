@@ -2,20 +2,20 @@ import { textFor, type Say, type TextKey } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
-import type { Entry, Given, OptionSpec, Wording } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/given.ts";
+import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 import { named, mentionOf, momentOf } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { annotated } from "../../../operations/route.ts";
 import { isHeld } from "../../../kernel/held.ts";
 import { heldReply, buttonOf, rowOf } from "../../../commands/press.ts";
-import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./step.ts";
+import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
 
 const command = "setup";
 const client: OptionSpec = { name: "client", kind: "text", required: true, completes: "client", max: 36 };
-const days: OptionSpec = { name: "days", kind: "whole", min: 1, max: 3650 };
-const at = (given: Given) => ({ id: textIn(given, "client") ?? "" });
+const days: OptionSpec = { name: "days", kind: "integer", min: 1, max: 3650 };
+const at = (given: CommandInput) => ({ id: textIn(given, "client") ?? "" });
 
 /** `/setup clients`: the keys of moderation clients. */
 export const clientEntries: readonly Entry[] = [
@@ -88,7 +88,7 @@ async function askAboutKey(key: TextKey, { say, call, given }: Wording, verbs: V
   return `${say(key)}\n${keyLine(view, say)}`;
 }
 
-function scopesIn(given: Given): { scopes?: string[] } {
+function scopesIn(given: CommandInput): { scopes?: string[] } {
   const text = textIn(given, "scopes");
   return text === undefined ? {} : { scopes: text.split(/[\s,]+/).filter((scope) => scope !== "") };
 }
@@ -130,7 +130,7 @@ export function newKeyText({ key, name, expires_at: ends }: CreatedKeyView, say:
   return `${say("setup key-made", { name: escapeText(name), until: say("say until", { at: momentOf(ends) }) })}\n\`\`\`\n${key}\n\`\`\`\n${say("setup key-once")}`;
 }
 
-async function page(ground: SetupGround): Promise<SetupPage> {
+async function page(ground: SetupContext): Promise<SetupPage> {
   const { say } = ground;
   const keys = await listSeen<KeyView>(ground, "listKeys", { query: { state: "active" } });
   if (keys === undefined) return { text: say("setup not-seen"), rows: [] };
@@ -148,7 +148,7 @@ async function page(ground: SetupGround): Promise<SetupPage> {
   return { text: [say("setup key-step"), ...lines, ...more, ...none].join("\n"), rows: [rowOf(menu)] };
 }
 
-async function make({ verbs, call, say }: SetupGround, purpose: string) {
+async function make({ verbs, call, say }: SetupContext, purpose: string) {
   const chosen = purposes[purpose];
   if (chosen === undefined) return undefined;
   const answer = await verbs.run("createKey", call, { body: { name: say("setup key-name"), ...chosen } });

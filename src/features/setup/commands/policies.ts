@@ -1,7 +1,7 @@
 import { textFor } from "../../../commands/texts.ts";
 import type { PolicyView } from "../../workflows/policies/policies.schema.ts";
 import { named } from "../../../commands/show.ts";
-import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./step.ts";
+import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
 import { rowOf } from "../../../commands/press.ts";
 
 const step = "policies";
@@ -19,7 +19,7 @@ function isAs(policies: readonly PolicyView[], preset: Numbers): boolean {
   return policies.every((policy) => fields.every((field) => policy[field] === (preset[field] ?? policy.defaults[field])));
 }
 
-async function page(ground: SetupGround): Promise<SetupPage> {
+async function page(ground: SetupContext): Promise<SetupPage> {
   const { say } = ground;
   const policies = await listSeen<PolicyView>(ground, "listWorkflowPolicies");
   if (policies === undefined) return { text: say("setup not-seen"), rows: [] };

@@ -3,7 +3,7 @@ import type { StaffRoleView } from "../../staff/roles/roles.schema.ts";
 import { isHeld } from "../../../kernel/held.ts";
 import { heldReply, rowOf } from "../../../commands/press.ts";
 import { named } from "../../../commands/show.ts";
-import { actId, listSeen, type SetupGround, type SetupPage, type SetupStep } from "./step.ts";
+import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
 
 const step = "roles";
 const most = 10;
@@ -28,12 +28,12 @@ function freeKey(roles: readonly StaffRoleView[], key: string): string {
   return roles.some((role) => role.key === key) ? `${key}-2` : key;
 }
 
-const here = (role: StaffRoleView | undefined, { call }: SetupGround) =>
+const here = (role: StaffRoleView | undefined, { call }: SetupContext) =>
   (role?.discord ?? []).filter((one) => one.guild_id === call.guildId);
 
-const present = (role: StaffRoleView | undefined, ground: SetupGround) => here(role, ground).filter(({ missing }) => !missing);
+const present = (role: StaffRoleView | undefined, ground: SetupContext) => here(role, ground).filter(({ missing }) => !missing);
 
-async function page(ground: SetupGround): Promise<SetupPage> {
+async function page(ground: SetupContext): Promise<SetupPage> {
   const { say } = ground;
   const roles = await listSeen<StaffRoleView>(ground, "listStaffRoles");
   if (roles === undefined) return { text: say("setup not-seen"), rows: [] };
@@ -59,7 +59,7 @@ async function page(ground: SetupGround): Promise<SetupPage> {
 }
 
 /** The Discord roles of this server that stand for a level from now on; those of other servers stay. */
-async function act(ground: SetupGround, what: string, values: readonly string[], shown: readonly string[]) {
+async function act(ground: SetupContext, what: string, values: readonly string[], shown: readonly string[]) {
   const one = suggested.find(({ level }) => level === what);
   if (one === undefined) return undefined;
   const { verbs, call, say } = ground;

@@ -6,7 +6,7 @@ import { readIfSeen } from "../../../commands/records.ts";
 import type { Say } from "../../../commands/texts.ts";
 
 /** What a step of the guide works with: the rights are those of whoever presses. */
-export interface SetupGround {
+export interface SetupContext {
   verbs: Verbs;
   call: Call;
   say: Say;
@@ -21,12 +21,12 @@ export interface SetupPage {
 /** One step of the guide. Where it stands is what is stored, so that it can be left and taken up again. */
 export interface SetupStep {
   name: string;
-  page(ground: SetupGround): Promise<SetupPage>;
+  page(ground: SetupContext): Promise<SetupPage>;
   /**
    * @param shown what the menu showed as chosen
    * @returns what takes the place of the step; undefined: the step as it stands now
    */
-  act(ground: SetupGround, what: string, values: readonly string[], shown: readonly string[]): Promise<SetupPage | Reply | undefined>;
+  act(ground: SetupContext, what: string, values: readonly string[], shown: readonly string[]): Promise<SetupPage | Reply | undefined>;
 }
 
 /** The custom id of a menu or a button of a step. */
@@ -35,7 +35,7 @@ export function actId(step: string, what: string): string {
 }
 
 /** A whole list, as far as whoever asks may see it; undefined: not at all. */
-export async function listSeen<View>({ verbs, call }: SetupGround, operation: string, input: VerbInput = {}): Promise<View[] | undefined> {
+export async function listSeen<View>({ verbs, call }: SetupContext, operation: string, input: VerbInput = {}): Promise<View[] | undefined> {
   const query = { ...input.query, limit: 200 };
   return (await readIfSeen<Page<View>>(verbs, operation, call, { ...input, query }))?.data;
 }

@@ -1,6 +1,6 @@
 import type { ComponentInteraction, Control, FormInteraction, Reply, Row } from "../../../discord/command.ts";
 import { channelsStep } from "./channels.ts";
-import type { SetupGround, SetupPage, SetupStep } from "./step.ts";
+import type { SetupContext, SetupPage, SetupStep } from "./step.ts";
 import { buttonOf, rowOf } from "../../../commands/press.ts";
 import { keyStep } from "./clients.ts";
 import { policiesStep } from "./policies.ts";
@@ -12,7 +12,7 @@ const steps: readonly SetupStep[] = [rolesStep, channelsStep, policiesStep, keyS
 const [first = rolesStep] = steps;
 
 /** The guide at its first step. What is there already is read from what is stored. */
-export async function wizardReply(ground: SetupGround): Promise<Reply> {
+export async function wizardReply(ground: SetupContext): Promise<Reply> {
   return replyOf(first, await first.page(ground), ground.say);
 }
 
@@ -24,7 +24,7 @@ export function createWizardControls(verbs: Verbs): Control[] {
       updates: () => true,
       async run([verb, name, what = ""], call, interaction) {
         const say = sayIn(interaction.locale);
-        const ground: SetupGround = { verbs, call, say };
+        const ground: SetupContext = { verbs, call, say };
         if (verb === "end") return { content: say("setup ended"), components: [] };
         const step = steps.find((one) => one.name === name) ?? first;
         const values = interaction.isAnySelectMenu() ? interaction.values : [];

@@ -72,7 +72,7 @@ export interface ProfileStoreDeps {
   events: Pick<EventsService, "emit">;
   standing: Pick<Standings, "setLeave">;
   /** Their place on the roster follows a leave. */
-  roster: Pick<RosterService, "leaveWithin">;
+  roster: Pick<RosterService, "leaveInTx">;
 }
 
 const byTime = { permission: "system.act", source: "time" } as const;
@@ -90,7 +90,7 @@ export function createProfileStore({ database, audit, events, standing, roster }
     });
     if (hasBegunUntold(row, tx.now) && row.leaveFrom !== null) {
       if (after.leaveFrom !== null) events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "loa_start" } });
-      await roster.leaveWithin(tx, userId, { event: "loa_started", at: row.leaveFrom, ...byTime });
+      await roster.leaveInTx(tx, userId, { event: "loa_started", at: row.leaveFrom, ...byTime });
     }
     tx.afterCommit(() => standing.setLeave(userId, leaveOf(after), after.revision));
     return after;
@@ -120,7 +120,7 @@ export function createProfileStore({ database, audit, events, standing, roster }
       });
       events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "loa_end" } });
       const after = await change(tx, row, noLeave);
-      await roster.leaveWithin(tx, userId, { event: "loa_ended", at: leave.until ?? tx.now, ...byTime });
+      await roster.leaveInTx(tx, userId, { event: "loa_ended", at: leave.until ?? tx.now, ...byTime });
       return after;
     },
   };

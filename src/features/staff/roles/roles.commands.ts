@@ -3,8 +3,8 @@ import { escapeText } from "../../../discord/replies.ts";
 import type { StaffRoleView } from "./roles.schema.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { fieldError } from "../../../kernel/errors.ts";
-import type { Entry, FieldSpec, Given, OptionSpec } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/given.ts";
+import type { Entry, FieldSpec, CommandInput, OptionSpec } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 import { named } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
 import type { Say } from "../../../commands/texts.ts";
@@ -15,23 +15,23 @@ const newKey: OptionSpec = { name: "key", kind: "text", required: true, max: 50 
 const role: OptionSpec = { name: "discord-role", kind: "role" };
 const roleId: OptionSpec = { name: "discord-role-id", kind: "text", min: 17, max: 20 };
 const level: OptionSpec = { name: "level", kind: "text", choices: ["none", "viewer", "moderator", "senior", "admin", "owner"] };
-const rank: OptionSpec = { name: "rank", kind: "whole", min: 0, max: 999_999 };
+const rank: OptionSpec = { name: "rank", kind: "integer", min: 0, max: 999_999 };
 const name: OptionSpec = { name: "name", kind: "text", max: 80 };
-const capacity: OptionSpec = { name: "capacity", kind: "whole", min: 1, max: 100_000 };
+const capacity: OptionSpec = { name: "capacity", kind: "integer", min: 1, max: 100_000 };
 const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
 
-const at = (given: Given) => ({ key: textIn(given, "key") ?? "" });
+const at = (given: CommandInput) => ({ key: textIn(given, "key") ?? "" });
 const refOf = (guildId: string, id: string): string => `${guildId}:${id}`;
 
 /** What the mappings are now, and of which revision: a change is refused when somebody else made one meanwhile. */
-async function mappedNow(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+async function mappedNow(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.require("updateStaffRole", call, at(given));
   const { discord, revision } = await readView<StaffRoleView>(verbs, "getStaffRole", call, { params: at(given) });
   return { revision, mapped: discord.map((one) => refOf(one.guild_id, one.role_id)) };
 }
 
 /** @returns the change of all mappings, made from what `mappedNow` has found */
-function mapping(given: Given, change: (mapped: readonly string[]) => readonly string[]): VerbInput {
+function mapping(given: CommandInput, change: (mapped: readonly string[]) => readonly string[]): VerbInput {
   const { mapped, revision } = given.values;
   const discord = change(Array.isArray(mapped) ? mapped : []).map((ref) => {
     const [guildId = "", id = ""] = ref.split(":");
@@ -40,7 +40,7 @@ function mapping(given: Given, change: (mapped: readonly string[]) => readonly s
   return { params: at(given), body: { discord }, revision: Number(revision) };
 }
 
-function withoutRole(mapped: readonly string[], given: Given): readonly string[] {
+function withoutRole(mapped: readonly string[], given: CommandInput): readonly string[] {
   const id = textIn(given, "discord-role") ?? textIn(given, "discord-role-id");
   const rest = mapped.filter((ref) => ref.split(":")[1] !== id);
   if (rest.length === mapped.length)

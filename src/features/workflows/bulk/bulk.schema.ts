@@ -5,7 +5,7 @@ import { DecisionAnswer } from "../requests/workflows.schema.ts";
 import { statuses } from "../state/table.ts";
 
 const key = text(1, 64);
-export const mostAtOnce = 100;
+export const maxAtOnce = 100;
 
 const Item = z
   .looseObject({
@@ -18,8 +18,8 @@ const Item = z
 export const BulkBody = z
   .strictObject({
     ...DecisionBody.shape,
-    items: z.array(Item).min(1).max(mostAtOnce).optional().meta({ description: "Requests, each with its own decision" }),
-    references: z.array(key).min(1).max(mostAtOnce).optional().meta({ description: "Ids or references, with one decision for all" }),
+    items: z.array(Item).min(1).max(maxAtOnce).optional().meta({ description: "Requests, each with its own decision" }),
+    references: z.array(key).min(1).max(maxAtOnce).optional().meta({ description: "Ids or references, with one decision for all" }),
   })
   .superRefine(({ items, references, ...shared }, context) => {
     const refuse = (path: string[], code: string, message: string): void => {

@@ -14,10 +14,10 @@ import { kindOf, kinds } from "../kinds/kinds.ts";
 import { canSee, viewerOf } from "../requests/workflows.policy.ts";
 import { visibleDecision } from "../requests/visibility.ts";
 
-export interface BulkParts {
+export interface BulkDeps {
   database: Database;
   audit: Pick<AuditService, "noteDenied">;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   decide: Acting["decide"];
 }
 
@@ -38,7 +38,7 @@ interface Found {
 }
 
 /** Decisions about many requests, one after the other: each has its own transaction and its own result. */
-export function createBulk({ database, audit, reach, decide }: BulkParts) {
+export function createBulk({ database, audit, reach, decide }: BulkDeps) {
   /** The requests that are named and that the caller may see, by the name that was used. */
   async function find(call: Call, items: readonly Item[]): Promise<Map<string, Found>> {
     const ids = items.map(({ asked }) => asked.toLowerCase());

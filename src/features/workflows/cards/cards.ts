@@ -4,13 +4,13 @@ import type { CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
 import { pause } from "../../../kernel/pause.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { EventsService } from "../../events/events.service.ts";
-import { createKeeping, createPlaces, type Care, type KeptEnd, type CardRefusal, type PlaceParts } from "./keep.ts";
-import { createShown, type ShownParts, type ShownQueue, type ShownRequest } from "./shown.ts";
+import { createKeeping, createPlaces, type Care, type KeptEnd, type CardRefusal, type PlaceDeps } from "./keep.ts";
+import { createShown, type ShownDeps, type ShownQueue, type ShownRequest } from "./shown.ts";
 import { openStatuses } from "../state/table.ts";
 
 export type Cards = ReturnType<typeof createCards>;
 
-export interface CardsParts extends PlaceParts, ShownParts {
+export interface CardsDeps extends PlaceDeps, ShownDeps {
   database: Database;
   events: Pick<EventsService, "onCommit">;
   clock: Clock;
@@ -52,7 +52,7 @@ const triesAtOnce = 3;
 const stopMs = 5000;
 
 /** Keeps a card for each open request in the channel of the reviewers, and a board of the queue. It never keeps a request waiting. */
-export function createCards(parts: CardsParts) {
+export function createCards(parts: CardsDeps) {
   const { database, events, posting, looks, logger } = parts;
   const pauses = { ...usualPauses, ...parts.pauses };
   const shown = createShown(parts);
@@ -244,7 +244,7 @@ export interface CardsState {
   dueSeconds: number;
 }
 
-interface LagParts {
+interface LagDeps {
   database: Pick<Database, "read">;
   clock: Clock;
   refusals(): readonly CardRefusal[];
@@ -255,7 +255,7 @@ interface LagParts {
 }
 
 /** Keeps in mind since when nothing could be brought, for whoever asks how the cards do. */
-export function createLag({ database: { read }, clock, refusals, isWanted, seen }: LagParts) {
+export function createLag({ database: { read }, clock, refusals, isWanted, seen }: LagDeps) {
   const began = clock.now();
   let lateSince: Date | undefined;
 

@@ -149,14 +149,14 @@ export interface Place {
   channelId: string;
 }
 
-export interface PlaceParts {
+export interface PlaceDeps {
   database: Pick<Database, "read">;
   guildState: Pick<GuildState, "guilds">;
   channels: CardChannels;
 }
 
 /** In which channels cards belong now. */
-export function createPlaces({ database, guildState, channels }: PlaceParts) {
+export function createPlaces({ database, guildState, channels }: PlaceDeps) {
   const guildIds = (): string[] =>
     guildState
       .guilds()

@@ -28,13 +28,13 @@ const everybody: Call = {
   replayed: false,
 };
 
-export interface ShownParts {
+export interface ShownDeps {
   database: Pick<Database, "read">;
   workflows: Pick<Reading, "get">;
   clock: Clock;
 }
 
-export function createShown({ database: { read }, workflows, clock }: ShownParts) {
+export function createShown({ database: { read }, workflows, clock }: ShownDeps) {
   return {
     /** @returns undefined when there is no such request */
     async request(id: string): Promise<ShownRequest | undefined> {

@@ -11,8 +11,8 @@ export type CheckReader = ReadClient | TransactionClient;
 /** What a check comes to, in words that name nobody else. */
 export type Finding = Pick<CheckView, "result" | "detail">;
 
-export interface ChecksParts {
-  reach: Pick<LinkReach, "groupOf">;
+export interface ChecksDeps {
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   registry: Pick<RegistryService, "findClearances">;
   roster: Pick<RosterService, "find" | "isLive" | "whyNotBegin">;
   guildState: Pick<GuildState, "guilds">;
@@ -27,7 +27,7 @@ export interface Checked {
   now: Date;
   /** The request the checks are for, which is no ground of its own. */
   reference: string | undefined;
-  parts: ChecksParts;
+  parts: ChecksDeps;
 }
 
 const day = 86_400;
@@ -52,11 +52,11 @@ const checks: Readonly<Record<string, (checked: Checked) => Promise<Finding>>> =
 };
 
 /** What is known of the subject of a recruitment. */
-export function createChecks(parts: ChecksParts) {
+export function createChecks(parts: ChecksDeps) {
   return {
     /** @param reference of the request the checks are for, once it has one */
     async of(db: CheckReader, userId: string, now: Date, reference?: string): Promise<CheckView[]> {
-      const checked = { db, userId, accounts: await parts.reach.groupOf(db, userId), now, reference, parts };
+      const checked = { db, userId, accounts: await parts.reach.linkedAccountsOf(db, userId), now, reference, parts };
       const found: CheckView[] = [];
       for (const [key, check] of Object.entries(checks)) found.push({ key, ...(await check(checked)), at: now.toISOString() });
       return found;

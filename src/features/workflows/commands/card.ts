@@ -7,7 +7,7 @@ import { escapeText } from "../../../discord/replies.ts";
 import type { ShownRequest, ShownQueue } from "../cards/shown.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
-import { lengthText } from "../../../commands/given.ts";
+import { lengthText } from "../../../commands/input.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
 
 type Status = WorkflowView["status"];

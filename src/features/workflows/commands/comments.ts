@@ -2,8 +2,8 @@ import type { CommentView } from "../comments/comments.schema.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
-import type { Entry, Given, OptionSpec } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/given.ts";
+import type { Entry, CommandInput, OptionSpec } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 import { numberIn } from "../../../commands/records.ts";
 import { addressOf, locateRequest } from "./replies.ts";
 import { showView } from "../../../commands/show.ts";
@@ -13,7 +13,7 @@ const atOnce = 200;
 const most = 2000;
 
 /** All that somebody may read of what was said on a request that was located, newest first. @throws ProblemError record_not_found */
-async function commentsOf(located: Given["values"], call: Call, verbs: Verbs): Promise<CommentView[]> {
+async function commentsOf(located: CommandInput["values"], call: Call, verbs: Verbs): Promise<CommentView[]> {
   const found: CommentView[] = [];
   let cursor: string | undefined;
   do {
@@ -29,13 +29,13 @@ async function commentsOf(located: Given["values"], call: Call, verbs: Verbs): P
 }
 
 /** What the person at the console has said on a request that was named, newest first. @throws ProblemError record_not_found */
-export async function ownComments(given: Given, call: Call, verbs: Verbs): Promise<CommentView[]> {
+export async function ownComments(given: CommandInput, call: Call, verbs: Verbs): Promise<CommentView[]> {
   const comments = await commentsOf(await locateRequest(given, call, verbs), call, verbs);
   return comments.filter(({ author }) => author !== null && author.id === call.actor?.id);
 }
 
 /** The comment as it reads now, and its revision: what somebody else changes meanwhile is not written over. @throws ProblemError record_not_found */
-async function asItReads(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+async function asItReads(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   const id = textIn(given, "comment")?.trim().toLowerCase();
   const comment = (await commentsOf(given.values, call, verbs)).find((one) => one.id === id);
   if (comment === undefined) throw recordNotFound();

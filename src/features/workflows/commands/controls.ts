@@ -6,9 +6,9 @@ import type { DecisionAnswer } from "../requests/workflows.schema.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
-import type { Given } from "../../../commands/entry.ts";
+import type { CommandInput } from "../../../commands/entry.ts";
 import { formOf } from "../../../commands/forms.ts";
-import { givenBy } from "../../../commands/given.ts";
+import { parseForm } from "../../../commands/input.ts";
 import { approvalQuestion, cardFor, moveInput, reviewEntries } from "./review.ts";
 import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
 import { isMove, type ReviewMove } from "./moves.ts";
@@ -28,7 +28,7 @@ interface Press {
 
 interface Pressed extends Press {
   params: { type: string; id: string };
-  given: Given;
+  given: CommandInput;
   call: Call;
   say: Say;
 }
@@ -127,7 +127,7 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
         const press = pressOf(args, pickedIn(interaction));
         const { type, id } = await locateRequest({ values: { reference: press.reference }, files: {} }, call, verbs);
         const params = { type: String(type), id: String(id) };
-        const filled = interaction.isModalSubmit() ? givenBy(interaction) : { values: {}, files: {} };
+        const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
         const given = { ...filled, values: { ...filled.values, ...params } };
         const pressed: Pressed = { ...press, params, given, call, say: sayIn(interaction.locale) };
         const looked = look[press.verb];

@@ -1,5 +1,5 @@
-import type { FieldSpec, Given, OptionSpec } from "../../../commands/entry.ts";
-import { durationIn, picked, textIn, typedTime } from "../../../commands/given.ts";
+import type { FieldSpec, CommandInput, OptionSpec } from "../../../commands/entry.ts";
+import { durationIn, picked, textIn, typedTime } from "../../../commands/input.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { FilingOption } from "../kinds/kind.ts";
 import { filingOperation, kinds, schemaAtTop } from "../kinds/kinds.ts";
@@ -14,7 +14,7 @@ export interface Filing {
   options: readonly OptionSpec[];
   form: readonly FieldSpec[];
   /** The fields of the kind, under the names of the HTTP routes. */
-  fields: (given: Given) => object;
+  fields: (given: CommandInput) => object;
 }
 
 /** What is read of the JSON Schema of a field. */
@@ -39,7 +39,7 @@ const maxFormFields = 5;
 /** What every kind takes. */
 const commonOptions: readonly OptionSpec[] = [
   { name: "priority", kind: "text", choices: priorities },
-  { name: "urgent", kind: "yes" },
+  { name: "urgent", kind: "boolean" },
 ];
 const commonFields: Readonly<Record<string, FieldSpec>> = {
   summary: { name: "summary", kind: "paragraph", max: 2000 },
@@ -105,10 +105,10 @@ function filingOf(type: WorkflowKind): Filing {
   function valueOf(as: FilingOption["as"], field: string): Omit<OptionSpec, "name"> {
     const { of, type: what, enum: choices, minimum: min, maximum: max, maxLength, minLength } = schemaOf(field);
     if (as === "server" || (of === "Snowflake" && field.includes("server"))) return { kind: "text", min: 17, max: 20 };
-    if (as === "person" || of === "Snowflake") return { kind: "person" };
-    if (as === "yes" || what === "boolean") return { kind: "yes" };
+    if (as === "user" || of === "Snowflake") return { kind: "user" };
+    if (as === "boolean" || what === "boolean") return { kind: "boolean" };
     if (choices !== undefined) return { kind: "text", choices };
-    if (what === "integer") return { kind: "whole", ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
+    if (what === "integer") return { kind: "integer", ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
     if (of === "Timestamp" || of === "Duration") return { kind: "text", max: 40 };
     if (what === "array") return { kind: "text", max: 500 };
     return { kind: "text", ...(minLength !== undefined && minLength > 1 && { min: minLength }), max: maxLength ?? maxOption };
@@ -129,7 +129,7 @@ function filingOf(type: WorkflowKind): Filing {
     );
   }
 
-  function read(given: Given, name: string, field: string): unknown {
+  function read(given: CommandInput, name: string, field: string): unknown {
     const text = textIn(given, name);
     const { of, type: what } = schemaOf(field);
     if (text === undefined) return undefined;
@@ -166,7 +166,7 @@ function write(into: Record<string, unknown> | unknown[], [part = "", ...rest]: 
 }
 
 /** The body of a filing: its own fields, and what every kind takes. */
-export function filingBody({ fields }: Pick<Filing, "fields">, given: Given, guildId: string | undefined): object {
+export function filingBody({ fields }: Pick<Filing, "fields">, given: CommandInput, guildId: string | undefined): object {
   const lines = linesOf(textIn(given, "evidence"));
   return {
     ...picked(given, "reason", "summary", "priority", "urgent"),

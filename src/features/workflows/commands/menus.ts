@@ -75,7 +75,7 @@ function sentAt(id: string): string {
 
 /** Ways to a request from a person and from a message. */
 export const requestMenus: readonly MenuSpec[] = [
-  { name: "Request punishment", kind: "person", entry: "menu punishment", values: ({ user = "" }) => ({ user }) },
+  { name: "Request punishment", kind: "user", entry: "menu punishment", values: ({ user = "" }) => ({ user }) },
   {
     name: "Report poaching",
     kind: "message",

@@ -1,5 +1,5 @@
-import type { FieldSpec, Given } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/given.ts";
+import type { FieldSpec, CommandInput } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 
 const reason = (min: number): FieldSpec => ({ name: "reason", kind: "paragraph", required: true, min, max: 1000 });
 
@@ -37,7 +37,7 @@ export function isMove(verb: string): verb is ReviewMove {
 }
 
 /** The body of the decision: a question is a line. */
-export function decisionBody(verb: ReviewMove, given: Given): object {
+export function decisionBody(verb: ReviewMove, given: CommandInput): object {
   const questions = linesOf(textIn(given, "questions"));
   return {
     decision: reviewMoves[verb].decision,

@@ -5,8 +5,8 @@ import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.
 import { annotated } from "../../../operations/route.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { Page } from "../../../kernel/page.ts";
-import type { Given } from "../../../commands/entry.ts";
-import { textIn } from "../../../commands/given.ts";
+import type { CommandInput } from "../../../commands/entry.ts";
+import { textIn } from "../../../commands/input.ts";
 import { unlessRefused } from "../../../commands/records.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
 import type { Say } from "../../../commands/texts.ts";
@@ -14,12 +14,12 @@ import type { Say } from "../../../commands/texts.ts";
 const most = 900;
 
 /** The address of a request that was located, as reading routes name it. */
-export const addressOf = (given: Given) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
+export const addressOf = (given: CommandInput) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
 /** The same, as routes that decide name it. */
-export const decisionAddress = (given: Given) => ({ type: textIn(given, "type") ?? "", website_id: textIn(given, "id") ?? "" });
+export const decisionAddress = (given: CommandInput) => ({ type: textIn(given, "type") ?? "", website_id: textIn(given, "id") ?? "" });
 
 /** The parts of the address of a request that was named by reference; one that is not there is told by the verb, as over HTTP. */
-export async function locateRequest(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+export async function locateRequest(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   const id = (textIn(given, "reference") ?? "").trim();
   // Of any kind, so that whoever may not is told so, and not whether it is there.
   return { type: (await verbs.requests.kindOf(id, call)) ?? "poach", id };

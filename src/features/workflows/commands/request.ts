@@ -1,8 +1,8 @@
 import type { DraftView } from "../drafts/drafts.schema.ts";
 import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import type { Entry, FieldSpec, Given, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/given.ts";
+import type { Entry, FieldSpec, CommandInput, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 import { filingBody, filings } from "./filing.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
 import { cardFor, requestLine } from "./review.ts";
@@ -70,7 +70,7 @@ const authors: readonly Entry[] = [
     command,
     path: "edit",
     operation: "amendWorkflow",
-    options: [own, { name: "priority", kind: "text", choices: ["low", "normal", "high", "critical"] }, { name: "urgent", kind: "yes" }],
+    options: [own, { name: "priority", kind: "text", choices: ["low", "normal", "high", "critical"] }, { name: "urgent", kind: "boolean" }],
     form: [
       { name: "title", kind: "line", min: 3, max: 120 },
       { name: "summary", kind: "paragraph", max: 2000 },
@@ -175,7 +175,7 @@ const drafts: readonly Entry[] = [
   },
 ];
 
-function draftOf(given: Given): { id: string } {
+function draftOf(given: CommandInput): { id: string } {
   return { id: textIn(given, "draft") ?? "" };
 }
 

@@ -9,8 +9,8 @@ import type { Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
 import { workflowKinds } from "../../../kernel/vocabulary.ts";
-import type { Entry, Given, OptionSpec, Question, Wording } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/given.ts";
+import type { Entry, CommandInput, OptionSpec, Question, Wording } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 import { numberIn } from "../../../commands/records.ts";
 import { personalCard } from "./card.ts";
 import { commentEditEntry } from "./comments.ts";
@@ -25,11 +25,11 @@ const open: OptionSpec = { name: "reference", kind: "text", required: true, comp
 const any: OptionSpec = { ...open, completes: "request" };
 const reason: OptionSpec = { name: "reason", kind: "text", max: 1000 };
 const internal: OptionSpec = { name: "reason-internal", kind: "text", max: 2000 };
-const override: OptionSpec = { name: "override", kind: "yes" };
+const override: OptionSpec = { name: "override", kind: "boolean" };
 
 /** Options of each move besides the reference. */
 const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
-  claim: [open, { name: "steal", kind: "yes" }],
+  claim: [open, { name: "steal", kind: "boolean" }],
   approve: [open, reason, internal, override],
   deny: [open, reason, internal, override],
   ask: [open],
@@ -39,7 +39,7 @@ const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
   reopen: [any, reason],
   reverse: [any, reason, internal, override],
   void: [open, reason, { name: "duplicate-of", kind: "text", max: 64, completes: "request" }],
-  assign: [open, { name: "assignee", kind: "person", required: true }, { name: "steal", kind: "yes" }],
+  assign: [open, { name: "assignee", kind: "user", required: true }, { name: "steal", kind: "boolean" }],
   unassign: [open, reason],
   deescalate: [open, reason],
   abstain: [open, reason],
@@ -47,7 +47,7 @@ const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
 };
 
 /** The verb of a move. @param revision that was seen; any unless told */
-export function moveInput(verb: ReviewMove, given: Given, revision?: number): VerbInput {
+export function moveInput(verb: ReviewMove, given: CommandInput, revision?: number): VerbInput {
   return { params: decisionAddress(given), body: decisionBody(verb, given), revision };
 }
 
@@ -93,7 +93,7 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
 });
 
 /** The request that waited longest among those this person may take on. @throws ProblemError record_not_found when there is none, and as the verb */
-async function locateNext(given: Given, call: Call, verbs: Verbs): Promise<Given["values"]> {
+async function locateNext(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   const type = textIn(given, "kind");
   const query = { status: "pending,in_review,escalated", sort: "created_at", limit: 50, type };
   let cursor: string | undefined;
@@ -162,9 +162,9 @@ export const reviewEntries: readonly Entry[] = [
     options: [
       kind,
       { name: "state", kind: "text", choices: states },
-      { name: "mine", kind: "yes" },
-      { name: "unclaimed", kind: "yes" },
-      { name: "overdue", kind: "yes" },
+      { name: "mine", kind: "boolean" },
+      { name: "unclaimed", kind: "boolean" },
+      { name: "overdue", kind: "boolean" },
       { name: "subject", kind: "text", max: 100 },
       { name: "search", kind: "text", min: 2, max: 100 },
       { name: "order", kind: "text", choices: ["-priority", "due_decision_at", "created_at", "-created_at"] },
@@ -228,7 +228,7 @@ export const reviewEntries: readonly Entry[] = [
     command,
     path: "retry",
     operation: "retryWorkflowEffect",
-    options: [any, { name: "effect", kind: "whole", required: true, min: 1, max: 9999 }],
+    options: [any, { name: "effect", kind: "integer", required: true, min: 1, max: 9999 }],
     locate: locateRequest,
     input: (given) => ({ params: { ...decisionAddress(given), place: textIn(given, "effect") ?? "" } }),
     show: (answer: DecisionAnswer, { say }) => ({ content: decisionText(answer, say) }),

@@ -25,14 +25,14 @@ import { readPermission, statusAt, type Request } from "../requests/workflows.po
 
 export type CommentsService = ReturnType<typeof createComments>;
 
-export interface CommentsParts {
+export interface CommentsDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
   effects: Pick<Effects, "append">;
   guildState: GuildState;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   cursors: Cursors;
   clock: Clock;
   /** Read a request the caller may see. @throws ProblemError record_not_found */
@@ -44,17 +44,17 @@ const editSeconds = 15 * 60;
 const day = 86_400;
 /** How long whoever filed a request may write after its end. */
 const afterwordSeconds = 30 * day;
-const mostComments = 1000;
+const maxComments = 1000;
 /** Events are kept seven days: older comments are told of by none. */
 const toldSeconds = 8 * day;
 
 /** What is said about requests: among those who decide, and with whoever filed them. */
-export function createComments(parts: CommentsParts) {
+export function createComments(parts: CommentsDeps) {
   const { database, guildState, standing, reach, cursors, clock, findVisible } = parts;
   const present = (comment: WorkflowComment): CommentView => presentComment(guildState, comment);
   const record = createRecord(parts);
-  const accountsOf = (db: Parameters<LinkReach["groupOf"]>[0], { actor }: Call): Promise<string[]> =>
-    actor === null ? Promise.resolve([]) : reach.groupOf(db, actor.id);
+  const accountsOf = (db: Parameters<LinkReach["linkedAccountsOf"]>[0], { actor }: Call): Promise<string[]> =>
+    actor === null ? Promise.resolve([]) : reach.linkedAccountsOf(db, actor.id);
 
   /** The request and the side of whoever wants to write. @throws ProblemError record_not_found, conflict_of_interest */
   async function open(tx: Tx, type: string, key: string): Promise<{ request: Request; side: Side; accounts: string[] }> {
@@ -166,7 +166,7 @@ interface Said {
 }
 
 /** What goes with a comment: the journals without its text, the lease of whoever works on the request, and the message. */
-function createRecord({ audit, events, effects }: Pick<CommentsParts, "audit" | "events" | "effects">) {
+function createRecord({ audit, events, effects }: Pick<CommentsDeps, "audit" | "events" | "effects">) {
   return async (tx: Tx, { request, comment, permission, action, side }: Said): Promise<void> => {
     const policy = await policyOf(tx.db, request.type as WorkflowKind);
     if (request.assigneeId !== null && request.assigneeId === tx.call.actor?.id && isOpenStatus(statusAt(request, tx.now))) {
@@ -206,7 +206,7 @@ function requireWriter(tx: Tx, request: Request, side: Side, visibility: string)
 
 async function requirePlace(tx: Tx, request: Request): Promise<void> {
   const count = await tx.db.workflowComment.count({ where: { requestId: request.id } });
-  if (count >= mostComments) throw refused(request, tx, "A request holds at most 1,000 comments.");
+  if (count >= maxComments) throw refused(request, tx, "A request holds at most 1,000 comments.");
 }
 
 function refused(request: Request, tx: Tx, detail: string): ProblemError {

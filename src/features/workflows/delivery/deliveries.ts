@@ -8,7 +8,7 @@ import { ProblemError } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { createInwardDelivery } from "./inward.ts";
 import { createOutwardDelivery, type Delivering, type Tried } from "./outward.ts";
-import { createEffectRecords, waitingFor, type EffectRecordParts } from "./records.ts";
+import { createEffectRecords, waitingFor, type EffectRecordDeps } from "./records.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { createEffectRetry } from "./retry.ts";
 import { OutwardInput } from "../effects/outward.ts";
@@ -16,9 +16,9 @@ import type { Effects } from "../effects/effects.ts";
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-export interface DeliveryParts extends EffectRecordParts {
+export interface DeliveryDeps extends EffectRecordDeps {
   database: Database;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   effects: Pick<Effects, "append" | "onLeft" | "wake" | "dueOf">;
   /** What is left for the bot waits while there is no connection. */
   discord: Delivering;
@@ -38,13 +38,13 @@ interface Round {
 
 const readAtOnce = 100;
 /** After so many tries in a row that Discord did not take, the rest waits for the next round. */
-const mostRetries = 3;
+const maxRetries = 3;
 const pauses = { longest: 60_000, shortest: 250, discord: 2000, failed: 5000 };
 /** How long the service's end waits for an action that is under way; what comes later is found again by its lease. */
 const stopMs = 5000;
 
 /** Does what approvals left to be done: for the bot, and for a date. */
-export function createDeliveries(parts: DeliveryParts) {
+export function createDeliveries(parts: DeliveryDeps) {
   const { database, effects, discord, clock, logger } = parts;
   const records = createEffectRecords(parts);
   const outward = createOutwardDelivery({ database, records, discord, logger });
@@ -81,7 +81,7 @@ export function createDeliveries(parts: DeliveryParts) {
         from = row;
         if (stopping.signal.aborted) return { ended, isLeft };
         const isForBot = row.status === "pending" && OutwardInput.safeParse(row.input).success;
-        if (isForBot && (discord.status().state !== "ready" || retries >= mostRetries)) {
+        if (isForBot && (discord.status().state !== "ready" || retries >= maxRetries)) {
           isLeft = true;
           continue;
         }

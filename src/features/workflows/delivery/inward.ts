@@ -7,13 +7,13 @@ import type { Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError, problems } from "../../../kernel/errors.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import { mostAttempts, pauseAfter } from "./pace.ts";
+import { maxAttempts, pauseAfter } from "./pace.ts";
 import { isItsTurn, openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
 import type { Tried } from "./outward.ts";
 import type { Done } from "../effects/types.ts";
 import type { Effects } from "../effects/effects.ts";
 
-export interface InwardParts {
+export interface InwardDeps {
   database: Database;
   records: EffectRecords;
   effects: Pick<Effects, "dueOf">;
@@ -21,7 +21,7 @@ export interface InwardParts {
 }
 
 /** Carries out what approvals left for a date. */
-export function createInwardDelivery({ database, records, effects, logger }: InwardParts) {
+export function createInwardDelivery({ database, records, effects, logger }: InwardDeps) {
   /** Done and written together, under the request's lock: once, or not at all. */
   async function run(tx: Tx, at: Place): Promise<Tried> {
     const opened = await openEffect(tx, at);
@@ -40,7 +40,7 @@ export function createInwardDelivery({ database, records, effects, logger }: Inw
     if (opened?.row.status !== "pending" || !isItsTurn(opened, tx.now)) return "passed";
     const attempts = opened.row.attempts + 1;
     const lastError = wordsOf(error);
-    const isOver = isFinal(error) || attempts >= mostAttempts;
+    const isOver = isFinal(error) || attempts >= maxAttempts;
     const dueAt = addSeconds(tx.now, pauseAfter(attempts) / 1000);
     await records.write(tx, opened, { attempts, lastError, ...(isOver ? { status: "failed", dueAt: null } : { dueAt }) });
     return isOver ? "ended" : "retry";

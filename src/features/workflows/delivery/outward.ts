@@ -5,7 +5,7 @@ import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import type { Performed } from "../../../kernel/discord-port.ts";
-import { leaseSeconds, mostAttempts, pauseAfter } from "./pace.ts";
+import { leaseSeconds, maxAttempts, pauseAfter } from "./pace.ts";
 import { isItsTurn, openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
 import { mayBeDone, OutwardInput } from "../effects/outward.ts";
 
@@ -15,7 +15,7 @@ export type Delivering = Pick<Discord, "actions" | "status">;
 /** What became of a try; `passed`: it was not this one's to do. */
 export type Tried = "ended" | "retry" | "passed";
 
-export interface OutwardParts {
+export interface OutwardDeps {
   database: Database;
   records: EffectRecords;
   discord: Delivering;
@@ -33,14 +33,14 @@ interface Claim extends Place {
 }
 
 /** Has the bot do what approvals left for it. */
-export function createOutwardDelivery({ database, records, discord, logger }: OutwardParts) {
+export function createOutwardDelivery({ database, records, discord, logger }: OutwardDeps) {
   /** Take an effect on. Until its end is written, it may be done for all that anybody knows. */
   async function claim(tx: Tx, at: Place): Promise<Claim | undefined> {
     const opened = await openEffect(tx, at);
     if (opened?.row.status !== "pending" || !isItsTurn(opened, tx.now)) return undefined;
     const { row } = opened;
     const { discord: action } = OutwardInput.parse(row.input);
-    if (row.attempts >= mostAttempts) {
+    if (row.attempts >= maxAttempts) {
       await records.write(tx, opened, { status: "failed", dueAt: null, lastError: "The last try came to no end." });
       return undefined;
     }
@@ -101,7 +101,7 @@ function changesAfter(now: Date, detail: string, { attempts, action, mayBeDone: 
   }
   const lastError = performed.detail;
   const undo = { mayBeDone: performed.outcome === "retry" ? performed.mayBeDone : mayHaveBeen };
-  if (performed.outcome === "failed" || attempts >= mostAttempts) return { status: "failed", lastError, dueAt: null, undo };
+  if (performed.outcome === "failed" || attempts >= maxAttempts) return { status: "failed", lastError, dueAt: null, undo };
   const isMessage = performed.mayBeDone && (action.kind === "message_user" || action.kind === "message_channel");
   const pause = pauseAfter(attempts, { isMessage, leastMs: performed.retryAfterMs ?? 0 });
   return { lastError, dueAt: addSeconds(now, pause / 1000), undo };

@@ -2,7 +2,7 @@ const second = 1000;
 const hour = 3600 * second;
 
 /** After so many attempts an effect has failed. */
-export const mostAttempts = 12;
+export const maxAttempts = 12;
 /** How long an attempt is nobody else's: an action ends within ten seconds. */
 export const leaseSeconds = 60;
 

@@ -12,7 +12,7 @@ import { whole, type Request } from "../requests/workflows.policy.ts";
 /** Where an effect stands: its request, and its place among that request's effects. */
 export type Place = Pick<WorkflowEffect, "requestId" | "place">;
 
-export interface EffectRecordParts {
+export interface EffectRecordDeps {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
   effects: Pick<Effects, "append">;
@@ -50,7 +50,7 @@ export function isItsTurn({ request, row }: Opened, now: Date): boolean {
 }
 
 /** Writes how effects stand, and tells of it; the request's own revision stays: nobody decides about a delivery. */
-export function createEffectRecords({ audit, events, effects }: EffectRecordParts) {
+export function createEffectRecords({ audit, events, effects }: EffectRecordDeps) {
   async function write(tx: Tx, { request, row }: Opened, changes: EffectChanges, permission = "system.act"): Promise<void> {
     const { requestId, place } = row;
     const after = { ...row, ...changes } as WorkflowEffect;

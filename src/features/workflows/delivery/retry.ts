@@ -2,7 +2,7 @@ import type { Database } from "../../../database/database.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import type { LinkReach } from "../../links/reach.ts";
-import { createEffectRecords, type EffectRecordParts } from "./records.ts";
+import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";
 import { policyOf } from "../policies/policies.ts";
 import { approvalsOf, requiredOf } from "../state/transition.ts";
@@ -15,13 +15,13 @@ import { visibleDecision } from "../requests/visibility.ts";
 
 export type EffectRetry = ReturnType<typeof createEffectRetry>;
 
-export interface EffectRetryParts extends EffectRecordParts {
+export interface EffectRetryDeps extends EffectRecordDeps {
   database: Database;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   effects: Pick<Effects, "append" | "wake">;
 }
 
-export function createEffectRetry(parts: EffectRetryParts) {
+export function createEffectRetry(parts: EffectRetryDeps) {
   const { database, reach, effects } = parts;
   const records = createEffectRecords(parts);
 

@@ -8,14 +8,14 @@ import type { DraftRecords } from "./records.ts";
 import { DismissDraftInput, ListDraftsQuery, type DraftView, type FiledDraftView } from "./drafts.schema.ts";
 import { understand, type Intake } from "../requests/intake.ts";
 import { kinds } from "../kinds/kinds.ts";
-import type { FileWithin } from "../requests/create.ts";
+import type { FileInTx } from "../requests/create.ts";
 import { visibleCreation } from "../requests/visibility.ts";
 
 export type DraftsService = ReturnType<typeof createDraftsService>;
 
 export interface DraftsDeps {
   database: Database;
-  workflows: { fileWithin: FileWithin };
+  workflows: { fileInTx: FileInTx };
   records: DraftRecords;
   cursors: Cursors;
 }
@@ -73,7 +73,7 @@ export function createDraftsService({ database, records, workflows, cursors }: D
         requireWrite(call, permission);
         const intake = understand(kinds[type], { payload: { ...payload, ...overrides } });
         requireSubject(type, intake, subject);
-        const request = await workflows.fileWithin(tx, type, intake);
+        const request = await workflows.fileInTx(tx, type, intake);
         const draft = await records.end(tx, row, { status: "filed", filedReference: request.reference }, { verb: "file", permission });
         return { draft, request };
       });

@@ -98,7 +98,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
      * Suggest a request inside another room's transaction: nothing twice for the same while one is open.
      * @returns null when it is suggested already
      */
-    async suggestWithin(tx: Tx, suggestion: Suggestion): Promise<DraftView | null> {
+    async suggestInTx(tx: Tx, suggestion: Suggestion): Promise<DraftView | null> {
       const { type, payload, subject, cause, causeReference, openKey } = suggestion;
       await tx.lock(`draft-key:${openKey}`);
       if ((await tx.db.requestDraft.findUnique({ where: { openKey } })) !== null) return null;
@@ -130,7 +130,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
      * Dismiss what is suggested for some keys inside another room's transaction, because its ground is gone.
      * @returns how many were open
      */
-    async dismissWithin(tx: Tx, openKeys: readonly string[], reason: string): Promise<number> {
+    async dismissInTx(tx: Tx, openKeys: readonly string[], reason: string): Promise<number> {
       const found = await tx.db.requestDraft.findMany({
         where: { openKey: { in: [...openKeys] } },
         select: { id: true },

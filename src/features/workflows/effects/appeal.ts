@@ -14,11 +14,11 @@ import type { Ruling } from "../kinds/kind.ts";
 import type { Overturning, OverturnNote } from "../requests/overturn.ts";
 import { viewerOf } from "../requests/workflows.policy.ts";
 
-export interface AppealEffectParts {
-  blacklist: Pick<BlacklistService, "revokeWithin" | "reduceWithin" | "undoChangeWithin">;
-  actions: Pick<ActionsService, "voidWithin" | "undoVoidWithin" | "reduceWithin" | "undoReduceWithin">;
+export interface AppealEffectDeps {
+  blacklist: Pick<BlacklistService, "revokeInTx" | "reduceInTx" | "undoChangeInTx">;
+  actions: Pick<ActionsService, "voidInTx" | "undoVoidInTx" | "reduceInTx" | "undoReduceInTx">;
   overturning: Overturning;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 type Appeal = EffectInputs["appeal.ruling"];
@@ -36,7 +36,7 @@ interface Ruled {
 const nothing: Ruled = { parts: [], detail: "There was nothing in force any more." };
 
 /** What an appeal that is heard does to what it is against. */
-export function createAppealEffects({ blacklist, actions, overturning, reach }: AppealEffectParts): SomeEffects<"appeal.ruling"> {
+export function createAppealEffects({ blacklist, actions, overturning, reach }: AppealEffectDeps): SomeEffects<"appeal.ruling"> {
   const { overturn, reduce, remit } = createRulings({ blacklist, actions, overturning });
   const rulings: Readonly<Record<Ruling, (approval: Approval, target: AppealTarget, input: Appeal) => Promise<Ruled>>> = {
     overturn,
@@ -46,11 +46,11 @@ export function createAppealEffects({ blacklist, actions, overturning, reach }: 
 
   /** What takes each part back. */
   const undoing: Readonly<Record<Part["what"], (reversal: Reversal, undo: unknown) => Promise<Undone>>> = {
-    blacklist: async ({ tx, reason, permission }, undo) => await blacklist.undoChangeWithin(tx, undo, { reason, permission }),
-    void: ({ tx, reason, permission }, undo) => actions.undoVoidWithin(tx, undo, { reason, permission }),
-    reduce: ({ tx, reason, permission }, undo) => actions.undoReduceWithin(tx, undo, { reason, permission }),
-    reverse: (reversal, undo) => overturning.reinstateWithin(reversal.tx, undo, noteOf(reversal)),
-    reopen: (reversal, undo) => overturning.undoReopenWithin(reversal.tx, undo, noteOf(reversal)),
+    blacklist: async ({ tx, reason, permission }, undo) => await blacklist.undoChangeInTx(tx, undo, { reason, permission }),
+    void: ({ tx, reason, permission }, undo) => actions.undoVoidInTx(tx, undo, { reason, permission }),
+    reduce: ({ tx, reason, permission }, undo) => actions.undoReduceInTx(tx, undo, { reason, permission }),
+    reverse: (reversal, undo) => overturning.reinstateInTx(reversal.tx, undo, noteOf(reversal)),
+    reopen: (reversal, undo) => overturning.undoReopenInTx(reversal.tx, undo, noteOf(reversal)),
   };
 
   return {
@@ -96,7 +96,7 @@ const noteOf = ({ reason, permission, actorId, request }: Reversal): OverturnNot
 });
 
 /** What the appeal is against, as far as whoever decides may know of it. */
-async function targetOf({ tx }: Approval, input: Appeal, reach: AppealEffectParts["reach"]): Promise<AppealTarget | null> {
+async function targetOf({ tx }: Approval, input: Appeal, reach: AppealEffectDeps["reach"]): Promise<AppealTarget | null> {
   const target = await findTarget(tx.db, input.target);
   return target?.isKnownTo(await viewerOf(tx.db, reach, tx.call)) === true ? target : null;
 }
@@ -118,7 +118,7 @@ function requireReduction({ input: { body } }: Approval, { kind }: AppealTarget)
 }
 
 /** What each ruling does, to each thing there is to appeal against. */
-function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectParts, "reach">) {
+function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectDeps, "reach">) {
   function noteFor({ input, permission, actorId, request }: Approval): OverturnNote {
     return { reason: input.reasonPublic ?? `Appeal ${request.reference} was granted.`, permission, actorId, cause: request.reference };
   }
@@ -126,7 +126,7 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectPar
   async function voidAll(approval: Approval, ids: readonly string[]): Promise<Ruled> {
     const parts: Part[] = [];
     for (const id of ids) {
-      const voided = await actions.voidWithin(approval.tx, id, noteFor(approval));
+      const voided = await actions.voidInTx(approval.tx, id, noteFor(approval));
       if (voided !== null) parts.push({ what: "void", undo: voided.undo });
     }
     return parts.length === 0 ? nothing : { parts, detail: `${parts.length.toString()} recorded actions count no longer.` };
@@ -137,18 +137,18 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectPar
     const record = await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id } });
     const origin =
       record.originReference === null ? null : await tx.db.workflowRequest.findUnique({ where: { reference: record.originReference } });
-    const reversed = origin?.status === "approved" ? await overturning.reverseWithin(tx, origin.id, noteFor(approval)) : null;
+    const reversed = origin?.status === "approved" ? await overturning.reverseInTx(tx, origin.id, noteFor(approval)) : null;
     const parts: Part[] = reversed === null ? [] : [{ what: "reverse", undo: reversed }];
-    const revoked = await blacklist.revokeWithin(tx, id, noteFor(approval));
+    const revoked = await blacklist.revokeInTx(tx, id, noteFor(approval));
     if (revoked !== null) parts.push({ what: "blacklist", undo: revoked.undo });
     if (parts.length === 0) return nothing;
     return { parts, detail: reversed === null ? "The record was revoked." : `${origin?.reference ?? ""} was reversed with all it did.` };
   }
 
   async function overturnRequest(approval: Approval, { id, reference }: AppealTarget): Promise<Ruled> {
-    const reversed = await overturning.reverseWithin(approval.tx, id, noteFor(approval));
+    const reversed = await overturning.reverseInTx(approval.tx, id, noteFor(approval));
     if (reversed !== null) return { parts: [{ what: "reverse", undo: reversed }], detail: `${reference} was reversed with all it did.` };
-    const reopened = await overturning.reopenWithin(approval.tx, id, noteFor(approval));
+    const reopened = await overturning.reopenInTx(approval.tx, id, noteFor(approval));
     return reopened === null ? nothing : { parts: [{ what: "reopen", undo: reopened }], detail: `${reference} is decided anew.` };
   }
 
@@ -160,7 +160,7 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectPar
 
   async function reduceRecord(approval: Approval, id: string): Promise<Ruled> {
     const { new_severity: severity, new_duration: length } = approval.input.body;
-    const reduced = await blacklist.reduceWithin(approval.tx, id, { severity, expiresAt: endOf(approval, length) }, noteFor(approval));
+    const reduced = await blacklist.reduceInTx(approval.tx, id, { severity, expiresAt: endOf(approval, length) }, noteFor(approval));
     return reduced === null ? nothing : { parts: [{ what: "blacklist", undo: reduced.undo }], detail: "The record was reduced." };
   }
 
@@ -168,7 +168,7 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectPar
     const { new_points: points, new_duration: length } = approval.input.body;
     const parts: Part[] = [];
     for (const id of ids) {
-      const reduced = await actions.reduceWithin(approval.tx, id, { points, expiresAt: endOf(approval, length) }, noteFor(approval));
+      const reduced = await actions.reduceInTx(approval.tx, id, { points, expiresAt: endOf(approval, length) }, noteFor(approval));
       if (reduced !== null) parts.push({ what: "reduce", undo: reduced.undo });
     }
     return parts.length === 0 ? nothing : { parts, detail: "What was recorded was reduced." };
@@ -203,8 +203,8 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectPar
     async remit(approval: Approval, target: AppealTarget): Promise<Ruled> {
       const { tx, input, actorId, request } = approval;
       const words = input.body.instructions ?? input.reasonPublic ?? "Look at it again.";
-      await overturning.noteWithin(tx, target.id, `${request.reference}: ${words}`.slice(0, longestComment), actorId);
-      const reopened = await overturning.reopenWithin(tx, target.id, noteFor(approval));
+      await overturning.noteInTx(tx, target.id, `${request.reference}: ${words}`.slice(0, maxComment), actorId);
+      const reopened = await overturning.reopenInTx(tx, target.id, noteFor(approval));
       const parts: Part[] = reopened === null ? [] : [{ what: "reopen", undo: reopened }];
       return {
         parts,
@@ -217,7 +217,7 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectPar
   };
 }
 
-const longestComment = 2000;
+const maxComment = 2000;
 
 /** Absent: the end stays; null: no end. */
 function endOf({ from }: Approval, length: string | null | undefined): Date | null | undefined {

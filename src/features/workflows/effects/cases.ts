@@ -12,19 +12,19 @@ import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 type Keys = "case.action" | "case.append" | "case.open" | "draft.blacklist";
 const Suggested = z.object({ open_key: z.string() });
 
-export interface CasesEffectParts {
-  cases: Pick<CasesService, "appendOrOpenWithin" | "undoCaseWithin">;
-  actions: Pick<ActionsService, "recordWithin" | "undoRecordWithin">;
-  drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin">;
+export interface CasesEffectDeps {
+  cases: Pick<CasesService, "appendOrOpenInTx" | "undoCaseInTx">;
+  actions: Pick<ActionsService, "recordInTx" | "undoRecordInTx">;
+  drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx">;
 }
 
 /** What approvals leave in cases. */
-export function createCasesEffects({ cases, actions, drafts }: CasesEffectParts): SomeEffects<Keys> {
+export function createCasesEffects({ cases, actions, drafts }: CasesEffectDeps): SomeEffects<Keys> {
   const undoCase = ({ tx, reason, permission, actorId }: Reversal, { undo }: WorkflowEffect): Promise<Undone> =>
-    cases.undoCaseWithin(tx, undo, { reason, permission, authorId: actorId });
+    cases.undoCaseInTx(tx, undo, { reason, permission, authorId: actorId });
 
   async function bring(approval: Approval, input: CaseInput): Promise<Done[]> {
-    const { row, isNew, undo } = await cases.appendOrOpenWithin(approval.tx, await caseOf(approval, input));
+    const { row, isNew, undo } = await cases.appendOrOpenInTx(approval.tx, await caseOf(approval, input));
     const reference = caseReference(row.number);
     const detail = isNew ? "A case was opened." : "It was added to the open case.";
     return [{ status: "done", target: { kind: "case", id: row.id, reference }, detail, undo }];
@@ -44,17 +44,17 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectParts)
     "case.action": {
       preview: ({ action, points }) => `The ${action} is recorded in the case with ${points.toString()} points.`,
       async apply(approval, input, earlier) {
-        const { action, undo } = await actions.recordWithin(approval.tx, caseIdOf(earlier), actionOf(approval, input));
+        const { action, undo } = await actions.recordInTx(approval.tx, caseIdOf(earlier), actionOf(approval, input));
         const detail = `The ${input.action} was recorded with ${action.points.toString()} points.`;
         return [{ status: "done", target: { kind: "case_action", id: action.id }, detail, undo }];
       },
-      undo: ({ tx, reason, permission }, { undo }) => actions.undoRecordWithin(tx, undo, { reason, permission }),
+      undo: ({ tx, reason, permission }, { undo }) => actions.undoRecordInTx(tx, undo, { reason, permission }),
     },
     "draft.blacklist": {
       preview: "A request to blacklist the user is suggested; a person files it.",
       async apply({ tx, request }, { userId: id, reason }) {
         const openKey = `referral:${id}`;
-        const draft = await drafts.suggestWithin(tx, {
+        const draft = await drafts.suggestInTx(tx, {
           type: "blacklist-user",
           payload: { user_id: id, reason, related: [request.reference] },
           subject: { kind: "user", id },
@@ -73,7 +73,7 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectParts)
         ];
       },
       async undo({ tx, reason }, { undo }) {
-        const dismissed = await drafts.dismissWithin(tx, [Suggested.parse(undo).open_key], reason);
+        const dismissed = await drafts.dismissInTx(tx, [Suggested.parse(undo).open_key], reason);
         return dismissed > 0
           ? { restored: true, detail: "The suggestion was dismissed." }
           : { restored: false, detail: "The suggestion was filed or dismissed already." };
@@ -91,7 +91,7 @@ async function caseOf({ tx, request, actorId, permission }: Approval, { type, su
     originRequestId: request.id,
     authorId: actorId,
     permission,
-    body: `${request.reference} was approved. ${text ?? request.summary}`.trim().slice(0, longestNote),
+    body: `${request.reference} was approved. ${text ?? request.summary}`.trim().slice(0, maxNote),
     type,
     subject,
     caseReference: caseKey === undefined || (await isConfidential(tx, caseKey)) ? undefined : caseKey,
@@ -99,7 +99,7 @@ async function caseOf({ tx, request, actorId, permission }: Approval, { type, su
   };
 }
 
-const longestNote = 4000;
+const maxNote = 4000;
 
 /** A confidential case is added to by those who may know of it, never by naming it in a request. */
 async function isConfidential({ db }: Approval["tx"], named: string): Promise<boolean> {

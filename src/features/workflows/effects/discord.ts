@@ -3,14 +3,14 @@ import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import type { EffectInputs } from "./inputs.ts";
-import { createNoticeEffects, type NoticeEffectParts, type NoticeKeys } from "./notices.ts";
+import { createNoticeEffects, type NoticeEffectDeps, type NoticeKeys } from "./notices.ts";
 import { outward, type OutwardAction } from "./outward.ts";
 import type { Approval, Done, SomeEffects } from "./types.ts";
 
 type Keys = NoticeKeys | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
 type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 
-export type DiscordEffectParts = NoticeEffectParts & {
+export type DiscordEffectDeps = NoticeEffectDeps & {
   staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
   guildState: Pick<GuildState, "guilds" | "members">;
 };
@@ -20,7 +20,7 @@ interface Role {
   roleId: string;
 }
 /** What Discord takes. */
-const longestTimeout = 28 * 86_400;
+const maxTimeout = 28 * 86_400;
 
 const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => OutwardAction }>> = {
   timeout: {
@@ -37,7 +37,7 @@ interface Member {
 }
 
 /** What approvals leave for the bot to do. Only Discord roles that stand for staff roles are ever given or taken. */
-export function createDiscordEffects(parts: DiscordEffectParts): SomeEffects<Keys> {
+export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys> {
   const { staff, guildState } = parts;
   const presentGuilds = (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
 
@@ -66,7 +66,7 @@ export function createDiscordEffects(parts: DiscordEffectParts): SomeEffects<Key
   function punish(approval: Approval, kind: Penalty, { userId, guildIds, length }: Omit<EffectInputs["discord.punish"], "action">): Done[] {
     const { request, tx } = approval;
     const wanted = typeof length === "string" ? parseDuration(length) : undefined;
-    const until = addSeconds(tx.now, Math.min(wanted ?? longestTimeout, longestTimeout));
+    const until = addSeconds(tx.now, Math.min(wanted ?? maxTimeout, maxTimeout));
     const { action, detail } = penalties[kind];
     return guildIds.map((guildId) => {
       const id = nameOf(approval, "discord.punish", `${kind}:${guildId}`);

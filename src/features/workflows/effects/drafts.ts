@@ -7,14 +7,14 @@ import type { EffectInputs } from "./inputs.ts";
 import type { Approval } from "./types.ts";
 import { untilOf } from "./words.ts";
 
-type AgreementDraft = Parameters<RegistryService["createAgreementWithin"]>[1];
-type LinkDraft = Parameters<LinksService["createLinkWithin"]>[1];
-type Draft = Parameters<BlacklistService["createWithin"]>[1];
+type AgreementDraft = Parameters<RegistryService["createAgreementInTx"]>[1];
+type LinkDraft = Parameters<LinksService["createLinkInTx"]>[1];
+type Draft = Parameters<BlacklistService["createInTx"]>[1];
 
 const day = 86_400;
 /** What a link takes of the grounds of a request. */
-const mostGrounds = 20;
-const longestNote = 500;
+const maxGrounds = 20;
+const maxNote = 500;
 
 /** The agreement that an approved request asks for. */
 export function agreementDraft({ tx, request: row, permission }: Approval, told: EffectInputs["agreement.create"]): AgreementDraft {
@@ -38,7 +38,7 @@ export function linkDraftsOf({ from, request: row, permission }: Approval, told:
   const common = {
     confidence,
     kind,
-    basis: basis.slice(0, mostGrounds).map(({ type, note = row.reference }) => ({ type, note: note.slice(0, longestNote) })),
+    basis: basis.slice(0, maxGrounds).map(({ type, note = row.reference }) => ({ type, note: note.slice(0, maxNote) })),
     propagates: propagate.matches || propagate.blacklist,
     primaryUserId: told.primary_user_id ?? null,
     reviewAt: addSeconds(from, length),

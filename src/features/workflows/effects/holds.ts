@@ -14,10 +14,10 @@ import { isOpenStatus, openStatuses } from "../state/table.ts";
 import { lockKept } from "../requests/attempt.ts";
 import { remindAtOf } from "../requests/timers.ts";
 
-export interface HoldEffectParts {
+export interface HoldEffectDeps {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 interface Change {
@@ -33,7 +33,7 @@ const key = "recruitment.hold";
 const notHeld = { isHeld: false, ...noHold };
 
 /** What approvals do to other open requests: while somebody is listed, nobody recruits them by mistake. */
-export function createHoldEffects({ audit, events, reach }: HoldEffectParts): SomeEffects<typeof key> {
+export function createHoldEffects({ audit, events, reach }: HoldEffectDeps): SomeEffects<typeof key> {
   async function write(tx: Tx, row: Request, { action, event, changes, reason, permission, actorId }: Change): Promise<void> {
     const revision = row.revision + 1;
     const data = { ...changes, revision, updatedAt: tx.now };
@@ -79,7 +79,7 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectParts): So
   }
 
   async function concerned({ tx }: Approval, { userId }: EffectInputs[typeof key]): Promise<Request[]> {
-    return await openRecruitments(tx, [userId, ...(await reach.groupOf(tx.db, userId))]);
+    return await openRecruitments(tx, [userId, ...(await reach.linkedAccountsOf(tx.db, userId))]);
   }
 
   return {

@@ -7,26 +7,26 @@ import type { Done, Earlier, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 
 type Keys = "account_link.create" | "blacklist.create" | "matches.recompute";
-type Listing = Awaited<ReturnType<BlacklistService["createWithin"]>>;
+type Listing = Awaited<ReturnType<BlacklistService["createInTx"]>>;
 
-export interface ListingEffectParts {
-  blacklist: Pick<BlacklistService, "createWithin" | "undoCreateWithin" | "revokeWithin" | "lockSubjects">;
-  links: Pick<LinksService, "createLinkWithin" | "undoLinkWithin">;
+export interface ListingEffectDeps {
+  blacklist: Pick<BlacklistService, "createInTx" | "undoCreateInTx" | "revokeInTx" | "lockSubjects">;
+  links: Pick<LinksService, "createLinkInTx" | "undoLinkInTx">;
 }
 
 /** What approvals list and link. */
-export function createListingEffects({ blacklist, links }: ListingEffectParts): SomeEffects<Keys> {
+export function createListingEffects({ blacklist, links }: ListingEffectDeps): SomeEffects<Keys> {
   const undoListing = async ({ tx, request, reason, permission }: Reversal, { undo, targetId }: WorkflowEffect): Promise<Undone> => {
     if (undo === null) {
       // Of an older version nothing is known but the record: one that the request made is revoked.
       const record = await tx.db.blacklistRecord.findUnique({ where: { id: targetId ?? "" }, select: { originReference: true } });
       const isMade = record?.originReference === request.reference;
-      const revoked = isMade ? await blacklist.revokeWithin(tx, targetId ?? "", { reason, permission }) : null;
+      const revoked = isMade ? await blacklist.revokeInTx(tx, targetId ?? "", { reason, permission }) : null;
       return revoked === null
         ? { restored: false, detail: "It was done by an older version and cannot be taken back by itself: look at the record." }
         : { restored: true, detail: "The record was revoked." };
     }
-    const { restored, detail } = await blacklist.undoCreateWithin(tx, undo, { reason, permission });
+    const { restored, detail } = await blacklist.undoCreateInTx(tx, undo, { reason, permission });
     return { restored, detail };
   };
 
@@ -42,7 +42,7 @@ export function createListingEffects({ blacklist, links }: ListingEffectParts): 
           const note = { action: "blacklist.create", permission, reason: `Approval of ${request.reference}` } as const;
           const isOver = draft.expiresAt instanceof Date && draft.expiresAt <= tx.now;
           if (isOver) done.push({ status: "skipped", detail: "Its time is over." });
-          else done.push(listingEffect(await blacklist.createWithin(tx, draft, note)));
+          else done.push(listingEffect(await blacklist.createInTx(tx, draft, note)));
         }
         return done;
       },
@@ -57,7 +57,7 @@ export function createListingEffects({ blacklist, links }: ListingEffectParts): 
       async apply(approval, input) {
         const done: Done[] = [];
         for (const draft of linkDraftsOf(approval, input)) {
-          const { row, isMerged, undo } = await links.createLinkWithin(approval.tx, draft);
+          const { row, isMerged, undo } = await links.createLinkInTx(approval.tx, draft);
           done.push({
             key: isMerged ? "account_link.merge" : "account_link.create",
             status: "done",
@@ -70,7 +70,7 @@ export function createListingEffects({ blacklist, links }: ListingEffectParts): 
       },
       async undo({ tx, reason, permission }, { undo }) {
         if (undo === null) return { restored: false, detail: "It was done before reversals could take it back: end the link." };
-        return await links.undoLinkWithin(tx, undo, { reason, permission });
+        return await links.undoLinkInTx(tx, undo, { reason, permission });
       },
     },
   };

@@ -15,7 +15,7 @@ import type { Undone } from "../../../kernel/undo.ts";
 
 type Move = MergeInput["staff_plan"][number];
 
-export interface MergeEffectParts {
+export interface MergeEffectDeps {
   registry: RegistryService;
   roster: RosterService;
   callsigns: CallsignsService;
@@ -29,7 +29,7 @@ const day = 86_400_000;
 const undoableFor = 30 * day;
 
 /** A merger is planned when it is approved, and carried out at its date if nothing it depends on has changed. */
-export function createMergeEffects(parts: MergeEffectParts): SomeEffects<"merge.plan" | "server.merge"> {
+export function createMergeEffects(parts: MergeEffectDeps): SomeEffects<"merge.plan" | "server.merge"> {
   const { registry } = parts;
   const planOf = ({ tx }: Pick<Approval, "tx">, input: MergeInput): Promise<MergeFacts> =>
     registry.mergeFacts(tx.db, input.source_server_id, input.target_server_id, new Date(input.effective_at));
@@ -85,14 +85,14 @@ function hashOf(facts: MergeFacts): string {
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex");
 }
 
-async function carryOut(parts: MergeEffectParts, due: Due, input: MergeInput): Promise<Done> {
+async function carryOut(parts: MergeEffectDeps, due: Due, input: MergeInput): Promise<Done> {
   const { registry } = parts;
   const { tx, request, permission } = due;
   const { source_server_id: sourceId, target_server_id: targetId, staff_plan: staffPlan } = input;
   const note = { permission, reason: `Approval of ${request.reference}` };
   // The register before the agreements: in the order in which everybody else takes them.
-  const { undo: merge } = await registry.mergeWithin(tx, { sourceId, targetId, permission, causeReference: request.reference });
-  const { undo: agreements } = await registry.repointAgreementsWithin(tx, sourceId, targetId, note);
+  const { undo: merge } = await registry.mergeInTx(tx, { sourceId, targetId, permission, causeReference: request.reference });
+  const { undo: agreements } = await registry.repointAgreementsInTx(tx, sourceId, targetId, note);
   const roster: unknown[] = [];
   const callsigns: unknown[] = [];
   for (const move of staffPlan) {
@@ -107,7 +107,7 @@ async function carryOut(parts: MergeEffectParts, due: Due, input: MergeInput): P
 
 /** Somebody of the plan gets the new role, or leaves; whoever is not on the roster stays off it. */
 async function moveStaff(
-  { roster, callsigns, staff }: MergeEffectParts,
+  { roster, callsigns, staff }: MergeEffectDeps,
   { tx, request, permission }: Due,
   move: Move & { renumbers: boolean },
 ) {
@@ -116,17 +116,17 @@ async function moveStaff(
   const note = { causeReference: request.reference, permission, reason: `Merger of servers, ${request.reference}` };
   const entry = await roster.find(tx.db, userId);
   const wanted = isReleased ? { to: "transferred" as const } : { to: entry?.status as RosterStatus | undefined, staffRole: role };
-  const moved = await roster.moveWithin(tx, userId, { ...wanted, event: "transferred", ...note });
+  const moved = await roster.moveInTx(tx, userId, { ...wanted, event: "transferred", ...note });
   if ("skipped" in moved) return { roster: [], callsigns: [] };
   const undos: unknown[] = [];
   const pool = isReleased ? null : (staff.staffRoleOf(role)?.callsignPool ?? null);
   const isRenumbered = renumbers && pool !== null && (await callsigns.knowsPool(tx.db, pool));
-  if (isReleased || isRenumbered) undos.push((await callsigns.holdAllWithin(tx, userId, note)).undo);
-  if (isRenumbered) undos.push((await callsigns.allocateWithin(tx, { pool, userId, roleKey: role, ...note })).undo);
+  if (isReleased || isRenumbered) undos.push((await callsigns.holdAllInTx(tx, userId, note)).undo);
+  if (isRenumbered) undos.push((await callsigns.allocateInTx(tx, { pool, userId, roleKey: role, ...note })).undo);
   return { roster: [moved.undo], callsigns: undos };
 }
 
-async function takeBack({ registry, roster, callsigns }: MergeEffectParts, reversal: Reversal, row: WorkflowEffect): Promise<Undone> {
+async function takeBack({ registry, roster, callsigns }: MergeEffectDeps, reversal: Reversal, row: WorkflowEffect): Promise<Undone> {
   const { tx, reason, permission, request } = reversal;
   if (tx.now.getTime() - row.updatedAt.getTime() > undoableFor)
     throw new ProblemError("invalid_transition", {
@@ -137,9 +137,9 @@ async function takeBack({ registry, roster, callsigns }: MergeEffectParts, rever
   const note = { reason, permission };
   const told = { ...note, causeReference: request.reference };
   const results: Undone[] = [];
-  for (const one of undo.roster.toReversed()) results.push(await roster.undoWithin(tx, one, told));
-  for (const one of undo.callsigns.toReversed()) results.push(await callsigns.undoWithin(tx, one, told));
-  results.push(await registry.undoMergeWithin(tx, undo.merge, note), await registry.undoRepointWithin(tx, undo.agreements, note));
+  for (const one of undo.roster.toReversed()) results.push(await roster.undoInTx(tx, one, told));
+  for (const one of undo.callsigns.toReversed()) results.push(await callsigns.undoInTx(tx, one, told));
+  results.push(await registry.undoMergeInTx(tx, undo.merge, note), await registry.undoRepointInTx(tx, undo.agreements, note));
   const kept = results.filter(({ restored }) => !restored);
   return {
     restored: kept.length === 0,

@@ -8,7 +8,7 @@ import type { EffectInputs } from "./inputs.ts";
 
 export type NoticeKeys = "notice.owner" | "notice.subject" | "notice.welcome";
 
-export interface NoticeEffectParts {
+export interface NoticeEffectDeps {
   staff: Pick<StaffService, "staffRoleOf">;
 }
 
@@ -20,7 +20,7 @@ interface Message {
 }
 
 /** What approvals tell people outside the staff. */
-export function createNoticeEffects({ staff }: NoticeEffectParts): SomeEffects<NoticeKeys> {
+export function createNoticeEffects({ staff }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
   return {
     "notice.subject": {
       preview: "The subject is told by message.",

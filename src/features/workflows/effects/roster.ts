@@ -9,21 +9,21 @@ import { dayOf, noteOf, untilOf, untilText } from "./words.ts";
 import { reasonOf } from "../requests/changes.ts";
 
 export type RosterKeys = "roster.demote" | "roster.probation" | "roster.suspend" | "roster.terminate" | "roster.trial";
-type Move = Parameters<RosterService["moveWithin"]>[2];
+type Move = Parameters<RosterService["moveInTx"]>[2];
 type Wanted = Omit<Move, "causeReference" | "permission" | "reason">;
 
-export interface RosterEffectParts {
-  roster: Pick<RosterService, "find" | "whyNotBegin" | "beginTrialWithin" | "moveWithin" | "undoWithin">;
+export interface RosterEffectDeps {
+  roster: Pick<RosterService, "find" | "whyNotBegin" | "beginTrialInTx" | "moveInTx" | "undoInTx">;
   staff: Pick<StaffService, "staffRoleOf">;
 }
 
 /** What approvals do to entries of the roster. */
-export function createRosterEffects({ roster, staff }: RosterEffectParts, checks: Checks): SomeEffects<RosterKeys> {
+export function createRosterEffects({ roster, staff }: RosterEffectDeps, checks: Checks): SomeEffects<RosterKeys> {
   const undo = ({ tx, request, permission, reason }: Reversal, { undo: left }: { undo: unknown }): Promise<Undone> =>
-    roster.undoWithin(tx, left, { causeReference: request.reference, permission, reason });
+    roster.undoInTx(tx, left, { causeReference: request.reference, permission, reason });
 
   async function move(approval: Approval, userId: string, wanted: Wanted, detail: string): Promise<Done[]> {
-    const moved = await roster.moveWithin(approval.tx, userId, { ...wanted, ...noteOf(approval) });
+    const moved = await roster.moveInTx(approval.tx, userId, { ...wanted, ...noteOf(approval) });
     if ("skipped" in moved) return [{ status: "skipped", detail: moved.skipped }];
     return [{ status: "done", target: { kind: "roster_entry", id: moved.entry.id }, detail, undo: moved.undo }];
   }
@@ -59,7 +59,7 @@ export function createRosterEffects({ roster, staff }: RosterEffectParts, checks
         const { tx, request } = approval;
         const fresh = await checks.of(tx.db, userId, tx.now, request.reference);
         await tx.db.workflowRequest.update({ where: { id: request.id }, data: { checks: fresh } });
-        const begun = await roster.beginTrialWithin(tx, {
+        const begun = await roster.beginTrialInTx(tx, {
           ...noteOf(approval),
           userId,
           staffRole: roleKey,

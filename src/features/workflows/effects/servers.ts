@@ -1,7 +1,7 @@
 import type { DraftRecords } from "../drafts/records.ts";
 import type { RegistryService } from "../../servers/servers.service.ts";
 import { agreementDraft } from "./drafts.ts";
-import { createMergeEffects, type MergeEffectParts } from "./merges.ts";
+import { createMergeEffects, type MergeEffectDeps } from "./merges.ts";
 import type { Approval, Done, Reversal, SomeEffects } from "./types.ts";
 
 type Keys =
@@ -13,9 +13,9 @@ type Keys =
   | "poach.incident"
   | "server.merge";
 
-export interface ServersEffectParts extends MergeEffectParts {
+export interface ServersEffectDeps extends MergeEffectDeps {
   registry: RegistryService;
-  drafts: Pick<DraftRecords, "suggestWithin" | "dismissWithin">;
+  drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx">;
 }
 
 /** From how many incidents in 180 days a server is suggested for the blacklist. */
@@ -24,16 +24,16 @@ const noteOf = ({ reason, permission }: Reversal) => ({ reason, permission });
 const suggestionKey = (serverId: string): string => `poaching:${serverId}`;
 
 /** What approvals do between servers. */
-export function createServersEffects(parts: ServersEffectParts): SomeEffects<Keys> {
+export function createServersEffects(parts: ServersEffectDeps): SomeEffects<Keys> {
   return { ...createMergeEffects(parts), ...agreementEffects(parts), ...clearanceEffects(parts), ...incidentEffects(parts) };
 }
 
-function agreementEffects({ registry }: ServersEffectParts): SomeEffects<"agreement.create" | "agreements.suspend"> {
+function agreementEffects({ registry }: ServersEffectDeps): SomeEffects<"agreement.create" | "agreements.suspend"> {
   return {
     "agreement.create": {
       preview: "The agreement is made between the servers, from its start to its end.",
       async apply(approval, input) {
-        const made = await registry.createAgreementWithin(approval.tx, agreementDraft(approval, input));
+        const made = await registry.createAgreementInTx(approval.tx, agreementDraft(approval, input));
         if (made === null) {
           const detail = "Nothing was made: it would be over before it begins, or it names fewer than two servers.";
           return [{ status: "skipped", detail }];
@@ -44,7 +44,7 @@ function agreementEffects({ registry }: ServersEffectParts): SomeEffects<"agreem
       async undo(reversal, { targetId }) {
         const before = await reversal.tx.db.agreement.findUnique({ where: { id: targetId ?? "" }, select: { status: true } });
         if (before === null || before.status === "ended") return { restored: false, detail: "The agreement had ended already." };
-        await registry.endAgreementWithin(reversal.tx, targetId ?? "", noteOf(reversal));
+        await registry.endAgreementInTx(reversal.tx, targetId ?? "", noteOf(reversal));
         return { restored: true, detail: "The agreement was ended." };
       },
     },
@@ -52,21 +52,21 @@ function agreementEffects({ registry }: ServersEffectParts): SomeEffects<"agreem
       preview: "Agreements with the server are suspended while it is listed.",
       async apply({ tx, request, permission }, { serverIds }) {
         const note = { reference: request.reference, permission, reason: `Approval of ${request.reference}` };
-        const suspended = await registry.suspendAgreementsWithin(tx, [...serverIds], note);
+        const suspended = await registry.suspendAgreementsInTx(tx, [...serverIds], note);
         if (suspended.ids.length === 0) return [{ status: "skipped", detail: "There is no agreement with the server." }];
         return [{ status: "done", detail: `${suspended.ids.length.toString()} agreements were suspended.`, undo: { ...suspended.undo } }];
       },
-      undo: (reversal, { undo }) => registry.undoSuspendAgreementsWithin(reversal.tx, undo, noteOf(reversal)),
+      undo: (reversal, { undo }) => registry.undoSuspendAgreementsInTx(reversal.tx, undo, noteOf(reversal)),
     },
   };
 }
 
-function clearanceEffects({ registry }: ServersEffectParts): SomeEffects<"clearance.grant" | "clearance.use"> {
+function clearanceEffects({ registry }: ServersEffectDeps): SomeEffects<"clearance.grant" | "clearance.use"> {
   return {
     "clearance.grant": {
       preview: "The user may be recruited once in spite of an agreement between the servers.",
       async apply({ tx, request, permission }, input) {
-        const granted = await registry.grantClearanceWithin(tx, {
+        const granted = await registry.grantClearanceInTx(tx, {
           ...input,
           originReference: request.reference,
           permission,
@@ -74,27 +74,27 @@ function clearanceEffects({ registry }: ServersEffectParts): SomeEffects<"cleara
         if ("skipped" in granted) return [{ status: "skipped", detail: granted.skipped }];
         return [{ status: "done", target: { kind: "poach_clearance", id: granted.id }, detail: "The clearance was given." }];
       },
-      undo: (reversal, { targetId }) => registry.revokeClearanceWithin(reversal.tx, targetId ?? "", noteOf(reversal)),
+      undo: (reversal, { targetId }) => registry.revokeClearanceInTx(reversal.tx, targetId ?? "", noteOf(reversal)),
     },
     "clearance.use": {
       preview: "A clearance of the applicant, if there is one, is used up.",
       async apply({ tx, request, permission }, { userId }): Promise<Done[]> {
         const [clearance] = await registry.findClearances(tx.db, userId, tx.now);
         if (clearance === undefined) return [{ status: "skipped", detail: "There is no clearance to use." }];
-        const used = await registry.useClearanceWithin(tx, { id: clearance.id, reference: request.reference, permission });
+        const used = await registry.useClearanceInTx(tx, { id: clearance.id, reference: request.reference, permission });
         if ("skipped" in used) return [{ status: "skipped", detail: used.skipped }];
         return [
           { status: "done", target: { kind: "poach_clearance", id: clearance.id }, detail: "The clearance was used.", undo: used.undo },
         ];
       },
-      undo: (reversal, { undo }) => registry.undoUseClearanceWithin(reversal.tx, undo, noteOf(reversal)),
+      undo: (reversal, { undo }) => registry.undoUseClearanceInTx(reversal.tx, undo, noteOf(reversal)),
     },
   };
 }
 
-function incidentEffects({ registry, drafts }: ServersEffectParts): SomeEffects<"poach.incident"> {
+function incidentEffects({ registry, drafts }: ServersEffectDeps): SomeEffects<"poach.incident"> {
   async function suggest({ tx, request }: Approval, serverId: string, count: number): Promise<Done | null> {
-    const draft = await drafts.suggestWithin(tx, {
+    const draft = await drafts.suggestInTx(tx, {
       type: "blacklist-server",
       payload: {
         server_id: serverId,
@@ -123,7 +123,7 @@ function incidentEffects({ registry, drafts }: ServersEffectParts): SomeEffects<
       preview: `The incident counts against the server for 180 days; from ${incidentsThatSuggest.toString()} on, a blacklist request is suggested.`,
       async apply(approval, { serverId, victimServerId, offenderIds, method, occurredAt }) {
         const { tx, request, permission } = approval;
-        const { id, count, undo } = await registry.recordIncidentWithin(tx, {
+        const { id, count, undo } = await registry.recordIncidentInTx(tx, {
           serverId,
           victimServerId,
           offenderIds,
@@ -136,7 +136,7 @@ function incidentEffects({ registry, drafts }: ServersEffectParts): SomeEffects<
         const suggested = count >= incidentsThatSuggest ? await suggest(approval, serverId, count) : null;
         return [{ status: "done", target: { kind: "poach_incident", id }, detail, undo }, ...(suggested === null ? [] : [suggested])];
       },
-      undo: (reversal, { targetId }) => registry.voidIncidentWithin(reversal.tx, targetId ?? "", noteOf(reversal)),
+      undo: (reversal, { targetId }) => registry.voidIncidentInTx(reversal.tx, targetId ?? "", noteOf(reversal)),
     },
   };
 }

@@ -1,6 +1,6 @@
-import { createChecks, type ChecksParts } from "../checks/checks.ts";
-import { createHoldEffects, type HoldEffectParts } from "./holds.ts";
-import { createRosterEffects, type RosterEffectParts, type RosterKeys } from "./roster.ts";
+import { createChecks, type ChecksDeps } from "../checks/checks.ts";
+import { createHoldEffects, type HoldEffectDeps } from "./holds.ts";
+import { createRosterEffects, type RosterEffectDeps, type RosterKeys } from "./roster.ts";
 import type { SomeEffects, Blocker, Reversal, Approval, Done, Json } from "./types.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { CallsignsService } from "../../callsigns/callsigns.service.ts";
@@ -14,10 +14,10 @@ import type { StaffService } from "../../staff/staff.service.ts";
 
 type Keys = CallsignKeys | MeasureKeys | RosterKeys | "recruitment.hold";
 
-export type StaffEffectParts = CallsignEffectParts & ChecksParts & HoldEffectParts & MeasureEffectParts & RosterEffectParts;
+export type StaffEffectDeps = CallsignEffectDeps & ChecksDeps & HoldEffectDeps & MeasureEffectDeps & RosterEffectDeps;
 
 /** What approvals do to people: their place on the roster, their callsigns, their permissions, and recruitments of them. */
-export function createStaffEffects(parts: StaffEffectParts): SomeEffects<Keys> {
+export function createStaffEffects(parts: StaffEffectDeps): SomeEffects<Keys> {
   return {
     ...createCallsignEffects(parts),
     ...createHoldEffects(parts),
@@ -28,14 +28,14 @@ export function createStaffEffects(parts: StaffEffectParts): SomeEffects<Keys> {
 
 export type CallsignKeys = "callsign.allocate" | "callsign.hold";
 
-export interface CallsignEffectParts {
-  callsigns: Pick<CallsignsService, "knowsPool" | "peekWithin" | "allocateWithin" | "holdAllWithin" | "undoWithin">;
+export interface CallsignEffectDeps {
+  callsigns: Pick<CallsignsService, "knowsPool" | "peekInTx" | "allocateInTx" | "holdAllInTx" | "undoInTx">;
 }
 
 /** What approvals do to callsigns. */
-export function createCallsignEffects({ callsigns }: CallsignEffectParts): SomeEffects<CallsignKeys> {
+export function createCallsignEffects({ callsigns }: CallsignEffectDeps): SomeEffects<CallsignKeys> {
   const undo = ({ tx, request, permission, reason }: Reversal, { undo: left }: { undo: unknown }): Promise<Undone> =>
-    callsigns.undoWithin(tx, left, { causeReference: request.reference, permission, reason });
+    callsigns.undoInTx(tx, left, { causeReference: request.reference, permission, reason });
 
   return {
     "callsign.allocate": {
@@ -45,7 +45,7 @@ export function createCallsignEffects({ callsigns }: CallsignEffectParts): SomeE
           return [{ code: "unknown_pool", detail: `There is no pool of callsigns named ${wish.pool}: make it, or amend the request.` }];
         }
         try {
-          await callsigns.peekWithin(approval.tx.db, wish);
+          await callsigns.peekInTx(approval.tx.db, wish);
           return [];
         } catch (error) {
           if (!(error instanceof ProblemError)) throw error;
@@ -53,7 +53,7 @@ export function createCallsignEffects({ callsigns }: CallsignEffectParts): SomeE
         }
       },
       async apply(approval, wish) {
-        const { slot, reused, undo: left } = await callsigns.allocateWithin(approval.tx, { ...wish, ...noteOf(approval) });
+        const { slot, reused, undo: left } = await callsigns.allocateInTx(approval.tx, { ...wish, ...noteOf(approval) });
         const detail = reused ? `They keep the callsign ${slot.callsign}.` : `They have the callsign ${slot.callsign}.`;
         const target = { kind: "callsign", id: slot.id, reference: slot.callsign };
         return [{ status: "done", target, detail, undo: left, memo: slot.callsign }];
@@ -63,7 +63,7 @@ export function createCallsignEffects({ callsigns }: CallsignEffectParts): SomeE
     "callsign.hold": {
       preview: "Their callsigns rest: nobody else gets the numbers meanwhile.",
       async apply(approval, { userId }) {
-        const { held, callsigns: names, undo: left } = await callsigns.holdAllWithin(approval.tx, userId, noteOf(approval));
+        const { held, callsigns: names, undo: left } = await callsigns.holdAllInTx(approval.tx, userId, noteOf(approval));
         if (held === 0) return [{ status: "skipped", detail: "They have no callsign." }];
         return [{ status: "done", detail: `Resting now: ${names.join(", ")}.`, undo: left }];
       },
@@ -77,8 +77,8 @@ type Measure = ReturnType<typeof noteOf> & { userId: string; until: Date };
 /** What is left of permissions that were denied. */
 const Denied = z.object({ entry_ids: z.array(z.string()) });
 
-export interface MeasureEffectParts {
-  staff: Pick<StaffService, "suspendWithin" | "undoSuspendWithin" | "denyWithin" | "undoDenyWithin">;
+export interface MeasureEffectDeps {
+  staff: Pick<StaffService, "suspendInTx" | "undoSuspendInTx" | "denyInTx" | "undoDenyInTx">;
 }
 
 /** What somebody who is kept from the queue may not do meanwhile. */
@@ -86,14 +86,14 @@ const queuePermissions = ["workflows.claim", "workflows.review"];
 const interimSeconds = 14 * 86_400;
 
 /** What approvals do to the permissions of people. */
-export function createMeasureEffects({ staff }: MeasureEffectParts): SomeEffects<MeasureKeys> {
+export function createMeasureEffects({ staff }: MeasureEffectDeps): SomeEffects<MeasureKeys> {
   const lift = ({ tx, reason, permission }: Reversal, { undo }: WorkflowEffect): Promise<Undone> =>
-    staff.undoSuspendWithin(tx, undo, { reason, permission });
+    staff.undoSuspendInTx(tx, undo, { reason, permission });
 
   /** How each measure takes permissions away. */
   const taken = {
-    suspend_permissions: (tx: Tx, measure: Measure) => staff.suspendWithin(tx, measure),
-    remove_from_queue: (tx: Tx, measure: Measure) => staff.denyWithin(tx, { ...measure, permissions: queuePermissions }),
+    suspend_permissions: (tx: Tx, measure: Measure) => staff.suspendInTx(tx, measure),
+    remove_from_queue: (tx: Tx, measure: Measure) => staff.denyInTx(tx, { ...measure, permissions: queuePermissions }),
   };
 
   return {
@@ -101,7 +101,7 @@ export function createMeasureEffects({ staff }: MeasureEffectParts): SomeEffects
       preview: "Their permissions are taken away meanwhile.",
       async apply(approval, { userId, length }) {
         const until = untilOf(length, approval.from);
-        const result = await staff.suspendWithin(approval.tx, { ...noteOf(approval), userId, until });
+        const result = await staff.suspendInTx(approval.tx, { ...noteOf(approval), userId, until });
         return [doneOf(result, `Their permissions are taken away ${untilText(until)}.`)];
       },
       undo: lift,
@@ -119,7 +119,7 @@ export function createMeasureEffects({ staff }: MeasureEffectParts): SomeEffects
       /** What was taken away says which of the two it was. */
       undo(reversal, row) {
         if (!Denied.safeParse(row.undo).success) return lift(reversal, row);
-        return staff.undoDenyWithin(reversal.tx, row.undo, { reason: reversal.reason, permission: reversal.permission });
+        return staff.undoDenyInTx(reversal.tx, row.undo, { reason: reversal.reason, permission: reversal.permission });
       },
     },
   };

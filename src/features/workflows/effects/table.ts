@@ -1,18 +1,13 @@
-import { createAppealEffects, type AppealEffectParts } from "./appeal.ts";
-import { createCasesEffects, type CasesEffectParts } from "./cases.ts";
-import { createDiscordEffects, type DiscordEffectParts } from "./discord.ts";
-import { createListingEffects, type ListingEffectParts } from "./listing.ts";
-import { createServersEffects, type ServersEffectParts } from "./servers.ts";
-import { createStaffEffects, type StaffEffectParts } from "./staff.ts";
+import { createAppealEffects, type AppealEffectDeps } from "./appeal.ts";
+import { createCasesEffects, type CasesEffectDeps } from "./cases.ts";
+import { createDiscordEffects, type DiscordEffectDeps } from "./discord.ts";
+import { createListingEffects, type ListingEffectDeps } from "./listing.ts";
+import { createServersEffects, type ServersEffectDeps } from "./servers.ts";
+import { createStaffEffects, type StaffEffectDeps } from "./staff.ts";
 import type { EffectTable } from "./types.ts";
 
 /** The rooms whose verbs the effects call. */
-export type EffectRooms = AppealEffectParts &
-  CasesEffectParts &
-  DiscordEffectParts &
-  ListingEffectParts &
-  ServersEffectParts &
-  StaffEffectParts;
+export type EffectRooms = AppealEffectDeps & CasesEffectDeps & DiscordEffectDeps & ListingEffectDeps & ServersEffectDeps & StaffEffectDeps;
 
 /** Everything approvals can do, one table. */
 export function createEffectTable(rooms: EffectRooms): EffectTable {

@@ -16,10 +16,10 @@ import { createVisibility, noClearance, seesRedactions, type Clearance, type Fie
 
 export type HistoryService = ReturnType<typeof createHistory>;
 
-export interface HistoryParts {
+export interface HistoryDeps {
   database: Database;
   guildState: GuildState;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   cursors: Cursors;
   clock: Clock;
   /** Read a request the caller may see. @throws ProblemError record_not_found */
@@ -27,7 +27,7 @@ export interface HistoryParts {
 }
 
 /** What was done to a request, one row for each revision. */
-export function createHistory({ database, guildState, reach, cursors, clock, findVisible }: HistoryParts) {
+export function createHistory({ database, guildState, reach, cursors, clock, findVisible }: HistoryDeps) {
   /** Votes of others stay out of sight of whoever has still to vote, where the policy says so. */
   async function blindness(call: Call, request: Request): Promise<Prisma.WorkflowStepWhereInput> {
     const { blind_votes: isBlind } = await policyOf(database.read, request.type as WorkflowKind);
@@ -61,7 +61,7 @@ export function createHistory({ database, guildState, reach, cursors, clock, fin
       const bound = { requestId: request.id };
       const after = cursor === undefined ? 0 : Number(cursors.decode("workflow_history", bound, cursor)[0]);
       const where = { ...bound, ...(await blindness(call, request)) };
-      const accounts = call.actor === null ? [] : await reach.groupOf(database.read, call.actor.id);
+      const accounts = call.actor === null ? [] : await reach.linkedAccountsOf(database.read, call.actor.id);
       const as = { type: request.type, side: sideOf(call, request, accounts) };
       const rows = await database.read.workflowStep.findMany({
         where: { ...where, revision: { gt: after } },

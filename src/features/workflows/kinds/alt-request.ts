@@ -49,11 +49,11 @@ export const altRequest = kind({
   filing: {
     path: "alt",
     options: [
-      { name: "user", field: ["user_ids", "primary_user_id"], as: "person", required: true },
-      { name: "other", field: "user_ids", as: "person", required: true },
+      { name: "user", field: ["user_ids", "primary_user_id"], as: "user", required: true },
+      { name: "other", field: "user_ids", as: "user", required: true },
       "confidence",
-      { name: "third", field: "user_ids", as: "person", required: false },
-      { name: "fourth", field: "user_ids", as: "person", required: false },
+      { name: "third", field: "user_ids", as: "user", required: false },
+      { name: "fourth", field: "user_ids", as: "user", required: false },
       { name: "account-kind", field: "kind" },
       { name: "basis-kind", field: "basis.0.type" },
     ],

@@ -30,10 +30,10 @@ export const investigation = kind({
   aliases: { ...named(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
   filing: {
     options: [
-      { name: "user", field: [], as: "person" },
+      { name: "user", field: [], as: "user" },
       { name: "server", field: [], as: "server" },
       "category",
-      { name: "staff", field: [], as: "yes" },
+      { name: "staff", field: [], as: "boolean" },
       "confidential",
       { name: "lead", field: "lead_user_id" },
       "interim",

@@ -23,7 +23,7 @@ export interface FilingOption {
   field: string | readonly string[];
   /** The field's own name, with hyphens, unless told. */
   name?: string;
-  as?: "person" | "server" | "yes";
+  as?: "user" | "server" | "boolean";
   /** As the field is, unless told. */
   required?: boolean;
   completes?: string;

@@ -94,7 +94,7 @@ export const poach = kind({
   filing: {
     options: [
       "kind",
-      { name: "offender", field: "offender_user_ids", as: "person" },
+      { name: "offender", field: "offender_user_ids", as: "user" },
       { name: "offending-server", field: "offending_server_id" },
       { name: "victim-server", field: "victim_server_id" },
       { name: "occurred", field: "occurred_at" },

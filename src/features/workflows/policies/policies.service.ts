@@ -10,7 +10,7 @@ import { requireSound, warningsOf, type Staff } from "./check.ts";
 import { chosenOf, defaultPolicy, policiesOf, policyKey, policyWith, type Chosen, type Policy } from "./policies.ts";
 import { kindOf } from "../kinds/kinds.ts";
 
-export interface PoliciesParts {
+export interface PoliciesDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
   standing: Staff;
@@ -22,7 +22,7 @@ export interface PoliciesParts {
 type Choices = Partial<Policy>;
 
 /** How each kind of request is decided, as the operator chooses. What is open keeps the approvals and dates it was filed with. */
-export function createPolicies({ database, audit, standing, cursors, referencePrefix }: PoliciesParts) {
+export function createPolicies({ database, audit, standing, cursors, referencePrefix }: PoliciesDeps) {
   function present(type: WorkflowKind, { choices, ...stored }: Chosen): PolicyView {
     const policy = policyWith(type, choices);
     return {

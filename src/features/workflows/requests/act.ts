@@ -29,18 +29,18 @@ import { requireUnique } from "./filing.ts";
 import { requireKnownFields } from "./intake.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { canSee, mayKnow, stateOf, subjectsOf, viewerOf, wholeToMove, type Request } from "./workflows.policy.ts";
-import { approvalOf, createSettling, type SettleParts } from "./settle.ts";
+import { approvalOf, createSettling, type SettleDeps } from "./settle.ts";
 import { isWaived, presentBlocker, refusal } from "./presenter.ts";
 import type { DecisionAnswer, EffectView } from "./workflows.schema.ts";
 import { visibleDecision } from "./visibility.ts";
 
 export type Acting = ReturnType<typeof createActing>;
 
-export interface ActParts extends SettleParts {
+export interface ActDeps extends SettleDeps {
   database: Database;
   effects: Effects;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 export interface ActOptions {
@@ -74,7 +74,7 @@ class DryRunEnd extends Error {
   }
 }
 
-export function createActing(parts: ActParts) {
+export function createActing(parts: ActDeps) {
   const { database, effects, standing, reach } = parts;
   const settle = createSettling(parts);
 

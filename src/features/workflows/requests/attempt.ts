@@ -25,7 +25,7 @@ export function amendedPayload(request: Request, { body }: DecisionInput): Recor
 
 interface Assigning {
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   request: Request;
   decider: Decider;
   input: DecisionInput;
@@ -39,7 +39,7 @@ export async function assigneeFor(
   const named = input.body.assignee;
   const id = named === undefined || named === "@me" ? decider.actorId : named;
   const person = standing.of(id);
-  const accounts = await reach.groupOf(tx.db, id);
+  const accounts = await reach.linkedAccountsOf(tx.db, id);
   const other = { call: decider.call, actorId: id, isOwner: person.isOwner, rank: person.rank, accounts };
   const context = await contextOf(tx.db, standing, other, request);
   const permission = claimPermission;

@@ -11,7 +11,7 @@ import { approvalsFor, type Policy } from "../policies/policies.ts";
 import type { Moved } from "../state/transition.ts";
 import { isOpenStatus, type Action } from "../state/table.ts";
 import type { DecisionInput } from "./decision.ts";
-import { mostEvidence } from "./fields.ts";
+import { maxEvidence } from "./fields.ts";
 import { kinds } from "../kinds/kinds.ts";
 import type { WorkflowDecision } from "./workflows.schema.ts";
 
@@ -78,11 +78,11 @@ const writes: Partial<Readonly<Record<Action, (move: Move) => RequestChanges>>> 
 
 /** @throws ProblemError validation_failed when a request would hold too many */
 export function moreEvidence(kept: readonly unknown[], added: readonly unknown[]): unknown[] {
-  if (kept.length + added.length <= mostEvidence) return [...kept, ...added];
+  if (kept.length + added.length <= maxEvidence) return [...kept, ...added];
   throw fieldError(
     "/evidence",
     "too_many",
-    `The request holds ${mostEvidence.toString()} pieces of evidence; add files and messages to it instead.`,
+    `The request holds ${maxEvidence.toString()} pieces of evidence; add files and messages to it instead.`,
   );
 }
 

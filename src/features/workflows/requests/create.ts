@@ -27,14 +27,14 @@ import { isOpenStatus } from "../state/table.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./visibility.ts";
 
-export interface CreateParts {
+export interface CreateDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
   effects: Effects;
   checks: Checks;
   grants: GrantsService;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   guildState: GuildState;
   filing: FilingLimits;
   /** Gives every kind this one prefix and one counter. */
@@ -42,9 +42,9 @@ export interface CreateParts {
 }
 
 /** Files a request inside another transaction of this room. The caller has checked the right to, and redacts what leaves. */
-export type FileWithin = (tx: Tx, type: WorkflowKind, intake: Intake) => Promise<CreationAnswer>;
+export type FileInTx = (tx: Tx, type: WorkflowKind, intake: Intake) => Promise<CreationAnswer>;
 
-export function createFiling(parts: CreateParts) {
+export function createFiling(parts: CreateDeps) {
   const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix } = parts;
 
   /**
@@ -56,7 +56,7 @@ export function createFiling(parts: CreateParts) {
     if (isForOneself) await grants.requireGrant(call.actor?.id ?? "");
     const answer = await database.write(call, async (tx) => {
       if (isForOneself) await requireOwnTarget(tx, reach, type, intake);
-      return await fileWithin(tx, type, intake);
+      return await fileInTx(tx, type, intake);
     });
     return visibleCreation(call, answer);
   }
@@ -65,7 +65,7 @@ export function createFiling(parts: CreateParts) {
    * File a request inside another transaction of this room. The caller has checked the right to, and redacts what leaves.
    * @throws ProblemError duplicate_open, cooldown, rate_limited
    */
-  async function fileWithin(tx: Tx, type: WorkflowKind, intake: Intake): Promise<CreationAnswer> {
+  async function fileInTx(tx: Tx, type: WorkflowKind, intake: Intake): Promise<CreationAnswer> {
     const kind = kinds[type];
     const policy = await policyOf(tx.db, type);
     const subjects = subjectRows(kind, intake.payload);
@@ -151,10 +151,10 @@ export function createFiling(parts: CreateParts) {
     tellOf(events, tx, "workflow.updated", row, { status: row.status, action: "join" });
     return answer;
   }
-  return { create, fileWithin };
+  return { create, fileInTx };
 }
 
-const mostJoined = 50;
+const maxJoined = 50;
 
 /**
  * Whether whoever files the same is new to it. Whoever works on it or has voted stays on that side.
@@ -166,7 +166,7 @@ function requireJoinable(tx: Tx, row: Request): boolean {
   if (actor === undefined || isRequester(row, actor)) return false;
   const joined = row.subjects.filter(({ kind }) => kind === "joined").length;
   const isDecider = row.assigneeId === actor || row.votes.some(({ actorId }) => actorId === actor);
-  if (joined >= mostJoined || isDecider) throw new ProblemError("duplicate_open", { extra: { reference: row.reference } });
+  if (joined >= maxJoined || isDecider) throw new ProblemError("duplicate_open", { extra: { reference: row.reference } });
   return true;
 }
 
@@ -189,7 +189,12 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
 }
 
 /** A person without rights here asks only about what is about them, with any account of theirs. @throws ProblemError validation_failed */
-async function requireOwnTarget(tx: Tx, reach: Pick<LinkReach, "groupOf">, type: WorkflowKind, { payload }: Intake): Promise<void> {
+async function requireOwnTarget(
+  tx: Tx,
+  reach: Pick<LinkReach, "linkedAccountsOf">,
+  type: WorkflowKind,
+  { payload }: Intake,
+): Promise<void> {
   const userId = tx.call.actor?.id ?? "";
   const field = kinds[type].filedForOneself?.about ?? "";
   const target = await findTarget(tx.db, String(payload[field]));

@@ -12,14 +12,14 @@ import { noHold } from "./changes.ts";
 
 const batch = 100;
 
-export interface ReminderParts {
+export interface ReminderDeps {
   database: Database;
   events: Pick<EventsService, "emit">;
   clock: Clock;
 }
 
 /** Tells of open requests that wait longer than they should. What is over expires and is not reminded of. */
-export function createReminders({ database, events, clock }: ReminderParts) {
+export function createReminders({ database, events, clock }: ReminderDeps) {
   const dueAt = (now: Date) => ({
     status: { in: [...openStatuses] },
     remindAt: { lte: now },
@@ -78,7 +78,7 @@ export function createReminders({ database, events, clock }: ReminderParts) {
   };
 }
 
-export interface ExpiryParts {
+export interface ExpiryDeps {
   database: Database;
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
@@ -86,7 +86,7 @@ export interface ExpiryParts {
 }
 
 /** What time does to open requests. */
-export function createExpiry({ database, audit, events, clock }: ExpiryParts) {
+export function createExpiry({ database, audit, events, clock }: ExpiryDeps) {
   async function expireBatch(call: Call): Promise<number> {
     const due = { status: { in: [...openStatuses] }, expiresAt: { lte: clock.now() } };
     const rows = await database.read.workflowRequest.findMany({

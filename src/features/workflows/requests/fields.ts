@@ -40,7 +40,7 @@ function evidenceOfText(item: string): object {
 export const priorities = ["low", "normal", "high", "critical"] as const;
 
 /** The most pieces of evidence that stand in a request itself. */
-export const mostEvidence = 100;
+export const maxEvidence = 100;
 
 /** Where in Discord a request was filed. */
 export const Origin = z

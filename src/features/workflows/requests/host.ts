@@ -11,7 +11,7 @@ import { canSee, eventPermission, statusAt, subjectsOf, viewerOf, whole, type Re
 interface RequestHostDeps {
   database: Database;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 /**
@@ -20,7 +20,7 @@ interface RequestHostDeps {
  */
 export function createRequestHost({ database, standing, reach }: RequestHostDeps): EvidenceHost {
   async function find(
-    db: Pick<ReadClient, "workflowRequest"> & Parameters<LinkReach["groupOf"]>[0],
+    db: Pick<ReadClient, "workflowRequest"> & Parameters<LinkReach["linkedAccountsOf"]>[0],
     call: Call,
     key: string,
   ): Promise<Request> {
@@ -52,7 +52,7 @@ export function createRequestHost({ database, standing, reach }: RequestHostDeps
 
     async requireRedactable(tx, key) {
       const row = await find(tx.db, tx.call, key);
-      const decider = deciderOf(tx.call, await reach.groupOf(tx.db, tx.call.actor?.id ?? ""));
+      const decider = deciderOf(tx.call, await reach.linkedAccountsOf(tx.db, tx.call.actor?.id ?? ""));
       if (decider === null) return;
       const context = await contextOf(tx.db, standing, decider, row);
       if (context.isConflicted) throw new ProblemError("conflict_of_interest");

@@ -26,10 +26,10 @@ import { remindAtOf } from "./timers.ts";
 
 export type Overturning = ReturnType<typeof createOverturning>;
 
-export interface OverturnParts {
+export interface OverturnDeps {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   effects: () => Effects;
 }
 
@@ -71,7 +71,7 @@ function ruledBy({ ruling }: WorkflowDecision): Partial<DecisionInput["body"]> {
 }
 
 /** Decisions that an appeal overturns, inside its transaction. The appeal has checked rights, ranks and conflicts. */
-export function createOverturning({ audit, events, reach, effects }: OverturnParts) {
+export function createOverturning({ audit, events, reach, effects }: OverturnDeps) {
   async function open(tx: Tx, id: string): Promise<Request> {
     await lockKept(tx, [id]);
     return await tx.db.workflowRequest.findUniqueOrThrow({ where: { id }, include: whole });
@@ -106,7 +106,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
 
   return {
     /** Take an approval back with all it did; null, with nothing done, for a request that is not approved. */
-    async reverseWithin(tx: Tx, id: string, note: OverturnNote): Promise<z.infer<typeof Reversed> | null> {
+    async reverseInTx(tx: Tx, id: string, note: OverturnNote): Promise<z.infer<typeof Reversed> | null> {
       const row = await open(tx, id);
       if (row.status !== "approved") return null;
       const { reason, permission, actorId } = note;
@@ -117,8 +117,8 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
       return { request_id: id, revision: await write(tx, row, changes, { ...note, action: "reverse", event: "workflow.reversed" }) };
     },
 
-    /** Put an approval that `reverseWithin` took back in force again: what it does is done anew. */
-    async reinstateWithin(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
+    /** Put an approval that `reverseInTx` took back in force again: what it does is done anew. */
+    async reinstateInTx(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
       const { request_id: id, revision } = Reversed.parse(undo);
       const row = await open(tx, id);
       if (row.status !== "reversed" || row.revision !== revision) return changedSince;
@@ -154,7 +154,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
     },
 
     /** Have a request decided anew; null, with nothing done, for one that is neither denied nor withdrawn nor expired. */
-    async reopenWithin(tx: Tx, id: string, note: OverturnNote): Promise<Prisma.InputJsonObject | null> {
+    async reopenInTx(tx: Tx, id: string, note: OverturnNote): Promise<Prisma.InputJsonObject | null> {
       const row = await open(tx, id);
       const status = statusAt(row, tx.now);
       if (!reopenable.has(status)) return null;
@@ -184,8 +184,8 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
       };
     },
 
-    /** Put a decision back that `reopenWithin` took away, if nothing happened to the request since. */
-    async undoReopenWithin(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
+    /** Put a decision back that `reopenInTx` took away, if nothing happened to the request since. */
+    async undoReopenInTx(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
       const before = Reopened.parse(undo);
       const row = await open(tx, before.request_id);
       if (row.revision !== before.revision) return changedSince;
@@ -197,7 +197,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnPar
     },
 
     /** Leave an internal comment on a request. */
-    async noteWithin(tx: Tx, id: string, body: string, authorId: string | null): Promise<void> {
+    async noteInTx(tx: Tx, id: string, body: string, authorId: string | null): Promise<void> {
       await tx.db.workflowComment.create({
         data: { id: uuid7(tx.now.getTime()), requestId: id, authorId, body, visibility: "internal", createdAt: tx.now },
       });

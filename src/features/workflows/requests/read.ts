@@ -18,11 +18,11 @@ import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 
 export type Reading = ReturnType<typeof createReading>;
 
-export interface ReadParts {
+export interface ReadDeps {
   database: Database;
   guildState: GuildState;
   standing: Ranks;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   cursors: Cursors;
   clock: Clock;
 }
@@ -30,12 +30,12 @@ export interface ReadParts {
 const list = "workflow_requests";
 
 /** How requests are read: one by one, or in lists. */
-export function createReading({ database, guildState, standing, reach, cursors, clock }: ReadParts) {
+export function createReading({ database, guildState, standing, reach, cursors, clock }: ReadDeps) {
   /** Requests as their reader sees them; what that takes besides the rows is read once for all of them. */
   async function presentAll(call: Call, rows: readonly Request[], isWhyNotAsked = false): Promise<WorkflowView[]> {
     const { read } = database;
     const now = clock.now();
-    const accounts = call.actor === null ? [] : await reach.groupOf(read, call.actor.id);
+    const accounts = call.actor === null ? [] : await reach.linkedAccountsOf(read, call.actor.id);
     const decider = deciderOf(call, accounts);
     const contexts = decider === null ? [] : await contextsOf(read, standing, decider, rows);
     const kinds = [...new Set(rows.map(({ type }) => type as WorkflowKind))];

@@ -22,11 +22,11 @@ import { kinds } from "../kinds/kinds.ts";
 import { outward } from "../effects/outward.ts";
 import { Origin } from "./fields.ts";
 
-export interface SettleParts {
+export interface SettleDeps {
   audit: Pick<AuditService, "record">;
   events: Pick<EventsService, "emit">;
   effects: Effects;
-  reach: Pick<LinkReach, "groupOf">;
+  reach: Pick<LinkReach, "linkedAccountsOf">;
   matches: Pick<MatchesService, "recomputeUser">;
   /** Bring the evidence of a request that is a duplicate to the one that is kept. */
   moveEvidence(tx: Tx, fromId: string, toId: string): Promise<void>;
@@ -53,7 +53,7 @@ const told: Partial<Readonly<Record<Action, EventType>>> = {
 };
 
 /** Writes a move: vote, status, effects, history, audit, events and messages, together or not at all. */
-export function createSettling({ audit, events, effects, reach, matches, moveEvidence }: SettleParts) {
+export function createSettling({ audit, events, effects, reach, matches, moveEvidence }: SettleDeps) {
   /** What a move does outside the request itself. */
   async function carryOut(tx: Tx, { request, input, actorId, result }: Settled): Promise<WorkflowEffect[]> {
     const { status } = result.next;

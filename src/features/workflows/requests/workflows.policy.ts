@@ -58,8 +58,12 @@ export interface Viewer {
 }
 
 /** @param db where links are read */
-export async function viewerOf(db: Parameters<LinkReach["groupOf"]>[0], reach: Pick<LinkReach, "groupOf">, call: Call): Promise<Viewer> {
-  return { call, accounts: call.actor === null ? [] : await reach.groupOf(db, call.actor.id) };
+export async function viewerOf(
+  db: Parameters<LinkReach["linkedAccountsOf"]>[0],
+  reach: Pick<LinkReach, "linkedAccountsOf">,
+  call: Call,
+): Promise<Viewer> {
+  return { call, accounts: call.actor === null ? [] : await reach.linkedAccountsOf(db, call.actor.id) };
 }
 
 /**

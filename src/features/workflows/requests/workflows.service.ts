@@ -17,7 +17,7 @@ import { createEffectTable, type EffectRooms } from "../effects/table.ts";
 import { createEffects, type Effects } from "../effects/effects.ts";
 import { createHistory } from "../history/history.service.ts";
 import { createOverturning } from "./overturn.ts";
-import { createChecks, type ChecksParts } from "../checks/checks.ts";
+import { createChecks, type ChecksDeps } from "../checks/checks.ts";
 import type { Staff } from "../policies/check.ts";
 import { policiesOf } from "../policies/policies.ts";
 import { createPolicies } from "../policies/policies.service.ts";
@@ -38,11 +38,11 @@ import type { WorkflowView } from "./workflows.schema.ts";
 
 export type WorkflowsService = ReturnType<typeof createWorkflowsService>;
 
-interface OwnParts {
+interface OwnDeps {
   database: Database;
   audit: Pick<AuditService, "record" | "noteDenied">;
   events: Pick<EventsService, "emit">;
-  evidence: Pick<EvidenceService, "moveWithin">;
+  evidence: Pick<EvidenceService, "moveInTx">;
   grants: GrantsService;
   guildState: GuildState;
   standing: Staff;
@@ -57,15 +57,15 @@ interface OwnParts {
   requests: Reading;
 }
 
-export type WorkflowsParts = OwnParts & Omit<EffectRooms, "overturning"> & ChecksParts;
+export type WorkflowsDeps = OwnDeps & Omit<EffectRooms, "overturning"> & ChecksDeps;
 
-export function createWorkflowsService(parts: WorkflowsParts) {
+export function createWorkflowsService(parts: WorkflowsDeps) {
   const { database, audit, events, evidence, guildState, standing, reach, matches, cursors, clock = systemClock } = parts;
   const { referencePrefix, filing = defaultFilingLimits, requests: reading } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
   const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }));
   const checks = createChecks(parts);
-  const { create, fileWithin } = createFiling({
+  const { create, fileInTx } = createFiling({
     database,
     audit,
     events,
@@ -77,7 +77,7 @@ export function createWorkflowsService(parts: WorkflowsParts) {
     filing,
     referencePrefix,
   });
-  const { act, decide } = createActing({ database, audit, events, effects, standing, reach, matches, moveEvidence: evidence.moveWithin });
+  const { act, decide } = createActing({ database, audit, events, effects, standing, reach, matches, moveEvidence: evidence.moveInTx });
 
   const beside = {
     policies: createPolicies({ database, audit, standing, cursors, referencePrefix }),
@@ -98,7 +98,7 @@ export function createWorkflowsService(parts: WorkflowsParts) {
 
   return {
     create,
-    fileWithin,
+    fileInTx,
     effects,
     ...reading,
     ...createAmending({ decide, get: reading.get }),

@@ -11,7 +11,7 @@ import type { WorkflowDecision } from "../requests/workflows.schema.ts";
 
 const day = 86_400;
 const usualPeriod = 90 * day;
-const longestPeriod = 366 * day;
+const maxPeriod = 366 * day;
 const slice = 500;
 
 const counted = {
@@ -79,8 +79,7 @@ function understand(query: StatsQuery, now: Date): { types: WorkflowKind[]; from
   const to = givenTo === undefined ? now : new Date(givenTo);
   const from = givenFrom === undefined ? addSeconds(to, -usualPeriod) : new Date(givenFrom);
   if (from >= to) throw fieldError("/from", "not_before", "The period ends after it begins.", "query");
-  if (to.getTime() - from.getTime() > longestPeriod * 1000)
-    throw fieldError("/from", "too_early", "A period has 366 days at most.", "query");
+  if (to.getTime() - from.getTime() > maxPeriod * 1000) throw fieldError("/from", "too_early", "A period has 366 days at most.", "query");
   return { types: type === undefined ? [...workflowKinds] : workflowKinds.filter((kind) => type.split(",").includes(kind)), from, to };
 }
 

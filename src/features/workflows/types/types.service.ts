@@ -9,7 +9,7 @@ import { wordsFor } from "../requests/decision.ts";
 import { CommonFields } from "../requests/fields.ts";
 import { filingRights, readPermission } from "../requests/workflows.policy.ts";
 
-export interface TypesParts {
+export interface TypesDeps {
   database: Database;
   effects: Pick<Effects, "preview">;
   /** Gives every kind this one prefix. */
@@ -17,7 +17,7 @@ export interface TypesParts {
 }
 
 /** The kinds of request, described for clients that know none of them. */
-export function createTypes({ database, effects, referencePrefix }: TypesParts) {
+export function createTypes({ database, effects, referencePrefix }: TypesDeps) {
   const schemas = new Map<WorkflowKind | "common", Record<string, unknown>>();
 
   function schemaOf(name: WorkflowKind | "common"): Record<string, unknown> {

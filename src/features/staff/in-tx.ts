@@ -10,7 +10,7 @@ import { createSuspensionRows, type SuspensionRowDeps } from "./suspension/suspe
 export interface StaffWithinDeps extends SuspensionRowDeps {
   audit: Pick<AuditService, "record">;
   standing: Pick<Standings, "of" | "role" | "suppose">;
-  permissions: Pick<PermissionsService, "userRows" | "suspensionAt" | "suspensionBy" | "denyWithin" | "undoDenyWithin">;
+  permissions: Pick<PermissionsService, "userRows" | "suspensionAt" | "suspensionBy" | "denyInTx" | "undoDenyInTx">;
 }
 
 /** A suspension that an approved request leads to. */
@@ -37,7 +37,7 @@ export interface MappedRole {
 const gone = { restored: false, detail: "The suspension had ended already." };
 
 /** What other rooms do to staff inside their transactions. Those rooms have checked rights, ranks and conflicts. */
-export function createStaffWithin(deps: StaffWithinDeps) {
+export function createStaffInTx(deps: StaffWithinDeps) {
   const { audit, standing, permissions } = deps;
   const rows = createSuspensionRows(deps);
 
@@ -46,7 +46,7 @@ export function createStaffWithin(deps: StaffWithinDeps) {
      * Suspend somebody, staff now or not: whoever comes back is barred, too. A shorter suspension that runs stays beside it.
      * @returns what takes it back, or why nothing was done
      */
-    async suspendWithin(tx: Tx, wanted: RequestedSuspension): Promise<{ undo: SuspensionUndo } | { skipped: string }> {
+    async suspendInTx(tx: Tx, wanted: RequestedSuspension): Promise<{ undo: SuspensionUndo } | { skipped: string }> {
       const { userId, until, reason, permission, causeReference } = wanted;
       const target = standing.of(userId);
       if (target.isOwner) return { skipped: "Owners cannot be suspended." };
@@ -68,8 +68,8 @@ export function createStaffWithin(deps: StaffWithinDeps) {
       return { undo: { user_id: userId, entry_id: entry.id } };
     },
 
-    /** Take back one suspension; another one, and one that has ended, stay as they are. @param undo of `suspendWithin` */
-    async undoSuspendWithin(tx: Tx, undo: unknown, note: { reason: string; permission: PermissionKey }) {
+    /** Take back one suspension; another one, and one that has ended, stay as they are. @param undo of `suspendInTx` */
+    async undoSuspendInTx(tx: Tx, undo: unknown, note: { reason: string; permission: PermissionKey }) {
       const { user_id: userId, entry_id: entryId } = SuspensionUndo.parse(undo);
       const { rows: before } = await permissions.userRows.open(tx, userId);
       const entry = before.find(({ id }) => id === entryId);
@@ -89,8 +89,8 @@ export function createStaffWithin(deps: StaffWithinDeps) {
       return { restored: true, detail };
     },
 
-    denyWithin: permissions.denyWithin,
-    undoDenyWithin: permissions.undoDenyWithin,
+    denyInTx: permissions.denyInTx,
+    undoDenyInTx: permissions.undoDenyInTx,
 
     /** A staff role by its key. */
     staffRoleOf: (key: string): StaffRoleRecord | undefined => standing.role(key),

@@ -26,14 +26,14 @@ const erased = { restored: false, detail: "The record was erased.", row: null };
 const ended = (row: BlacklistRecord): UndoneRecord => ({ restored: false, detail: "The record does not count any more.", row });
 
 /** Records as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
-export function createWithin(records: BlacklistRecords) {
+export function createInTx(records: BlacklistRecords) {
   /** A record under its lock, or null once it was erased. */
-  async function lockWithin(tx: Tx, id: string): Promise<BlacklistRecord | null> {
+  async function lockInTx(tx: Tx, id: string): Promise<BlacklistRecord | null> {
     await tx.lock(`blacklist:${id}`);
     return await tx.db.blacklistRecord.findUnique({ where: { id } });
   }
 
-  async function changeWithin(tx: Tx, row: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<UndoableChange> {
+  async function changeInTx(tx: Tx, row: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<UndoableChange> {
     const changed = await records.change(tx, row, changes, note);
     const what = note.action === "blacklist.revoke" ? "revoke" : "change";
     return { ...changed, undo: { record_id: row.id, what, before: row.revision, after: changed.row.revision } };
@@ -77,13 +77,13 @@ export function createWithin(records: BlacklistRecords) {
   }
 
   return {
-    lockWithin,
+    lockInTx,
 
     /** @param key number such as `BL-000123`, or id; whoever asks has checked who may know of the record */
     findForReference: (db: Reader, key: string): Promise<BlacklistRecord | null> => db.blacklistRecord.findFirst({ where: byKey(key) }),
 
     /** Make a record, or strengthen the active one. */
-    async createWithin(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<UndoableChange & { isMerged: boolean }> {
+    async createInTx(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<UndoableChange & { isMerged: boolean }> {
       const made = await records.createOrMerge(tx, draft, note);
       const { id, revision } = made.row;
       const what = made.isMerged ? "change" : "create";
@@ -91,13 +91,13 @@ export function createWithin(records: BlacklistRecords) {
     },
 
     /**
-     * Take back what `createWithin` did: the record it made is revoked, whatever became of it; what it changed of another one and
+     * Take back what `createInTx` did: the record it made is revoked, whatever became of it; what it changed of another one and
      * nobody changed since is put back.
-     * @param undo as `createWithin` answered it
+     * @param undo as `createInTx` answered it
      */
-    async undoCreateWithin(tx: Tx, undo: unknown, note: UndoNote): Promise<UndoneRecord> {
+    async undoCreateInTx(tx: Tx, undo: unknown, note: UndoNote): Promise<UndoneRecord> {
       const parsed = BlacklistUndo.parse(undo);
-      const row = await lockWithin(tx, parsed.record_id);
+      const row = await lockInTx(tx, parsed.record_id);
       if (row === null) return erased;
       if (!isLive(row, tx.now)) return ended(row);
       if (parsed.what !== "create") return await putBack(tx, row, parsed, note);
@@ -106,36 +106,36 @@ export function createWithin(records: BlacklistRecords) {
     },
 
     /** Take a record back; null, with nothing done, for one that does not count. */
-    async revokeWithin(tx: Tx, id: string, note: UndoNote): Promise<UndoableChange | null> {
-      const row = await lockWithin(tx, id);
+    async revokeInTx(tx: Tx, id: string, note: UndoNote): Promise<UndoableChange | null> {
+      const row = await lockInTx(tx, id);
       if (row === null || !isLive(row, tx.now)) return null;
-      return await changeWithin(tx, row, revocation(tx, note.reason), { ...note, action: "blacklist.revoke" });
+      return await changeInTx(tx, row, revocation(tx, note.reason), { ...note, action: "blacklist.revoke" });
     },
 
     /**
      * Change how severe a record is, or when it ends; null, with nothing done, for one that does not count.
      * @throws ProblemError validation_failed when it would be over before it starts
      */
-    async reduceWithin(tx: Tx, id: string, reduction: Reduction, note: UndoNote): Promise<UndoableChange | null> {
-      const row = await lockWithin(tx, id);
+    async reduceInTx(tx: Tx, id: string, reduction: Reduction, note: UndoNote): Promise<UndoableChange | null> {
+      const row = await lockInTx(tx, id);
       if (row === null || !isLive(row, tx.now)) return null;
       const changes = reducedFields(row, reduction, tx.now);
-      if (Object.keys(changes).length > 0) return await changeWithin(tx, row, changes, { ...note, action: "blacklist.update" });
+      if (Object.keys(changes).length > 0) return await changeInTx(tx, row, changes, { ...note, action: "blacklist.update" });
       const undo = { record_id: row.id, what: "change", before: row.revision, after: row.revision } as const;
       return { row, matches: { added: 0, changed: 0, removed: 0 }, undo };
     },
 
     /**
-     * Take back what `revokeWithin` or `reduceWithin` did.
+     * Take back what `revokeInTx` or `reduceInTx` did.
      * @param undo as they answered it
      */
-    async undoChangeWithin(tx: Tx, undo: unknown, note: UndoNote): Promise<UndoneRecord> {
+    async undoChangeInTx(tx: Tx, undo: unknown, note: UndoNote): Promise<UndoneRecord> {
       const parsed = BlacklistUndo.parse(undo);
       const found = await tx.db.blacklistRecord.findUnique({ where: { id: parsed.record_id } });
       if (found === null) return erased;
       // In the order in which whoever makes a record takes them: its subject and scope, then the record that holds them.
       await tx.lock(`blacklist:${activeKeyOf(found)}`);
-      const row = await lockWithin(tx, parsed.record_id);
+      const row = await lockInTx(tx, parsed.record_id);
       if (row === null) return erased;
       if (parsed.what !== "revoke") return await putBack(tx, row, parsed, note);
       if (row.revision !== parsed.after) return { restored: false, detail: "The record was changed since it was revoked.", row };

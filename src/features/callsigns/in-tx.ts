@@ -14,7 +14,7 @@ export interface Allocation {
   choice: Choice;
   /** Whether it is a callsign that they had, or that still rested after them. */
   reused: boolean;
-  /** What `undoWithin` takes back. Plain JSON. */
+  /** What `undoInTx` takes back. Plain JSON. */
   undo: CallsignUndo;
 }
 
@@ -32,15 +32,15 @@ interface Taken {
 }
 
 /** How often a number is looked for that others take at the same time. */
-const mostTries = 5;
+const maxTries = 5;
 
 /** Callsigns inside another room's transaction. The caller has checked rights, ranks and conflicts. */
-export function createCallsignsWithin(records: CallsignRecords) {
+export function createCallsignsInTx(records: CallsignRecords) {
   /** Take a free number for a wish; what is theirs already comes back as it is. */
   async function take(tx: Tx, wish: OpenWish & CallsignNote, as: "reserved" | "assigned"): Promise<Taken> {
     const { userId } = wish;
     await records.lock(tx, { ...(userId !== null && { userId }), pools: [wish.pool] });
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       const choice = await choose(tx.db, wish, tx.now);
       if (choice.own !== null) return { slot: choice.own, choice };
       const { pool, number, callsign } = choice;
@@ -59,13 +59,13 @@ export function createCallsignsWithin(records: CallsignRecords) {
      * Keep a number for somebody, or for nobody yet, until the time of the pool is over. What is theirs already stays as it is.
      * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
      */
-    reserveWithin: (tx: Tx, wish: OpenWish & CallsignNote): Promise<Taken> => take(tx, wish, "reserved"),
+    reserveInTx: (tx: Tx, wish: OpenWish & CallsignNote): Promise<Taken> => take(tx, wish, "reserved"),
 
     /**
      * Give somebody a callsign of a pool; who has one keeps it.
      * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
      */
-    async allocateWithin(tx: Tx, wish: CallsignWish & CallsignNote): Promise<Allocation> {
+    async allocateInTx(tx: Tx, wish: CallsignWish & CallsignNote): Promise<Allocation> {
       const { userId } = wish;
       const { slot: found, choice } = await take(tx, wish, "assigned");
       const { own } = choice;
@@ -80,7 +80,7 @@ export function createCallsignsWithin(records: CallsignRecords) {
      * Let every callsign of a person rest: nobody else gets its number meanwhile.
      * @param note `days` it rests; as long as each pool says unless told
      */
-    async holdAllWithin(tx: Tx, userId: string, note: CallsignNote & { days?: number | undefined }): Promise<HeldCallsigns> {
+    async holdAllInTx(tx: Tx, userId: string, note: CallsignNote & { days?: number | undefined }): Promise<HeldCallsigns> {
       await records.lock(tx, { userId, pools: [] });
       const where = { userId, state: "assigned" };
       const found = await tx.db.callsignSlot.findMany({ where, select: { pool: true } });
@@ -130,11 +130,11 @@ export function createCallsignsUndo(records: CallsignRecords) {
 
   return {
     /**
-     * Take back what `allocateWithin` or `holdAllWithin` did: what was given rests, what rests is given back while its number and its
+     * Take back what `allocateInTx` or `holdAllInTx` did: what was given rests, what rests is given back while its number and its
      * person are free for it. What somebody else changed since is left as it is. Harmless the second time.
      * @param undo as it was stored
      */
-    async undoWithin(tx: Tx, undo: unknown, note: CallsignNote): Promise<Undone> {
+    async undoInTx(tx: Tx, undo: unknown, note: CallsignNote): Promise<Undone> {
       const { user_id: userId, slots } = CallsignUndo.parse(undo);
       const where = { id: { in: slots.map((slot) => slot.slot_id) }, userId };
       await records.lock(tx, { userId, pools: [] });

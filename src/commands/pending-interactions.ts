@@ -1,37 +1,37 @@
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { ProblemError } from "../kernel/errors.ts";
-import type { Given } from "./entry.ts";
+import type { CommandInput } from "./entry.ts";
 
 /** What somebody has asked for, until their next press: Discord tells nothing of it with a button. */
-export interface Asked {
+export interface PendingInteraction {
   userId: string;
   /** `<command> <path>` of the entry. */
   entry: string;
-  given: Given;
+  given: CommandInput;
   /** Where each page of a list begins that was seen so far. */
   cursors: (string | undefined)[];
   /** What was typed into its form, where a question followed it. */
-  typed?: Given;
+  typed?: CommandInput;
 }
 
 /** An answer that only its asker sees can be changed for fifteen minutes; later there is nothing to press. */
 const lifeMs = 900_000;
 const maxKept = 2000;
 
-export interface Kept {
+export interface PendingInteractions {
   /** @returns the key to put into a custom id */
-  keep(asked: Asked): string;
+  keep(asked: PendingInteraction): string;
   /** @throws ProblemError invalid_transition when it is too old, from before a restart, or somebody else's */
-  find(key: string, userId: string): Asked;
+  find(key: string, userId: string): PendingInteraction;
   /** As `find`, once: whoever presses twice is told that it was taken. @throws ProblemError invalid_transition as `find`, and when it was */
-  take(key: string, userId: string): Asked;
+  take(key: string, userId: string): PendingInteraction;
   /** What was taken came to nothing, and can be asked for again. */
   giveBack(key: string): void;
 }
 
-export function createKept(): Kept {
-  const kept = new LRUCache<string, { asked: Asked; isTaken: boolean }>({ max: maxKept, ttl: lifeMs });
+export function createPendingInteractions(): PendingInteractions {
+  const kept = new LRUCache<string, { asked: PendingInteraction; isTaken: boolean }>({ max: maxKept, ttl: lifeMs });
 
   function find(key: string, userId: string) {
     const found = kept.get(key);

@@ -41,10 +41,10 @@ export interface Undoable<Undo> {
 type Reader = Pick<ReadClient | TransactionClient, "caseAction">;
 
 /** Actions as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
-export function createActionsWithin({ records, ledger }: ActionWritesDeps) {
+export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
   const { open, change, tell } = createActionWrites({ records, ledger });
 
-  async function voidWithin(tx: Tx, actionId: string, note: ActionNote): Promise<Undoable<z.infer<typeof Voided>> | null> {
+  async function voidInTx(tx: Tx, actionId: string, note: ActionNote): Promise<Undoable<z.infer<typeof Voided>> | null> {
     const found = await open(tx, actionId);
     if (found === null || found.action.voidedAt !== null) return null;
     const voidedBy = tx.call.actor?.id ?? null;
@@ -62,7 +62,7 @@ export function createActionsWithin({ records, ledger }: ActionWritesDeps) {
      * Keep what was done about a person in a case that is worked on; nothing is done by it.
      * @throws ProblemError record_not_found, invalid_transition
      */
-    async recordWithin(tx: Tx, caseId: string, input: RequestedAction): Promise<Undoable<z.infer<typeof Recorded>>> {
+    async recordInTx(tx: Tx, caseId: string, input: RequestedAction): Promise<Undoable<z.infer<typeof Recorded>>> {
       const { permission, reason, effectRef = null, ...columns } = input;
       await tx.lock(`case:${caseId}`);
       const row = await tx.db.case.findUnique({ where: { id: caseId }, include: whole });
@@ -77,18 +77,18 @@ export function createActionsWithin({ records, ledger }: ActionWritesDeps) {
       return { action, undo: { action_id: action.id } };
     },
 
-    /** Take back what `recordWithin` did: the action counts no longer. @param undo as it answered it */
-    async undoRecordWithin(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
-      const voided = await voidWithin(tx, Recorded.parse(undo).action_id, note);
+    /** Take back what `recordInTx` did: the action counts no longer. @param undo as it answered it */
+    async undoRecordInTx(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
+      const voided = await voidInTx(tx, Recorded.parse(undo).action_id, note);
       if (voided === null) return { restored: false, detail: "The action was voided or deleted already." };
       return { restored: true, detail: "The action was voided." };
     },
 
     /** Let an action count no longer; null, with nothing done, where it is voided or deleted already. */
-    voidWithin,
+    voidInTx,
 
-    /** Take back what `voidWithin` did: the action counts again, until its end. @param undo as it answered it */
-    async undoVoidWithin(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
+    /** Take back what `voidInTx` did: the action counts again, until its end. @param undo as it answered it */
+    async undoVoidInTx(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
       const { action_id: actionId, voided_at: at, voided_by: by, reason, fall: before } = Voided.parse(undo);
       const found = await open(tx, actionId);
       if (found === null) return { restored: false, detail: "The action was deleted." };
@@ -107,7 +107,7 @@ export function createActionsWithin({ records, ledger }: ActionWritesDeps) {
      * Change what an action counts for, or until when; an end that is not ahead ends it. What is absent stays.
      * @returns null, with nothing done, where it is voided or deleted
      */
-    async reduceWithin(
+    async reduceInTx(
       tx: Tx,
       actionId: string,
       reduction: { points?: number | undefined; expiresAt?: Date | null | undefined },
@@ -126,8 +126,8 @@ export function createActionsWithin({ records, ledger }: ActionWritesDeps) {
       return { action: changed.action, undo };
     },
 
-    /** Take back what `reduceWithin` did, as far as nobody changed it since. @param undo as it answered it */
-    async undoReduceWithin(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
+    /** Take back what `reduceInTx` did, as far as nobody changed it since. @param undo as it answered it */
+    async undoReduceInTx(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
       const { action_id: actionId, points, expires_at: ends, fall: before } = Reduced.parse(undo);
       const found = await open(tx, actionId);
       if (found === null) return { restored: false, detail: "The action was deleted." };

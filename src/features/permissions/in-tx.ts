@@ -36,7 +36,7 @@ interface Change {
 }
 
 /** Entries of people inside other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
-export function createPermissionsWithin({ audit, events, standing }: PermissionsWithinDeps) {
+export function createPermissionsInTx({ audit, events, standing }: PermissionsWithinDeps) {
   const userRows = createUserRows(standing);
 
   async function save(tx: Tx, userId: string, change: Change, note: { reason: string; permission: string }): Promise<void> {
@@ -58,7 +58,7 @@ export function createPermissionsWithin({ audit, events, standing }: Permissions
      * @returns what takes it back, or why nothing was done
      * @throws ProblemError invalid_transition for a key that is not in the catalog
      */
-    async denyWithin(tx: Tx, wanted: RequestedDenial): Promise<{ undo: DenialUndo } | { skipped: string }> {
+    async denyInTx(tx: Tx, wanted: RequestedDenial): Promise<{ undo: DenialUndo } | { skipped: string }> {
       const { userId, permissions, until, reason, permission } = wanted;
       const unknown = permissions.find((key) => !knownPermissions.has(key));
       if (unknown !== undefined)
@@ -78,8 +78,8 @@ export function createPermissionsWithin({ audit, events, standing }: Permissions
       return { undo: { user_id: userId, entry_ids: fresh.map(({ id }) => id) } };
     },
 
-    /** Take entries back that still stand as they were written. @param undo of `denyWithin` */
-    async undoDenyWithin(tx: Tx, undo: unknown, note: { reason: string; permission: string }) {
+    /** Take entries back that still stand as they were written. @param undo of `denyInTx` */
+    async undoDenyInTx(tx: Tx, undo: unknown, note: { reason: string; permission: string }) {
       const { user_id: userId, entry_ids: ids } = DenialUndo.parse(undo);
       const { rows } = await userRows.open(tx, userId);
       const gone = entriesAt(rows, tx.now).filter(({ id }) => ids.includes(id));

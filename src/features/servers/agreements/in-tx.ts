@@ -23,7 +23,7 @@ interface Note {
 }
 
 /** Changes of the agreements of servers inside other rooms' transactions. Those rooms have checked rights and conflicts. */
-export function createAgreementsWithin(rows: AgreementRows) {
+export function createAgreementsInTx(rows: AgreementRows) {
   /** The agreements that one of these servers is party of, under any of its ids, and that are not over, each locked. */
   async function agreementsOf(tx: Tx, serverIds: readonly string[]): Promise<AgreementRow[]> {
     const where = { status: { in: [...unended] }, parties: { some: { serverId: { in: [...serverIds] } } } };
@@ -72,7 +72,7 @@ export function createAgreementsWithin(rows: AgreementRows) {
      * Suspend every agreement of these servers, under any of their ids. Several requests may suspend one: it resumes with the last.
      * @returns the agreements this request suspends now, and what takes it back
      */
-    async suspendAgreementsWithin(
+    async suspendAgreementsInTx(
       tx: Tx,
       serverIds: readonly string[],
       { reference, permission, reason }: Note & { reference: string },
@@ -90,8 +90,8 @@ export function createAgreementsWithin(rows: AgreementRows) {
       return { ids, undo: { reference, agreement_ids: ids } };
     },
 
-    /** What this request suspends counts again, unless another one suspends it, too. @param undo of `suspendAgreementsWithin` */
-    async undoSuspendAgreementsWithin(tx: Tx, undo: unknown, note: Note) {
+    /** What this request suspends counts again, unless another one suspends it, too. @param undo of `suspendAgreementsInTx` */
+    async undoSuspendAgreementsInTx(tx: Tx, undo: unknown, note: Note) {
       const { reference, agreement_ids: ids } = SuspensionUndo.parse(undo);
       let resumed = 0;
       for (const row of await rows.readAll(tx, ids)) resumed += (await resume(tx, row, reference, note)) ? 1 : 0;
@@ -99,7 +99,7 @@ export function createAgreementsWithin(rows: AgreementRows) {
     },
 
     /** One server takes the place of another in its agreements; an agreement with one party left is ended. */
-    async repointAgreementsWithin(tx: Tx, fromId: string, toId: string, note: Note): Promise<{ undo: RepointUndo }> {
+    async repointAgreementsInTx(tx: Tx, fromId: string, toId: string, note: Note): Promise<{ undo: RepointUndo }> {
       const from = await allIdsOf(tx, [fromId]);
       const into = await allIdsOf(tx, [toId]);
       const agreements: z.infer<typeof Repointed>[] = [];
@@ -115,8 +115,8 @@ export function createAgreementsWithin(rows: AgreementRows) {
       return { undo: { agreements } };
     },
 
-    /** The parties are as they were, where nobody changed or ended the agreement since. @param undo of `repointAgreementsWithin` */
-    async undoRepointWithin(tx: Tx, undo: unknown, note: Note) {
+    /** The parties are as they were, where nobody changed or ended the agreement since. @param undo of `repointAgreementsInTx` */
+    async undoRepointInTx(tx: Tx, undo: unknown, note: Note) {
       const { agreements } = RepointUndo.parse(undo);
       const known = new Map(agreements.map((one) => [one.id, one]));
       let restored = 0;

@@ -27,10 +27,10 @@ export interface Addition {
 }
 
 /** Cases inside another room's transaction. The caller has checked rights, ranks and conflicts. */
-export function createWithin({ guildState, records, notes, links }: WithinDeps) {
+export function createInTx({ guildState, records, notes, links }: WithinDeps) {
   return {
     /** Open a case. The number is taken here: whatever else the transaction locks, it locks before. */
-    async openWithin(tx: Tx, draft: CaseDraft): Promise<WholeCase> {
+    async openInTx(tx: Tx, draft: CaseDraft): Promise<WholeCase> {
       const row = await newCase(tx, guildState, draft);
       return await records.insert(tx, row, (made) => ({
         action: "case.open",
@@ -43,7 +43,7 @@ export function createWithin({ guildState, records, notes, links }: WithinDeps) 
      * Add a note, and what it comes from, to a case.
      * @returns undefined, with nothing done, when nothing is added to the case any more: open another one
      */
-    async appendWithin(tx: Tx, caseId: string, { body, authorId, from, permission }: Addition): Promise<WholeCase | undefined> {
+    async appendInTx(tx: Tx, caseId: string, { body, authorId, from, permission }: Addition): Promise<WholeCase | undefined> {
       await tx.lock(`case:${caseId}`);
       const row = await tx.db.case.findUnique({ where: { id: caseId }, include: whole });
       if (row === null || row.deletedAt !== null || !isLegal(row.status, "note")) return undefined;

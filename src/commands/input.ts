@@ -1,7 +1,7 @@
 import type { GivenFile } from "./verbs.ts";
 import type { Attachment } from "discord.js";
 import type { FormInteraction, SlashInteraction } from "../discord/command.ts";
-import type { Given } from "./entry.ts";
+import type { CommandInput } from "./entry.ts";
 import { parseDuration } from "../kernel/fields.ts";
 
 const subcommandKinds = new Set([1, 2]);
@@ -9,7 +9,7 @@ const subcommandKinds = new Set([1, 2]);
 const plain = new Set(["string", "number", "boolean"]);
 
 /** What was typed and picked, as plain data. */
-export function givenIn(options: SlashInteraction["options"]): Given {
+export function parseOptions(options: SlashInteraction["options"]): CommandInput {
   const values: Record<string, string | number | boolean> = {};
   const files: Record<string, readonly GivenFile[]> = {};
   const collect = (list: readonly (typeof options.data)[number][]): void => {
@@ -24,7 +24,7 @@ export function givenIn(options: SlashInteraction["options"]): Given {
 }
 
 /** What a form was filled in with; empty fields count as not given. */
-export function givenBy({ fields }: FormInteraction): Given {
+export function parseForm({ fields }: FormInteraction): CommandInput {
   const values: Record<string, string | boolean | readonly string[]> = {};
   const files: Record<string, readonly GivenFile[]> = {};
   for (const [name, field] of fields.fields) {
@@ -35,23 +35,23 @@ export function givenBy({ fields }: FormInteraction): Given {
   return { values: Object.fromEntries(Object.entries(values).filter(([, value]) => !Array.isArray(value) || value.length > 0)), files };
 }
 
-export function joined(first: Given, second: Given): Given {
+export function joined(first: CommandInput, second: CommandInput): CommandInput {
   return { ...first, values: { ...first.values, ...second.values }, files: { ...first.files, ...second.files } };
 }
 
 /** A value that was given as text; undefined when it was not given. */
-export function textIn({ values }: Given, name: string): string | undefined {
+export function textIn({ values }: CommandInput, name: string): string | undefined {
   const value = values[name];
   return value === undefined || Array.isArray(value) ? undefined : value.toString();
 }
 
 /** Several of the given values as they are, under the names of the fields they are sent as. */
-export function picked({ values }: Given, ...names: readonly string[]): Record<string, unknown> {
+export function picked({ values }: CommandInput, ...names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.flatMap((name) => (values[name] === undefined ? [] : [[name.replaceAll("-", "_"), values[name]]])));
 }
 
 /** A time that was typed, as the HTTP door takes it: `2026-11-20` is the midnight its day begins with, `2026-11-20 14:30` a minute, both in UTC. */
-export function timeIn(given: Given, name: string): string | undefined {
+export function timeIn(given: CommandInput, name: string): string | undefined {
   const typed = textIn(given, name);
   return typed === undefined ? undefined : typedTime(typed);
 }
@@ -68,7 +68,7 @@ function fileOf({ id, name, size, url }: Attachment): GivenFile {
 }
 
 /** `7d` is a length, everything else a time, as the verbs take it. */
-export function endOf(given: Given): { duration?: string; until?: string } {
+export function endOf(given: CommandInput): { duration?: string; until?: string } {
   const until = textIn(given, "until");
   if (until === undefined) return {};
   return parseDuration(until) === undefined ? { until: typedTime(until) } : { duration: until };
@@ -83,7 +83,7 @@ export function timeOf(text: string | undefined, now: number): string | undefine
 }
 
 /** A length as people type it, in any case; `permanent` is no end. What is none is left for the verb to refuse. */
-export function durationIn(given: Given, name = "duration"): { duration?: string | null } {
+export function durationIn(given: CommandInput, name = "duration"): { duration?: string | null } {
   const typed = textIn(given, name)?.trim();
   if (typed === undefined) return {};
   if (/^permanent$/i.test(typed)) return { duration: null };

@@ -16,13 +16,13 @@ export interface RequestedLink extends LinkDraft {
 }
 
 /** Links as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
-export function createWithin(records: LinkRecords) {
+export function createInTx(records: LinkRecords) {
   return {
     /**
      * Link two accounts, or strengthen the link they have: it only ever gets surer, reaches further and gains grounds.
      * @throws ProblemError invalid_transition when the group would grow too large
      */
-    async createLinkWithin(tx: Tx, draft: RequestedLink): Promise<LinkChange & { isMerged: boolean; undo: LinkUndo }> {
+    async createLinkInTx(tx: Tx, draft: RequestedLink): Promise<LinkChange & { isMerged: boolean; undo: LinkUndo }> {
       const [userId, otherId] = draft.userIds;
       if (userId === otherId) throw new ProblemError("invalid_transition", { detail: "An account is not linked with itself." });
       await records.lock(tx);
@@ -37,11 +37,11 @@ export function createWithin(records: LinkRecords) {
     },
 
     /**
-     * Take back what `createLinkWithin` did: the link it made ends, whatever became of it; what it changed of another one and nobody
+     * Take back what `createLinkInTx` did: the link it made ends, whatever became of it; what it changed of another one and nobody
      * changed since is put back.
-     * @param undo as `createLinkWithin` answered it
+     * @param undo as `createLinkInTx` answered it
      */
-    async undoLinkWithin(tx: Tx, undo: unknown, { reason, permission }: UndoNote): Promise<Undone> {
+    async undoLinkInTx(tx: Tx, undo: unknown, { reason, permission }: UndoNote): Promise<Undone> {
       const parsed = LinkUndo.parse(undo);
       await records.lock(tx);
       const row = await tx.db.accountLink.findUnique({ where: { id: parsed.link_id } });
@@ -58,7 +58,7 @@ export function createWithin(records: LinkRecords) {
     },
 
     /** End a link that counts; one that is over stays as it is and answers null. @throws ProblemError record_not_found */
-    async endLinkWithin(tx: Tx, id: string, reason: string, permission: string = linksPolicy.manage): Promise<LinkChange | null> {
+    async endLinkInTx(tx: Tx, id: string, reason: string, permission: string = linksPolicy.manage): Promise<LinkChange | null> {
       await records.lock(tx);
       const row = await tx.db.accountLink.findUnique({ where: { id } });
       if (row === null) throw recordNotFound();

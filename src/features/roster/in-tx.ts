@@ -36,18 +36,18 @@ export interface RosterMove extends RosterNote {
 
 export interface RosterChange {
   entry: RosterEntry;
-  /** What `undoWithin` takes back. Plain JSON. */
+  /** What `undoInTx` takes back. Plain JSON. */
   undo: RosterUndo;
 }
 
 /** Entries inside another room's transaction. The caller has checked rights, ranks and conflicts. */
-export function createRosterWithin(records: RosterRecords) {
+export function createRosterInTx(records: RosterRecords) {
   return {
     /**
      * Put somebody on the roster: a new entry, or the old one of who comes back.
      * @throws ProblemError invalid_transition with `from`, `action` and `allowed` when they are on it, or may not come back
      */
-    async beginTrialWithin(tx: Tx, beginning: Beginning): Promise<RosterChange> {
+    async beginTrialInTx(tx: Tx, beginning: Beginning): Promise<RosterChange> {
       const { userId, trialDays } = beginning;
       await records.lock(tx, userId);
       const entry = await records.find(tx.db, userId);
@@ -78,7 +78,7 @@ export function createRosterWithin(records: RosterRecords) {
      * Move somebody who is on the roster.
      * @returns why nothing was done, as `skipped`, when there is nobody to move, the move is not legal from there, or changes nothing
      */
-    async moveWithin(tx: Tx, userId: string, move: RosterMove): Promise<RosterChange | { skipped: string }> {
+    async moveInTx(tx: Tx, userId: string, move: RosterMove): Promise<RosterChange | { skipped: string }> {
       await records.lock(tx, userId);
       const entry = await records.find(tx.db, userId);
       const stood = entry === null ? null : await records.standAt(tx.db, entry, move.effectiveAt);

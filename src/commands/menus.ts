@@ -2,18 +2,18 @@ import type { Command, Form, MenuInteraction, Reply } from "../discord/command.t
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { MenuSpec, MenuTarget } from "./entry.ts";
-import type { Asked } from "./kept.ts";
+import type { PendingInteraction } from "./pending-interactions.ts";
 
 /** How an entry goes on once it is known what it is given. */
 export interface MenuSteps {
   menus: readonly MenuSpec[];
-  opens(asked: Asked, language: string, call: Call | undefined): Form | undefined;
-  begin(asked: Asked, call: Call, language: string): Promise<Reply>;
+  opens(asked: PendingInteraction, language: string, call: Call | undefined): Form | undefined;
+  begin(asked: PendingInteraction, call: Call, language: string): Promise<Reply>;
 }
 
 /** A command of a menu: the entry it is a short way to, given what it was used on. */
 export function menuCommand(payload: Command["payload"], { menus, opens, begin }: MenuSteps): Command {
-  const askedBy = (name: string, interaction: MenuInteraction): Asked => askedWith(menus, name, interaction);
+  const askedBy = (name: string, interaction: MenuInteraction): PendingInteraction => askedWith(menus, name, interaction);
 
   return {
     payload,
@@ -23,7 +23,7 @@ export function menuCommand(payload: Command["payload"], { menus, opens, begin }
   };
 }
 
-function askedWith(menus: readonly MenuSpec[], name: string, interaction: MenuInteraction): Asked {
+function askedWith(menus: readonly MenuSpec[], name: string, interaction: MenuInteraction): PendingInteraction {
   const menu = menus.find((one) => one.name === name);
   if (menu === undefined) throw new ProblemError("invalid_transition", { detail: "This command is not known any more." });
   const given = { values: menu.values(targetOf(interaction)), files: {}, channel: interaction.channelId };

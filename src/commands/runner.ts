@@ -6,13 +6,13 @@ import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../operations/route.ts";
-import type { Entry, Given, SourceSpec, Wording } from "./entry.ts";
+import type { Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
 import { againRow, fillControl, fillReply, formOf } from "./forms.ts";
-import { givenBy, givenIn, joined } from "./given.ts";
+import { parseForm, parseOptions, joined } from "./input.ts";
 import { heldReply, pressed, buttonOf, rowOf } from "./press.ts";
-import type { Asked, Kept } from "./kept.ts";
+import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
 import { createLists } from "./lists.ts";
-import { menuCommand, type MenuSteps } from "./menu-door.ts";
+import { menuCommand, type MenuSteps } from "./menus.ts";
 import { commandPayloads } from "./payloads.ts";
 import { rawReply } from "./gallery.ts";
 import { showView } from "./show.ts";
@@ -22,7 +22,7 @@ import type { Verbs } from "./verbs.ts";
 
 const choiceLimit = 25;
 
-export interface Doing {
+export interface CommandRunner {
   commands: Command[];
   controls: Control[];
 }
@@ -31,11 +31,11 @@ export interface Doing {
  * The commands of the table, doing what they say through the verbs of the HTTP routes.
  * @param publicUrl where people reach the service by browser
  */
-export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publicUrl: () => string): Doing {
+export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: PendingInteractions, publicUrl: () => string): CommandRunner {
   const { entries, entryOf, menus, sources } = table;
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
 
-  function wordingOf(language: string, call: Call, given: Given): Wording {
+  function wordingOf(language: string, call: Call, given: CommandInput): Wording {
     const wording: Wording = {
       say: sayIn(language),
       publicUrl: publicUrl(),
@@ -49,7 +49,7 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
     return wording;
   }
 
-  async function perform(asked: Asked, call: Call, language: string): Promise<Reply> {
+  async function perform(asked: PendingInteraction, call: Call, language: string): Promise<Reply> {
     const entry = entryOf(asked.entry);
     const { given } = asked;
     const operation = entry.operationFor?.(given) ?? entry.operation;
@@ -66,7 +66,7 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
   }
 
   /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
-  async function begin(asked: Asked, call: Call, language: string): Promise<Reply> {
+  async function begin(asked: PendingInteraction, call: Call, language: string): Promise<Reply> {
     const entry = entryOf(asked.entry);
     const { locate, asks, fills, form = [] } = entry;
     const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
@@ -86,17 +86,17 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
   }
 
   /** What was typed into a form is not lost with a refusal that another try can put right. */
-  function offerAgain(error: unknown, asked: Asked, language: string): never {
+  function offerAgain(error: unknown, asked: PendingInteraction, language: string): never {
     if (!(error instanceof ProblemError) || isDenial(error)) throw error;
     throw new RefusedWithOffer(error, [againRow(kept, asked, sayIn(language))]);
   }
 
-  function askedFor(entry: Entry, given: Given, userId: string): Asked {
+  function askedFor(entry: Entry, given: CommandInput, userId: string): PendingInteraction {
     return { userId, entry: nameOf(entry), given, cursors: [] };
   }
 
   /** Whether it can be told by now that somebody may not do this, whatever they fill in. */
-  function isRefused({ operation, operationFor, locate, input }: Entry, given: Given, call: Call | undefined): boolean {
+  function isRefused({ operation, operationFor, locate, input }: Entry, given: CommandInput, call: Call | undefined): boolean {
     if (call === undefined || operationFor !== undefined || locate !== undefined) return false;
     try {
       verbs.require(operation, call, input(given, call).params);
@@ -106,7 +106,7 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
     }
   }
 
-  function opens(entry: Entry | undefined, given: Given, userId: string, language: string, call?: Call): Form | undefined {
+  function opens(entry: Entry | undefined, given: CommandInput, userId: string, language: string, call?: Call): Form | undefined {
     if (entry?.form === undefined || entry.fills !== undefined || isRefused(entry, given, call)) return undefined;
     const isComplete = entry.form.every(({ name, required }) => required !== true || given.values[name] !== undefined);
     const isAsked = entry.formWhen?.(given) ?? entry.form.some(({ name }) => given.values[name] === undefined);
@@ -122,11 +122,11 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
       opens(path, interaction, call) {
         if (!interaction.isChatInputCommand()) return undefined;
         const entry = of.find((one) => one.path === path);
-        const given = { ...givenIn(interaction.options), channel: interaction.channelId };
+        const given = { ...parseOptions(interaction.options), channel: interaction.channelId };
         return opens(entry, given, interaction.user.id, interaction.locale, call);
       },
       async autocomplete({ name, value }, call, interaction): Promise<Choice[]> {
-        const given = givenIn(interaction.options as never);
+        const given = parseOptions(interaction.options as never);
         const path = [interaction.options.getSubcommandGroup(false), interaction.options.getSubcommand(false)].filter(
           (part) => part !== null,
         );
@@ -140,7 +140,7 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
     };
   }
 
-  async function listed({ operation, input }: SourceSpec, typed: string, given: Given, call: Call): Promise<readonly object[]> {
+  async function listed({ operation, input }: SourceSpec, typed: string, given: CommandInput, call: Call): Promise<readonly object[]> {
     return ((await verbs.run(operation, call, input(typed, given))) as Page<object>).data;
   }
 
@@ -148,7 +148,7 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
     const runs = of.map((entry): [string, NonNullable<Command["run"]>] => [
       entry.path,
       (options, call, interaction) =>
-        begin(askedFor(entry, { ...givenIn(options), channel: interaction.channelId }, interaction.user.id), call, interaction.locale),
+        begin(askedFor(entry, { ...parseOptions(options), channel: interaction.channelId }, interaction.user.id), call, interaction.locale),
     ]);
     const whole = runs.find(([path]) => path === "");
     return whole === undefined ? { subcommands: Object.fromEntries(runs) } : { run: whole[1] };
@@ -159,7 +159,7 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
       name: "fm",
       run(args, call, interaction) {
         const asked = kept.take(args[0] ?? "", interaction.user.id);
-        const filled = interaction.isModalSubmit() ? givenBy(interaction) : { values: {}, files: {} };
+        const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
         const whole = { ...asked, given: joined(withoutForm(entryOf(asked.entry), asked.given), filled) };
         return begin(whole, call, interaction.locale).catch((error: unknown) => offerAgain(error, whole, interaction.locale));
       },
@@ -210,7 +210,7 @@ export function createDoing(table: CommandTable, verbs: Verbs, kept: Kept, publi
 }
 
 /** A form that is sent says all of its fields anew: one that was cleared is not given. */
-function withoutForm({ form = [] }: Entry, given: Given): Given {
+function withoutForm({ form = [] }: Entry, given: CommandInput): CommandInput {
   const fields = new Set(form.map(({ name }) => name));
   return { ...given, values: Object.fromEntries(Object.entries(given.values).filter(([name]) => !fields.has(name))) };
 }
