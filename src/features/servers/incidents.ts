@@ -4,7 +4,7 @@ import { requirePermission, type Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { listPage, newestFirst, type Cursors, type Page } from "../../kernel/page.ts";
 import { textsOf } from "../../kernel/parsing.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -86,16 +86,17 @@ export function createIncidents({ database, audit, events, cursors, hashOf }: In
       requirePermission(call, registryPermissions.read);
       const { limit, cursor, count } = ListIncidentsQuery.parse(query);
       const wanted = { serverId: { in: await idsOf(database, serverId) } };
-      const position = cursor === undefined ? undefined : cursors.decode("incidents", { serverId }, cursor);
-      const found = await database.read.poachIncident.findMany({
-        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
+      return listPage({
+        cursors,
+        list: "incidents",
+        filters: { serverId },
+        query: { limit, cursor, count },
+        keyset: newestFirst,
+        find: ({ after, take }) =>
+          database.read.poachIncident.findMany({ where: { AND: [wanted, after] }, orderBy: newestFirst.orderBy, take }),
+        count: () => database.read.poachIncident.count({ where: wanted }),
+        present: present,
       });
-      const page = toPage(found, limit, present, (last) =>
-        cursors.encode("incidents", { serverId }, [last.createdAt.toISOString(), last.id]),
-      );
-      return withTotal(page, { count }, () => database.read.poachIncident.count({ where: wanted }));
     },
   };
 }

@@ -6,7 +6,7 @@ import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { listPage, newestFirst, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
 import { NoteInput, NotesQuery as Query, type NotesQuery, type NoteVersionView, type NoteView } from "./notes.schema.ts";
 import { casesPolicy, type WholeCase } from "../cases.policy.ts";
 import { findVisible, keepWords, type CaseRecords } from "../records.ts";
@@ -86,16 +86,17 @@ export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
     async list(call: Call, key: string, query: NotesQuery): Promise<Page<NoteView>> {
       const { id: caseId } = await visibleCase(call, key);
       const { limit, cursor, count } = Query.parse(query);
-      const position = cursor === undefined ? undefined : cursors.decode("case_notes", { caseId }, cursor);
-      const rows = await database.read.caseNote.findMany({
-        where: { caseId, ...(position !== undefined && olderThan(position)) },
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
+      return listPage({
+        cursors,
+        list: "case_notes",
+        filters: { caseId },
+        query: { limit, cursor, count },
+        keyset: newestFirst,
+        find: ({ after, take }) =>
+          database.read.caseNote.findMany({ where: { AND: [{ caseId }, after] }, orderBy: newestFirst.orderBy, take }),
+        count: () => database.read.caseNote.count({ where: { caseId } }),
+        present: presentNote,
       });
-      const page = toPage(rows, limit, presentNote, (last) =>
-        cursors.encode("case_notes", { caseId }, [last.createdAt.toISOString(), last.id]),
-      );
-      return withTotal(page, { count }, () => database.read.caseNote.count({ where: { caseId } }));
     },
 
     /** Every text a note has had, newest first. @throws ProblemError record_not_found */

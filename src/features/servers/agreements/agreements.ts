@@ -5,7 +5,7 @@ import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { listPage, newestFirst, type Cursors, type Page } from "../../../kernel/page.ts";
 import { createAgreementRows, unended, type AgreementRow, type AgreementRowDeps } from "./rows.ts";
 import { createAgreementsInTx } from "./in-tx.ts";
 import { idsOfServer } from "../known.ts";
@@ -99,21 +99,23 @@ export function createAgreements(deps: AgreementDeps) {
       requirePermission(call, registryPermissions.read);
       const { limit, cursor, count } = ListAgreementsQuery.parse(query);
       const wanted: Prisma.AgreementWhereInput = { parties: { some: { serverId: { in: await partyIds(database.read, serverId) } } } };
-      const position = cursor === undefined ? undefined : cursors.decode("agreements", { serverId }, cursor);
-      const found = await database.read.agreement.findMany({
-        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
-        include: { parties: true },
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
-      });
       const now = clock.now();
-      const page = toPage(
-        found,
-        limit,
-        (row) => presentAgreement(row, now),
-        (last) => cursors.encode("agreements", { serverId }, [last.createdAt.toISOString(), last.id]),
-      );
-      return withTotal(page, { count }, () => database.read.agreement.count({ where: wanted }));
+      return listPage({
+        cursors,
+        list: "agreements",
+        filters: { serverId },
+        query: { limit, cursor, count },
+        keyset: newestFirst,
+        find: ({ after, take }) =>
+          database.read.agreement.findMany({
+            where: { AND: [wanted, after] },
+            include: { parties: true },
+            orderBy: newestFirst.orderBy,
+            take,
+          }),
+        count: () => database.read.agreement.count({ where: wanted }),
+        present: (row) => presentAgreement(row, now),
+      });
     },
 
     ...createAgreementsInTx(rows),

@@ -6,7 +6,7 @@ import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { listPage, newestFirst, type Cursors, type Page } from "../../../kernel/page.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { registryPermissions } from "../servers.policy.ts";
@@ -133,20 +133,18 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
     async listClearances(call: Call, userId: string, query: ListClearancesQuery): Promise<Page<ClearanceView>> {
       requirePermission(call, registryPermissions.read);
       const { limit, cursor, count } = ListClearancesQuery.parse(query);
-      const position = cursor === undefined ? undefined : cursors.decode("clearances", { userId }, cursor);
-      const found = await database.read.poachClearance.findMany({
-        where: { AND: [{ userId }, position === undefined ? {} : olderThan(position)] },
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
-      });
       const now = clock.now();
-      const page = toPage(
-        found,
-        limit,
-        (row) => presentClearance(row, now),
-        (last) => cursors.encode("clearances", { userId }, [last.createdAt.toISOString(), last.id]),
-      );
-      return withTotal(page, { count }, () => database.read.poachClearance.count({ where: { userId } }));
+      return listPage({
+        cursors,
+        list: "clearances",
+        filters: { userId },
+        query: { limit, cursor, count },
+        keyset: newestFirst,
+        find: ({ after, take }) =>
+          database.read.poachClearance.findMany({ where: { AND: [{ userId }, after] }, orderBy: newestFirst.orderBy, take }),
+        count: () => database.read.poachClearance.count({ where: { userId } }),
+        present: (row) => presentClearance(row, now),
+      });
     },
 
     /** End the clearances past their end; answers how many. */

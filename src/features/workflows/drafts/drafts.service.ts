@@ -2,7 +2,7 @@ import type { Database } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
-import { olderThan, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { listPage, newestFirst, type Cursors, type Page } from "../../../kernel/page.ts";
 import { draftsPolicy, knownWhere, presentDraft } from "./drafts.policy.ts";
 import type { DraftRecords } from "./records.ts";
 import { DismissDraftInput, ListDraftsQuery, type DraftView, type FiledDraftView } from "./drafts.schema.ts";
@@ -38,16 +38,17 @@ export function createDraftsService({ database, records, workflows, cursors }: D
       requirePermission(call, draftsPolicy.read);
       const { limit, cursor, count, ...filters } = ListDraftsQuery.parse(query);
       const wanted = { AND: [conditions(filters), knownWhere(await hiddenCauses(call))] };
-      const position = cursor === undefined ? undefined : cursors.decode("request_drafts", filters, cursor);
-      const rows = await database.read.requestDraft.findMany({
-        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
+      return listPage({
+        cursors,
+        list: "request_drafts",
+        filters: filters,
+        query: { limit, cursor, count },
+        keyset: newestFirst,
+        find: ({ after, take }) =>
+          database.read.requestDraft.findMany({ where: { AND: [wanted, after] }, orderBy: newestFirst.orderBy, take }),
+        count: () => database.read.requestDraft.count({ where: wanted }),
+        present: presentDraft,
       });
-      const page = toPage(rows, limit, presentDraft, (last) =>
-        cursors.encode("request_drafts", filters, [last.createdAt.toISOString(), last.id]),
-      );
-      return withTotal(page, { count }, () => database.read.requestDraft.count({ where: wanted }));
     },
 
     /** @throws ProblemError permission_denied, record_not_found */
