@@ -8,9 +8,9 @@ export interface SemaphoreOptions {
   /** How long one waits, in milliseconds; without end unless told. */
   timeoutMs?: number;
   refusal: ProblemCode;
-  /** What the refusal says; the usual words of its code unless told. */
+  /** What the refusal says; by default the usual words of its code. */
   detail?: string;
-  /** Seconds after which to try again; 1 unless told. */
+  /** Seconds after which to try again; 1 by default. */
   retryAfter?: number;
 }
 

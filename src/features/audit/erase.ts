@@ -19,6 +19,7 @@ export interface ErasedDetails {
   ranges: Ranges;
 }
 
+/** Entries whose details go at once. */
 const slice = 500;
 
 /** Delete reason, before and after of entries, and the salts that bind them; the entries stay, and the chain with them. */
@@ -56,8 +57,7 @@ function rangesOf(seqs: readonly number[]): Ranges {
   return ranges;
 }
 
-/** Entries whose details go in one transaction, and transactions in one sweep. */
-const retainedAtOnce = 500;
+/** Transactions in one sweep. */
 const maxSlices = 20;
 
 export interface RetainDeps {
@@ -73,13 +73,13 @@ export async function retainDetails({ database, clock, record, days }: RetainDep
   if (days === 0) return 0;
   const before = addSeconds(clock.now(), -days * 86_400);
   // More than the first: an entry of a time when the clock was ahead must not keep the others.
-  const oldest = await database.read.auditPayload.findMany({ select: { seq: true }, orderBy: { seq: "asc" }, take: retainedAtOnce });
+  const oldest = await database.read.auditPayload.findMany({ select: { seq: true }, orderBy: { seq: "asc" }, take: slice });
   const seqs = oldest.map(({ seq }) => seq);
   if ((await dueOf(database.read, seqs, before)).length === 0) return 0;
   let total = 0;
   for (let slices = 0; slices < maxSlices; slices += 1) {
     const done = await database.write(call, async (tx) => {
-      const oldest = await tx.db.auditPayload.findMany({ select: { seq: true }, orderBy: { seq: "asc" }, take: retainedAtOnce });
+      const oldest = await tx.db.auditPayload.findMany({ select: { seq: true }, orderBy: { seq: "asc" }, take: slice });
       const due = await dueOf(
         tx.db,
         oldest.map(({ seq }) => seq),

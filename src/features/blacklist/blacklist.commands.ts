@@ -113,6 +113,13 @@ const evidence = evidenceEntries({
   press: filesPress,
 });
 
+/** What is asked where a record is taken away with nothing but a reason. */
+const withReason = {
+  options: [record, reason, revision],
+  form: reasonForm,
+  input: (given) => ({ params: recordAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
+} satisfies Pick<Entry, "options" | "form" | "input">;
+
 /** `/blacklist`: people and servers that are kept out. */
 const blacklistEntries: readonly Entry[] = [
   {
@@ -216,9 +223,7 @@ const blacklistEntries: readonly Entry[] = [
     command,
     path: "revoke",
     operation: "revokeBlacklistRecord",
-    options: [record, reason, revision],
-    form: reasonForm,
-    input: (given) => ({ params: recordAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
+    ...withReason,
     asks: asksToRevoke,
     show,
   },
@@ -226,9 +231,7 @@ const blacklistEntries: readonly Entry[] = [
     command,
     path: "purge",
     operation: "purgeBlacklistRecord",
-    options: [record, reason, revision],
-    form: reasonForm,
-    input: (given) => ({ params: recordAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
+    ...withReason,
     asks: asksToPurge,
   },
   {

@@ -17,6 +17,8 @@ import type { EventsService } from "../events/events.service.ts";
 const version = 1;
 const key = "blacklist_words";
 const catchUpBatch = 200;
+/** Records that one transaction of a sweep changes. */
+const batch = 100;
 
 /** How far it came: the last record that has its words, or null once all have. */
 const Progress = z.object({ version: z.literal(version), after: z.string().nullable() });
@@ -70,8 +72,6 @@ export function createWordsCatchUp({ database }: { database: Database }) {
     },
   };
 }
-
-const batch = 100;
 
 /** What time does to records. */
 export function createSweep({ database, records, clock }: { database: Database; records: BlacklistRecords; clock: Clock }) {

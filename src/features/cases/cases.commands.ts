@@ -99,6 +99,13 @@ async function subjectsNow(given: CommandInput, call: Wording["call"], verbs: Ve
   return { [name]: stay.join(" "), revision: numberIn(given, "revision") ?? view.revision };
 }
 
+/** What is asked where a case is changed with nothing but a reason. */
+const withReason = {
+  options: [caseOption, reason, revision],
+  form: reasonForm,
+  input: (given) => ({ params: at(given), revision: numberIn(given, "revision"), body: picked(given, "reason") }),
+} satisfies Pick<Entry, "options" | "form" | "input">;
+
 const lifeEntries: readonly Entry[] = [
   {
     command,
@@ -118,18 +125,14 @@ const lifeEntries: readonly Entry[] = [
     command,
     path: "reopen",
     operation: "reopenCase",
-    options: [caseOption, reason, revision],
-    form: reasonForm,
-    input: (given) => ({ params: at(given), revision: numberIn(given, "revision"), body: picked(given, "reason") }),
+    ...withReason,
     show,
   },
   {
     command,
     path: "delete",
     operation: "deleteCase",
-    options: [caseOption, reason, revision],
-    form: reasonForm,
-    input: (given) => ({ params: at(given), revision: numberIn(given, "revision"), body: picked(given, "reason") }),
+    ...withReason,
     async asks(wording, verbs) {
       const { say, given } = wording;
       const ask = say("case delete ask", { number: escapeText(at(given).id.toUpperCase()) });

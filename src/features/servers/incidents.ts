@@ -84,13 +84,13 @@ export function createIncidents({ database, audit, events, cursors, hashOf }: In
     /** The incidents of a server under any of its ids, newest first, voided ones included. @throws ProblemError record_not_found */
     async listIncidents(call: Call, serverId: string, query: ListIncidentsQuery): Promise<Page<IncidentView>> {
       requirePermission(call, registryPermissions.read);
-      const { limit, cursor, count } = ListIncidentsQuery.parse(query);
+      const asked = ListIncidentsQuery.parse(query);
       const wanted = { serverId: { in: await idsOf(database, serverId) } };
       return listPage({
         cursors,
         list: "incidents",
         filters: { serverId },
-        query: { limit, cursor, count },
+        query: asked,
         keyset: newestFirst,
         find: ({ after, take }) =>
           database.read.poachIncident.findMany({ where: { AND: [wanted, after] }, orderBy: newestFirst.orderBy, take }),

@@ -97,14 +97,14 @@ export function createAgreements(deps: AgreementDeps) {
      */
     async listAgreements(call: Call, serverId: string, query: ListAgreementsQuery): Promise<Page<AgreementView>> {
       requirePermission(call, registryPermissions.read);
-      const { limit, cursor, count } = ListAgreementsQuery.parse(query);
+      const asked = ListAgreementsQuery.parse(query);
       const wanted: Prisma.AgreementWhereInput = { parties: { some: { serverId: { in: await partyIds(database.read, serverId) } } } };
       const now = clock.now();
       return listPage({
         cursors,
         list: "agreements",
         filters: { serverId },
-        query: { limit, cursor, count },
+        query: asked,
         keyset: newestFirst,
         find: ({ after, take }) =>
           database.read.agreement.findMany({

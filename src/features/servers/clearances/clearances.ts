@@ -132,13 +132,13 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
     /** The clearances of somebody, newest first, those that are over included. */
     async listClearances(call: Call, userId: string, query: ListClearancesQuery): Promise<Page<ClearanceView>> {
       requirePermission(call, registryPermissions.read);
-      const { limit, cursor, count } = ListClearancesQuery.parse(query);
+      const asked = ListClearancesQuery.parse(query);
       const now = clock.now();
       return listPage({
         cursors,
         list: "clearances",
         filters: { userId },
-        query: { limit, cursor, count },
+        query: asked,
         keyset: newestFirst,
         find: ({ after, take }) =>
           database.read.poachClearance.findMany({ where: { AND: [{ userId }, after] }, orderBy: newestFirst.orderBy, take }),

@@ -90,6 +90,7 @@ function filingOf(type: WorkflowKind): Filing {
     options: fields.filter((field) => isSimple(field) && !isLong(field)).slice(0, maxOptions),
     form: [...fields.filter(isLong).slice(0, maxFormFields - 2), "summary", "evidence"],
   };
+  const asks = form.map((one) => (typeof one === "string" ? { name: hyphened(one), field: one } : one));
   const asked = options.map((option): FilingOption => (typeof option === "string" ? { field: option } : option));
   const fieldsOf = ({ field }: FilingOption): readonly string[] => (typeof field === "string" ? [field] : field);
   const nameOf = (option: FilingOption): string => option.name ?? hyphened(fieldsOf(option)[0] ?? "");
@@ -114,8 +115,7 @@ function filingOf(type: WorkflowKind): Filing {
     return { kind: "text", ...(minLength !== undefined && minLength > 1 && { min: minLength }), max: maxLength ?? maxOption };
   }
 
-  function fieldOf(asks: string | { name: string; field: string }): FieldSpec {
-    const { name, field } = typeof asks === "string" ? { name: hyphened(asks), field: asks } : asks;
+  function fieldOf({ name, field }: { name: string; field: string }): FieldSpec {
     const { minLength: min = 0, maxLength = maxParagraph } = schemaOf(field);
     const isRequired = required.includes(field.split(".")[0] ?? "");
     return (
@@ -138,16 +138,15 @@ function filingOf(type: WorkflowKind): Filing {
     return of === "Duration" ? durationIn(given, name).duration : given.values[name];
   }
 
-  const own = form.filter((asks) => typeof asks !== "string" || commonFields[asks] === undefined);
   const filled = [
     ...asked.flatMap((option) => fieldsOf(option).map((field) => ({ name: nameOf(option), field }))),
-    ...own.map((asks) => (typeof asks === "string" ? { name: hyphened(asks), field: asks } : asks)),
+    ...asks.filter(({ name }) => commonFields[name] === undefined),
   ];
   return {
     path,
     operation: filingOperation(type),
     options: [...asked.map(optionOf), ...commonOptions],
-    form: form.map(fieldOf),
+    form: asks.map(fieldOf),
     fields(given) {
       const body = {};
       for (const { name, field } of filled) write(body, field.split("."), read(given, name, field));

@@ -21,10 +21,10 @@ export type Ruling = (typeof rulings)[number];
 export interface FilingOption {
   /** Fields of the payload, as paths: `user_id`, `discord.action`, `basis.0.type`. */
   field: string | readonly string[];
-  /** The field's own name, with hyphens, unless told. */
+  /** By default the field's own name, with hyphens. */
   name?: string;
   as?: "user" | "server" | "boolean";
-  /** As the field is, unless told. */
+  /** By default as the field is. */
   required?: boolean;
   completes?: string;
   max?: number;
@@ -32,7 +32,7 @@ export interface FilingOption {
 
 /** How `/request` asks for a kind. */
 interface FilingForm {
-  /** The sub-command; the name of the kind unless told. */
+  /** The sub-command; by default the name of the kind. */
   path?: string;
   options: readonly (string | FilingOption)[];
   /** At most five fields of the form: `summary` and `evidence` are taken by every kind. */
@@ -52,7 +52,7 @@ interface KindSpec<Payload extends z.ZodObject> {
   assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>;
   /** Other names clients use, besides camelCase, to the payload's own. */
   aliases: Readonly<Record<string, string>>;
-  /** Unless told, every field with a simple value is an option, and the long texts are the form. */
+  /** By default every field with a simple value is an option, and the long texts are the form. */
   filing?: FilingForm;
   /** Bring fields that clients spread differently into the payload's form, before it is checked. */
   prepare?(fields: Map<string, unknown>): void;
