@@ -4,17 +4,23 @@ import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
 import { listen } from "../../src/http/server.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
-import { route } from "../../src/operations/route.ts";
+import { routesFor } from "../../src/operations/route.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { Snowflake } from "../../src/kernel/fields.ts";
 import { benchKey, payload, type Target } from "../target.ts";
 
+const routes = routesFor("bench");
+
 const AccessView = z.object({ id: Snowflake, is_staff: z.boolean() });
 const success = { status: 200, shape: "single", schema: AccessView, description: "The answer" } as const;
-const guard = { tags: ["bench"], summary: "Measured", access: { permission: "staff.access.read" } as const };
+const guard = { summary: "Measured", access: { permission: "staff.access.read" } as const };
 
-const plain = route({ ...guard, method: "get", path: "/plain", operationId: "getPlain", success }, async () => payload);
+const plain = routes.get("/plain", "getPlain", {
+  ...guard,
+  success,
+  handle: async () => payload,
+});
 const headers = { Authorization: `Bearer ${benchKey}` };
 
 /** The whole pipeline with its log line, on a route that answers a constant. */

@@ -19,7 +19,7 @@ import { createDocument, describePage, describeRoute, type DocumentInfo } from "
 import type { HtmlPage } from "./pages/page.ts";
 import { problemPages, handlePage, problemPage } from "./pages/serve-page.ts";
 import { problemReply, toProblem, asError } from "./problem.ts";
-import { route, type Route, type RawAnswer } from "../operations/route.ts";
+import { routesFor, type Route, type RawAnswer } from "../operations/route.ts";
 import { createPresenter } from "./answer.ts";
 import { createBodyReader, noBody } from "./request/body.ts";
 import { createContentReader } from "./request/content.ts";
@@ -235,23 +235,17 @@ export function documentRoute(document: () => Record<string, unknown>): Route {
     const etag = `W/"${hash("sha256", body, "base64url").slice(0, 22)}"`;
     return { body, gzip: gzipSync(body), headers: { etag, "cache-control": "no-cache", vary: "Accept-Encoding" } };
   };
-  return route(
-    {
-      method: "get",
-      path: "/openapi.json",
-      operationId: "getOpenApiDocument",
-      tags: ["documents"],
-      summary: "This document",
-      access: { public: true },
-      success: {
-        status: 200,
-        shape: "raw",
-        mediaType: "application/json",
-        hasEtag: true,
-        schema: z.looseObject({ openapi: z.string() }),
-        description: "An OpenAPI 3.1 document",
-      },
+  return routesFor("documents").get("/openapi.json", "getOpenApiDocument", {
+    summary: "This document",
+    access: { public: true },
+    success: {
+      status: 200,
+      shape: "raw",
+      mediaType: "application/json",
+      hasEtag: true,
+      schema: z.looseObject({ openapi: z.string() }),
+      description: "An OpenAPI 3.1 document",
     },
-    async () => (written ??= write()),
-  );
+    handle: async () => (written ??= write()),
+  });
 }

@@ -131,19 +131,25 @@ export interface SuccessSpec<Kind extends Shape, View extends z.ZodType> {
   hasEtag?: true;
 }
 
-/** One JSON operation: its rights, its limits, its schemas and its place in the document. */
-export interface RouteSpec<
+/** One JSON operation: its rights, its limits, its schemas and what it does. */
+export interface Operation<
+  Kind extends Shape,
+  View extends z.ZodType,
+  Params extends z.ZodObject,
+  Query extends z.ZodObject,
+  Body extends z.ZodType,
+> extends OperationSpec<Kind, View, Params, Query, Body> {
+  /** Gets the parsed request and answers the view, the page of views or the flat body. */
+  handle: (input: RouteInput<Params, Query, Body>) => Promise<Answers<z.output<View>>[Kind] | Held>;
+}
+
+interface OperationSpec<
   Kind extends Shape = Shape,
   View extends z.ZodType = z.ZodType,
   Params extends z.ZodObject = z.ZodObject,
   Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
 > {
-  method: Method;
-  /** Such as `/users/{discord_user_id}/servers`. */
-  path: string;
-  operationId: string;
-  tags: string[];
   summary: string;
   description?: string;
   access: Access;
@@ -201,6 +207,15 @@ export function isConditionalRead({ method, success }: RouteSpec): boolean {
   return method === "get" && (success.shape === "single" || success.hasEtag === true);
 }
 
+/** An operation with its address and its place in the document. */
+export interface RouteSpec extends OperationSpec {
+  method: Method;
+  /** Such as `/users/{discord_user_id}/servers`. */
+  path: string;
+  operationId: string;
+  tags: string[];
+}
+
 /** A route whose types have been checked; doors pass these to the app. */
 export interface Route {
   spec: RouteSpec;
@@ -208,18 +223,23 @@ export interface Route {
 }
 
 /**
- * Describe one JSON operation. The types of the handler's input and answer come from the schemas of the spec.
- * @param handler gets the parsed request and answers the view, the page of views or the flat body
+ * Describe the JSON operations of one part of the API: `get("/cases", "listCases", { … })`. The types of what `handle` gets and answers
+ * come from the schemas beside it.
+ * @param tags under which the document lists them
  */
-export function route<
-  Kind extends Shape,
-  View extends z.ZodType,
-  Params extends z.ZodObject = z.ZodObject<Record<never, never>>,
-  Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
-  Body extends z.ZodType = z.ZodUndefined,
->(
-  spec: RouteSpec<Kind, View, Params, Query, Body>,
-  handler: (input: RouteInput<Params, Query, Body>) => Promise<Answers<z.output<View>>[Kind] | Held>,
-): Route {
-  return { spec, handle: handler };
+export function routesFor(...tags: string[]) {
+  const route =
+    (method: Method) =>
+    <
+      Kind extends Shape,
+      View extends z.ZodType,
+      Params extends z.ZodObject = z.ZodObject<Record<never, never>>,
+      Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
+      Body extends z.ZodType = z.ZodUndefined,
+    >(
+      path: string,
+      operationId: string,
+      { handle, ...spec }: Operation<Kind, View, Params, Query, Body>,
+    ): Route => ({ spec: { method, path, operationId, tags, ...spec }, handle });
+  return { get: route("get"), post: route("post"), put: route("put"), patch: route("patch"), del: route("delete") };
 }

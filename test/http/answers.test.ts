@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { route, withEtag } from "../../src/operations/route.ts";
+import { routesFor, withEtag } from "../../src/operations/route.ts";
 import { z } from "zod";
 import { createKeyText, formatKey } from "../../src/features/keys/secrets.ts";
 import { authenticate, staffId, startApp } from "./support.ts";
@@ -48,11 +48,12 @@ test("where conditions are required, a change without one is refused", async () 
 });
 
 test("a handler may name the entity tag itself", async () => {
-  const spec = { method: "get", path: "/tagged", operationId: "getTagged", tags: [], summary: "Tagged", access: { public: true } } as const;
-  const tagged = route(
-    { ...spec, tags: [], success: { status: 200, shape: "single", schema: z.object({ a: z.int() }), description: "Tagged" } },
-    async () => withEtag({ a: 1 }, "abc"),
-  );
+  const tagged = routesFor().get("/tagged", "getTagged", {
+    summary: "Tagged",
+    access: { public: true },
+    success: { status: 200, shape: "single", schema: z.object({ a: z.int() }), description: "Tagged" },
+    handle: async () => withEtag({ a: 1 }, "abc"),
+  });
   const { ask } = await startApp({ routes: [tagged] });
   const answer = await ask({ path: "/tagged", key: null });
   expect({ etag: answer.headers["etag"], json: answer.json }).toEqual({ etag: '"abc"', json: { success: true, data: { a: 1 } } });
@@ -144,11 +145,12 @@ test("an unexpected error tells the log everything and the caller nothing", asyn
 });
 
 test("an answer its schema does not promise is a failure where answers are checked", async () => {
-  const spec = { method: "get", path: "/odd", operationId: "getOdd", tags: [], summary: "Odd", access: { public: true } } as const;
-  const odd = route(
-    { ...spec, tags: [], success: { status: 200, shape: "single", schema: z.object({ a: z.int() }), description: "Odd" } },
-    async () => ({ a: 0.5 }),
-  );
+  const odd = routesFor().get("/odd", "getOdd", {
+    summary: "Odd",
+    access: { public: true },
+    success: { status: 200, shape: "single", schema: z.object({ a: z.int() }), description: "Odd" },
+    handle: async () => ({ a: 0.5 }),
+  });
   expect((await (await startApp({ routes: [odd] })).ask({ path: "/odd" })).status).toBe(500);
   expect((await (await startApp({ routes: [odd], validateAnswers: false })).ask({ path: "/odd" })).status).toBe(200);
 });

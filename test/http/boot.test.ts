@@ -4,12 +4,19 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
 import { page } from "../../src/http/pages/page.ts";
-import { type Access, route } from "../../src/operations/route.ts";
+import { type Access, routesFor } from "../../src/operations/route.ts";
 import { appOptions } from "./support.ts";
+
+const { get } = routesFor();
 
 const success = { status: 200, shape: "flat", schema: z.object({}), description: "Fine" } as const;
 const made = (access: Access, path = "/one", operationId = "one") =>
-  route({ method: "get", path, operationId, tags: [], summary: "One", access, success }, async () => ({}));
+  get(path, operationId, {
+    summary: "One",
+    access,
+    success,
+    handle: async () => ({}),
+  });
 const expansions = { type: ["poach", "alt-request"] };
 const known = { permissions: new Set(["cases.read", "workflows.poach.decide", "workflows.alt-request.decide"]), expansions };
 const boot = (...routes: ReturnType<typeof made>[]) => createHttpApp(appOptions({ routes, known }));

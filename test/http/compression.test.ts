@@ -2,27 +2,23 @@
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/operations/route.ts";
+import { routesFor } from "../../src/operations/route.ts";
 import { startApp } from "./support.ts";
 
+const routes = routesFor();
+
 const Thing = z.object({ id: z.string(), name: z.string() });
-const many = route(
-  {
-    method: "get",
-    path: "/many",
-    operationId: "listMany",
-    tags: [],
-    summary: "Many",
-    access: { permission: "cases.read" },
-    request: { query: z.strictObject({ few: z.string().optional() }) },
-    success: { status: 200, shape: "list", schema: Thing, description: "Many" },
-  },
-  async ({ query }) => ({
+const many = routes.get("/many", "listMany", {
+  summary: "Many",
+  access: { permission: "cases.read" },
+  request: { query: z.strictObject({ few: z.string().optional() }) },
+  success: { status: 200, shape: "list", schema: Thing, description: "Many" },
+  handle: async ({ query }) => ({
     data: Array.from({ length: query.few === undefined ? 200 : 1 }, (_, index) => ({ id: index.toString(), name: "a thing" })),
     limit: 200,
     next_cursor: null,
   }),
-);
+});
 
 test("a long list comes compressed to those who take that, with all that its headers say", async () => {
   const { port, ask } = await startApp({ routes: [many] });

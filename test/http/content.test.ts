@@ -1,8 +1,10 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/operations/route.ts";
+import { routesFor } from "../../src/operations/route.ts";
 import { staffId, startApp } from "./support.ts";
+
+const routes = routesFor();
 
 const post = { method: "POST", path: "/things" };
 const good = { owner_id: staffId, name: "one" };
@@ -180,18 +182,12 @@ test.each(["/things/", `/things/${staffId}/`, "//things", "/./things", "/THINGS"
 
 test("what a verb's own schema refuses is answered like the door's", async () => {
   const Inner = z.object({ name: z.string() });
-  const verb = route(
-    {
-      method: "post",
-      path: "/verbs",
-      operationId: "runVerb",
-      tags: [],
-      summary: "A verb that parses again",
-      access: { permission: "cases.create" },
-      success: { status: 200, shape: "flat", schema: Inner, description: "Never" },
-    },
-    async () => Inner.parse({ name: 5 }),
-  );
+  const verb = routes.post("/verbs", "runVerb", {
+    summary: "A verb that parses again",
+    access: { permission: "cases.create" },
+    success: { status: 200, shape: "flat", schema: Inner, description: "Never" },
+    handle: async () => Inner.parse({ name: 5 }),
+  });
   const { ask } = await startApp({ routes: [verb] });
   expect(await ask({ method: "POST", path: "/verbs" })).toMatchObject({
     status: 422,

@@ -1,34 +1,30 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/operations/route.ts";
+import { routesFor } from "../../src/operations/route.ts";
 import type { IdempotencyClaim } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { staffId, startApp, strangerId } from "./support.ts";
+
+const routes = routesFor();
 
 /** A write that shows its claims; `hold` keeps it from ending. */
 function claimingRoute() {
   const claims: (IdempotencyClaim | null)[] = [];
   let gate: Promise<void> | undefined;
-  const claiming = route(
-    {
-      method: "post",
-      path: "/claims",
-      operationId: "claim",
-      tags: [],
-      summary: "Claim",
-      access: { permission: "cases.create" },
-      request: { body: z.object({ text: z.string() }) },
-      success: { status: 202, shape: "flat", schema: z.object({ success: z.boolean() }), description: "Claimed" },
-    },
-    async ({ call, body }) => {
+  const claiming = routes.post("/claims", "claim", {
+    summary: "Claim",
+    access: { permission: "cases.create" },
+    request: { body: z.object({ text: z.string() }) },
+    success: { status: 202, shape: "flat", schema: z.object({ success: z.boolean() }), description: "Claimed" },
+    handle: async ({ call, body }) => {
       claims.push(call.idempotency);
       await gate;
       if (body.text === "refuse") throw new ProblemError("invalid_transition");
       call.replayed = body.text === "replay";
       return { success: true };
     },
-  );
+  });
   const hold = (): (() => void) => {
     let release = (): void => undefined;
     gate = new Promise((resolve) => (release = resolve));

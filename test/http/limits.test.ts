@@ -3,10 +3,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRateLimiter } from "../../src/http/middleware/rate-limit.ts";
-import { route } from "../../src/operations/route.ts";
+import { routesFor } from "../../src/operations/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { limitedNetwork } from "../../src/kernel/addresses.ts";
 import { authenticate, staffId, startApp } from "./support.ts";
+
+const routes = routesFor();
 
 const thing = `/things/${staffId}`;
 
@@ -116,21 +118,15 @@ test("a public route is limited by address", async () => {
 });
 
 test("a route may be limited by the person it is about, however many keys ask", async () => {
-  const authorize = route(
-    {
-      method: "post",
-      path: "/authorize/sessions",
-      operationId: "openSession",
-      tags: [],
-      summary: "Open a session",
-      access: { permission: "cases.create" },
-      limit: "authorize",
-      limitSubject: ({ body }) => body.user_id,
-      request: { body: z.object({ user_id: z.string() }) },
-      success: { status: 201, shape: "flat", schema: z.object({ success: z.literal(true) }), description: "Opened" },
-    },
-    async () => ({ success: true as const }),
-  );
+  const authorize = routes.post("/authorize/sessions", "openSession", {
+    summary: "Open a session",
+    access: { permission: "cases.create" },
+    limit: "authorize",
+    limitSubject: ({ body }) => body.user_id,
+    request: { body: z.object({ user_id: z.string() }) },
+    success: { status: 201, shape: "flat", schema: z.object({ success: z.literal(true) }), description: "Opened" },
+    handle: async () => ({ success: true as const }),
+  });
   const { ask } = await startApp({ routes: [authorize], limits: { authorize: { count: 2, seconds: 3600 } } });
   const open = (user: string, actor: string) =>
     ask({ method: "POST", path: "/authorize/sessions", body: { user_id: user }, headers: { "X-Acting-User": actor } });
@@ -143,18 +139,12 @@ test("a route may be limited by the person it is about, however many keys ask", 
 /** A route whose answers wait until the test lets them go. */
 function heldRoute() {
   const held: (() => void)[] = [];
-  const spec = {
-    method: "get",
-    path: "/held",
-    operationId: "hold",
-    tags: [],
+  const holding = routesFor().get("/held", "hold", {
     summary: "Held",
     access: { permission: "cases.read" },
-  } as const;
-  const holding = route(
-    { ...spec, tags: [], success: { status: 200, shape: "flat", schema: z.object({ success: z.boolean() }), description: "Released" } },
-    () => new Promise<{ success: boolean }>((resolve) => held.push(() => resolve({ success: true }))),
-  );
+    success: { status: 200, shape: "flat", schema: z.object({ success: z.boolean() }), description: "Released" },
+    handle: () => new Promise<{ success: boolean }>((resolve) => held.push(() => resolve({ success: true }))),
+  });
   const reached = async (count: number): Promise<void> => {
     for (const deadline = Date.now() + 5000; held.length < count;) {
       if (Date.now() > deadline) throw new Error(`only ${held.length} requests arrived`);

@@ -5,9 +5,11 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/operations/route.ts";
+import { routesFor } from "../../src/operations/route.ts";
 import type { ServerTimeouts } from "../../src/http/server.ts";
 import { startApp } from "./support.ts";
+
+const routes = routesFor();
 
 const megabyte = Buffer.alloc(1024 * 1024, "x");
 /** Short enough that thousands fit into what is read at once. */
@@ -16,21 +18,15 @@ const asking = "GET /big HTTP/1.1\r\nHost: a\r\n\r\n";
 /** A public route with a large answer; it counts how often it was asked, and each answer holds its number. */
 async function startBig(timeouts: Partial<ServerTimeouts> = {}, limits: Parameters<typeof startApp>[0] = {}) {
   const begun: number[] = [];
-  const big = route(
-    {
-      method: "get",
-      path: "/big",
-      operationId: "getBig",
-      tags: [],
-      summary: "Much",
-      access: { public: true },
-      success: { status: 200, shape: "raw", schema: z.string(), description: "Much" },
-    },
-    async () => {
+  const big = routes.get("/big", "getBig", {
+    summary: "Much",
+    access: { public: true },
+    success: { status: 200, shape: "raw", schema: z.string(), description: "Much" },
+    handle: async () => {
       begun.push(begun.length);
       return { body: Buffer.concat([Buffer.from(`#${begun.length.toString()};`), megabyte]) };
     },
-  );
+  });
   return { begun, ...(await startApp({ routes: [big], ...limits }, timeouts)) };
 }
 
@@ -40,11 +36,15 @@ async function startSlow() {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   onTestFinished(() => release());
-  const spec = { method: "get", path: "/big", operationId: "getBig", tags: [], summary: "Late", access: { public: true } } as const;
-  const slow = route({ ...spec, tags: [], success: { status: 200, shape: "raw", schema: z.string(), description: "Late" } }, async () => {
-    begun += 1;
-    await released;
-    return { body: "late" };
+  const slow = routes.get("/big", "getBig", {
+    summary: "Late",
+    access: { public: true },
+    success: { status: 200, shape: "raw", schema: z.string(), description: "Late" },
+    handle: async () => {
+      begun += 1;
+      await released;
+      return { body: "late" };
+    },
   });
   return { begun: () => begun, release: () => release(), ...(await startApp({ routes: [slow] })) };
 }

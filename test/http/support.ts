@@ -7,12 +7,14 @@ import { z } from "zod";
 import { createHttpApp, type HttpAppOptions } from "../../src/http/app.ts";
 import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
-import { type Route, route } from "../../src/operations/route.ts";
+import { type Route, routesFor } from "../../src/operations/route.ts";
 import type { RateLimits } from "../../src/http/middleware/rate-limit.ts";
 import { listen, type ServerTimeouts } from "../../src/http/server.ts";
 import type { Actor } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { listQuery, Snowflake } from "../../src/kernel/fields.ts";
+
+const routes = routesFor();
 
 export const staffId = "80351110224678912";
 export const strangerId = "80351110224678999";
@@ -48,93 +50,63 @@ export const authenticate: Authenticate = ({ presented, actingUser, requestId })
 };
 
 const Thing = z.object({ id: z.string(), name: z.string(), revision: z.int() });
-const guard = (permission: PermissionKey) => ({ tags: ["things"], summary: "A thing", access: { permission } });
+const guard = (permission: PermissionKey) => ({ summary: "A thing", access: { permission } });
 const body = z.strictObject({ owner_id: Snowflake, name: z.string().min(1).max(10), tags: z.array(z.string()).max(3).default([]) });
 
 /** One route of every kind. */
 export function thingRoutes(): Route[] {
   return [
-    route(
-      {
-        ...guard("cases.read"),
-        method: "get",
-        path: "/things/{thing_id}",
-        operationId: "getThing",
-        request: { params: z.object({ thing_id: Snowflake }) },
-        success: { status: 200, shape: "single", schema: Thing, description: "The thing" },
-        refusals: ["record_not_found"],
-      },
-      async ({ params }) => ({ id: params.thing_id, name: "a thing", revision: 7 }),
-    ),
-    route(
-      {
-        ...guard("cases.read"),
-        method: "get",
-        path: "/things",
-        operationId: "listThings",
-        request: { query: z.object({ ...listQuery, status: z.enum(["active", "ended"]).optional(), tag: z.array(z.string()).optional() }) },
-        success: { status: 200, shape: "list", schema: Thing, description: "Things" },
-      },
-      async ({ query }) => ({
+    routes.get("/things/{thing_id}", "getThing", {
+      ...guard("cases.read"),
+      request: { params: z.object({ thing_id: Snowflake }) },
+      success: { status: 200, shape: "single", schema: Thing, description: "The thing" },
+      refusals: ["record_not_found"],
+      handle: async ({ params }) => ({ id: params.thing_id, name: "a thing", revision: 7 }),
+    }),
+    routes.get("/things", "listThings", {
+      ...guard("cases.read"),
+      request: { query: z.object({ ...listQuery, status: z.enum(["active", "ended"]).optional(), tag: z.array(z.string()).optional() }) },
+      success: { status: 200, shape: "list", schema: Thing, description: "Things" },
+      handle: async ({ query }) => ({
         data: [{ id: "1", name: "first", revision: 1 }],
         limit: query.limit,
         next_cursor: query.cursor === undefined ? "next&page" : null,
       }),
-    ),
-    route(
-      {
-        ...guard("cases.create"),
-        method: "post",
-        path: "/things",
-        operationId: "createThing",
-        request: { body, example: { owner_id: staffId, name: "one" } },
-        success: {
-          status: 201,
-          shape: "flat",
-          schema: z.object({ success: z.literal(true), name: z.string() }),
-          description: "The new thing",
-        },
+    }),
+    routes.post("/things", "createThing", {
+      ...guard("cases.create"),
+      request: { body, example: { owner_id: staffId, name: "one" } },
+      success: {
+        status: 201,
+        shape: "flat",
+        schema: z.object({ success: z.literal(true), name: z.string() }),
+        description: "The new thing",
       },
-      async ({ body }) => ({ success: true as const, name: body.name }),
-    ),
-    route(
-      {
-        ...guard("cases.create"),
-        method: "patch",
-        path: "/things/{thing_id}",
-        operationId: "updateThing",
-        request: { params: z.object({ thing_id: Snowflake }), body: z.strictObject({ name: z.string().optional() }), bodyOptional: true },
-        success: { status: 200, shape: "single", schema: Thing, description: "The thing" },
-      },
-      async ({ params, ifMatch }) => {
+      handle: async ({ body }) => ({ success: true as const, name: body.name }),
+    }),
+    routes.patch("/things/{thing_id}", "updateThing", {
+      ...guard("cases.create"),
+      request: { params: z.object({ thing_id: Snowflake }), body: z.strictObject({ name: z.string().optional() }), bodyOptional: true },
+      success: { status: 200, shape: "single", schema: Thing, description: "The thing" },
+      handle: async ({ params, ifMatch }) => {
         if (ifMatch !== undefined && ifMatch !== 7) throw new ProblemError("precondition_failed", { extra: { current_etag: '"v7"' } });
         return { id: params.thing_id, name: "a thing", revision: 8 };
       },
-    ),
-    route(
-      {
-        ...guard("cases.create"),
-        method: "post",
-        path: "/callsigns/next",
-        operationId: "nextCallsign",
-        capability: "callsigns.next",
-        request: { body: z.strictObject({ pool: z.string() }) },
-        success: { status: 201, shape: "single", schema: z.object({ id: z.string() }), description: "A callsign" },
-      },
-      async () => ({ id: "1" }),
-    ),
-    route(
-      {
-        ...guard("cases.read"),
-        method: "get",
-        path: "/broken",
-        operationId: "breakThings",
-        success: { status: 200, shape: "single", schema: Thing, description: "Never" },
-      },
-      async () => {
+    }),
+    routes.post("/callsigns/next", "nextCallsign", {
+      ...guard("cases.create"),
+      capability: "callsigns.next",
+      request: { body: z.strictObject({ pool: z.string() }) },
+      success: { status: 201, shape: "single", schema: z.object({ id: z.string() }), description: "A callsign" },
+      handle: async () => ({ id: "1" }),
+    }),
+    routes.get("/broken", "breakThings", {
+      ...guard("cases.read"),
+      success: { status: 200, shape: "single", schema: Thing, description: "Never" },
+      handle: async () => {
         throw new Error("the password is swordfish");
       },
-    ),
+    }),
   ];
 }
 

@@ -3,33 +3,29 @@ import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Authenticate } from "../../src/operations/caller.ts";
-import { type Route, route } from "../../src/operations/route.ts";
+import { type Route, routesFor } from "../../src/operations/route.ts";
 import { authenticate, startApp } from "./support.ts";
+
+const routes = routesFor("things");
 
 const limit = 400_000;
 
 /** A route that takes CSV or JSON and tells what it got. */
 function importRoute(seen: unknown[]): Route {
-  return route(
-    {
-      method: "post",
-      path: "/things/import",
-      operationId: "importThings",
-      tags: ["things"],
-      summary: "Import things",
-      access: { permission: "cases.create" },
-      request: {
-        body: z.strictObject({ csv: z.string().min(3).optional(), names: z.array(z.string()).optional() }),
-        bodyLimit: limit,
-        textBody: { type: "text/csv", field: "csv" },
-      },
-      success: { status: 200, shape: "single", schema: z.object({ length: z.int() }), description: "What arrived" },
+  return routes.post("/things/import", "importThings", {
+    summary: "Import things",
+    access: { permission: "cases.create" },
+    request: {
+      body: z.strictObject({ csv: z.string().min(3).optional(), names: z.array(z.string()).optional() }),
+      bodyLimit: limit,
+      textBody: { type: "text/csv", field: "csv" },
     },
-    async ({ body }) => {
+    success: { status: 200, shape: "single", schema: z.object({ length: z.int() }), description: "What arrived" },
+    handle: async ({ body }) => {
       seen.push(body);
       return { length: body.csv?.length ?? -1 };
     },
-  );
+  });
 }
 
 async function start(check?: (sha256: string) => void) {

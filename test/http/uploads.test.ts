@@ -7,9 +7,11 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import type { Authenticate } from "../../src/operations/caller.ts";
-import { type Route, route, type UploadedFile } from "../../src/operations/route.ts";
+import { type Route, routesFor, type UploadedFile } from "../../src/operations/route.ts";
 import type { ServerTimeouts } from "../../src/http/server.ts";
 import { authenticate, startApp } from "./support.ts";
+
+const routes = routesFor("things");
 
 const maxBytes = 3 * 1024 * 1024;
 const Flag = z.enum(["true", "false"]).transform((text) => text === "true");
@@ -22,31 +24,25 @@ interface Seen {
 }
 
 function uploadRoute(folder: string, seen: Seen[]): Route {
-  return route(
-    {
-      method: "post",
-      path: "/things/file",
-      operationId: "sendFile",
-      tags: ["things"],
-      summary: "Send a file",
-      access: { permission: "cases.create" },
-      request: {
-        body: z.strictObject({ title: z.string().min(2).optional(), secret: z.boolean().optional() }),
-        upload: {
-          field: "file",
-          fields: z.strictObject({ title: z.string().optional(), secret: Flag.optional() }),
-          maxBytes: () => maxBytes,
-          folder: () => folder,
-        },
+  return routes.post("/things/file", "sendFile", {
+    summary: "Send a file",
+    access: { permission: "cases.create" },
+    request: {
+      body: z.strictObject({ title: z.string().min(2).optional(), secret: z.boolean().optional() }),
+      upload: {
+        field: "file",
+        fields: z.strictObject({ title: z.string().optional(), secret: Flag.optional() }),
+        maxBytes: () => maxBytes,
+        folder: () => folder,
       },
-      success: { status: 201, shape: "single", schema: z.object({ sha256: z.string() }), description: "What arrived" },
     },
-    async ({ body, file }) => {
+    success: { status: 201, shape: "single", schema: z.object({ sha256: z.string() }), description: "What arrived" },
+    handle: async ({ body, file }) => {
       const bytes = file === undefined ? undefined : await readFile(file.path);
       seen.push({ body, file, bytes, mode: file === undefined ? undefined : (await stat(file.path)).mode & 0o777 });
       return { sha256: file?.sha256 ?? "" };
     },
-  );
+  });
 }
 
 async function start({ timeouts, check }: { timeouts?: Partial<ServerTimeouts>; check?: (sha256: string) => void } = {}) {

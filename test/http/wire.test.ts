@@ -6,8 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { route } from "../../src/operations/route.ts";
+import { routesFor } from "../../src/operations/route.ts";
 import { staffId, startApp } from "./support.ts";
+
+const routes = routesFor();
 
 const key = "Authorization: Bearer key-all\r\n";
 const end = "Connection: close\r\n\r\n";
@@ -70,18 +72,12 @@ test("a body that is not worth receiving ends the connection", async () => {
 });
 
 test("a stream comes whole although the body of its request was not read", async () => {
-  const stream = route(
-    {
-      method: "get",
-      path: "/stream",
-      operationId: "getStream",
-      tags: [],
-      summary: "A stream",
-      access: { public: true },
-      success: { status: 200, shape: "raw", schema: z.string(), description: "A stream" },
-    },
-    async () => ({ body: Readable.from(Array.from({ length: 10 }, () => Buffer.alloc(40_000, "x"))) }),
-  );
+  const stream = routes.get("/stream", "getStream", {
+    summary: "A stream",
+    access: { public: true },
+    success: { status: 200, shape: "raw", schema: z.string(), description: "A stream" },
+    handle: async () => ({ body: Readable.from(Array.from({ length: 10 }, () => Buffer.alloc(40_000, "x"))) }),
+  });
   const { port } = await startApp({ routes: [stream] });
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => undefined);

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { route, type Route } from "../../operations/route.ts";
+import { routesFor, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { channelsPolicy } from "./channels.policy.ts";
 import type { ChannelsService } from "./channels.service.ts";
 import { ChannelsQuery, ChannelsView, PutChannelsInput } from "./channels.schema.ts";
 
-const tags = ["channels"];
+const { get, put } = routesFor("channels");
 const params = z.object({ guild_id: Snowflake });
 const example = {
   guild_id: "41771983423143937",
@@ -20,35 +20,23 @@ const example = {
 /** The HTTP door to the channels the service posts in. */
 export function channelsRoutes(channels: ChannelsService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/channels",
-        operationId: "listChannels",
-        tags,
-        summary: "List the channels the service posts in",
-        description: "One entry for each guild that is served.",
-        access: { permission: channelsPolicy.read },
-        request: { query: ChannelsQuery },
-        success: { status: 200, shape: "list", schema: ChannelsView, description: "A page of guilds with their channels", example },
-        refusals: ["invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, query }) => channels.list(call, query),
-    ),
-    route(
-      {
-        method: "put",
-        path: "/channels/{guild_id}",
-        operationId: "putChannels",
-        tags,
-        summary: "Choose the channels the service posts in",
-        description: "Send all of them: what is left out or `null` has none. Whether the service may post there shows when it does.",
-        access: { permission: channelsPolicy.manage },
-        request: { params, body: PutChannelsInput, example: { review: "41771983423143939", alerts: "41771983423143940" } },
-        success: { status: 200, shape: "single", schema: ChannelsView, description: "The channels as they are now", example },
-        refusals: ["record_not_found", "precondition_failed"],
-      },
-      ({ call, params: { guild_id: guildId }, body, ifMatch }) => channels.put(call, guildId, body, ifMatch),
-    ),
+    get("/channels", "listChannels", {
+      summary: "List the channels the service posts in",
+      description: "One entry for each guild that is served.",
+      access: { permission: channelsPolicy.read },
+      request: { query: ChannelsQuery },
+      success: { status: 200, shape: "list", schema: ChannelsView, description: "A page of guilds with their channels", example },
+      refusals: ["invalid_cursor", "unknown_parameter"],
+      handle: ({ call, query }) => channels.list(call, query),
+    }),
+    put("/channels/{guild_id}", "putChannels", {
+      summary: "Choose the channels the service posts in",
+      description: "Send all of them: what is left out or `null` has none. Whether the service may post there shows when it does.",
+      access: { permission: channelsPolicy.manage },
+      request: { params, body: PutChannelsInput, example: { review: "41771983423143939", alerts: "41771983423143940" } },
+      success: { status: 200, shape: "single", schema: ChannelsView, description: "The channels as they are now", example },
+      refusals: ["record_not_found", "precondition_failed"],
+      handle: ({ call, params: { guild_id: guildId }, body, ifMatch }) => channels.put(call, guildId, body, ifMatch),
+    }),
   ];
 }

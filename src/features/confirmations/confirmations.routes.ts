@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { ProblemCode } from "../../kernel/errors.ts";
-import { route, type Route } from "../../operations/route.ts";
+import { routesFor, type Route } from "../../operations/route.ts";
 import { ConfirmationKey, ConfirmationView, DeclineConfirmationInput, ListConfirmationsQuery } from "./confirmations.schema.ts";
 import type { ConfirmationsService } from "./confirmations.service.ts";
 
-const tags = ["confirmations"];
+const { get, post } = routesFor("confirmations");
 const access = { permission: "permissions.read" } as const;
 const params = z.object({ id: ConfirmationKey });
 const example = {
@@ -36,71 +36,47 @@ export function confirmationsRoutes(confirmations: ConfirmationsService): Route[
 
 function readRoutes(confirmations: ConfirmationsService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/confirmations",
-        operationId: "listConfirmations",
-        tags,
-        summary: "List the changes that wait for you, newest first",
-        description: "Pending changes that the acting user has asked for or may confirm.",
-        access,
-        request: { query: ListConfirmationsQuery },
-        success: { status: 200, shape: "list", schema: ConfirmationView, description: "A page of held changes", example },
-        refusals: ["invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, query }) => confirmations.list(call, query),
-    ),
-    route(
-      {
-        method: "get",
-        path: "/confirmations/{id}",
-        operationId: "getConfirmation",
-        tags,
-        summary: "See what became of a held change",
-        description: "For the person who asked, for those who may be the second person, and for holders of `audit.read`.",
-        access,
-        request: { params },
-        success: { ...single, description: "The held change" },
-        refusals: ["record_not_found"],
-      },
-      ({ call, params: { id } }) => confirmations.get(call, id),
-    ),
+    get("/confirmations", "listConfirmations", {
+      summary: "List the changes that wait for you, newest first",
+      description: "Pending changes that the acting user has asked for or may confirm.",
+      access,
+      request: { query: ListConfirmationsQuery },
+      success: { status: 200, shape: "list", schema: ConfirmationView, description: "A page of held changes", example },
+      refusals: ["invalid_cursor", "unknown_parameter"],
+      handle: ({ call, query }) => confirmations.list(call, query),
+    }),
+    get("/confirmations/{id}", "getConfirmation", {
+      summary: "See what became of a held change",
+      description: "For the person who asked, for those who may be the second person, and for holders of `audit.read`.",
+      access,
+      request: { params },
+      success: { ...single, description: "The held change" },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { id } }) => confirmations.get(call, id),
+    }),
   ];
 }
 
 function answerRoutes(confirmations: ConfirmationsService): Route[] {
   return [
-    route(
-      {
-        method: "post",
-        path: "/confirmations/{id}/confirm",
-        operationId: "confirmChange",
-        tags,
-        summary: "Confirm a held change as the second person",
-        description:
-          "The last confirmation carries the change out, for the person who asked and as they stand now. When it is not allowed any more, the answer is that refusal and the change has failed. The person who asked confirms in Discord, with `/confirm accept`: here they get 409 `invalid_transition` while their own word is needed, and 403 `conflict_of_interest` where a second person's is. Confirming again what one has confirmed answers the same again.",
-        access,
-        request: { params },
-        success: { ...single, description: "The change as it stands now" },
-        refusals: [...turns, ...outcomes],
-      },
-      ({ call, params: { id } }) => confirmations.confirm(call, id),
-    ),
-    route(
-      {
-        method: "post",
-        path: "/confirmations/{id}/decline",
-        operationId: "declineChange",
-        tags,
-        summary: "Decline a held change, or take it back as the person who asked",
-        description: "Declining again what one has declined answers the same again.",
-        access,
-        request: { params, body: DeclineConfirmationInput, bodyOptional: true, example: { reason: "Let us talk about it first." } },
-        success: { ...single, description: "The declined change" },
-        refusals: [...turns],
-      },
-      ({ call, params: { id }, body }) => confirmations.decline(call, id, body),
-    ),
+    post("/confirmations/{id}/confirm", "confirmChange", {
+      summary: "Confirm a held change as the second person",
+      description:
+        "The last confirmation carries the change out, for the person who asked and as they stand now. When it is not allowed any more, the answer is that refusal and the change has failed. The person who asked confirms in Discord, with `/confirm accept`: here they get 409 `invalid_transition` while their own word is needed, and 403 `conflict_of_interest` where a second person's is. Confirming again what one has confirmed answers the same again.",
+      access,
+      request: { params },
+      success: { ...single, description: "The change as it stands now" },
+      refusals: [...turns, ...outcomes],
+      handle: ({ call, params: { id } }) => confirmations.confirm(call, id),
+    }),
+    post("/confirmations/{id}/decline", "declineChange", {
+      summary: "Decline a held change, or take it back as the person who asked",
+      description: "Declining again what one has declined answers the same again.",
+      access,
+      request: { params, body: DeclineConfirmationInput, bodyOptional: true, example: { reason: "Let us talk about it first." } },
+      success: { ...single, description: "The declined change" },
+      refusals: [...turns],
+      handle: ({ call, params: { id }, body }) => confirmations.decline(call, id, body),
+    }),
   ];
 }

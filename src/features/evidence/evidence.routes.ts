@@ -1,12 +1,12 @@
 import type { Place } from "./hosts.ts";
 import { z } from "zod";
-import { route, type Route, type UploadSpec } from "../../operations/route.ts";
+import { routesFor, type Route, type UploadSpec } from "../../operations/route.ts";
 import { idOrPattern, idPattern, wholeNumber } from "../../kernel/fields.ts";
 import { evidencePolicy } from "./evidence.policy.ts";
 import { AddEvidenceInput, EvidenceView, ListEvidenceQuery, RedactEvidenceInput, UploadFields } from "./evidence.schema.ts";
 import type { EvidenceService } from "./evidence.service.ts";
 
-const tags = ["evidence"];
+const { get, post } = routesFor("evidence");
 const path = "/evidence/{id}";
 const Id = z
   .string()
@@ -71,93 +71,63 @@ function recordRoutes(evidence: EvidenceService, record: RecordPlace): Route[] {
     folder: () => evidence.arriving,
   };
   return [
-    route(
-      {
-        method: "post",
-        path: `${record.path}/evidence`,
-        operationId: `add${record.name}Evidence`,
-        tags,
-        summary: "Add a piece of evidence",
-        description:
-          "A file comes as `multipart/form-data`; its type is read from its bytes. A message is fetched by the service itself, with its attachments. Addresses are kept as text and never fetched.",
-        access: { permission: evidencePolicy.add, also: record.add },
-        request: { params: record.params, body: AddEvidenceInput, upload, example },
-        success: { status: 201, ...single, description: "The new piece" },
-        refusals: [
-          "record_not_found",
-          "invalid_transition",
-          "hierarchy_violation",
-          "conflict_of_interest",
-          "discord_unavailable",
-          "discord_error",
-        ],
-      },
-      ({ call, params: named, body, file }) => evidence.add(call, record.place(named), body, file),
-    ),
-    route(
-      {
-        method: "get",
-        path: `${record.path}/evidence`,
-        operationId: `list${record.name}Evidence`,
-        tags,
-        summary: "List the evidence of a record, newest first",
-        description: "What is confidential is left out for those who may not read it.",
-        access: { permission: evidencePolicy.read, also: record.read },
-        request: { params: record.params, query: ListEvidenceQuery },
-        success: { status: 200, shape: "list", schema: EvidenceView, description: "A page of evidence" },
-        refusals: ["record_not_found"],
-      },
-      ({ call, params: named, query }) => evidence.list(call, record.place(named), query),
-    ),
+    post(`${record.path}/evidence`, `add${record.name}Evidence`, {
+      summary: "Add a piece of evidence",
+      description:
+        "A file comes as `multipart/form-data`; its type is read from its bytes. A message is fetched by the service itself, with its attachments. Addresses are kept as text and never fetched.",
+      access: { permission: evidencePolicy.add, also: record.add },
+      request: { params: record.params, body: AddEvidenceInput, upload, example },
+      success: { status: 201, ...single, description: "The new piece" },
+      refusals: [
+        "record_not_found",
+        "invalid_transition",
+        "hierarchy_violation",
+        "conflict_of_interest",
+        "discord_unavailable",
+        "discord_error",
+      ],
+      handle: ({ call, params: named, body, file }) => evidence.add(call, record.place(named), body, file),
+    }),
+    get(`${record.path}/evidence`, `list${record.name}Evidence`, {
+      summary: "List the evidence of a record, newest first",
+      description: "What is confidential is left out for those who may not read it.",
+      access: { permission: evidencePolicy.read, also: record.read },
+      request: { params: record.params, query: ListEvidenceQuery },
+      success: { status: 200, shape: "list", schema: EvidenceView, description: "A page of evidence" },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: named, query }) => evidence.list(call, record.place(named), query),
+    }),
   ];
 }
 
 function pieceRoutes(evidence: EvidenceService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path,
-        operationId: "getEvidence",
-        tags,
-        summary: "Read one piece of evidence",
-        access: { permission: evidencePolicy.read },
-        request: { params },
-        success: { status: 200, ...single, description: "The piece" },
-        refusals: ["record_not_found"],
-      },
-      ({ call, params: { id } }) => evidence.get(call, id),
-    ),
-    route(
-      {
-        method: "get",
-        path: `${path}/files/{position}`,
-        operationId: "downloadEvidence",
-        tags,
-        summary: "Download a file of a piece of evidence",
-        description: "The bytes as they were kept, to be saved and not shown. They fail to end when they are not what was kept.",
-        access: { permission: evidencePolicy.read },
-        request: { params: fileParams },
-        success: { status: 200, shape: "raw", schema: z.string().meta({ format: "binary" }), hasEtag: true, description: "The bytes" },
-        refusals: ["record_not_found"],
-      },
-      ({ call, params: { id, position } }) => evidence.download(call, id, position),
-    ),
-    route(
-      {
-        method: "post",
-        path: `${path}/redact`,
-        operationId: "redactEvidence",
-        tags,
-        summary: "Remove the content of a piece of evidence",
-        description: "Cannot be undone. Its kind, hash, sizes, times and people stay, and the reason.",
-        access: { permission: evidencePolicy.redact },
-        confirmable: true,
-        request: { params, body: RedactEvidenceInput, example: { reason: "Shows the home of a bystander." } },
-        success: { status: 200, ...single, description: "What is left of it" },
-        refusals: ["record_not_found", "invalid_transition", "precondition_failed", "hierarchy_violation", "conflict_of_interest"],
-      },
-      ({ call, params: { id }, body, ifMatch }) => evidence.redact(call, id, body, ifMatch),
-    ),
+    get(path, "getEvidence", {
+      summary: "Read one piece of evidence",
+      access: { permission: evidencePolicy.read },
+      request: { params },
+      success: { status: 200, ...single, description: "The piece" },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { id } }) => evidence.get(call, id),
+    }),
+    get(`${path}/files/{position}`, "downloadEvidence", {
+      summary: "Download a file of a piece of evidence",
+      description: "The bytes as they were kept, to be saved and not shown. They fail to end when they are not what was kept.",
+      access: { permission: evidencePolicy.read },
+      request: { params: fileParams },
+      success: { status: 200, shape: "raw", schema: z.string().meta({ format: "binary" }), hasEtag: true, description: "The bytes" },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { id, position } }) => evidence.download(call, id, position),
+    }),
+    post(`${path}/redact`, "redactEvidence", {
+      summary: "Remove the content of a piece of evidence",
+      description: "Cannot be undone. Its kind, hash, sizes, times and people stay, and the reason.",
+      access: { permission: evidencePolicy.redact },
+      confirmable: true,
+      request: { params, body: RedactEvidenceInput, example: { reason: "Shows the home of a bystander." } },
+      success: { status: 200, ...single, description: "What is left of it" },
+      refusals: ["record_not_found", "invalid_transition", "precondition_failed", "hierarchy_violation", "conflict_of_interest"],
+      handle: ({ call, params: { id }, body, ifMatch }) => evidence.redact(call, id, body, ifMatch),
+    }),
   ];
 }

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { route, type Route } from "../../operations/route.ts";
+import { routesFor, type Route } from "../../operations/route.ts";
 import { keysPolicy } from "./keys.policy.ts";
 import { CreateKeyInput, CreatedKeyView, KeyView, KeysListQuery, RotateKeyInput, UpdateKeyInput } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";
 
-const tags = ["keys"];
+const { del, get, patch, post } = routesFor("keys");
 const path = "/keys/{id}";
 const params = z.object({
   id: z
@@ -40,109 +40,73 @@ export function keysRoutes(keys: KeysService): Route[] {
 
 function collectionRoutes(keys: KeysService): Route[] {
   return [
-    route(
-      {
-        method: "post",
-        path: "/keys",
-        operationId: "createKey",
-        tags,
-        summary: "Make an API key",
-        description: "The secret is in this answer and in no other. Nobody gives a key what they do not hold until its end.",
-        access: { permission: keysPolicy.create },
-        confirmable: true,
-        request: {
-          body: CreateKeyInput,
-          example: { name: "community site", scopes: ["staff.*", "blacklist.check"], delegation: "trusted" },
-        },
-        success: { ...made, description: "The key with its secret" },
-        refusals: ["cannot_grant_unheld"],
+    post("/keys", "createKey", {
+      summary: "Make an API key",
+      description: "The secret is in this answer and in no other. Nobody gives a key what they do not hold until its end.",
+      access: { permission: keysPolicy.create },
+      confirmable: true,
+      request: {
+        body: CreateKeyInput,
+        example: { name: "community site", scopes: ["staff.*", "blacklist.check"], delegation: "trusted" },
       },
-      ({ call, body }) => keys.create(call, body),
-    ),
-    route(
-      {
-        method: "get",
-        path: "/keys",
-        operationId: "listKeys",
-        tags,
-        summary: "List API keys, oldest first",
-        access: { permission: keysPolicy.read },
-        request: { query: KeysListQuery },
-        success: { status: 200, shape: "list", schema: KeyView, description: "A page of keys", example },
-      },
-      ({ call, query }) => keys.list(call, query),
-    ),
+      success: { ...made, description: "The key with its secret" },
+      refusals: ["cannot_grant_unheld"],
+      handle: ({ call, body }) => keys.create(call, body),
+    }),
+    get("/keys", "listKeys", {
+      summary: "List API keys, oldest first",
+      access: { permission: keysPolicy.read },
+      request: { query: KeysListQuery },
+      success: { status: 200, shape: "list", schema: KeyView, description: "A page of keys", example },
+      handle: ({ call, query }) => keys.list(call, query),
+    }),
   ];
 }
 
 function recordRoutes(keys: KeysService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path,
-        operationId: "getKey",
-        tags,
-        summary: "Read one API key",
-        access: { permission: keysPolicy.read },
-        request: { params },
-        success: { ...single, description: "The key" },
-        refusals: ["record_not_found"],
-      },
-      ({ call, params: { id } }) => keys.get(call, id),
-    ),
-    route(
-      {
-        method: "patch",
-        path,
-        operationId: "updateKey",
-        tags,
-        summary: "Change an API key",
-        description:
-          "Fields that are not sent stay. What only renames or narrows a key needs nothing more; anything else needs a caller who holds all that the key has afterwards. A key that has ended stays as it is.",
-        access: { permission: keysPolicy.update },
-        confirmable: true,
-        request: { params, body: UpdateKeyInput, example: { name: "community site", ip_allowlist: ["203.0.113.0/24"] } },
-        success: { ...single, description: "The key as it stands now" },
-        refusals: ["record_not_found", "invalid_transition", "cannot_grant_unheld"],
-      },
-      ({ call, params: { id }, body, ifMatch }) => keys.update(call, id, body, ifMatch),
-    ),
-    route(
-      {
-        method: "delete",
-        path,
-        operationId: "revokeKey",
-        tags,
-        summary: "Revoke an API key",
-        description: "It ends at once, here and in every other process within seconds. A key may revoke itself.",
-        access: { permission: keysPolicy.revoke },
-        confirmable: true,
-        request: { params },
-        success: { ...single, description: "The revoked key" },
-        refusals: ["record_not_found"],
-      },
-      ({ call, params: { id }, ifMatch }) => keys.revoke(call, id, ifMatch),
-    ),
+    get(path, "getKey", {
+      summary: "Read one API key",
+      access: { permission: keysPolicy.read },
+      request: { params },
+      success: { ...single, description: "The key" },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { id } }) => keys.get(call, id),
+    }),
+    patch(path, "updateKey", {
+      summary: "Change an API key",
+      description:
+        "Fields that are not sent stay. What only renames or narrows a key needs nothing more; anything else needs a caller who holds all that the key has afterwards. A key that has ended stays as it is.",
+      access: { permission: keysPolicy.update },
+      confirmable: true,
+      request: { params, body: UpdateKeyInput, example: { name: "community site", ip_allowlist: ["203.0.113.0/24"] } },
+      success: { ...single, description: "The key as it stands now" },
+      refusals: ["record_not_found", "invalid_transition", "cannot_grant_unheld"],
+      handle: ({ call, params: { id }, body, ifMatch }) => keys.update(call, id, body, ifMatch),
+    }),
+    del(path, "revokeKey", {
+      summary: "Revoke an API key",
+      description: "It ends at once, here and in every other process within seconds. A key may revoke itself.",
+      access: { permission: keysPolicy.revoke },
+      confirmable: true,
+      request: { params },
+      success: { ...single, description: "The revoked key" },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { id }, ifMatch }) => keys.revoke(call, id, ifMatch),
+    }),
   ];
 }
 
 function rotateRoute(keys: KeysService): Route {
-  return route(
-    {
-      method: "post",
-      path: `${path}/rotate`,
-      operationId: "rotateKey",
-      tags,
-      summary: "Give an API key a new secret",
-      description:
-        "Makes a key with the same settings; the old one goes on working for `grace_seconds`. The secret is in this answer and in no other. A key may rotate itself as long as that does not prolong it.",
-      access: { permission: keysPolicy.rotate },
-      confirmable: true,
-      request: { params, body: RotateKeyInput, bodyOptional: true, example: { grace_seconds: 86_400 } },
-      success: { ...made, description: "The new key with its secret", example: { ...exampleWithKey, rotated_from: example.id } },
-      refusals: ["record_not_found", "precondition_failed", "invalid_transition", "cannot_grant_unheld"],
-    },
-    ({ call, params: { id }, body, ifMatch }) => keys.rotate(call, id, body, ifMatch),
-  );
+  return post(`${path}/rotate`, "rotateKey", {
+    summary: "Give an API key a new secret",
+    description:
+      "Makes a key with the same settings; the old one goes on working for `grace_seconds`. The secret is in this answer and in no other. A key may rotate itself as long as that does not prolong it.",
+    access: { permission: keysPolicy.rotate },
+    confirmable: true,
+    request: { params, body: RotateKeyInput, bodyOptional: true, example: { grace_seconds: 86_400 } },
+    success: { ...made, description: "The new key with its secret", example: { ...exampleWithKey, rotated_from: example.id } },
+    refusals: ["record_not_found", "precondition_failed", "invalid_transition", "cannot_grant_unheld"],
+    handle: ({ call, params: { id }, body, ifMatch }) => keys.rotate(call, id, body, ifMatch),
+  });
 }

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { route, type Route } from "../../operations/route.ts";
+import { routesFor, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { privacyPolicy } from "./privacy.policy.ts";
 import { DataExportView, ErasureView, RedactInput } from "./privacy.schema.ts";
 import type { PrivacyService } from "./privacy.service.ts";
 
-const tags = ["privacy"];
+const { get, post } = routesFor("privacy");
 const params = z.object({ discord_user_id: Snowflake });
 const userId = "80351110224678912";
 const at = "2026-11-20T10:00:00.000Z";
@@ -65,38 +65,26 @@ const exampleErasure = {
 /** The HTTP door to export and redaction. */
 export function privacyRoutes(privacy: PrivacyService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/users/{discord_user_id}/data-export",
-        operationId: "exportUserData",
-        tags,
-        summary: "Export everything stored about a person that they may have",
-        description:
-          "Everybody may have their own. The answer is the same whoever asks: it holds no tokens, no notes of staff, nothing of confidential requests, and nothing about others. Somebody nothing is stored of gets an empty export.",
-        access: { permission: privacyPolicy.export, own: "discord_user_id" },
-        limit: "export",
-        request: { params },
-        success: { status: 200, shape: "single", schema: DataExportView, description: "The export", example: exampleExport },
-      },
-      ({ call, params: { discord_user_id } }) => privacy.export(call, discord_user_id),
-    ),
-    route(
-      {
-        method: "post",
-        path: "/users/{discord_user_id}/redaction",
-        operationId: "redactUser",
-        tags,
-        summary: "Erase a person",
-        description:
-          "Deletes what the person shared, their names, links and staff data, and the details of the audit about them. Blacklist records, cases, requests and decisions stay as records about an id. Always waits for a second person who holds `users.redact`, too. Present staff have to lose their roles first.",
-        access: { permission: privacyPolicy.redact },
-        confirmable: true,
-        request: { params, body: RedactInput, example: { reason: "Asked for by the person by mail." } },
-        success: { status: 200, shape: "single", schema: ErasureView, description: "What was erased", example: exampleErasure },
-        refusals: ["invalid_transition", "hierarchy_violation", "last_owner"],
-      },
-      ({ call, params: { discord_user_id }, body }) => privacy.redact(call, discord_user_id, body),
-    ),
+    get("/users/{discord_user_id}/data-export", "exportUserData", {
+      summary: "Export everything stored about a person that they may have",
+      description:
+        "Everybody may have their own. The answer is the same whoever asks: it holds no tokens, no notes of staff, nothing of confidential requests, and nothing about others. Somebody nothing is stored of gets an empty export.",
+      access: { permission: privacyPolicy.export, own: "discord_user_id" },
+      limit: "export",
+      request: { params },
+      success: { status: 200, shape: "single", schema: DataExportView, description: "The export", example: exampleExport },
+      handle: ({ call, params: { discord_user_id } }) => privacy.export(call, discord_user_id),
+    }),
+    post("/users/{discord_user_id}/redaction", "redactUser", {
+      summary: "Erase a person",
+      description:
+        "Deletes what the person shared, their names, links and staff data, and the details of the audit about them. Blacklist records, cases, requests and decisions stay as records about an id. Always waits for a second person who holds `users.redact`, too. Present staff have to lose their roles first.",
+      access: { permission: privacyPolicy.redact },
+      confirmable: true,
+      request: { params, body: RedactInput, example: { reason: "Asked for by the person by mail." } },
+      success: { status: 200, shape: "single", schema: ErasureView, description: "What was erased", example: exampleErasure },
+      refusals: ["invalid_transition", "hierarchy_violation", "last_owner"],
+      handle: ({ call, params: { discord_user_id }, body }) => privacy.redact(call, discord_user_id, body),
+    }),
   ];
 }

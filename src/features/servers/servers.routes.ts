@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { route, withContentEtag, type Route } from "../../operations/route.ts";
+import { routesFor, withContentEtag, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { registryPermissions } from "./servers.policy.ts";
 import {
@@ -13,7 +13,7 @@ import {
 import type { RegistryService } from "./servers.service.ts";
 import { ClearanceView, IncidentView, ListClearancesQuery, ListIncidentsQuery } from "./poaching/poaching.schema.ts";
 
-const tags = ["servers"];
+const { get, patch, post } = routesFor("servers");
 const path = "/servers/{id}";
 const params = z.object({ id: Snowflake.meta({ description: "Id of the server, or an alias of it" }) });
 
@@ -59,95 +59,64 @@ export function serversRoutes(registry: RegistryService): Route[] {
 
 function collectionRoutes(registry: RegistryService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/servers",
-        operationId: "listServers",
-        tags,
-        summary: "List registered servers, newest first",
-        access: { permission: read },
-        request: { query: ListRegistryQuery },
-        success: { status: 200, shape: "list", schema: ServerView, description: "A page of servers", example },
-        refusals: ["invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, query }) => registry.list(call, query),
-    ),
-    route(
-      {
-        method: "post",
-        path: "/servers",
-        operationId: "registerServer",
-        tags,
-        summary: "Register a server",
-        description:
-          "An id is registered once, be it as a server or as an alias of one. Members who are stored already are compared again.",
-        access: { permission: manage },
-        request: {
-          body: CreateServerInput,
-          example: {
-            id: "613425648685547541",
-            name: "Quarry",
-            status: "partner",
-            contacts: [{ user_id: "80351110224678912", role: "owner" }],
-          },
+    get("/servers", "listServers", {
+      summary: "List registered servers, newest first",
+      access: { permission: read },
+      request: { query: ListRegistryQuery },
+      success: { status: 200, shape: "list", schema: ServerView, description: "A page of servers", example },
+      refusals: ["invalid_cursor", "unknown_parameter"],
+      handle: ({ call, query }) => registry.list(call, query),
+    }),
+    post("/servers", "registerServer", {
+      summary: "Register a server",
+      description: "An id is registered once, be it as a server or as an alias of one. Members who are stored already are compared again.",
+      access: { permission: manage },
+      request: {
+        body: CreateServerInput,
+        example: {
+          id: "613425648685547541",
+          name: "Quarry",
+          status: "partner",
+          contacts: [{ user_id: "80351110224678912", role: "owner" }],
         },
-        success: { status: 201, shape: "single", schema: ServerView, description: "The registered server", example },
-        refusals: ["duplicate_active_record"],
       },
-      async ({ call, body }) => withContentEtag(await registry.create(call, body)),
-    ),
+      success: { status: 201, shape: "single", schema: ServerView, description: "The registered server", example },
+      refusals: ["duplicate_active_record"],
+      handle: async ({ call, body }) => withContentEtag(await registry.create(call, body)),
+    }),
   ];
 }
 
 function serverRoutes(registry: RegistryService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path,
-        operationId: "getServer",
-        tags,
-        summary: "Read one registered server",
-        description: "An alias answers the server it belongs to.",
-        access: { permission: read },
-        request: { params },
-        success: { ...single, description: "The server" },
-        refusals: ["record_not_found"],
-      },
-      async ({ call, params: { id } }) => withContentEtag(await registry.get(call, id)),
-    ),
-    route(
-      {
-        method: "patch",
-        path,
-        operationId: "updateServer",
-        tags,
-        summary: "Change a registered server",
-        description:
-          "Fields that are not sent stay; `aliases`, `contacts` and `tags` are replaced as a whole. Nothing is deleted: a server that is gone is `defunct`, one that became part of another is `merged`.",
-        access: { permission: manage },
-        request: { params, body: UpdateServerInput, example: { status: "watched", tags: ["raids"] } },
-        success: { ...single, description: "The changed server" },
-        refusals: ["record_not_found", "precondition_failed", "duplicate_active_record"],
-      },
-      async ({ call, params: { id }, body, ifMatch }) => withContentEtag(await registry.update(call, id, body, ifMatch)),
-    ),
-    route(
-      {
-        method: "get",
-        path: `${path}/agreements`,
-        operationId: "listServerAgreements",
-        tags,
-        summary: "List the agreements of a server, newest first",
-        description: "Agreements not to recruit from one another, under any id of the server, ended ones included.",
-        access: { permission: read },
-        request: { params, query: ListAgreementsQuery },
-        success: { status: 200, shape: "list", schema: AgreementView, description: "A page of agreements", example: agreementExample },
-        refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, params: { id }, query }) => registry.listAgreements(call, id, query),
-    ),
+    get(path, "getServer", {
+      summary: "Read one registered server",
+      description: "An alias answers the server it belongs to.",
+      access: { permission: read },
+      request: { params },
+      success: { ...single, description: "The server" },
+      refusals: ["record_not_found"],
+      handle: async ({ call, params: { id } }) => withContentEtag(await registry.get(call, id)),
+    }),
+    patch(path, "updateServer", {
+      summary: "Change a registered server",
+      description:
+        "Fields that are not sent stay; `aliases`, `contacts` and `tags` are replaced as a whole. Nothing is deleted: a server that is gone is `defunct`, one that became part of another is `merged`.",
+      access: { permission: manage },
+      request: { params, body: UpdateServerInput, example: { status: "watched", tags: ["raids"] } },
+      success: { ...single, description: "The changed server" },
+      refusals: ["record_not_found", "precondition_failed", "duplicate_active_record"],
+      handle: async ({ call, params: { id }, body, ifMatch }) => withContentEtag(await registry.update(call, id, body, ifMatch)),
+    }),
+    get(`${path}/agreements`, "listServerAgreements", {
+      summary: "List the agreements of a server, newest first",
+      description: "Agreements not to recruit from one another, under any id of the server, ended ones included.",
+      access: { permission: read },
+      request: { params, query: ListAgreementsQuery },
+      success: { status: 200, shape: "list", schema: AgreementView, description: "A page of agreements", example: agreementExample },
+      refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
+      handle: ({ call, params: { id }, query }) => registry.listAgreements(call, id, query),
+    }),
   ];
 }
 
@@ -179,38 +148,26 @@ const clearanceExample = {
 /** The HTTP door to recruiting between servers. */
 export function poachingRoutes(registry: RegistryService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/servers/{id}/incidents",
-        operationId: "listServerIncidents",
-        tags: ["servers"],
-        summary: "List the incidents of poaching by a server, newest first",
-        description: "Approved reports that it recruited from others, under any id of the server, voided ones included.",
-        access,
-        request: {
-          params: z.object({ id: Snowflake.meta({ description: "Id of the server, or an alias of it" }) }),
-          query: ListIncidentsQuery,
-        },
-        success: { status: 200, shape: "list", schema: IncidentView, description: "A page of incidents", example: incidentExample },
-        refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
+    get("/servers/{id}/incidents", "listServerIncidents", {
+      summary: "List the incidents of poaching by a server, newest first",
+      description: "Approved reports that it recruited from others, under any id of the server, voided ones included.",
+      access,
+      request: {
+        params: z.object({ id: Snowflake.meta({ description: "Id of the server, or an alias of it" }) }),
+        query: ListIncidentsQuery,
       },
-      ({ call, params: { id }, query }) => registry.listIncidents(call, id, query),
-    ),
-    route(
-      {
-        method: "get",
-        path: "/users/{discord_user_id}/clearances",
-        operationId: "listUserClearances",
-        tags: ["servers"],
-        summary: "List the clearances of a person to be recruited, newest first",
-        description: "In spite of an agreement, from one server by another; those that are used, revoked or over included.",
-        access,
-        request: { params: z.object({ discord_user_id: Snowflake }), query: ListClearancesQuery },
-        success: { status: 200, shape: "list", schema: ClearanceView, description: "A page of clearances", example: clearanceExample },
-        refusals: ["invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, params: { discord_user_id: userId }, query }) => registry.listClearances(call, userId, query),
-    ),
+      success: { status: 200, shape: "list", schema: IncidentView, description: "A page of incidents", example: incidentExample },
+      refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
+      handle: ({ call, params: { id }, query }) => registry.listIncidents(call, id, query),
+    }),
+    get("/users/{discord_user_id}/clearances", "listUserClearances", {
+      summary: "List the clearances of a person to be recruited, newest first",
+      description: "In spite of an agreement, from one server by another; those that are used, revoked or over included.",
+      access,
+      request: { params: z.object({ discord_user_id: Snowflake }), query: ListClearancesQuery },
+      success: { status: 200, shape: "list", schema: ClearanceView, description: "A page of clearances", example: clearanceExample },
+      refusals: ["invalid_cursor", "unknown_parameter"],
+      handle: ({ call, params: { discord_user_id: userId }, query }) => registry.listClearances(call, userId, query),
+    }),
   ];
 }

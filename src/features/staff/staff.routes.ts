@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { route, withContentEtag, withEtag, type Route } from "../../operations/route.ts";
+import { routesFor, withContentEtag, withEtag, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { staffDutyRoutes } from "./duty/duty.routes.ts";
 import { staffPolicy } from "./staff.policy.ts";
@@ -8,7 +8,7 @@ import { staffRolesRoutes } from "./roles/roles.routes.ts";
 import { AccessQuery, AccessView, StaffEntryView, StaffListQuery } from "./staff.schema.ts";
 import type { StaffService } from "./staff.service.ts";
 
-const tags = ["staff"];
+const { get, patch } = routesFor("staff");
 const params = z.object({ discord_user_id: Snowflake });
 const exampleUser = { id: "80351110224678912", username_snapshot: "nelly", display_name: "Nelly", in_community: true };
 const exampleEntry = {
@@ -41,121 +41,97 @@ export function staffRoutes(staff: StaffService): Route[] {
 
 function accessRoutes(staff: StaffService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/staff/{discord_user_id}/access",
-        operationId: "getStaffAccess",
-        tags,
-        summary: "Decide staff access",
-        description:
-          "What a person may do here and why, by the Discord roles they hold right now. A stranger is answered with `allowed: false`, never with 404. Everybody may read their own. With `permission` the answer is whether they hold every named permission, with one decision for each. With `guild_id` the answer is about that guild.",
-        access: { permission: staffPolicy.access, own: "discord_user_id" },
-        request: { params, query: AccessQuery },
-        success: {
-          status: 200,
-          shape: "single",
-          schema: AccessView,
-          description: "The access decision",
-          example: {
-            user_id: "80351110224678912",
-            allowed: true,
-            level: "viewer",
-            rank: 10,
-            staff_roles: ["helper"],
-            permissions: ["staff.access.read", "staff.read"],
-            denied: [],
-            status: "active",
-            reasons: [{ code: "role_mapping", source: "helper", ref: "41771983423143937:41771983423143938" }],
-            expires_at: null,
-            evaluated_at: "2026-11-20T10:00:00.000Z",
-            max_age_seconds: 30,
-          },
+    get("/staff/{discord_user_id}/access", "getStaffAccess", {
+      summary: "Decide staff access",
+      description:
+        "What a person may do here and why, by the Discord roles they hold right now. A stranger is answered with `allowed: false`, never with 404. Everybody may read their own. With `permission` the answer is whether they hold every named permission, with one decision for each. With `guild_id` the answer is about that guild.",
+      access: { permission: staffPolicy.access, own: "discord_user_id" },
+      request: { params, query: AccessQuery },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: AccessView,
+        description: "The access decision",
+        example: {
+          user_id: "80351110224678912",
+          allowed: true,
+          level: "viewer",
+          rank: 10,
+          staff_roles: ["helper"],
+          permissions: ["staff.access.read", "staff.read"],
+          denied: [],
+          status: "active",
+          reasons: [{ code: "role_mapping", source: "helper", ref: "41771983423143937:41771983423143938" }],
+          expires_at: null,
+          evaluated_at: "2026-11-20T10:00:00.000Z",
+          max_age_seconds: 30,
         },
       },
-      async ({ call, params: { discord_user_id }, query }) => {
+      handle: async ({ call, params: { discord_user_id }, query }) => {
         const { view, tag } = await staff.access(call, discord_user_id, query);
         return withEtag(view, tag);
       },
-    ),
+    }),
   ];
 }
 
 function profileRoutes(staff: StaffService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/staff/{discord_user_id}/profile",
-        operationId: "getStaffProfile",
-        tags,
-        summary: "Read a staff profile",
-        description:
-          "Who a present or former staff member is. Everybody may read their own. `activity` is for holders of staff.stats, `discipline` for holders of staff.discipline.",
-        access: { permission: staffPolicy.profile, own: "discord_user_id" },
-        request: { params },
-        success: {
-          status: 200,
-          shape: "single",
-          schema: ProfileView,
-          description: "The profile",
-          example: exampleProfile,
-        },
-        refusals: ["record_not_found"],
+    get("/staff/{discord_user_id}/profile", "getStaffProfile", {
+      summary: "Read a staff profile",
+      description:
+        "Who a present or former staff member is. Everybody may read their own. `activity` is for holders of staff.stats, `discipline` for holders of staff.discipline.",
+      access: { permission: staffPolicy.profile, own: "discord_user_id" },
+      request: { params },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: ProfileView,
+        description: "The profile",
+        example: exampleProfile,
       },
-      async ({ call, params: { discord_user_id } }) => withContentEtag(await staff.profile(call, discord_user_id)),
-    ),
-    route(
-      {
-        method: "patch",
-        path: "/staff/{discord_user_id}",
-        operationId: "updateStaffProfile",
-        tags,
-        summary: "Change what is kept about a colleague",
-        description:
-          "Fields that are not sent stay. Everybody may change their own time zone, quiet hours and availability; everything else takes a rank above the person's.",
-        access: { permission: staffPolicy.manage, own: "discord_user_id" },
-        request: {
-          params,
-          body: UpdateProfileInput,
-          example: { timezone: "Europe/Berlin", quiet_hours: [{ from: "22:00", to: "07:00" }] },
-        },
-        success: {
-          status: 200,
-          shape: "single",
-          schema: ProfileView,
-          description: "The profile as it stands now",
-          example: exampleProfile,
-        },
-        refusals: ["record_not_found", "hierarchy_violation", "precondition_failed"],
+      refusals: ["record_not_found"],
+      handle: async ({ call, params: { discord_user_id } }) => withContentEtag(await staff.profile(call, discord_user_id)),
+    }),
+    patch("/staff/{discord_user_id}", "updateStaffProfile", {
+      summary: "Change what is kept about a colleague",
+      description:
+        "Fields that are not sent stay. Everybody may change their own time zone, quiet hours and availability; everything else takes a rank above the person's.",
+      access: { permission: staffPolicy.manage, own: "discord_user_id" },
+      request: {
+        params,
+        body: UpdateProfileInput,
+        example: { timezone: "Europe/Berlin", quiet_hours: [{ from: "22:00", to: "07:00" }] },
       },
-      ({ call, params: { discord_user_id }, body, ifMatch }) => staff.update(call, discord_user_id, body, ifMatch),
-    ),
+      success: {
+        status: 200,
+        shape: "single",
+        schema: ProfileView,
+        description: "The profile as it stands now",
+        example: exampleProfile,
+      },
+      refusals: ["record_not_found", "hierarchy_violation", "precondition_failed"],
+      handle: ({ call, params: { discord_user_id }, body, ifMatch }) => staff.update(call, discord_user_id, body, ifMatch),
+    }),
   ];
 }
 
 function listRoutes(staff: StaffService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/staff",
-        operationId: "listStaff",
-        tags,
-        summary: "List staff",
-        description: "Staff by rank, highest first, then by id. Former staff are listed with `status=former` only.",
-        access: { permission: staffPolicy.list },
-        request: { query: StaffListQuery },
-        success: {
-          status: 200,
-          shape: "list",
-          schema: StaffEntryView,
-          description: "A page of staff",
-          example: { ...exampleEntry, available: true },
-        },
-        refusals: ["invalid_cursor"],
+    get("/staff", "listStaff", {
+      summary: "List staff",
+      description: "Staff by rank, highest first, then by id. Former staff are listed with `status=former` only.",
+      access: { permission: staffPolicy.list },
+      request: { query: StaffListQuery },
+      success: {
+        status: 200,
+        shape: "list",
+        schema: StaffEntryView,
+        description: "A page of staff",
+        example: { ...exampleEntry, available: true },
       },
-      ({ call, query }) => staff.list(call, query),
-    ),
+      refusals: ["invalid_cursor"],
+      handle: ({ call, query }) => staff.list(call, query),
+    }),
   ];
 }

@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { route, type Route } from "../../../operations/route.ts";
+import { routesFor, type Route } from "../../../operations/route.ts";
 import { callsignsPolicy } from "../callsigns.policy.ts";
 import { CreatePoolInput, PatchPoolInput, PoolKey, PoolsQuery, PoolView } from "./pools.schema.ts";
 import type { CallsignPoolsService } from "./pools.service.ts";
+
+const { del, get, patch, post } = routesFor();
 
 const room = { tags: ["callsigns"], capability: "callsigns.registry" };
 const params = z.object({ key: PoolKey });
@@ -16,79 +18,54 @@ export function poolsRoutes(pools: CallsignPoolsService): Route[] {
 
 function readRoutes(pools: CallsignPoolsService): Route[] {
   return [
-    route(
-      {
-        ...room,
-        method: "get",
-        path: "/callsigns/pools",
-        operationId: "listCallsignPools",
-        summary: "List pools of callsigns",
-        access: { permission: callsignsPolicy.read },
-        request: { query: PoolsQuery },
-        success: { status: 200, shape: "list", schema: PoolView, description: "A page of pools, in the order of their keys" },
-      },
-      ({ call, query }) => pools.list(call, query),
-    ),
-    route(
-      {
-        ...room,
-        method: "get",
-        path: "/callsigns/pools/{key}",
-        operationId: "getCallsignPool",
-        summary: "Read one pool of callsigns",
-        access: { permission: callsignsPolicy.read },
-        request: { params },
-        success: { ...single, description: "The pool" },
-      },
-      ({ call, params: { key } }) => pools.get(call, key),
-    ),
+    get("/callsigns/pools", "listCallsignPools", {
+      ...room,
+      summary: "List pools of callsigns",
+      access: { permission: callsignsPolicy.read },
+      request: { query: PoolsQuery },
+      success: { status: 200, shape: "list", schema: PoolView, description: "A page of pools, in the order of their keys" },
+      handle: ({ call, query }) => pools.list(call, query),
+    }),
+    get("/callsigns/pools/{key}", "getCallsignPool", {
+      ...room,
+      summary: "Read one pool of callsigns",
+      access: { permission: callsignsPolicy.read },
+      request: { params },
+      success: { ...single, description: "The pool" },
+      handle: ({ call, params: { key } }) => pools.get(call, key),
+    }),
   ];
 }
 
 function writeRoutes(pools: CallsignPoolsService): Route[] {
   return [
-    route(
-      {
-        ...room,
-        method: "post",
-        path: "/callsigns/pools",
-        operationId: "createCallsignPool",
-        summary: "Create a pool of callsigns",
-        access: { permission: callsignsPolicy.manage },
-        request: { body: CreatePoolInput, example: examplePool },
-        success: { ...single, status: 201, description: "The pool, with `warnings`" },
-        refusals: ["duplicate_active_record"],
-      },
-      ({ call, body }) => pools.create(call, body),
-    ),
-    route(
-      {
-        ...room,
-        method: "patch",
-        path: "/callsigns/pools/{key}",
-        operationId: "updateCallsignPool",
-        summary: "Change parts of a pool",
-        description: "Callsigns that somebody has stay as they are; those that are outside the ranges now are named in `warnings`.",
-        access: { permission: callsignsPolicy.manage },
-        request: { params, body: PatchPoolInput, example: { ranges: [[1, 199]] } },
-        success: { ...single, description: "The pool as it stands now, with `warnings`" },
-      },
-      ({ call, params: { key }, body, ifMatch }) => pools.patch(call, key, body, ifMatch),
-    ),
-    route(
-      {
-        ...room,
-        method: "delete",
-        path: "/callsigns/pools/{key}",
-        operationId: "deleteCallsignPool",
-        summary: "Delete a pool of which nothing is in use",
-        description: "Refused with `counts` while any of its numbers is assigned, reserved, resting, retired or blocked.",
-        access: { permission: callsignsPolicy.manage },
-        request: { params },
-        success: { ...single, description: "The pool as it was" },
-        refusals: ["invalid_transition"],
-      },
-      ({ call, params: { key }, ifMatch }) => pools.remove(call, key, ifMatch),
-    ),
+    post("/callsigns/pools", "createCallsignPool", {
+      ...room,
+      summary: "Create a pool of callsigns",
+      access: { permission: callsignsPolicy.manage },
+      request: { body: CreatePoolInput, example: examplePool },
+      success: { ...single, status: 201, description: "The pool, with `warnings`" },
+      refusals: ["duplicate_active_record"],
+      handle: ({ call, body }) => pools.create(call, body),
+    }),
+    patch("/callsigns/pools/{key}", "updateCallsignPool", {
+      ...room,
+      summary: "Change parts of a pool",
+      description: "Callsigns that somebody has stay as they are; those that are outside the ranges now are named in `warnings`.",
+      access: { permission: callsignsPolicy.manage },
+      request: { params, body: PatchPoolInput, example: { ranges: [[1, 199]] } },
+      success: { ...single, description: "The pool as it stands now, with `warnings`" },
+      handle: ({ call, params: { key }, body, ifMatch }) => pools.patch(call, key, body, ifMatch),
+    }),
+    del("/callsigns/pools/{key}", "deleteCallsignPool", {
+      ...room,
+      summary: "Delete a pool of which nothing is in use",
+      description: "Refused with `counts` while any of its numbers is assigned, reserved, resting, retired or blocked.",
+      access: { permission: callsignsPolicy.manage },
+      request: { params },
+      success: { ...single, description: "The pool as it was" },
+      refusals: ["invalid_transition"],
+      handle: ({ call, params: { key }, ifMatch }) => pools.remove(call, key, ifMatch),
+    }),
   ];
 }

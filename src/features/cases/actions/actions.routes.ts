@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { route, type Route } from "../../../operations/route.ts";
+import { routesFor, type Route } from "../../../operations/route.ts";
 import { idPattern, Snowflake } from "../../../kernel/fields.ts";
 import { actionsPolicy } from "./actions.policy.ts";
 import { ActionView, ListActionsQuery, ListStrikesQuery, RecordActionInput, StrikesNotes, VoidActionInput } from "./actions.schema.ts";
 import type { ActionsService } from "./actions.service.ts";
 import { CaseKey } from "../cases.schema.ts";
 
-const tags = ["cases"];
+const { get, post } = routesFor("cases");
 const path = "/cases/{id}/actions";
 const params = z.object({ id: CaseKey });
 const actionParams = params.extend({
@@ -42,89 +42,65 @@ export function actionsRoutes(actions: ActionsService): Route[] {
 
 function caseRoutes(actions: ActionsService): Route[] {
   return [
-    route(
-      {
-        method: "post",
-        path,
-        operationId: "recordCaseAction",
-        tags,
-        summary: "Record what was done about a person in a case",
-        description:
-          "It is kept, nothing is done in Discord. Points count towards the person's strikes until they expire or are voided; at a threshold a punishment request is suggested.",
-        access: { permission: actionsPolicy.write },
-        request: {
-          params,
-          body: RecordActionInput,
-          example: { kind: "strike", points: 2, reason: "Insulted two newcomers after a warning.", duration: "P90D" },
+    post(path, "recordCaseAction", {
+      summary: "Record what was done about a person in a case",
+      description:
+        "It is kept, nothing is done in Discord. Points count towards the person's strikes until they expire or are voided; at a threshold a punishment request is suggested.",
+      access: { permission: actionsPolicy.write },
+      request: {
+        params,
+        body: RecordActionInput,
+        example: { kind: "strike", points: 2, reason: "Insulted two newcomers after a warning.", duration: "P90D" },
+      },
+      success: { status: 201, shape: "single", schema: ActionView, description: "The recorded action", example },
+      refusals,
+      handle: ({ call, params: { id }, body }) => actions.record(call, id, body),
+    }),
+    get(path, "listCaseActions", {
+      summary: "List what was done in a case, newest first",
+      access: { permission: actionsPolicy.read },
+      request: { params, query: ListActionsQuery },
+      success: { status: 200, shape: "list", schema: ActionView, description: "A page of actions", example },
+      refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
+      handle: ({ call, params: { id }, query }) => actions.list(call, id, query),
+    }),
+    post(`${path}/{action_id}/void`, "voidCaseAction", {
+      summary: "Let an action count no longer",
+      description: "It stays readable, with who voided it and why. Actions of closed cases can be voided, too.",
+      access: { permission: actionsPolicy.write },
+      request: { params: actionParams, body: VoidActionInput, example: { reason: "It was somebody else with the same name." } },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: ActionView,
+        description: "The voided action",
+        example: {
+          ...example,
+          in_force: false,
+          voided: { at: "2026-11-21T10:00:00.000Z", by: "80351110224678914", reason: "It was somebody else with the same name." },
         },
-        success: { status: 201, shape: "single", schema: ActionView, description: "The recorded action", example },
-        refusals,
       },
-      ({ call, params: { id }, body }) => actions.record(call, id, body),
-    ),
-    route(
-      {
-        method: "get",
-        path,
-        operationId: "listCaseActions",
-        tags,
-        summary: "List what was done in a case, newest first",
-        access: { permission: actionsPolicy.read },
-        request: { params, query: ListActionsQuery },
-        success: { status: 200, shape: "list", schema: ActionView, description: "A page of actions", example },
-        refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, params: { id }, query }) => actions.list(call, id, query),
-    ),
-    route(
-      {
-        method: "post",
-        path: `${path}/{action_id}/void`,
-        operationId: "voidCaseAction",
-        tags,
-        summary: "Let an action count no longer",
-        description: "It stays readable, with who voided it and why. Actions of closed cases can be voided, too.",
-        access: { permission: actionsPolicy.write },
-        request: { params: actionParams, body: VoidActionInput, example: { reason: "It was somebody else with the same name." } },
-        success: {
-          status: 200,
-          shape: "single",
-          schema: ActionView,
-          description: "The voided action",
-          example: {
-            ...example,
-            in_force: false,
-            voided: { at: "2026-11-21T10:00:00.000Z", by: "80351110224678914", reason: "It was somebody else with the same name." },
-          },
-        },
-        refusals,
-      },
-      ({ call, params: { id, action_id: actionId }, body }) => actions.void(call, id, actionId, body),
-    ),
+      refusals,
+      handle: ({ call, params: { id, action_id: actionId }, body }) => actions.void(call, id, actionId, body),
+    }),
   ];
 }
 
 function ledgerRoute(actions: ActionsService): Route {
-  return route(
-    {
-      method: "get",
-      path: "/users/{discord_user_id}/strikes",
-      operationId: "listUserStrikes",
-      tags,
-      summary: "List what counts against a person, newest first",
-      description:
-        "Every action with points in cases the caller may see, and in `meta` what they sum up to. The strikes of staff are for holders of staff.discipline; for others the page is empty and `meta.withheld` says so.",
-      access: { permission: actionsPolicy.read },
-      request: { params: z.object({ discord_user_id: Snowflake }), query: ListStrikesQuery },
-      success: {
-        status: 200,
-        shape: "list",
-        schema: ActionView,
-        notes: StrikesNotes,
-        description: "A page of the ledger",
-      },
-      refusals: ["invalid_cursor", "unknown_parameter"],
+  return get("/users/{discord_user_id}/strikes", "listUserStrikes", {
+    summary: "List what counts against a person, newest first",
+    description:
+      "Every action with points in cases the caller may see, and in `meta` what they sum up to. The strikes of staff are for holders of staff.discipline; for others the page is empty and `meta.withheld` says so.",
+    access: { permission: actionsPolicy.read },
+    request: { params: z.object({ discord_user_id: Snowflake }), query: ListStrikesQuery },
+    success: {
+      status: 200,
+      shape: "list",
+      schema: ActionView,
+      notes: StrikesNotes,
+      description: "A page of the ledger",
     },
-    ({ call, params: { discord_user_id: userId }, query }) => actions.strikes(call, userId, query),
-  );
+    refusals: ["invalid_cursor", "unknown_parameter"],
+    handle: ({ call, params: { discord_user_id: userId }, query }) => actions.strikes(call, userId, query),
+  });
 }

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { route, type Route } from "../../../operations/route.ts";
+import { routesFor, type Route } from "../../../operations/route.ts";
 import { Snowflake } from "../../../kernel/fields.ts";
 import { EndLeaveInput, LeaveStateView, ReinstateInput, StartLeaveInput, SuspendInput, SuspensionStateView } from "./duty.schema.ts";
 import { staffPolicy } from "../staff.policy.ts";
 import type { StaffService } from "../staff.service.ts";
 
-const tags = ["staff"];
+const { del, post } = routesFor("staff");
 const params = z.object({ discord_user_id: Snowflake });
 const exampleId = "80351110224678912";
 const exampleSuspension = {
@@ -36,48 +36,36 @@ function suspensionRoutes(staff: StaffService): Route[] {
   const access = { permission: staffPolicy.suspend };
   const refusals = ["record_not_found", "hierarchy_violation", "invalid_transition"] as const;
   return [
-    route(
-      {
-        method: "post",
-        path: "/staff/{discord_user_id}/suspend",
-        operationId: "suspendStaff",
-        tags,
-        summary: "Suspend a staff member",
-        description:
-          "Takes every permission away at once, until it ends or they are reinstated. Nobody suspends an owner, themselves, or anybody of equal or higher rank.",
-        access,
-        request: { params, body: SuspendInput, example: { reason: "Under review after the leak.", duration: "7d" } },
-        success: {
-          status: 200,
-          shape: "single",
-          schema: SuspensionStateView,
-          description: "How it stands now",
-          example: exampleSuspension,
-        },
-        refusals,
+    post("/staff/{discord_user_id}/suspend", "suspendStaff", {
+      summary: "Suspend a staff member",
+      description:
+        "Takes every permission away at once, until it ends or they are reinstated. Nobody suspends an owner, themselves, or anybody of equal or higher rank.",
+      access,
+      request: { params, body: SuspendInput, example: { reason: "Under review after the leak.", duration: "7d" } },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: SuspensionStateView,
+        description: "How it stands now",
+        example: exampleSuspension,
       },
-      ({ call, params: { discord_user_id }, body }) => staff.suspend(call, discord_user_id, body),
-    ),
-    route(
-      {
-        method: "post",
-        path: "/staff/{discord_user_id}/reinstate",
-        operationId: "reinstateStaff",
-        tags,
-        summary: "End a suspension",
-        access,
-        request: { params, body: ReinstateInput, example: { reason: "The review found nothing." } },
-        success: {
-          status: 200,
-          shape: "single",
-          schema: SuspensionStateView,
-          description: "How it stands now",
-          example: { ...exampleSuspension, status: "active", suspension: null, revision: 2 },
-        },
-        refusals,
+      refusals,
+      handle: ({ call, params: { discord_user_id }, body }) => staff.suspend(call, discord_user_id, body),
+    }),
+    post("/staff/{discord_user_id}/reinstate", "reinstateStaff", {
+      summary: "End a suspension",
+      access,
+      request: { params, body: ReinstateInput, example: { reason: "The review found nothing." } },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: SuspensionStateView,
+        description: "How it stands now",
+        example: { ...exampleSuspension, status: "active", suspension: null, revision: 2 },
       },
-      ({ call, params: { discord_user_id }, body }) => staff.reinstate(call, discord_user_id, body),
-    ),
+      refusals,
+      handle: ({ call, params: { discord_user_id }, body }) => staff.reinstate(call, discord_user_id, body),
+    }),
   ];
 }
 
@@ -85,50 +73,38 @@ function leaveRoutes(staff: StaffService): Route[] {
   const path = "/staff/{discord_user_id}/loa";
   const access = { permission: staffPolicy.manage, own: "discord_user_id" };
   return [
-    route(
-      {
-        method: "post",
-        path,
-        operationId: "startStaffLeave",
-        tags,
-        summary: "Begin or plan a leave of absence",
-        description:
-          "Everybody may take their own; a planned leave is replaced, a running one has to be ended first. Whether leave takes access away is a setting of the installation.",
-        access,
-        request: { params, body: StartLeaveInput, example: { reason: "Away until the exams are over.", duration: "30d" } },
-        success: { status: 200, shape: "single", schema: LeaveStateView, description: "How it stands now", example: exampleLeave },
-        refusals: ["record_not_found", "hierarchy_violation", "invalid_transition"],
+    post(path, "startStaffLeave", {
+      summary: "Begin or plan a leave of absence",
+      description:
+        "Everybody may take their own; a planned leave is replaced, a running one has to be ended first. Whether leave takes access away is a setting of the installation.",
+      access,
+      request: { params, body: StartLeaveInput, example: { reason: "Away until the exams are over.", duration: "30d" } },
+      success: { status: 200, shape: "single", schema: LeaveStateView, description: "How it stands now", example: exampleLeave },
+      refusals: ["record_not_found", "hierarchy_violation", "invalid_transition"],
+      handle: ({ call, params: { discord_user_id }, body }) => staff.startLeave(call, discord_user_id, body),
+    }),
+    del(path, "endStaffLeave", {
+      summary: "End a leave of absence, or call a planned one off",
+      description:
+        "Everybody may end their own; while it takes their access away, only one that they took themselves. The reason stands in the body or in `?reason=`.",
+      access,
+      request: {
+        params,
+        query: z.object(EndLeaveInput.shape),
+        body: EndLeaveInput,
+        bodyOptional: true,
+        example: { reason: "Back early." },
       },
-      ({ call, params: { discord_user_id }, body }) => staff.startLeave(call, discord_user_id, body),
-    ),
-    route(
-      {
-        method: "delete",
-        path,
-        operationId: "endStaffLeave",
-        tags,
-        summary: "End a leave of absence, or call a planned one off",
-        description:
-          "Everybody may end their own; while it takes their access away, only one that they took themselves. The reason stands in the body or in `?reason=`.",
-        access,
-        request: {
-          params,
-          query: z.object(EndLeaveInput.shape),
-          body: EndLeaveInput,
-          bodyOptional: true,
-          example: { reason: "Back early." },
-        },
-        success: {
-          status: 200,
-          shape: "single",
-          schema: LeaveStateView,
-          description: "How it stands now",
-          example: { ...exampleLeave, status: "active", leave: null, revision: 4 },
-        },
-        refusals: ["record_not_found", "hierarchy_violation", "precondition_failed", "invalid_transition"],
+      success: {
+        status: 200,
+        shape: "single",
+        schema: LeaveStateView,
+        description: "How it stands now",
+        example: { ...exampleLeave, status: "active", leave: null, revision: 4 },
       },
-      ({ call, params: { discord_user_id }, query, body, ifMatch }) =>
+      refusals: ["record_not_found", "hierarchy_violation", "precondition_failed", "invalid_transition"],
+      handle: ({ call, params: { discord_user_id }, query, body, ifMatch }) =>
         staff.endLeave(call, discord_user_id, { ...query, ...body }, ifMatch),
-    ),
+    }),
   ];
 }

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { route, type Route } from "../../../operations/route.ts";
+import { routesFor, type Route } from "../../../operations/route.ts";
 import { draftsPolicy } from "./drafts.policy.ts";
 import { DismissDraftBody, DismissDraftQuery, DraftView, FiledDraftView, ListDraftsQuery } from "./drafts.schema.ts";
 import type { DraftsService } from "./drafts.service.ts";
 import { idPattern } from "../../../kernel/fields.ts";
 
-const tags = ["workflows"];
+const { del, get, post } = routesFor("workflows");
 const path = "/workflows/drafts";
 const params = z.object({
   id: z
@@ -45,102 +45,78 @@ export function draftsRoutes(drafts: DraftsService): Route[] {
 
 function readRoutes(drafts: DraftsService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path,
-        operationId: "listRequestDrafts",
-        tags,
-        summary: "List suggested requests, newest first",
-        access: { permission: draftsPolicy.read },
-        request: { query: ListDraftsQuery },
-        success: { status: 200, shape: "list", schema: DraftView, description: "A page of suggested requests", example },
-        refusals: ["invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, query }) => drafts.list(call, query),
-    ),
-    route(
-      {
-        method: "get",
-        path: `${path}/{id}`,
-        operationId: "getRequestDraft",
-        tags,
-        summary: "Read a suggested request",
-        access: { permission: draftsPolicy.read },
-        request: { params },
-        success: { status: 200, shape: "single", schema: DraftView, description: "The suggested request", example },
-        refusals: ["record_not_found"],
-      },
-      ({ call, params: { id } }) => drafts.get(call, id),
-    ),
+    get(path, "listRequestDrafts", {
+      summary: "List suggested requests, newest first",
+      access: { permission: draftsPolicy.read },
+      request: { query: ListDraftsQuery },
+      success: { status: 200, shape: "list", schema: DraftView, description: "A page of suggested requests", example },
+      refusals: ["invalid_cursor", "unknown_parameter"],
+      handle: ({ call, query }) => drafts.list(call, query),
+    }),
+    get(`${path}/{id}`, "getRequestDraft", {
+      summary: "Read a suggested request",
+      access: { permission: draftsPolicy.read },
+      request: { params },
+      success: { status: 200, shape: "single", schema: DraftView, description: "The suggested request", example },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { id } }) => drafts.get(call, id),
+    }),
   ];
 }
 
 function endRoutes(drafts: DraftsService): Route[] {
   return [
-    route(
-      {
-        method: "post",
-        path: `${path}/{id}/file`,
-        operationId: "fileRequestDraft",
-        tags,
-        summary: "File a suggested request",
-        description:
-          "It is filed as the acting user, by every rule of a filing: `workflows.<type>.create` is needed besides. Fields that are sent replace the suggested ones; whom it is about stays.",
-        access: { permission: draftsPolicy.read },
-        request: {
-          params,
-          body: FileDraftBody,
-          bodyOptional: true,
-          example: { payload: { reason: "Three warnings within a week, the last one today." } },
-        },
-        success: {
-          status: 201,
-          shape: "single",
-          schema: FiledDraftView,
-          description: "The request is pending, the draft filed",
-          example: {
-            draft: { ...example, status: "filed", filed_reference: "PUN-REQ-000001", ended, revision: 2 },
-            request: {
-              success: true,
-              id: "0199f3a0-0000-7000-8000-000000000000",
-              reference: "PUN-REQ-000001",
-              status: "pending",
-              warnings: [],
-              effects_preview: [],
-            },
+    post(`${path}/{id}/file`, "fileRequestDraft", {
+      summary: "File a suggested request",
+      description:
+        "It is filed as the acting user, by every rule of a filing: `workflows.<type>.create` is needed besides. Fields that are sent replace the suggested ones; whom it is about stays.",
+      access: { permission: draftsPolicy.read },
+      request: {
+        params,
+        body: FileDraftBody,
+        bodyOptional: true,
+        example: { payload: { reason: "Three warnings within a week, the last one today." } },
+      },
+      success: {
+        status: 201,
+        shape: "single",
+        schema: FiledDraftView,
+        description: "The request is pending, the draft filed",
+        example: {
+          draft: { ...example, status: "filed", filed_reference: "PUN-REQ-000001", ended, revision: 2 },
+          request: {
+            success: true,
+            id: "0199f3a0-0000-7000-8000-000000000000",
+            reference: "PUN-REQ-000001",
+            status: "pending",
+            warnings: [],
+            effects_preview: [],
           },
         },
-        refusals: ["record_not_found", "invalid_transition", "duplicate_open", "cooldown"],
       },
-      ({ call, params: { id }, body }) => drafts.file(call, id, body.payload ?? {}),
-    ),
-    route(
-      {
-        method: "delete",
-        path: `${path}/{id}`,
-        operationId: "dismissRequestDraft",
-        tags,
-        summary: "Dismiss a suggested request",
-        description: "It stays readable. The reason stands in the body or in `?reason=`.",
-        access: { permission: draftsPolicy.dismiss },
-        request: {
-          params,
-          query: DismissDraftQuery,
-          body: DismissDraftBody,
-          bodyOptional: true,
-          example: { reason: "Talked it over with them; a warning was enough." },
-        },
-        success: {
-          status: 200,
-          shape: "single",
-          schema: DraftView,
-          description: "The dismissed draft",
-          example: { ...example, status: "dismissed", ended, revision: 2 },
-        },
-        refusals: ["record_not_found", "precondition_failed", "invalid_transition"],
+      refusals: ["record_not_found", "invalid_transition", "duplicate_open", "cooldown"],
+      handle: ({ call, params: { id }, body }) => drafts.file(call, id, body.payload ?? {}),
+    }),
+    del(`${path}/{id}`, "dismissRequestDraft", {
+      summary: "Dismiss a suggested request",
+      description: "It stays readable. The reason stands in the body or in `?reason=`.",
+      access: { permission: draftsPolicy.dismiss },
+      request: {
+        params,
+        query: DismissDraftQuery,
+        body: DismissDraftBody,
+        bodyOptional: true,
+        example: { reason: "Talked it over with them; a warning was enough." },
       },
-      ({ call, params: { id }, query, body, ifMatch }) => drafts.dismiss(call, id, { ...query, ...body }, ifMatch),
-    ),
+      success: {
+        status: 200,
+        shape: "single",
+        schema: DraftView,
+        description: "The dismissed draft",
+        example: { ...example, status: "dismissed", ended, revision: 2 },
+      },
+      refusals: ["record_not_found", "precondition_failed", "invalid_transition"],
+      handle: ({ call, params: { id }, query, body, ifMatch }) => drafts.dismiss(call, id, { ...query, ...body }, ifMatch),
+    }),
   ];
 }

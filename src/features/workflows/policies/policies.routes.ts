@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { route, withContentEtag, type Route } from "../../../operations/route.ts";
+import { routesFor, withContentEtag, type Route } from "../../../operations/route.ts";
 import { PoliciesQuery, PolicyView, UpdatePolicyInput, policiesPolicy } from "./policies.schema.ts";
 import type { WorkflowsService } from "../requests/workflows.service.ts";
 
-const tags = ["workflows"];
+const { del, get, patch } = routesFor("workflows");
 const params = z.object({
   type: z
     .string()
@@ -17,63 +17,39 @@ const keeps = "New requests and the decisions from now on go by it; open request
 /** The HTTP door to how each kind of request is decided. */
 export function policiesRoutes({ policies }: Pick<WorkflowsService, "policies">): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/workflows/policies",
-        operationId: "listWorkflowPolicies",
-        tags,
-        summary: "List how each kind of request is decided",
-        access: { permission: policiesPolicy.read },
-        request: { query: PoliciesQuery },
-        success: { status: 200, shape: "list", schema: PolicyView, description: "A page of policies" },
-        refusals: ["invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, query }) => policies.list(call, query),
-    ),
-    route(
-      {
-        method: "get",
-        path: "/workflows/policies/{type}",
-        operationId: "getWorkflowPolicy",
-        tags,
-        summary: "Read how a kind of request is decided",
-        access: { permission: policiesPolicy.read },
-        request: { params },
-        success: { ...single, description: "The policy" },
-        refusals: ["record_not_found"],
-      },
-      async ({ call, params: { type } }) => withContentEtag(await policies.get(call, type)),
-    ),
-    route(
-      {
-        method: "patch",
-        path: "/workflows/policies/{type}",
-        operationId: "updateWorkflowPolicy",
-        tags,
-        summary: "Change how a kind of request is decided",
-        description: `Lengths are seconds. What is left out stays; \`null\` returns a value to its default. ${keeps}`,
-        access: { permission: policiesPolicy.manage },
-        request: { params, body: UpdatePolicyInput, example: { first_touch_seconds: 7200, approvals_grave: 3 } },
-        success: { ...single, description: "The policy as it holds now" },
-        refusals: ["record_not_found", "precondition_failed"],
-      },
-      async ({ call, params: { type }, body, ifMatch }) => withContentEtag(await policies.update(call, type, body, ifMatch)),
-    ),
-    route(
-      {
-        method: "delete",
-        path: "/workflows/policies/{type}",
-        operationId: "resetWorkflowPolicy",
-        tags,
-        summary: "Return a kind of request to its default policy",
-        description: keeps,
-        access: { permission: policiesPolicy.manage },
-        request: { params },
-        success: { ...single, description: "The policy as it holds now" },
-        refusals: ["record_not_found", "precondition_failed"],
-      },
-      async ({ call, params: { type }, ifMatch }) => withContentEtag(await policies.reset(call, type, ifMatch)),
-    ),
+    get("/workflows/policies", "listWorkflowPolicies", {
+      summary: "List how each kind of request is decided",
+      access: { permission: policiesPolicy.read },
+      request: { query: PoliciesQuery },
+      success: { status: 200, shape: "list", schema: PolicyView, description: "A page of policies" },
+      refusals: ["invalid_cursor", "unknown_parameter"],
+      handle: ({ call, query }) => policies.list(call, query),
+    }),
+    get("/workflows/policies/{type}", "getWorkflowPolicy", {
+      summary: "Read how a kind of request is decided",
+      access: { permission: policiesPolicy.read },
+      request: { params },
+      success: { ...single, description: "The policy" },
+      refusals: ["record_not_found"],
+      handle: async ({ call, params: { type } }) => withContentEtag(await policies.get(call, type)),
+    }),
+    patch("/workflows/policies/{type}", "updateWorkflowPolicy", {
+      summary: "Change how a kind of request is decided",
+      description: `Lengths are seconds. What is left out stays; \`null\` returns a value to its default. ${keeps}`,
+      access: { permission: policiesPolicy.manage },
+      request: { params, body: UpdatePolicyInput, example: { first_touch_seconds: 7200, approvals_grave: 3 } },
+      success: { ...single, description: "The policy as it holds now" },
+      refusals: ["record_not_found", "precondition_failed"],
+      handle: async ({ call, params: { type }, body, ifMatch }) => withContentEtag(await policies.update(call, type, body, ifMatch)),
+    }),
+    del("/workflows/policies/{type}", "resetWorkflowPolicy", {
+      summary: "Return a kind of request to its default policy",
+      description: keeps,
+      access: { permission: policiesPolicy.manage },
+      request: { params },
+      success: { ...single, description: "The policy as it holds now" },
+      refusals: ["record_not_found", "precondition_failed"],
+      handle: async ({ call, params: { type }, ifMatch }) => withContentEtag(await policies.reset(call, type, ifMatch)),
+    }),
   ];
 }

@@ -1,7 +1,7 @@
 import { filingOperation, pascalCase, kindOf, kinds } from "../kinds/kinds.ts";
 import type { RoutePermission } from "../../../kernel/permissions.ts";
 import { z } from "zod";
-import { route, withContentEtag, type Route } from "../../../operations/route.ts";
+import { routesFor, withContentEtag, type Route } from "../../../operations/route.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { actions, decideEscalated, moves, type Action } from "../state/table.ts";
 import { DecisionBody } from "./decision.ts";
@@ -10,7 +10,7 @@ import { filingRights } from "./workflows.policy.ts";
 import { CreationAnswer, DecisionAnswer, ListWorkflowsQuery, WorkflowView } from "./workflows.schema.ts";
 import type { WorkflowsService } from "./workflows.service.ts";
 
-const tags = ["workflows"];
+const { get, post } = routesFor("workflows");
 const type = z
   .string()
   .refine((name) => kindOf(name) !== undefined, { error: `Name one of ${workflowKinds.join(", ")}.`, params: { code: "unknown_kind" } })
@@ -75,123 +75,99 @@ function bodyOf(kind: WorkflowKind) {
 
 function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
   const isPersonal = kinds[kind].filedForOneself !== undefined;
-  return route(
-    {
-      method: "post",
-      path: `/workflows/${kind}`,
-      operationId: filingOperation(kind),
-      tags,
-      summary: `File a ${kind} request`,
-      description:
-        "The fields may stand flat or in `payload`, in snake_case or camelCase. A needed field that is missing is refused by name. Unknown fields are kept and reported in `warnings`; names only the service gives are refused.",
-      access: { permission: `workflows.${kind}.create`, ...(isPersonal && { personal: true }) },
-      request: { body: bodyOf(kind), example: kinds[kind].example },
-      success: {
-        status: 201,
-        shape: "flat",
-        schema: CreationAnswer,
-        description: "The request is pending",
-        example: {
-          success: true,
-          id: "0199f3a0-0000-7000-8000-000000000000",
-          reference: `${kinds[kind].prefix}-REQ-000001`,
-          status: "pending",
-          warnings: [],
-          effects_preview: [],
-        },
+  return post(`/workflows/${kind}`, filingOperation(kind), {
+    summary: `File a ${kind} request`,
+    description:
+      "The fields may stand flat or in `payload`, in snake_case or camelCase. A needed field that is missing is refused by name. Unknown fields are kept and reported in `warnings`; names only the service gives are refused.",
+    access: { permission: `workflows.${kind}.create`, ...(isPersonal && { personal: true }) },
+    request: { body: bodyOf(kind), example: kinds[kind].example },
+    success: {
+      status: 201,
+      shape: "flat",
+      schema: CreationAnswer,
+      description: "The request is pending",
+      example: {
+        success: true,
+        id: "0199f3a0-0000-7000-8000-000000000000",
+        reference: `${kinds[kind].prefix}-REQ-000001`,
+        status: "pending",
+        warnings: [],
+        effects_preview: [],
       },
-      refusals: ["duplicate_open", "cooldown", ...(isPersonal ? (["authorization_required"] as const) : [])],
     },
-    ({ call, body }) => workflows.create(call, kind, body),
-  );
+    refusals: ["duplicate_open", "cooldown", ...(isPersonal ? (["authorization_required"] as const) : [])],
+    handle: ({ call, body }) => workflows.create(call, kind, body),
+  });
 }
 
 function decisionRoute(workflows: WorkflowsService): Route {
-  return route(
-    {
-      method: "post",
-      path: "/workflows/{type}/{website_id}/decision",
-      operationId: "decideWorkflow",
-      tags,
-      summary: "Approve, deny or otherwise move a request",
-      description: [
-        "Every action on a request goes through here; each needs its own permission, beside the rules of conflict of interest and rank. An approval below the needed number is a vote: `final` is false. The same decision by the same person again answers `replayed`. `dry_run=true` shows what would come of it.",
-        "| action | from | to | permission |\n|---|---|---|---|",
-      ]
-        .join("\n\n")
-        .concat("\n", actions.map((action) => moveLine(action)).join("\n")),
-      access: takingPart,
-      request: {
-        params: DecideParams,
-        query: DecideQuery,
-        body: z.union([z.looseObject({}), DecisionBody]),
-        example: { decision: "approve" },
-      },
-      success: {
-        status: 200,
-        shape: "flat",
-        schema: DecisionAnswer,
-        description: "The decision was recorded",
-        example: {
-          success: true,
-          id: "0199f3a0-0000-7000-8000-000000000000",
-          reference: "BLU-REQ-000001",
-          status: "approved",
-          final: true,
-          revision: 2,
-          approvals: { have: 1, required: 1 },
-          effects: [],
-        },
-      },
-      refusals: [
-        "record_not_found",
-        "duplicate_open",
-        "duplicate_active_record",
-        "pool_exhausted",
-        "conflict_of_interest",
-        "hierarchy_violation",
-        "precondition_failed",
-        "already_decided",
-        "invalid_transition",
-      ],
+  return post("/workflows/{type}/{website_id}/decision", "decideWorkflow", {
+    summary: "Approve, deny or otherwise move a request",
+    description: [
+      "Every action on a request goes through here; each needs its own permission, beside the rules of conflict of interest and rank. An approval below the needed number is a vote: `final` is false. The same decision by the same person again answers `replayed`. `dry_run=true` shows what would come of it.",
+      "| action | from | to | permission |\n|---|---|---|---|",
+    ]
+      .join("\n\n")
+      .concat("\n", actions.map((action) => moveLine(action)).join("\n")),
+    access: takingPart,
+    request: {
+      params: DecideParams,
+      query: DecideQuery,
+      body: z.union([z.looseObject({}), DecisionBody]),
+      example: { decision: "approve" },
     },
-    ({ call, params, query, body, ifMatch }) =>
+    success: {
+      status: 200,
+      shape: "flat",
+      schema: DecisionAnswer,
+      description: "The decision was recorded",
+      example: {
+        success: true,
+        id: "0199f3a0-0000-7000-8000-000000000000",
+        reference: "BLU-REQ-000001",
+        status: "approved",
+        final: true,
+        revision: 2,
+        approvals: { have: 1, required: 1 },
+        effects: [],
+      },
+    },
+    refusals: [
+      "record_not_found",
+      "duplicate_open",
+      "duplicate_active_record",
+      "pool_exhausted",
+      "conflict_of_interest",
+      "hierarchy_violation",
+      "precondition_failed",
+      "already_decided",
+      "invalid_transition",
+    ],
+    handle: ({ call, params, query, body, ifMatch }) =>
       workflows.decide(call, params.type, params.website_id, body, { ifMatch, isDryRun: query.dry_run === "true" }),
-  );
+  });
 }
 
 function readRoutes(workflows: WorkflowsService): Route[] {
   return [
-    route(
-      {
-        method: "get",
-        path: "/workflows",
-        operationId: "listWorkflows",
-        tags,
-        summary: "List requests",
-        description: "Everybody lists their own requests; the others need workflows.read.",
-        access: { permission: "workflows.read", either: filingRights, personal: true },
-        request: { query: ListWorkflowsQuery },
-        success: { status: 200, shape: "list", schema: WorkflowView, description: "A page of requests" },
-        refusals: ["invalid_cursor", "unknown_parameter"],
-      },
-      ({ call, query }) => workflows.list(call, query),
-    ),
-    route(
-      {
-        method: "get",
-        path: "/workflows/{type}/{id}",
-        operationId: "getWorkflow",
-        tags,
-        summary: "Read one request",
-        description: "Everybody reads their own requests; the others need workflows.read.",
-        access: readingAccess,
-        request: { params: GetParams, query: GetQuery },
-        success: { status: 200, shape: "single", schema: WorkflowView, description: "The request" },
-        refusals: ["record_not_found"],
-      },
-      async ({ call, params, query }) =>
+    get("/workflows", "listWorkflows", {
+      summary: "List requests",
+      description: "Everybody lists their own requests; the others need workflows.read.",
+      access: { permission: "workflows.read", either: filingRights, personal: true },
+      request: { query: ListWorkflowsQuery },
+      success: { status: 200, shape: "list", schema: WorkflowView, description: "A page of requests" },
+      refusals: ["invalid_cursor", "unknown_parameter"],
+      handle: ({ call, query }) => workflows.list(call, query),
+    }),
+    get("/workflows/{type}/{id}", "getWorkflow", {
+      summary: "Read one request",
+      description: "Everybody reads their own requests; the others need workflows.read.",
+      access: readingAccess,
+      request: { params: GetParams, query: GetQuery },
+      success: { status: 200, shape: "single", schema: WorkflowView, description: "The request" },
+      refusals: ["record_not_found"],
+      handle: async ({ call, params, query }) =>
         withContentEtag(await workflows.get(call, params.type, params.id, { isWhyNotAsked: query.why_not === "true" })),
-    ),
+    }),
   ];
 }
