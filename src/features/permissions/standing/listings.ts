@@ -2,21 +2,14 @@ import type { Database } from "../../../database/database.ts";
 import { listingOf, readListings, readRecords } from "./rows.ts";
 import type { Listing } from "./subject.ts";
 
-/** The severe blacklist records about people, held in memory. */
-export interface Listings {
-  load(): Promise<void>;
-  /** Look for records that another process has written. */
-  poll(): Promise<void>;
-  of(userId: string): Listing | null;
-  /** @param listing null: this record bars nobody (any more) */
-  set(userId: string, recordId: string, listing: Listing | null): void;
-}
-
 /** Changes that are looked at together. */
 const atOnce = 500;
 
-/** @param onChange called after what is known about somebody was replaced */
-export function createListings({ read }: Pick<Database, "read">, onChange: (userId: string) => void): Listings {
+/**
+ * The severe blacklist records about people, held in memory.
+ * @param onChange called after what is known about somebody was replaced
+ */
+export function createListings({ read }: Pick<Database, "read">, onChange: (userId: string) => void) {
   let known = new Map<string, Listing>();
   /** The last change of the feed that was heard of; it is numbered in the order of commits. */
   let seen = 0;
@@ -57,12 +50,13 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
   }
 
   return {
-    async load() {
+    async load(): Promise<void> {
       const last = await read.blacklistChange.findFirst({ orderBy: { seq: "desc" }, select: { seq: true } });
       known = await readListings(read);
       seen = last?.seq ?? 0;
     },
-    async poll() {
+    /** Look for records that another process has written. */
+    async poll(): Promise<void> {
       if (told !== undefined) return;
       told = new Set();
       try {
@@ -71,8 +65,9 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
         told = undefined;
       }
     },
-    of: (userId) => known.get(userId) ?? null,
-    set(userId, recordId, listing) {
+    of: (userId: string) => known.get(userId) ?? null,
+    /** @param listing null: this record bars nobody (any more) */
+    set(userId: string, recordId: string, listing: Listing | null): void {
       told?.add(recordId);
       put(userId, recordId, listing);
     },
