@@ -84,22 +84,10 @@ function unsigned(cause?: unknown): ProblemError {
   return invalid("It is not a compact JWS with alg EdDSA that the public key of this API key verifies.", cause);
 }
 
-/** Remembers what was used until it would be refused anyway. */
-export interface ReplayMemory {
-  /** Whether it was used already. */
-  has(key: string): boolean;
-  /**
-   * Use it up.
-   * @param untilMs from when on it is refused by its age
-   * @throws ProblemError assertion_replayed, overloaded when more is remembered than there is room for
-   */
-  use(key: string, untilMs: number): void;
-}
-
 const clearedEveryMs = 1000;
 
-/** @param now milliseconds since the epoch */
-export function createReplayMemory({ capacity, now }: { capacity: number; now: () => number }): ReplayMemory {
+/** Remembers what was used until it would be refused anyway. @param now milliseconds since the epoch */
+export function createReplayMemory({ capacity, now }: { capacity: number; now: () => number }) {
   const ends = new Map<string, number>();
   let clearedAt = 0;
 
@@ -109,8 +97,14 @@ export function createReplayMemory({ capacity, now }: { capacity: number; now: (
   }
 
   return {
-    has: (key) => ends.has(key),
-    use(key, untilMs) {
+    /** Whether it was used already. */
+    has: (key: string): boolean => ends.has(key),
+    /**
+     * Use it up.
+     * @param untilMs from when on it is refused by its age
+     * @throws ProblemError assertion_replayed, overloaded when more is remembered than there is room for
+     */
+    use(key: string, untilMs: number): void {
       if (ends.has(key)) throw new ProblemError("assertion_replayed", { detail: "Every request needs an assertion of its own." });
       if (now() - clearedAt >= clearedEveryMs) clear();
       if (ends.size >= capacity) throw new ProblemError("overloaded", { detail: "Too many assertions are in use.", retryAfter: 5 });

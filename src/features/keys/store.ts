@@ -38,21 +38,12 @@ export interface KeyStoreOptions {
   usageMs?: number;
 }
 
-export interface KeyStore {
-  /** A key verified before, with its hash compared by look-up; synchronous. */
-  recall(presented: string): VerifiedKey | undefined;
-  /** Verify by the database; undefined when the key is unknown or its secret wrong. */
-  verify(presented: string): Promise<VerifiedKey | undefined>;
-  /** Whether there is such a key with this secret, as far as memory knows; synchronous. A key that another process made counts within a second. */
-  exists(presented: string): boolean;
-  noteUse(key: VerifiedKey, atMs: number): void;
-  close(): Promise<void>;
-}
+export type KeyStore = ReturnType<typeof createKeyStore>;
 
 const capacity = 10_000;
 
 /** Verified keys in memory. A change of any key, here or in another process, empties it. */
-export function createKeyStore(options: KeyStoreOptions): KeyStore {
+export function createKeyStore(options: KeyStoreOptions) {
   const { database, keys, permissions, pepper, logger, pollMs = 1000, usageMs = 60_000 } = options;
   const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
   const used = new Map<string, number>();
@@ -97,6 +88,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     setInterval(quietly(writeUse, "noting the use of keys"), usageMs).unref(),
   ];
 
+  /** Verify by the database; undefined when the key is unknown or its secret wrong. */
   async function verify(presented: string): Promise<VerifiedKey | undefined> {
     const text = parseKey(presented);
     if (text === undefined) return undefined;
@@ -111,14 +103,16 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   }
 
   return {
-    recall: (presented) => verified.get(digest(presented)),
+    /** A key verified before, with its hash compared by look-up; synchronous. */
+    recall: (presented: string): VerifiedKey | undefined => verified.get(digest(presented)),
     verify,
-    exists(presented) {
+    /** Whether there is such a key with this secret, as far as memory knows; synchronous. A key that another process made counts within a second. */
+    exists(presented: string): boolean {
       const text = parseKey(presented);
       return text !== undefined && isSecret(text.secret, secretHashes.get(text.keyId), pepper);
     },
-    noteUse: (key, atMs) => void used.set(key.caller.id, atMs),
-    async close() {
+    noteUse: (key: VerifiedKey, atMs: number): void => void used.set(key.caller.id, atMs),
+    async close(): Promise<void> {
       for (const timer of timers) clearInterval(timer);
       await writeUse().catch(() => undefined);
     },

@@ -8,20 +8,10 @@ import type { Erasures } from "./erasures.ts";
 /** What of a person's information can be looked at. */
 export type ReadKind = "authorization" | "servers" | "matches" | "timeline" | "export";
 
-/** Remembers who looked at what of whom, so that the person can see it. */
-export interface DataReads {
-  /** Note a look of staff or of a client; one's own is not noted. Costs the caller nothing and never fails. */
-  note(call: Call, userId: string, what: ReadKind): void;
-}
-
 /** The looks with their upkeep, for the room itself. */
-export interface DataReadsUpkeep extends DataReads {
-  /** Write what was noted so far. A database that refuses is asked again later. */
-  flush(): Promise<void>;
-  /** The looks at a person were deleted: what is noted from now on is written, even where it was within this hour. */
-  forget(userId: string): void;
-  close(): Promise<void>;
-}
+export type DataReadsUpkeep = ReturnType<typeof createDataReads>;
+/** What other rooms tell it. */
+export type DataReads = Pick<DataReadsUpkeep, "note">;
 
 export interface DataReadsDeps {
   database: Database;
@@ -48,7 +38,8 @@ const batchSize = 500;
 /** Held by whoever writes or deletes looks. */
 export const readsLock = "data-reads";
 
-export function createDataReads({ database, erasures, clock, logger, maxWaiting = 10_000 }: DataReadsDeps): DataReadsUpkeep {
+/** Remembers who looked at what of whom, so that the person can see it. */
+export function createDataReads({ database, erasures, clock, logger, maxWaiting = 10_000 }: DataReadsDeps) {
   const known = new LRUCache<string, true>({ maxSize: maxKnown, sizeCalculation: () => 1 });
   const waiting = new Map<string, Look>();
   let running: Promise<void> | undefined;
@@ -65,6 +56,7 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
     }
   }
 
+  /** Write what was noted so far. A database that refuses is asked again later. */
   function flush(): Promise<void> {
     running ??= drain()
       .catch((error: unknown) => {
@@ -88,7 +80,8 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
   }
 
   return {
-    note(call, userId, what) {
+    /** Note a look of staff or of a client; one's own is not noted. Costs the caller nothing and never fails. */
+    note(call: Call, userId: string, what: ReadKind): void {
       const look = lookOf(call, userId, what, clock.now());
       if (look === undefined) return;
       const key = keyOf(look);
@@ -100,7 +93,8 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
       schedule();
     },
     flush,
-    forget(userId) {
+    /** The looks at a person were deleted: what is noted from now on is written, even where it was within this hour. */
+    forget(userId: string): void {
       for (const key of known.keys()) if (key.startsWith(`${userId}:`)) known.delete(key);
     },
     close: flush,
