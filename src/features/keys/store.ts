@@ -2,12 +2,13 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { importJWK, type CryptoKey } from "jose";
 import { LRUCache } from "lru-cache";
 import type { Database, Logger } from "../../database/database.ts";
+import type { ApiKey } from "../../generated/sqlite/client.ts";
 import { systemCall, type CallClient } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createAddressCheck } from "./grants.ts";
-import { settingsOf, type KeyRow, type KeySettings } from "./keys.policy.ts";
+import { settingsOf, type KeySettings } from "./keys.policy.ts";
 import type { PublicKey } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";
 import { parseKey } from "./secrets.ts";
@@ -138,7 +139,7 @@ async function importKey(jwk: PublicKey | null): Promise<CryptoKey | undefined> 
 }
 
 function toVerified(
-  row: KeyRow,
+  row: ApiKey,
   { name, delegation, ipAllowlist, expiresAt }: KeySettings,
   allows: (permission: string) => boolean,
   publicKey: CryptoKey | undefined,
