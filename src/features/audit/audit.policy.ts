@@ -1,7 +1,7 @@
 import type { AuditEntry, AuditPayload } from "../../generated/sqlite/client.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 import { can, type Call } from "../../kernel/call.ts";
-import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../kernel/visibility.ts";
+import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
 import { onWire } from "../../kernel/wire.ts";
 import type { AuditView } from "./audit.schema.ts";
 
@@ -29,13 +29,9 @@ const fields: FieldClasses<AuditView> = {
 };
 const visible = createVisibility(fields);
 
-function clearanceFor(call: Call): Clearance {
-  return { ...noClearance, staff: can(call, "audit.read") };
-}
-
 /** An entry as a reader sees it; reason, before and after need `audit.read` and are absent once erased. */
 export function presentAuditEntry(call: Call, row: AuditEntry, payload: AuditPayload | undefined): AuditView {
-  return visible(viewOf(row, payload), clearanceFor(call), seesRedactions(call));
+  return visible(viewOf(row, payload), { ...noClearance, staff: can(call, "audit.read") }, seesRedactions(call));
 }
 
 function viewOf(row: AuditEntry, payload: AuditPayload | undefined): AuditView {

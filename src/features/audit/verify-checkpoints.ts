@@ -19,7 +19,7 @@ export interface HeldCheckpoints {
 }
 
 export interface CheckpointOptions {
-  lines: AsyncIterable<ReadLine>;
+  lines: AsyncIterable<ReadLine> | Iterable<ReadLine>;
   keys: readonly PublicKey[];
   /** The installation the chain belongs to; undefined where the copy does not say. */
   origin: string | undefined;

@@ -8,17 +8,18 @@ import type { VerifiedKey } from "./store.ts";
 export const skew = 5;
 const maxLife = 60;
 
-/** What an assertion says, once its claims have their types. */
-export interface Claims {
-  iss: string;
-  sub: string;
-  aud: string | string[];
-  iat: number;
-  exp: number;
-  jti: string;
-  op: string;
-  bod?: string | undefined;
-}
+/** What an assertion says. */
+const types = {
+  iss: { schema: z.string(), detail: "has to be a text" },
+  sub: { schema: Snowflake, detail: "has to be the id of a Discord user" },
+  aud: { schema: z.union([z.string(), z.array(z.string())]), detail: "has to be a text or a list of texts" },
+  iat: { schema: z.number(), detail: "has to be a number of seconds" },
+  exp: { schema: z.number(), detail: "has to be a number of seconds" },
+  jti: { schema: z.string().min(8).max(200), detail: "has to be a text of 8 to 200 characters" },
+  op: { schema: z.string(), detail: "has to be a text" },
+  bod: { schema: z.string().optional(), detail: "has to be a text" },
+} as const;
+export type Claims = { [Name in keyof typeof types]: z.output<(typeof types)[Name]["schema"]> };
 
 /** What a claim is compared with. */
 export interface Ground {
@@ -36,17 +37,6 @@ interface Rule {
   /** Completes "The claim … ". Never holds what was sent. */
   detail: string;
 }
-
-const types: { [Name in keyof Claims]: { schema: z.ZodType<Claims[Name]>; detail: string } } = {
-  iss: { schema: z.string(), detail: "has to be a text" },
-  sub: { schema: Snowflake, detail: "has to be the id of a Discord user" },
-  aud: { schema: z.union([z.string(), z.array(z.string())]), detail: "has to be a text or a list of texts" },
-  iat: { schema: z.number(), detail: "has to be a number of seconds" },
-  exp: { schema: z.number(), detail: "has to be a number of seconds" },
-  jti: { schema: z.string().min(8).max(200), detail: "has to be a text of 8 to 200 characters" },
-  op: { schema: z.string(), detail: "has to be a text" },
-  bod: { schema: z.string().optional(), detail: "has to be a text" },
-};
 
 const rules: readonly Rule[] = [
   {

@@ -1,6 +1,5 @@
 import type { Database, Logger, Tx } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
-import type { ApiKey } from "../../generated/sqlite/client.ts";
+import type { ApiKey, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, addSeconds, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";

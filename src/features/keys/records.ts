@@ -1,6 +1,5 @@
 import type { Tx } from "../../database/database.ts";
-import { Prisma } from "../../generated/sqlite/client.ts";
-import type { ApiKey } from "../../generated/sqlite/client.ts";
+import { Prisma, type ApiKey } from "../../generated/sqlite/client.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";

@@ -1,11 +1,11 @@
 import type { Database, Tx } from "../../../database/database.ts";
-import { requireAnswered, requireWrite, type Call } from "../../../kernel/call.ts";
-import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import { requireWrite, type Call } from "../../../kernel/call.ts";
+import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../../permissions/standing/standing.ts";
 import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
-import { staffPolicy } from "../staff.policy.ts";
+import { findColleague, staffPolicy } from "../staff.policy.ts";
 import { presentSuspension } from "../profile/profile.policy.ts";
 import type { EventsService } from "../../events/events.service.ts";
 
@@ -23,9 +23,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
 
   /** @throws ProblemError record_not_found, hierarchy_violation */
   async function targetOf(call: Call, userId: string): Promise<Standing> {
-    const target = await standing.resolve(userId);
-    requireAnswered(target);
-    if (target.status === null) throw recordNotFound();
+    const target = await findColleague(standing, userId);
     if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be suspended." });
     if (call.actor?.id === userId) throw new ProblemError("hierarchy_violation", { detail: "Nobody suspends or reinstates themselves." });
     permissions.requireRankAbove(call, target.rank);
