@@ -36,8 +36,7 @@ export function createExpiry({ database, audit, events, standing, clock }: Expir
     await userRows.save(tx, userId, { rows: rows.filter((row) => !gone.includes(row)), gone, fresh: [] });
     audit.record(tx, {
       action: "user_permissions.expire",
-      target: { kind: "user", id: userId },
-      subjectUserId: userId,
+      user: userId,
       before: auditOf(gone),
       after: [],
       permission: permissionsPolicy.jobs,

@@ -37,8 +37,7 @@ export function createPermissionsInTx({ audit, events, standing }: PermissionsWi
     await userRows.save(tx, userId, change);
     audit.record(tx, {
       action: "user_permissions.update",
-      target: { kind: "user", id: userId },
-      subjectUserId: userId,
+      user: userId,
       before: auditOf(change.gone),
       after: auditOf(change.fresh),
       ...note,

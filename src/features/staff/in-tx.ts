@@ -58,8 +58,7 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       const view = await rows.settle(tx, target, "suspend", { rows: [...before, entry], gone: [], fresh: [entry] });
       audit.record(tx, {
         action: "staff.suspend",
-        target: { kind: "user", id: userId },
-        subjectUserId: userId,
+        user: userId,
         reason,
         before: { status: target.status },
         after: { status: target.status === null ? null : view.status, until: view.suspension?.until ?? null, request: causeReference },
@@ -79,8 +78,7 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       const view = await rows.settle(tx, target, "reinstate", { rows: left, gone: [entry], fresh: [] });
       audit.record(tx, {
         action: "staff.reinstate",
-        target: { kind: "user", id: userId },
-        subjectUserId: userId,
+        user: userId,
         before: { suspension: presentSuspension(entry) },
         after: { status: target.status === null ? null : view.status },
         ...note,

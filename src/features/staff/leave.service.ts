@@ -33,8 +33,7 @@ export function createLeavesService({ database, audit, events, standing, permiss
     await follow(tx, before, after, note);
     audit.record(tx, {
       action: `staff.${note.change}`,
-      target: { kind: "user", id: target.id },
-      subjectUserId: target.id,
+      user: target.id,
       ...(note.reason !== undefined && { reason: note.reason }),
       before: { leave: wireLeave(leaveAt(before, tx.now)) },
       after: { leave: wireLeave(leaveAt(after, tx.now)) },

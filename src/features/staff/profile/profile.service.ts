@@ -66,8 +66,7 @@ export function createProfilesService({ database, audit, events, guildState, sta
         const after = await profiles.change(tx, row, { ...others, quietHours });
         audit.record(tx, {
           action: "staff_profile.update",
-          target: { kind: "user", id: userId },
-          subjectUserId: userId,
+          user: userId,
           before: settingsOf(row),
           after: settingsOf(after),
           ...permissionUsed(call, userId),

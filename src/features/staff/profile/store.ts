@@ -101,8 +101,7 @@ export function createProfileStore({ database, audit, events, standing, roster }
       if (leave === null || !isOver(leave, tx.now)) return row;
       audit.record(tx, {
         action: "staff.loa_end",
-        target: { kind: "user", id: userId },
-        subjectUserId: userId,
+        user: userId,
         reason: "The leave is over.",
         before: { leave: wireLeave(leave) },
         after: { leave: null },

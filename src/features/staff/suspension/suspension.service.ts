@@ -47,8 +47,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
         const view = await settle(tx, target, "suspend", { rows: [...rows, entry], gone: [], fresh: [entry] });
         audit.record(tx, {
           action: "staff.suspend",
-          target: { kind: "user", id: userId },
-          subjectUserId: userId,
+          user: userId,
           reason,
           before: { status: target.status },
           after: { status: view.status, until: view.suspension?.until ?? null },
@@ -72,8 +71,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
         const view = await settle(tx, target, "reinstate", entries);
         audit.record(tx, {
           action: "staff.reinstate",
-          target: { kind: "user", id: userId },
-          subjectUserId: userId,
+          user: userId,
           reason,
           before: { suspension: presentSuspension(running) },
           after: { status: view.status },
