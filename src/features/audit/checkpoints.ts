@@ -1,13 +1,11 @@
 import type { Logger } from "pino";
+import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { createCheckpointFile } from "./checkpoint-file.ts";
 import { createLineCheck, type CheckpointLine, type CheckpointSigner } from "./sign.ts";
 
 /** A position of the chain and its hash. */
-export interface Head {
-  seq: number;
-  hash: string;
-}
+export type Head = Pick<AuditEntry, "seq" | "hash">;
 
 /** Signed positions that the chain no longer has, because a backup was put back. */
 export interface LeftBehind {

@@ -1,5 +1,6 @@
 import { applyEdits, editsOf, entriesAt, type Edit, type Wanted } from "./overrides.ts";
 import type { Change, SimulateView } from "./explain/explain.schema.ts";
+import type { KeyLists } from "./permissions.schema.ts";
 import { roleRules } from "./resolve.ts";
 import type { Override, Standing, Standings, StaffRoleRecord } from "./standing/standing.ts";
 
@@ -16,14 +17,11 @@ export interface Imagined {
   steps: readonly ImaginedStep[];
 }
 
-interface Present {
-  roleOf(key: string): StaffRoleRecord;
-  overridesOf(userId: string): readonly Override[];
-  now: Date;
-}
-
 /** Nothing is written; later changes find what earlier ones would have left. */
-export function imagine(changes: readonly Change[], { roleOf, overridesOf, now }: Present): Imagined {
+export function imagine(
+  changes: readonly Change[],
+  { roleOf, overridesOf, now }: Pick<Standings, "overridesOf"> & { roleOf(key: string): StaffRoleRecord; now: Date },
+): Imagined {
   const roles = new Map<string, StaffRoleRecord>();
   const overrides = new Map<string, readonly Override[]>();
   const changeRole = (key: string, change: Change): ImaginedStep => {
@@ -119,9 +117,6 @@ export interface Mapping {
   allow: ReadonlySet<string>;
   deny: ReadonlySet<string>;
 }
-
-/** Keys by what is wanted of them. */
-type KeyLists = Readonly<Record<"allow" | "deny" | "clear", readonly string[]>>;
 
 /** The change that leaves exactly these keys. */
 export function replacedWith({ allow, deny }: Pick<KeyLists, "allow" | "deny">): () => Mapping {

@@ -1,14 +1,14 @@
 import type { Database, Tx } from "../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { fieldError, ProblemError } from "../../kernel/errors.ts";
+import { fieldError } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Leave, Standing, Standings } from "../permissions/standing/standing.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { EndLeaveInput, endOf, StartLeaveInput, type LeaveStateView } from "./duty/duty.schema.ts";
-import { findColleague, permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";
+import { findColleague, illegal, permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";
 import { hasBegunUntold, leaveAt, noLeave, wireLeave, type ProfileRow, type ProfileStore } from "./profile/store.ts";
 
 export interface LeavesDeps {
@@ -147,8 +147,4 @@ function present(target: Standing, row: ProfileRow, now: Date): LeaveStateView {
   const status = target.status === "suspended" || target.status === "former" ? target.status : isRunning(leave, now) ? "loa" : "active";
   const wire = wireLeave(leave);
   return { user_id: target.id, status, leave: wire === null ? null : { ...wire, reason: row.leaveReason }, revision: row.revision };
-}
-
-function illegal(from: string | null, action: string, allowed: string[]): ProblemError {
-  return new ProblemError("invalid_transition", { extra: { from, action, allowed } });
 }

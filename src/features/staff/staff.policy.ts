@@ -54,6 +54,11 @@ export function permissionUsed(call: Call, userId: string): { permission?: strin
   return call.actor?.id === userId ? {} : { permission: staffPolicy.manage };
 }
 
+/** The refusal of a change that somebody's standing does not allow. @param known what the caller is told besides */
+export function illegal(from: string | null, action: string, allowed: string[], known: object = {}): ProblemError {
+  return new ProblemError("invalid_transition", { extra: { from, action, allowed, ...known } });
+}
+
 /** The refusal of somebody whose every permission is taken away for now. */
 export function withoutAccess(): ProblemError {
   return new ProblemError("permission_denied", {

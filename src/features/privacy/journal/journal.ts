@@ -1,6 +1,7 @@
 import { mkdir, open, readFile, truncate, type FileHandle } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
+import type { Erasure } from "../../../generated/sqlite/client.ts";
 
 /**
  * What a line says: access was taken back; what a person shared was deleted; all of a person was redacted; they are not to be
@@ -10,12 +11,8 @@ export const erasureKinds = ["revocation", "deletion", "redaction", "suppression
 export type ErasureKind = (typeof erasureKinds)[number];
 
 /** One deletion. The person is known by a keyed hash alone. */
-export interface JournalLine {
-  id: string;
+export interface JournalLine extends Omit<Erasure, "appliedAt"> {
   kind: ErasureKind;
-  subjectHash: string;
-  /** When it was asked for. */
-  at: Date;
 }
 
 export type Journal = ReturnType<typeof createJournal>;

@@ -5,7 +5,7 @@ import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../../permissions/standing/standing.ts";
 import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
-import { findColleague, staffPolicy } from "../staff.policy.ts";
+import { findColleague, illegal, staffPolicy } from "../staff.policy.ts";
 import { presentSuspension } from "../profile/profile.policy.ts";
 import type { EventsService } from "../../events/events.service.ts";
 
@@ -41,7 +41,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
         if (expiresAt !== null && expiresAt <= tx.now) throw fieldError("/until", "in_the_past", "A suspension ends after it begins.");
         const { rows } = await permissions.userRows.open(tx, userId);
         const running = permissions.suspensionAt(rows, tx.now);
-        if (running !== undefined) throw illegal("suspended", "suspend", { suspension: presentSuspension(running) });
+        if (running !== undefined) throw illegal("suspended", "suspend", ["reinstate"], { suspension: presentSuspension(running) });
         const { reason } = input;
         const entry = permissions.suspensionBy(call, { reason, expiresAt }, tx.now);
         const view = await settle(tx, target, "suspend", { rows: [...rows, entry], gone: [], fresh: [entry] });
@@ -65,7 +65,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
       return await database.write(call, async (tx) => {
         const { rows } = await permissions.userRows.open(tx, userId);
         const running = permissions.suspensionAt(rows, tx.now);
-        if (running === undefined) throw illegal(target.status, "reinstate");
+        if (running === undefined) throw illegal(target.status, "reinstate", ["suspend"]);
         const gone = permissions.suspensionsAt(rows, tx.now);
         const entries = { rows: rows.filter((entry) => !gone.includes(entry)), gone, fresh: [] };
         const view = await settle(tx, target, "reinstate", entries);
@@ -81,12 +81,6 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
       });
     },
   };
-}
-
-/** @param known what the caller is told besides */
-function illegal(from: string | null, action: "suspend" | "reinstate", known: object = {}): ProblemError {
-  const allowed = action === "suspend" ? ["reinstate"] : ["suspend"];
-  return new ProblemError("invalid_transition", { extra: { from, action, allowed, ...known } });
 }
 
 type Entries = Parameters<PermissionsService["userRows"]["save"]>[2];
