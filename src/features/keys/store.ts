@@ -14,18 +14,7 @@ import type { KeysService } from "./keys.service.ts";
 import { parseKey } from "./secrets.ts";
 
 /** A key whose secret was right. */
-export interface VerifiedKey {
-  client: CallClient;
-  /** What the pipeline is told about the client; one object per key. */
-  caller: { id: string; keyId: string; expiresAt: Date };
-  expiresAtMs: number;
-  isRevoked: boolean;
-  /** Whether it may name acting users: not at all, by its word, or by a signature. */
-  delegation: KeySettings["delegation"];
-  /** What its assertions are verified with; only of signed keys. */
-  publicKey: CryptoKey | undefined;
-  allowsAddress: (address: string) => boolean;
-}
+export type VerifiedKey = ReturnType<typeof toVerified>;
 
 export interface KeyStoreOptions {
   database: Database;
@@ -143,13 +132,17 @@ function toVerified(
   { name, delegation, ipAllowlist, expiresAt }: KeySettings,
   allows: (permission: string) => boolean,
   publicKey: CryptoKey | undefined,
-): VerifiedKey {
+) {
+  const client: CallClient = { id: row.id, name, allows, expiresAt };
   return {
-    client: { id: row.id, name, allows, expiresAt },
+    client,
+    /** What the pipeline is told about the client; one object per key. */
     caller: { id: row.id, keyId: row.keyId, expiresAt },
     expiresAtMs: expiresAt.getTime(),
     isRevoked: row.revokedAt !== null,
+    /** Whether it may name acting users: not at all, by its word, or by a signature. */
     delegation,
+    /** What its assertions are verified with; only of signed keys. */
     publicKey,
     allowsAddress: createAddressCheck(ipAllowlist),
   };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { applyEdits, editsOf, entriesAt, type Edit, type Wanted } from "./overrides.ts";
 import type { Change, SimulateView } from "./explain/explain.schema.ts";
 import type { KeyLists } from "./permissions.schema.ts";
@@ -50,12 +51,8 @@ export function wantedBy({ scope = null, allow, deny, clear }: Change): Wanted[]
   );
 }
 
-interface Difference {
-  gains: string[];
-  loses: string[];
-}
-
 type Affected = SimulateView["people"][number] & { rank: number };
+type Difference = Pick<Affected, "gains" | "loses">;
 
 /**
  * Everybody for whom something would be decided otherwise, highest rank first. People with the same roles and no entries share
@@ -133,11 +130,7 @@ export function updatedWith({ allow, deny, clear }: KeyLists): (before: Mapping)
 }
 
 export function isSameMapping(a: Mapping, b: Mapping): boolean {
-  return isSame(a.allow, b.allow) && isSame(a.deny, b.deny);
-}
-
-function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-  return a.size === b.size && [...a].every((key) => b.has(key));
+  return isDeepStrictEqual(a.allow, b.allow) && isDeepStrictEqual(a.deny, b.deny);
 }
 
 /** What is said anew, and what is not said any more. */

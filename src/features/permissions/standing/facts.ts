@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Database } from "../../../database/database.ts";
 import { createListings } from "./listings.ts";
 import { findOverrides, findRole, readLeaves, readOverrides, readOwners, readRoles, refOf } from "./rows.ts";
@@ -37,7 +38,7 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
     /** Look for owners that another process has added or removed. */
     async pollOwners(): Promise<void> {
       const found = await readOwners(database.read);
-      if (isSame(found, owners)) return;
+      if (isDeepStrictEqual(found, owners)) return;
       owners = found;
       onChange(null);
     },
@@ -97,10 +98,6 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
 }
 
 type Owners = ReadonlyMap<string, { retained: boolean }>;
-
-function isSame(a: Owners, b: Owners): boolean {
-  return a.size === b.size && [...a].every(([id, { retained }]) => b.get(id)?.retained === retained);
-}
 
 /** Commits may be heard of in another order than they happened: an older revision of a thing changes nothing. */
 function createRevisions(): (thing: string, revision: number) => boolean {

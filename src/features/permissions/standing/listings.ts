@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Database } from "../../../database/database.ts";
+import { inBatches } from "../../../kernel/pause.ts";
 import { listingOf, readListings, readRecords } from "./rows.ts";
 import type { Listing } from "./subject.ts";
 
@@ -27,7 +29,7 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
     const rows = await readRecords(read, [...ids]);
     for (const row of rows) {
       const listing = listingOf(row);
-      if (!isOlder(row.id) && !isSame(listing, known.get(row.subjectId))) put(row.subjectId, row.id, listing);
+      if (!isOlder(row.id) && !isDeepStrictEqual(listing, known.get(row.subjectId))) put(row.subjectId, row.id, listing);
     }
     const there = new Set(rows.map(({ id }) => id));
     const gone = new Set([...ids].filter((id) => !there.has(id)));
@@ -35,7 +37,7 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
   }
 
   async function look(mine: ReadonlySet<string>): Promise<void> {
-    for (;;) {
+    await inBatches(atOnce, async () => {
       const changes = await read.blacklistChange.findMany({
         where: { seq: { gt: seen } },
         select: { seq: true, recordId: true, kind: true },
@@ -45,8 +47,8 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
       const ids = new Set(changes.flatMap(({ kind, recordId }) => (kind === "user" ? [recordId] : [])));
       if (ids.size > 0) await learn(ids, (id) => mine.has(id));
       seen = changes.at(-1)?.seq ?? seen;
-      if (changes.length < atOnce) return;
-    }
+      return changes.length;
+    });
   }
 
   return {
@@ -72,14 +74,4 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
       put(userId, recordId, listing);
     },
   };
-}
-
-function isSame(a: Listing | null, b: Listing | undefined): boolean {
-  return (
-    a !== null &&
-    b !== undefined &&
-    a.recordId === b.recordId &&
-    a.startsAt.getTime() === b.startsAt.getTime() &&
-    a.expiresAt?.getTime() === b.expiresAt?.getTime()
-  );
 }

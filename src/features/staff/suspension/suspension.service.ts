@@ -3,7 +3,7 @@ import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standing, Standings } from "../../permissions/standing/standing.ts";
+import type { Override, Standing, Standings } from "../../permissions/standing/standing.ts";
 import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
 import { findColleague, illegal, staffPolicy } from "../staff.policy.ts";
 import { presentSuspension } from "../profile/profile.policy.ts";
@@ -18,7 +18,7 @@ export interface SuspensionsDeps extends SuspensionRowDeps {
 
 /** A suspension takes every permission away at once: it is a personal entry that denies them all. */
 export function createSuspensionsService(deps: SuspensionsDeps) {
-  const { database, audit, standing, permissions } = deps;
+  const { database, standing, permissions } = deps;
   const { settle } = createSuspensionRows(deps);
 
   /** @throws ProblemError record_not_found, hierarchy_violation */
@@ -44,16 +44,8 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
         if (running !== undefined) throw illegal("suspended", "suspend", ["reinstate"], { suspension: presentSuspension(running) });
         const { reason } = input;
         const entry = permissions.suspensionBy(call, { reason, expiresAt }, tx.now);
-        const view = await settle(tx, target, "suspend", { rows: [...rows, entry], gone: [], fresh: [entry] });
-        audit.record(tx, {
-          action: "staff.suspend",
-          user: userId,
-          reason,
-          before: { status: target.status },
-          after: { status: view.status, until: view.suspension?.until ?? null },
-          permission: staffPolicy.suspend,
-        });
-        return view;
+        const entries = { rows: [...rows, entry], gone: [], fresh: [entry] };
+        return await settle(tx, target, "suspend", entries, { reason, permission: staffPolicy.suspend });
       });
     },
 
@@ -68,16 +60,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
         if (running === undefined) throw illegal(target.status, "reinstate", ["suspend"]);
         const gone = permissions.suspensionsAt(rows, tx.now);
         const entries = { rows: rows.filter((entry) => !gone.includes(entry)), gone, fresh: [] };
-        const view = await settle(tx, target, "reinstate", entries);
-        audit.record(tx, {
-          action: "staff.reinstate",
-          user: userId,
-          reason,
-          before: { suspension: presentSuspension(running) },
-          after: { status: view.status },
-          permission: staffPolicy.suspend,
-        });
-        return view;
+        return await settle(tx, target, "reinstate", entries, { reason, ended: running, permission: staffPolicy.suspend });
       });
     },
   };
@@ -91,16 +74,45 @@ export interface SuspensionRowDeps {
   permissions: Pick<PermissionsService, "userRows" | "suspensionAt">;
 }
 
+/** Why the entries that suspend somebody change, as the audit is told. */
+interface Cause {
+  reason: string;
+  permission: string;
+  /** The suspension that is ended. */
+  ended?: Override;
+  /** The request that led to it. */
+  request?: string;
+}
+
 /** The entries that suspend somebody, inside a given transaction. */
-export function createSuspensionRows({ events, standing, permissions }: SuspensionRowDeps) {
+export function createSuspensionRows({
+  audit,
+  events,
+  standing,
+  permissions,
+}: SuspensionRowDeps & { audit: Pick<AuditService, "record"> }) {
   return {
-    /** Write the change, tell whoever follows along, and present how it stands now. */
-    async settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries): Promise<SuspensionStateView> {
+    /** Write and audit the change, tell whoever follows along, and present how it stands now. */
+    async settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
       const { id: userId } = target;
       const revision = await permissions.userRows.save(tx, userId, entries);
       events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change } });
       const status = standing.suppose(target, { overrides: entries.rows }).status ?? "former";
-      return { user_id: userId, status, suspension: presentSuspension(permissions.suspensionAt(entries.rows, tx.now)), revision };
+      const suspension = presentSuspension(permissions.suspensionAt(entries.rows, tx.now));
+      const { ended, request, ...note } = cause;
+      audit.record(tx, {
+        action: `staff.${change}`,
+        user: userId,
+        before: ended === undefined ? { status: target.status } : { suspension: presentSuspension(ended) },
+        after: {
+          // Whoever never was staff has no status, before and after.
+          status: target.status === null ? null : status,
+          ...(change === "suspend" && { until: suspension?.until ?? null }),
+          ...(request !== undefined && { request }),
+        },
+        ...note,
+      });
+      return { user_id: userId, status, suspension, revision };
     },
   };
 }
