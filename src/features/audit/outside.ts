@@ -40,15 +40,8 @@ interface Opened {
  * Verify a chain without the service: beside a running one, in a backup, or in an export.
  * @throws Error when it cannot be read
  */
-export async function verifyOutside({
-  from,
-  checkpoints,
-  keys,
-  isBackup = false,
-  first,
-  last,
-  onProgress,
-}: OutsideOptions): Promise<AuditVerification> {
+export async function verifyOutside(options: OutsideOptions): Promise<AuditVerification> {
+  const { from, checkpoints, keys, isBackup = false, first, last, onProgress } = options;
   const turns = createTurns(50);
   const opened = "file" in from ? await openExport(from.file) : await openDatabase(from.database);
   try {

@@ -1,7 +1,7 @@
 import type { Database, Logger } from "../../../database/database.ts";
 import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
-import { createFacts, type Facts } from "./facts.ts";
+import { createFacts } from "./facts.ts";
 import { createOwnership } from "./owners.ts";
 import { presentRefs, standingOf, type Standing, type PersonFacts } from "./person.ts";
 import { listingOf, type ListedRecord } from "./rows.ts";
@@ -88,13 +88,10 @@ export function createStanding(options: StandingOptions) {
     { supposition, isUnanswered = false }: { supposition?: Supposition; isUnanswered?: boolean } = {},
   ): Standing {
     const { roles, overrides = facts.overridesOf(userId) } = supposition ?? {};
-    const roleAt: Facts["roleAt"] =
-      roles === undefined
-        ? facts.roleAt
-        : (ref) => {
-            const role = facts.roleAt(ref);
-            return role === undefined ? undefined : (roles.get(role.key) ?? role);
-          };
+    const roleAt = (ref: string): StaffRoleRecord | undefined => {
+      const role = facts.roleAt(ref);
+      return role && (roles?.get(role.key) ?? role);
+    };
     return (supposition === undefined ? shared.of : standingOf)({
       userId,
       now: clock.now(),

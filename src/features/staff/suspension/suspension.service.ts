@@ -85,12 +85,8 @@ interface Cause {
 }
 
 /** The entries that suspend somebody, inside a given transaction. */
-export function createSuspensionRows({
-  audit,
-  events,
-  standing,
-  permissions,
-}: SuspensionRowDeps & { audit: Pick<AuditService, "record"> }) {
+export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<AuditService, "record"> }) {
+  const { audit, events, standing, permissions } = deps;
   return {
     /** Write and audit the change, tell whoever follows along, and present how it stands now. */
     async settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
