@@ -31,43 +31,9 @@ export interface RolePermissionsDeps {
   requireKeys: RequireKeys;
 }
 
-/** A change of what a role holds, by the verb that asks for it. */
-interface RoleChange {
-  action: "permissions.roles.replace" | "permissions.roles.update";
-  key: string;
-  input: object;
-  change: (before: Mapping) => Mapping;
-  ifMatch: number | undefined;
-}
-
 /** What staff roles hold. */
 export function createRolePermissions(deps: RolePermissionsDeps) {
   const { database, audit, events, confirmations, standing, cursors, requireKeys } = deps;
-
-  async function apply(tx: Tx, { action, key, input, change, ifMatch }: RoleChange): Promise<RolePermissionsView | Held> {
-    await tx.lock("staff-roles");
-    const before = await standing.readRole(tx.db, key);
-    if (before === null) throw recordNotFound();
-    requireRankAbove(tx.call, before.rank);
-    requireRevision(ifMatch, before.revision);
-    const wanted = change(before.rules);
-    if (isSameMapping(before.rules, wanted)) return presentRolePermissions(before, { withEffective: true });
-    const after = { ...before, rules: roleRules(key, before.level, wanted.allow, wanted.deny), revision: before.revision + 1 };
-    const gained = loosened(before.rules, after.rules);
-    requireKeys(tx.call, gained);
-    const held = await confirmations.hold(tx, {
-      action,
-      group: "permissions",
-      permission: permissionsPolicy.changeRole,
-      input: { role_key: key, if_match: before.revision, input },
-      summary: summaryOf(`the staff role ${key}`, changedKeys(before.rules, wanted)),
-      dangerous: dangerousOf(gained),
-      rank: before.rank,
-    });
-    if (held !== undefined) return held;
-    await write(tx, before, after);
-    return presentRolePermissions(after, { withEffective: true });
-  }
 
   async function write(tx: Tx, before: StaffRoleRecord, after: StaffRoleRecord): Promise<void> {
     await writeMapping(tx, after.key, after.rules);
@@ -84,20 +50,45 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
 
   /** A verb that changes what a role holds: asked for now, and carried out later where it has to be confirmed. */
   function verb<Given, Input extends object>(
-    action: RoleChange["action"],
+    action: "permissions.roles.replace" | "permissions.roles.update",
     schema: z.ZodType<Input, Given>,
-    changeOf: (input: Input) => RoleChange["change"],
+    changeOf: (input: Input) => (before: Mapping) => Mapping,
   ) {
+    async function apply(tx: Tx, key: string, input: Input, ifMatch: number | undefined): Promise<RolePermissionsView | Held> {
+      await tx.lock("staff-roles");
+      const before = await standing.readRole(tx.db, key);
+      if (before === null) throw recordNotFound();
+      requireRankAbove(tx.call, before.rank);
+      requireRevision(ifMatch, before.revision);
+      const wanted = changeOf(input)(before.rules);
+      if (isSameMapping(before.rules, wanted)) return presentRolePermissions(before, { withEffective: true });
+      const after = { ...before, rules: roleRules(key, before.level, wanted.allow, wanted.deny), revision: before.revision + 1 };
+      const gained = loosened(before.rules, after.rules);
+      requireKeys(tx.call, gained);
+      const held = await confirmations.hold(tx, {
+        action,
+        group: "permissions",
+        permission: permissionsPolicy.changeRole,
+        input: { role_key: key, if_match: before.revision, input },
+        summary: summaryOf(`the staff role ${key}`, changedKeys(before.rules, wanted)),
+        dangerous: dangerousOf(gained),
+        rank: before.rank,
+      });
+      if (held !== undefined) return held;
+      await write(tx, before, after);
+      return presentRolePermissions(after, { withEffective: true });
+    }
+
     const HeldChange = z.strictObject({ role_key: StaffRoleKey, if_match: z.int(), input: schema });
     confirmations.register(action, (tx, held) => {
       requireWrite(tx.call, permissionsPolicy.changeRole);
-      const { role_key: key, input, if_match: ifMatch } = HeldChange.parse(held);
-      return apply(tx, { action, key, input, change: changeOf(input), ifMatch });
+      const { role_key, input, if_match } = HeldChange.parse(held);
+      return apply(tx, role_key, input, if_match);
     });
     return async (call: Call, key: string, given: Given, ifMatch?: number): Promise<RolePermissionsView | Held> => {
       requireWrite(call, permissionsPolicy.changeRole);
       const input = schema.parse(given);
-      return await database.write(call, (tx) => apply(tx, { action, key, input, change: changeOf(input), ifMatch }));
+      return await database.write(call, (tx) => apply(tx, key, input, ifMatch));
     };
   }
 
