@@ -1,7 +1,8 @@
 import type { AuditEntry, AuditPayload } from "../../generated/sqlite/client.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 import { can, type Call } from "../../kernel/call.ts";
-import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../kernel/visibility.ts";
+import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
+import { onWire } from "../../kernel/wire.ts";
 import type { AuditView } from "./audit.schema.ts";
 
 /** What of an entry is for whom. */
@@ -28,34 +29,21 @@ const fields: FieldClasses<AuditView> = {
 };
 const visible = createVisibility(fields);
 
-function clearanceFor(call: Call): Clearance {
-  return { ...noClearance, staff: can(call, "audit.read") };
-}
-
 /** An entry as a reader sees it; reason, before and after need `audit.read` and are absent once erased. */
 export function presentAuditEntry(call: Call, row: AuditEntry, payload: AuditPayload | undefined): AuditView {
-  return visible(viewOf(row, payload), clearanceFor(call), seesRedactions(call));
+  return visible(viewOf(row, payload), { ...noClearance, staff: can(call, "audit.read") }, seesRedactions(call));
 }
 
 function viewOf(row: AuditEntry, payload: AuditPayload | undefined): AuditView {
   const { reason, before, after } = jsonObject(payload?.payload);
   return {
-    seq: row.seq,
-    id: row.id,
-    at: row.at.toISOString(),
-    action: row.action,
-    outcome: row.outcome,
+    ...onWire(row, "seq", "id", "at", "action", "outcome"),
     actor: row.actorId === null ? null : { id: row.actorId },
     client: row.clientId === null ? null : { id: row.clientId },
     via: row.via,
     target: row.targetKind === null ? null : { kind: row.targetKind, id: row.targetId ?? "", reference: row.targetReference },
-    subject_user_id: row.subjectUserId,
-    guild_id: row.guildId,
-    request_id: row.requestId,
-    permission_used: row.permissionUsed,
-    break_glass: row.breakGlass,
+    ...onWire(row, "subjectUserId", "guildId", "requestId", "permissionUsed", "breakGlass"),
     ...(payload !== undefined && { reason: typeof reason === "string" ? reason : null, before, after }),
-    prev_hash: row.prevHash,
-    hash: row.hash,
+    ...onWire(row, "prevHash", "hash"),
   };
 }

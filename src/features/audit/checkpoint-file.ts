@@ -6,22 +6,14 @@ import { CheckpointLine } from "./sign.ts";
 /** One line of the file: what it says, or that it cannot be read. A last line without an end was cut off while it was written. */
 export type ReadLine = CheckpointLine | "unreadable";
 
-/** The file of signed positions. Several processes may add lines to it; nothing is ever taken away. */
-export interface CheckpointFile {
-  /** Add a line and wait until it is on the disk. @throws Error of the file system */
-  append(line: CheckpointLine): Promise<void>;
-  /** Every line, oldest first; none when there is no file. @throws Error of the file system */
-  read(): AsyncIterable<ReadLine>;
-  /** The youngest lines, youngest first. @throws Error of the file system */
-  tail(): Promise<ReadLine[]>;
-}
-
 const newline = 0x0a;
 const tailBytes = 16 * 1024;
 
-export function createCheckpointFile(path: string): CheckpointFile {
+/** The file of signed positions. Several processes may add lines to it; nothing is ever taken away. */
+export function createCheckpointFile(path: string) {
   return {
-    async append(line) {
+    /** Add a line and wait until it is on the disk. @throws Error of the file system */
+    async append(line: CheckpointLine): Promise<void> {
       await ensureFolder(dirname(resolve(path)));
       const file = await open(path, "a+", 0o600);
       try {
@@ -34,13 +26,15 @@ export function createCheckpointFile(path: string): CheckpointFile {
       }
     },
 
-    async *read() {
+    /** Every line, oldest first; none when there is no file. @throws Error of the file system */
+    async *read(): AsyncGenerator<ReadLine, void, void> {
       const file = await openThere(path);
       if (file === undefined) return;
       for await (const text of file.readLines()) if (text !== "") yield lineOf(text);
     },
 
-    async tail() {
+    /** The youngest lines, youngest first. @throws Error of the file system */
+    async tail(): Promise<ReadLine[]> {
       const file = await openThere(path);
       if (file === undefined) return [];
       try {

@@ -1,13 +1,11 @@
 import type { Logger } from "pino";
+import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { createCheckpointFile } from "./checkpoint-file.ts";
-import { createLineCheck, type CheckpointLine, type CheckpointSigner, type PublicKey } from "./sign.ts";
+import { createLineCheck, type CheckpointLine, type CheckpointSigner } from "./sign.ts";
 
 /** A position of the chain and its hash. */
-export interface Head {
-  seq: number;
-  hash: string;
-}
+export type Head = Pick<AuditEntry, "seq" | "hash">;
 
 /** Signed positions that the chain no longer has, because a backup was put back. */
 export interface LeftBehind {
@@ -22,24 +20,7 @@ export interface LeftBehind {
   until: string;
 }
 
-/** Keeps signed positions of the chain outside the database. */
-export interface Checkpoints {
-  readonly key: PublicKey;
-  /** Note that the chain has grown; after enough entries its head is signed, beside the request. */
-  note(head: Head): void;
-  /** Sign the head of the chain if it is further than the youngest position. @throws Error of the file or the database */
-  write(): Promise<CheckpointLine | undefined>;
-  /** Sign that the chain goes on at a position, and that earlier lines beyond it count no longer. @throws Error of the file */
-  leaveBehind(gone: LeftBehind, reason: string): Promise<void>;
-  /** {@link write} when new entries have waited long enough. Never fails: what went wrong is logged and kept in {@link state}. */
-  sweep(): Promise<void>;
-  /** The youngest position that this installation has signed. @throws Error of the file */
-  latest(): Promise<CheckpointLine | undefined>;
-  /** What is wrong with the file, in words for the operator. */
-  state(): { reason?: string };
-  /** Sign what is new, at a clean stop. */
-  close(): Promise<void>;
-}
+export type Checkpoints = ReturnType<typeof createCheckpoints>;
 
 export interface CheckpointsDeps {
   path: string;
@@ -62,7 +43,8 @@ const different = "The chain is another one than was signed";
 const whatToDo =
   "entries are missing, or a backup was put back. If it was you, run: provost audit checkpoint --after-restore --reason <text>";
 
-export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
+/** Keeps signed positions of the chain outside the database. */
+export function createCheckpoints(deps: CheckpointsDeps) {
   const { signer, minutes, entries = 1000, origin, head, hashAt, clock, logger } = deps;
   const file = createCheckpointFile(deps.path);
   const isOurs = createLineCheck([signer]);
@@ -72,6 +54,7 @@ export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
   let turn: Promise<unknown> = Promise.resolve();
   let isWriting = false;
 
+  /** The youngest position that this installation has signed. @throws Error of the file */
   async function latest(): Promise<CheckpointLine | undefined> {
     const from = await origin();
     const lines = (await file.tail()).filter((line) => line !== "unreadable");
@@ -105,6 +88,7 @@ export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
     );
     return mine;
   }
+  /** Sign the head of the chain if it is further than the youngest position. @throws Error of the file or the database */
   const write = (): Promise<CheckpointLine | undefined> => inTurn(append);
 
   async function attempt(): Promise<void> {
@@ -120,23 +104,28 @@ export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
 
   return {
     key: { id: signer.id, publicKey: signer.publicKey },
-    note({ seq }) {
+    /** Note that the chain has grown; after enough entries its head is signed, beside the request. */
+    note({ seq }: Head): void {
       newest = Math.max(newest, seq);
       // A file that refuses is asked again by the job, not by every entry.
       if (newest - known.seq >= entries && !isWriting && reason === undefined) void attempt();
     },
     write,
-    async leaveBehind({ to, from, until }, why) {
+    /** Sign that the chain goes on at a position, and that earlier lines beyond it count no longer. @throws Error of the file */
+    async leaveBehind({ to, from, until }: LeftBehind, why: string): Promise<void> {
       const now = clock.now().toISOString();
       await inTurn(() => add({ ...to, at: now > until ? now : until, restored: { from, reason: why } }));
     },
-    async sweep() {
+    /** `write` when new entries have waited long enough. Never fails: what went wrong is logged and kept in `state`. */
+    async sweep(): Promise<void> {
       const waited = clock.now().getTime() - known.at;
       if (reason !== undefined || waited >= minutes * 60_000 || newest - known.seq >= entries) await attempt();
     },
     latest,
-    state: () => ({ ...(reason !== undefined && { reason }) }),
-    async close() {
+    /** What is wrong with the file, in words for the operator. */
+    state: (): { reason?: string } => ({ ...(reason !== undefined && { reason }) }),
+    /** Sign what is new, at a clean stop. */
+    async close(): Promise<void> {
       await turn;
       await attempt();
     },

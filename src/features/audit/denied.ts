@@ -1,5 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
-import type { DeniedAttempt, NoteDenied } from "../../kernel/denied.ts";
+import type { DeniedAttempt } from "../../kernel/denied.ts";
 
 /** Attempts of one kind: by the same caller, at the same, refused for the same reason. */
 export interface DeniedAttempts {
@@ -16,14 +16,6 @@ export interface DeniedOptions {
   onFailure: (error: unknown) => void;
 }
 
-export interface Denied {
-  note: NoteDenied;
-  /** Write what is due: at most once a minute for each kind of attempt. */
-  flush(): Promise<void>;
-  /** Write everything that waits. */
-  close(): Promise<void>;
-}
-
 interface Kind extends DeniedAttempts {
   writtenAt: number;
 }
@@ -35,7 +27,7 @@ const minuteMs = 60_000;
 const waitMs = 4000;
 
 /** Collects refused attempts in memory: a flood of them becomes a few entries a minute. */
-export function createDenied({ clock, write, onFailure }: DeniedOptions): Denied {
+export function createDenied({ clock, write, onFailure }: DeniedOptions) {
   const kinds = new Map<string, Kind>();
   let overflow = 0;
   let overflowAt = 0;
@@ -78,7 +70,7 @@ export function createDenied({ clock, write, onFailure }: DeniedOptions): Denied
   }
 
   return {
-    note(attempt) {
+    note(attempt: DeniedAttempt): void {
       const key = keyOf(attempt);
       const at = clock.now();
       const kind = kinds.get(key);
@@ -90,8 +82,10 @@ export function createDenied({ clock, write, onFailure }: DeniedOptions): Denied
       else overflow += 1;
       schedule();
     },
+    /** Write what is due: at most once a minute for each kind of attempt. */
     flush: () => flush(),
-    close() {
+    /** Write everything that waits. */
+    close(): Promise<void> {
       isClosed = true;
       clearTimeout(timer);
       return flush(true);

@@ -1,4 +1,4 @@
-import type { Tx, Database } from "../../database/database.ts";
+import type { Database, ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import { addPosition, type Ranges } from "./verify.ts";
 import type { AuditInput } from "./record.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -12,18 +12,14 @@ export type ErasedEntries = ({ subjectUserId: string; targetId?: never } | { tar
   before?: Date;
 };
 
-export interface ErasedDetails {
-  /** How many entries lost their details. */
-  count: number;
-  /** Their positions in the chain: first and last of each run. */
-  ranges: Ranges;
-}
-
 /** Entries whose details go at once. */
 const slice = 500;
 
-/** Delete reason, before and after of entries, and the salts that bind them; the entries stay, and the chain with them. */
-export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPrefix, before }: ErasedEntries): Promise<ErasedDetails> {
+/**
+ * Delete reason, before and after of entries, and the salts that bind them; the entries stay, and the chain with them.
+ * @returns how many entries lost their details, and their positions in the chain: first and last of each run
+ */
+export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPrefix, before }: ErasedEntries) {
   const entries = await tx.db.auditEntry.findMany({
     where: {
       ...(subjectUserId === undefined ? { targetId } : { subjectUserId }),
@@ -40,7 +36,7 @@ export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPref
 }
 
 /** Delete the details at some positions of the chain, which rise. */
-export async function eraseDetailsAt(tx: Tx, seqs: readonly number[]): Promise<ErasedDetails> {
+export async function eraseDetailsAt(tx: Tx, seqs: readonly number[]) {
   const erased: number[] = [];
   for (let from = 0; from < seqs.length; from += slice) {
     const where = { seq: { in: seqs.slice(from, from + slice) } };
@@ -48,13 +44,9 @@ export async function eraseDetailsAt(tx: Tx, seqs: readonly number[]): Promise<E
     await tx.db.auditPayload.deleteMany({ where });
     erased.push(...there.map(({ seq }) => seq));
   }
-  return { count: erased.length, ranges: rangesOf(erased) };
-}
-
-function rangesOf(seqs: readonly number[]): Ranges {
   const ranges: Ranges = [];
-  for (const seq of seqs) addPosition(ranges, seq);
-  return ranges;
+  for (const seq of erased) addPosition(ranges, seq);
+  return { count: erased.length, ranges };
 }
 
 /** Transactions in one sweep. */
@@ -72,19 +64,11 @@ export interface RetainDeps {
 export async function retainDetails({ database, clock, record, days }: RetainDeps, call: Call): Promise<number> {
   if (days === 0) return 0;
   const before = addSeconds(clock.now(), -days * 86_400);
-  // More than the first: an entry of a time when the clock was ahead must not keep the others.
-  const oldest = await database.read.auditPayload.findMany({ select: { seq: true }, orderBy: { seq: "asc" }, take: slice });
-  const seqs = oldest.map(({ seq }) => seq);
-  if ((await dueOf(database.read, seqs, before)).length === 0) return 0;
+  if ((await dueAmongOldest(database.read, before)).length === 0) return 0;
   let total = 0;
   for (let slices = 0; slices < maxSlices; slices += 1) {
     const done = await database.write(call, async (tx) => {
-      const oldest = await tx.db.auditPayload.findMany({ select: { seq: true }, orderBy: { seq: "asc" }, take: slice });
-      const due = await dueOf(
-        tx.db,
-        oldest.map(({ seq }) => seq),
-        before,
-      );
+      const due = await dueAmongOldest(tx.db, before);
       if (due.length === 0) return 0;
       const { count, ranges } = await eraseDetailsAt(tx, due);
       const after = { details_erased: count, older_than: before.toISOString() };
@@ -97,8 +81,10 @@ export async function retainDetails({ database, clock, record, days }: RetainDep
   return total;
 }
 
-async function dueOf(db: Pick<Tx["db"], "auditEntry"> | Database["read"], seqs: number[], before: Date): Promise<number[]> {
-  const where = { seq: { in: seqs }, at: { lt: before } };
-  const rows = await (db as Tx["db"]).auditEntry.findMany({ where, select: { seq: true }, orderBy: { seq: "asc" } });
-  return rows.map(({ seq }) => seq);
+/** More than the first is looked at: an entry of a time when the clock was ahead must not keep the others. */
+async function dueAmongOldest(db: ReadClient | TransactionClient, before: Date): Promise<number[]> {
+  const inOrder = { select: { seq: true }, orderBy: { seq: "asc" } } as const;
+  const oldest = await db.auditPayload.findMany({ ...inOrder, take: slice });
+  const where = { seq: { in: oldest.map(({ seq }) => seq) }, at: { lt: before } };
+  return (await db.auditEntry.findMany({ where, ...inOrder })).map(({ seq }) => seq);
 }

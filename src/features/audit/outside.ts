@@ -2,7 +2,7 @@ import BetterSqlite3 from "better-sqlite3";
 import pg from "pg";
 import { dialectOf, sqliteFile } from "../../database/dialect.ts";
 import { createCheckpointFile } from "./checkpoint-file.ts";
-import { createEntryReader, entryOfColumns, type RowQuery, type StoredEntry } from "./entries.ts";
+import { createEntryReader, entryOfColumns, type StoredEntry } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";
 import type { PublicKey } from "./sign.ts";
 import { databaseSource } from "./verification.ts";
@@ -40,21 +40,14 @@ interface Opened {
  * Verify a chain without the service: beside a running one, in a backup, or in an export.
  * @throws Error when it cannot be read
  */
-export async function verifyOutside({
-  from,
-  checkpoints,
-  keys,
-  isBackup = false,
-  first,
-  last,
-  onProgress,
-}: OutsideOptions): Promise<AuditVerification> {
+export async function verifyOutside(options: OutsideOptions): Promise<AuditVerification> {
+  const { from, checkpoints, keys, isBackup = false, first, last, onProgress } = options;
   const turns = createTurns(50);
-  const opened = "file" in from ? await openFile(from.file) : await openDatabase(from.database);
+  const opened = "file" in from ? await openExport(from.file) : await openDatabase(from.database);
   try {
     const lines = checkpoints === undefined ? [] : createCheckpointFile(checkpoints).read();
     const until = opened.madeAt === undefined ? {} : { until: opened.madeAt };
-    const held = await readCheckpoints({ lines: toAsync(lines), keys, origin: opened.origin, ...until }, turns);
+    const held = await readCheckpoints({ lines, keys, origin: opened.origin, ...until }, turns);
     const answer = await verifyChain({
       source: opened.source,
       checkpoints: held,
@@ -70,15 +63,6 @@ export async function verifyOutside({
   } finally {
     await opened.close();
   }
-}
-
-async function* toAsync<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T, void, void> {
-  yield* items;
-}
-
-async function openFile(path: string): Promise<Opened> {
-  const { head, ...file } = await openExport(path);
-  return { ...file, origin: head.origin, madeAt: head.made_at };
 }
 
 async function openDatabase(url: string): Promise<Opened> {
@@ -100,24 +84,19 @@ const columnQuery = {
   postgres: "SELECT column_name AS line FROM information_schema.columns WHERE table_name = 'audit_entries' AND column_name = 'erased'",
 };
 
-interface Connection {
-  query: RowQuery;
-  close(): Promise<void>;
-}
-
-function openSqlite(file: string): Connection {
+function openSqlite(file: string) {
   const db = new BetterSqlite3(file, { readonly: true, fileMustExist: true, timeout: 5000 });
   return {
-    query: (sql) => Promise.resolve(db.prepare<[], string>(sql).pluck().all()),
+    query: (sql: string) => Promise.resolve(db.prepare<[], string>(sql).pluck().all()),
     close: () => Promise.resolve(void db.close()),
   };
 }
 
-async function openPostgres(url: string): Promise<Connection> {
+async function openPostgres(url: string) {
   const client = new pg.Client({ connectionString: url, options: "-c default_transaction_read_only=on" });
   await client.connect();
   return {
-    query: async (sql) => (await client.query<{ line: string }>(sql)).rows.map(({ line }) => line),
+    query: async (sql: string) => (await client.query<{ line: string }>(sql)).rows.map(({ line }) => line),
     close: () => client.end(),
   };
 }
@@ -127,9 +106,7 @@ const slice = 200;
 type Line = Readonly<Record<string, unknown>>;
 
 /** An export as a chain to verify. @throws Error in plain words when the file is none */
-export async function openExport(
-  path: string,
-): Promise<{ head: ExportHead; source: ChainSource; wasCut(): boolean; close(): Promise<void> }> {
+async function openExport(path: string): Promise<Opened> {
   const file = await open(path, "r");
   const texts = file.readLines()[Symbol.asyncIterator]();
   const first = await texts.next();
@@ -156,7 +133,8 @@ export async function openExport(
   }
 
   return {
-    head,
+    origin: head.origin,
+    madeAt: head.made_at,
     wasCut: () => !isWhole,
     close: () => file.close(),
     source: {

@@ -1,5 +1,6 @@
 import type { ReadClient } from "../../database/database.ts";
 import { can, type Call } from "../../kernel/call.ts";
+import type { ListQuery } from "../../kernel/fields.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import { presentAuditEntry } from "./audit.policy.ts";
 import type { AuditFilters, AuditView } from "./audit.schema.ts";
@@ -14,12 +15,6 @@ export interface ReaderDeps {
   cursors: Cursors;
   /** Ids of targets that a caller may not know of. */
   hiddenFrom: (call: Call) => Promise<string[]>;
-}
-
-interface PageQuery {
-  limit: number;
-  cursor?: string | undefined;
-  count?: "true" | "false" | undefined;
 }
 
 /** Reads pages of entries that the caller may know of, newest first. */
@@ -42,7 +37,7 @@ export function createAuditReader({ db, cursors, hiddenFrom }: ReaderDeps) {
      * @param list what the cursor belongs to
      * @throws ProblemError invalid_cursor
      */
-    async page(call: Call, list: string, search: Search, { limit, cursor, count }: PageQuery): Promise<Page<AuditView>> {
+    async page(call: Call, list: string, search: Search, { limit, cursor, count }: ListQuery): Promise<Page<AuditView>> {
       const { filters } = search;
       const before = cursor === undefined ? undefined : Number(cursors.decode(list, filters, cursor)[0]);
       const cursorAt = (seq: number): string => cursors.encode(list, filters, [seq, ""]);

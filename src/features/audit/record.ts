@@ -14,6 +14,8 @@ export interface AuditInput {
   target?: { kind: string; id: string; reference?: string };
   /** The person it was done to, when there is one. */
   subjectUserId?: string;
+  /** The person it was done to, where the target is nothing but that person. */
+  user?: string;
   guildId?: string;
   reason?: string;
   /** JSON of the changed fields before and after; never secrets or tokens. */
@@ -79,6 +81,7 @@ async function append(tx: Tx, inputs: readonly QueuedEntry[]): Promise<Head> {
 function columns(tx: Tx, input: QueuedEntry): Omit<AuditEntry, "seq" | "payloadCommitment" | "prevHash" | "hash"> {
   const { now } = tx;
   const caller = input.caller ?? callerOf(tx.call);
+  const target = input.user === undefined ? input.target : { kind: "user", id: input.user };
   return {
     id: uuid7(now.getTime()),
     at: now,
@@ -87,10 +90,10 @@ function columns(tx: Tx, input: QueuedEntry): Omit<AuditEntry, "seq" | "payloadC
     actorId: caller.actorId,
     clientId: caller.clientId,
     via: caller.via,
-    targetKind: input.target?.kind ?? null,
-    targetId: input.target === undefined ? null : cleanText(input.target.id),
-    targetReference: input.target?.reference ?? null,
-    subjectUserId: input.subjectUserId ?? null,
+    targetKind: target?.kind ?? null,
+    targetId: target === undefined ? null : cleanText(target.id),
+    targetReference: target?.reference ?? null,
+    subjectUserId: input.user ?? input.subjectUserId ?? null,
     guildId: input.guildId ?? null,
     requestId: caller.requestId,
     permissionUsed: input.permission ?? null,

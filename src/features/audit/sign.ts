@@ -22,22 +22,20 @@ export interface PublicKey {
   publicKey: string;
 }
 
-export interface CheckpointSigner extends PublicKey {
-  sign(line: Omit<CheckpointLine, "sig" | "key" | "v">): CheckpointLine;
-}
+export type CheckpointSigner = ReturnType<typeof createSigner>;
 
 /** What RFC 8410 puts in front of the 32 bytes of a private key. */
 const pkcs8Head = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** @param seed 32 bytes, which are the private key */
-export function createSigner(seed: Buffer): CheckpointSigner {
+export function createSigner(seed: Buffer) {
   const key = createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: "der", type: "pkcs8" });
   const publicKey = createPublicKey(key).export({ format: "jwk" }).x ?? "";
   const id = keyIdOf(publicKey);
   return {
     id,
     publicKey,
-    sign(said) {
+    sign(said: Omit<CheckpointLine, "sig" | "key" | "v">): CheckpointLine {
       const line = { v: 1 as const, ...said, key: id };
       return { ...line, sig: sign(null, bytesOf(line), key).toString("base64url") };
     },

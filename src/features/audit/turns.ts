@@ -1,18 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Bounds how long work keeps the event loop to itself. */
-export interface Turns {
-  /** Whether this turn's time is used up: then wait for {@link next}. */
-  isSpent(): boolean;
-  next(): Promise<void>;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
-/** @param budgetMs of one turn */
-export function createTurns(budgetMs: number): Turns {
+/** Bounds how long work keeps the event loop to itself. @param budgetMs of one turn */
+export function createTurns(budgetMs: number) {
   let began = performance.now();
   return {
-    isSpent: () => performance.now() - began > budgetMs,
-    async next() {
+    /** Whether this turn's time is used up: then wait for `next`. */
+    isSpent: (): boolean => performance.now() - began > budgetMs,
+    async next(): Promise<void> {
       await nextTurn();
       began = performance.now();
     },

@@ -35,7 +35,7 @@ export function createVerification({ database, checkpoints }: VerificationDeps):
     // The file first: what it names is committed before the chain's end is read.
     const held = await readCheckpoints(
       {
-        lines: checkpoints === undefined ? nothing() : createCheckpointFile(checkpoints.path).read(),
+        lines: checkpoints === undefined ? [] : createCheckpointFile(checkpoints.path).read(),
         keys: checkpoints === undefined ? [] : [checkpoints.key],
         origin: await checkpoints?.origin(),
       },
@@ -53,10 +53,6 @@ export function createVerification({ database, checkpoints }: VerificationDeps):
     running.set(key, mine);
     return mine;
   };
-}
-
-async function* nothing(): AsyncGenerator<never, void, void> {
-  // Without a file nothing is held against the chain.
 }
 
 /** How many entries are read at once: a fraction of a millisecond. */

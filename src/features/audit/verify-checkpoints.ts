@@ -6,20 +6,10 @@ import type { Turns } from "./turns.ts";
 type Warning = NonNullable<AuditVerification["checkpoint_warnings"]>[number];
 
 /** Signed positions as they are held against a chain. */
-export interface HeldCheckpoints {
-  /** What the chain must have at a position: hashes, each with whether its signature is proved. */
-  at(seq: number): ReadonlyMap<string, boolean>;
-  /** The last position the chain must reach; 0 without any. */
-  newest: number;
-  /** The lines that count, in the order of the file. */
-  lines: readonly CheckpointLine[];
-  /** The first position whose line is not as it was signed. */
-  forged?: number;
-  warnings: Warning[];
-}
+export type HeldCheckpoints = Awaited<ReturnType<typeof readCheckpoints>>;
 
 export interface CheckpointOptions {
-  lines: AsyncIterable<ReadLine>;
+  lines: AsyncIterable<ReadLine> | Iterable<ReadLine>;
   keys: readonly PublicKey[];
   /** The installation the chain belongs to; undefined where the copy does not say. */
   origin: string | undefined;
@@ -33,8 +23,11 @@ const none: ReadonlyMap<string, boolean> = new Map();
  * Read signed positions. A line of a key that is not at hand is compared, too, since whoever changed the database alone could not
  * change the file; only its signature proves nothing. Lines that a proved line says were left behind by a restored backup are counted,
  * and not compared.
+ * @returns `at`: what the chain must have at a position: hashes, each with whether its signature is proved; `newest`: the last position
+ * the chain must reach, 0 without any; `lines`: those that count, in the order of the file; `forged`: the first position whose line is
+ * not as it was signed
  */
-export async function readCheckpoints({ lines, keys, origin, until }: CheckpointOptions, turns: Turns): Promise<HeldCheckpoints> {
+export async function readCheckpoints({ lines, keys, origin, until }: CheckpointOptions, turns: Turns) {
   const check = createLineCheck(keys);
   let kept: KeptLine[] = [];
   const counts = new Map<Warning["kind"], number>();
@@ -79,7 +72,7 @@ function isVoid({ origin, seq, at }: CheckpointLine, by: CheckpointLine): boolea
   return origin === by.origin && seq > by.seq && at <= by.at;
 }
 
-function byPosition(kept: readonly KeptLine[], origin: string | undefined): Pick<HeldCheckpoints, "at" | "newest"> {
+function byPosition(kept: readonly KeptLine[], origin: string | undefined) {
   const held = new Map<number, Map<string, boolean>>();
   let newest = 0;
   for (const { line, isProved } of kept) {
@@ -89,5 +82,5 @@ function byPosition(kept: readonly KeptLine[], origin: string | undefined): Pick
     held.set(line.seq, hashes.set(hash, isProved || hashes.get(hash) === true));
     newest = Math.max(newest, line.seq);
   }
-  return { at: (seq) => held.get(seq) ?? none, newest };
+  return { at: (seq: number) => held.get(seq) ?? none, newest };
 }

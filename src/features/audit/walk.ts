@@ -96,20 +96,15 @@ export async function withDetails(db: ReadClient, rows: readonly AuditEntry[]): 
   return rows.map((row) => ({ row, payload: details.get(row.seq) }));
 }
 
-export interface Searched {
-  /** At most as many as asked for. */
-  found: FoundEntry[];
-  examined: number;
-  /** The position of the last entry looked at; undefined when nothing is left. */
-  reached: number | undefined;
-}
-
-/** Entries before a position whose text holds `q`, newest first, as far as so many looks lead. */
+/**
+ * Entries before a position whose text holds `q`, newest first, as far as so many looks lead.
+ * @returns `found`, at most as many as asked for; `reached`: the position of the last entry looked at, undefined when nothing is left
+ */
 export async function searchBefore(
   db: ReadClient,
   search: Search,
   { before, limit, maxExamined }: { before: number | undefined; limit: number; maxExamined: number },
-): Promise<Searched> {
+) {
   const found: FoundEntry[] = [];
   let examined = 0;
   let reached = before;

@@ -1,6 +1,6 @@
 import type { Call } from "../../kernel/call.ts";
-import { isoOrNull } from "../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
+import { onWire } from "../../kernel/wire.ts";
 import { canConfirm } from "./rights.ts";
 import { answersOf, needsOf, statusAt, type ConfirmationRow } from "./rows.ts";
 import type { ConfirmationView } from "./confirmations.schema.ts";
@@ -41,8 +41,7 @@ function viewOf(row: ConfirmationRow, now: Date): ConfirmationView {
   return {
     id: row.id,
     ...(isPending && { code: row.code }),
-    action: row.action,
-    summary: row.summary,
+    ...onWire(row, "action", "summary"),
     needs: isPending ? needsOf(row) : [],
     status,
     requested_by: row.actorId,
@@ -50,9 +49,6 @@ function viewOf(row: ConfirmationRow, now: Date): ConfirmationView {
     declined_by: decline?.user_id ?? null,
     decline_reason: decline?.reason ?? null,
     ...(row.failure !== null && { failure: row.failure }),
-    created_at: row.createdAt.toISOString(),
-    expires_at: row.expiresAt.toISOString(),
-    ended_at: isoOrNull(row.endedAt),
-    revision: row.revision,
+    ...onWire(row, "createdAt", "expiresAt", "endedAt", "revision"),
   };
 }

@@ -3,7 +3,6 @@ import type { Database, Tx } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import type { Held } from "../../kernel/held.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -13,38 +12,10 @@ import { confirmationsPermission, presentConfirmation } from "./confirmations.po
 import { createConfirmationRecords, type ConfirmationRecords } from "./records.ts";
 import { canSee, concerns } from "./rights.ts";
 import { keyOf, withoutInput } from "./rows.ts";
-import type { ConfirmationView, DeclineConfirmationInput, ListConfirmationsQuery } from "./confirmations.schema.ts";
+import type { ConfirmationView, ListConfirmationsQuery } from "./confirmations.schema.ts";
 import { inBatches } from "../../kernel/pause.ts";
 
-export interface ConfirmationsService {
-  /** Name the way a held change of this action is carried out; once, at start. */
-  register(action: string, apply: Apply): void;
-  /**
-   * Ask, inside the verb's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
-   * returned is the verb's answer; if not, undefined, and the verb goes on.
-   * @throws ProblemError acting_user_required when nobody could confirm it, rate_limited when too much waits for this person,
-   * invalid_transition when it is being carried out and would do more than what was confirmed
-   */
-  hold(tx: Tx, change: Confirmable): Promise<Held | undefined>;
-  /**
-   * Say yes, as the person who asked (in Discord) or as the second person. The last yes carries the change out. Who says it again gets
-   * the answer again (`call.replayed`), and nothing happens.
-   * @param key id or code
-   * @throws ProblemError record_not_found, invalid_transition (not the caller's turn), conflict_of_interest, permission_denied,
-   * cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed for good
-   */
-  confirm(call: Call, key: string): Promise<ConfirmationView>;
-  /** Say no, as the person who asked or as a possible second person; again as with `confirm`. @throws ProblemError as `confirm` */
-  decline(call: Call, key: string, input?: DeclineConfirmationInput): Promise<ConfirmationView>;
-  /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */
-  get(call: Call, key: string): Promise<ConfirmationView>;
-  /** What waits for the caller's word and what they have asked for, newest first. */
-  list(call: Call, query: ListConfirmationsQuery): Promise<Page<ConfirmationView>>;
-  /** Let every change that waits and is about a person come to nothing, but the one being carried out. */
-  endAbout(tx: Tx, userId: string): Promise<void>;
-  /** End held changes that nobody confirmed in time; returns how many. For the job that runs each minute. */
-  expireDue(call: Call): Promise<number>;
-}
+export type ConfirmationsService = ReturnType<typeof createConfirmationsService>;
 
 export interface ConfirmationsDeps {
   database: Database;
@@ -60,22 +31,30 @@ export interface ConfirmationsDeps {
 }
 
 /** Changes that wait for a word in Discord, for a second person, or for both. */
-export function createConfirmationsService(deps: ConfirmationsDeps): ConfirmationsService {
+export function createConfirmationsService(deps: ConfirmationsDeps) {
   const { database, standing, cursors, clock = systemClock } = deps;
   const actions = new Map<string, Apply>();
   const records = createConfirmationRecords(deps);
 
   return {
-    register(action, apply) {
+    /** Name the way a held change of this action is carried out; once, at start. */
+    register(action: string, apply: Apply): void {
       if (actions.has(action)) throw new Error(`${action} is registered already`);
       actions.set(action, apply);
     },
 
+    /**
+     * Ask, inside the verb's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
+     * returned is the verb's answer; if not, undefined, and the verb goes on.
+     * @throws ProblemError acting_user_required when nobody could confirm it, rate_limited when too much waits for this person,
+     * invalid_transition when it is being carried out and would do more than what was confirmed
+     */
     hold: createHold({ ...deps, actions }),
     ...createDecisions({ database, records, standing, actions }),
     ...createSweep({ database, records, clock }),
 
-    async get(call, key) {
+    /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */
+    async get(call: Call, key: string): Promise<ConfirmationView> {
       requirePermission(call, confirmationsPermission);
       const where = keyOf(key);
       const row = where === undefined ? null : await database.read.confirmation.findFirst({ where, omit: withoutInput });
@@ -83,7 +62,8 @@ export function createConfirmationsService(deps: ConfirmationsDeps): Confirmatio
       return presentConfirmation(call, row, clock.now());
     },
 
-    async list(call, query) {
+    /** What waits for the caller's word and what they have asked for, newest first. */
+    async list(call: Call, query: ListConfirmationsQuery): Promise<Page<ConfirmationView>> {
       requirePermission(call, confirmationsPermission);
       const { limit, cursor } = query;
       const now = clock.now();
@@ -128,6 +108,7 @@ export function createSweep({ database, records, clock }: { database: Database; 
   }
 
   return {
+    /** Let every change that waits and is about a person come to nothing, but the one being carried out. */
     async endAbout(tx: Tx, userId: string): Promise<void> {
       const where = { subjectUserId: userId, status: "pending", NOT: { id: tx.call.confirmation ?? "" } };
       const pending = await tx.db.confirmation.findMany({ where, select: { id: true }, orderBy: { id: "asc" } });

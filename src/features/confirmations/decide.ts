@@ -79,6 +79,13 @@ export function createDecisions({ database, records, standing, actions }: Decide
   }
 
   return {
+    /**
+     * Say yes, as the person who asked (in Discord) or as the second person. The last yes carries the change out. Who says it again gets
+     * the answer again (`call.replayed`), and nothing happens.
+     * @param key id or code
+     * @throws ProblemError record_not_found, invalid_transition (not the caller's turn), conflict_of_interest, permission_denied,
+     * cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed for good
+     */
     async confirm(call: Call, key: string): Promise<ConfirmationView> {
       requireWrite(call, confirmationsPermission);
       const { id, actorId } = await locate(key);
@@ -93,6 +100,7 @@ export function createDecisions({ database, records, standing, actions }: Decide
       }
     },
 
+    /** Say no, as the person who asked or as a possible second person; again as with `confirm`. @throws ProblemError as `confirm` */
     async decline(call: Call, key: string, input: DeclineConfirmationInput = {}): Promise<ConfirmationView> {
       requireWrite(call, confirmationsPermission);
       const { reason } = DeclineConfirmationInput.parse(input);

@@ -9,53 +9,37 @@ export function isForTwo(row: ConfirmationRow): boolean {
   return needsOf(row).includes("second_person") || answersOf(row).some((answer) => answer.as === "second_person");
 }
 
-interface Rule {
-  isBroken(call: Call, actor: Actor, row: ConfirmationRow): boolean;
-  /** @throws ProblemError */
-  refuse(call: Call, row: ConfirmationRow): void;
-}
-
-/** What makes somebody a second person; the first rule that is broken speaks. */
-const secondPersonRules: readonly Rule[] = [
-  {
-    isBroken: (_call, actor, row) => actor.id === row.actorId || actor.id === row.subjectUserId,
-    refuse() {
-      throw new ProblemError("conflict_of_interest", {
-        detail: "The second person is neither the one who asked nor the one it is done to.",
-      });
-    },
-  },
-  {
-    isBroken: (call, _actor, row) => !can(call, storedPermission(row.permission)),
-    refuse: (call, row) => requirePermission(call, storedPermission(row.permission)),
-  },
-  {
-    isBroken: (call, _actor, row) => keysOf(row).some((key) => !can(call, storedPermission(key))),
-    refuse(call, row) {
-      const unheld = keysOf(row).filter((key) => !can(call, storedPermission(key)));
-      const isKeyMissing = unheld.some((key) => call.client?.allows(key) === false);
-      throw new ProblemError("cannot_grant_unheld", {
-        detail: `The ${isKeyMissing ? "API key" : "acting user"} does not hold ${unheld.slice(0, 10).join(", ")}.`,
-        extra: { unheld: unheld.slice(0, 100), missing_in: isKeyMissing ? "key" : "acting_user" },
-      });
-    },
-  },
-  {
-    isBroken: (_call, actor, row) => !actor.isOwner && actor.rank <= row.rank,
-    refuse() {
-      throw new ProblemError("hierarchy_violation", { detail: "The second person stands above what is changed." });
-    },
-  },
-];
-
-/** @throws ProblemError conflict_of_interest, permission_denied, acting_user_not_staff, cannot_grant_unheld, hierarchy_violation */
+/**
+ * Refuse whoever cannot be the second person.
+ * @throws ProblemError conflict_of_interest, permission_denied, acting_user_not_staff, cannot_grant_unheld, hierarchy_violation
+ */
 export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationRow): void {
-  secondPersonRules.find((rule) => rule.isBroken(call, actor, row))?.refuse(call, row);
+  if (actor.id === row.actorId || actor.id === row.subjectUserId)
+    throw new ProblemError("conflict_of_interest", {
+      detail: "The second person is neither the one who asked nor the one it is done to.",
+    });
+  requirePermission(call, storedPermission(row.permission));
+  const unheld = keysOf(row).filter((key) => !can(call, storedPermission(key)));
+  if (unheld.length > 0) {
+    const isKeyMissing = unheld.some((key) => call.client?.allows(key) === false);
+    throw new ProblemError("cannot_grant_unheld", {
+      detail: `The ${isKeyMissing ? "API key" : "acting user"} does not hold ${unheld.slice(0, 10).join(", ")}.`,
+      extra: { unheld: unheld.slice(0, 100), missing_in: isKeyMissing ? "key" : "acting_user" },
+    });
+  }
+  if (!actor.isOwner && actor.rank <= row.rank)
+    throw new ProblemError("hierarchy_violation", { detail: "The second person stands above what is changed." });
 }
 
 function canBeSecondPerson(call: Call, row: ConfirmationRow): boolean {
-  const { actor } = call;
-  return actor !== null && isForTwo(row) && !secondPersonRules.some((rule) => rule.isBroken(call, actor, row));
+  if (call.actor === null || !isForTwo(row)) return false;
+  try {
+    requireSecondPerson(call, call.actor, row);
+    return true;
+  } catch (error) {
+    if (error instanceof ProblemError) return false;
+    throw error;
+  }
 }
 
 /** Whether a held change is the caller's business: theirs, or theirs to confirm. */

@@ -7,15 +7,8 @@ import { eventTypes, type EventType } from "./types.ts";
 /** The right to listen at all is the weakest there is; what is heard depends on the permission of each event. */
 export const eventsPolicy = { follow: "staff.read", sweep: "system.act" } as const;
 
-/** An event as streams hand it out; its text is made once for all of them. */
-export interface Told {
-  seq: number;
-  type: string;
-  permission: string;
-  /** The ids it names, when it is told to fewer than its type says: it is about a record that not everybody may know of. */
-  names: readonly string[];
-  frame: string;
-}
+/** An event as streams hand it out. */
+export type Told = ReturnType<typeof presentEvent>;
 
 /**
  * Refuse a filter that names only types the caller may not see: its stream would stay silent for ever.
@@ -56,7 +49,11 @@ export function createPlaces({ all, perKey }: { all: number; perKey: number }) {
   };
 }
 
-export function presentEvent({ seq, id, at, type, permission, data }: OutboxEvent): Told {
+/**
+ * @returns the event with its text, which is made once for all streams; `names` are the ids it names, when it is told to fewer than
+ * its type says: it is about a record that not everybody may know of
+ */
+export function presentEvent({ seq, id, at, type, permission, data }: OutboxEvent) {
   const view: EventView = { seq, id, at: at.toISOString(), type, data: data as EventView["data"] };
   const isNarrowed = permission !== eventTypes[type as EventType]?.permission;
   const names = isNarrowed ? Object.values(view.data).filter((value) => typeof value === "string") : [];

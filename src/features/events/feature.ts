@@ -11,9 +11,7 @@ export const events = feature({
 
 /** What clients follow as it happens. It comes after the permissions, which say who may hear of what. */
 export const eventStreams = feature({
-  create: ({ database, events, permissions, standing, clock, logger }: StreamsDeps & Core) => ({
-    eventStreams: createEventStreams({ database, events, permissions, standing, clock, logger }),
-  }),
+  create: (deps: StreamsDeps & Core) => ({ eventStreams: createEventStreams(deps) }),
   routes: ({ eventStreams }) => eventsRoutes(eventStreams),
   endStreams: ({ eventStreams }) => eventStreams.close(),
   close: ({ eventStreams }) => eventStreams.close(),

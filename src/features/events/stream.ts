@@ -29,13 +29,7 @@ export interface StreamOptions {
   onClose: () => void;
 }
 
-export interface EventStream {
-  body: Readable;
-  /** Tell it of new events. */
-  noteGrowth(events: readonly Told[]): void;
-  /** End it in good order; what is not on its way yet stays unsaid. */
-  end(): void;
-}
+export type EventStream = ReturnType<typeof createEventStream>;
 
 const bufferedBytes = 16 * 1024;
 
@@ -43,7 +37,7 @@ const bufferedBytes = 16 * 1024;
  * One client's stream. Frames are made when the client takes them, so a slow reader costs no memory; the events themselves wait
  * in the database.
  */
-export function createEventStream({ tail, viewer, start, isWanted, pace, onClose }: StreamOptions): EventStream {
+export function createEventStream({ tail, viewer, start, isWanted, pace, onClose }: StreamOptions) {
   let isOver = false;
   let isPingDue = false;
   let checking: Promise<void> | undefined;
@@ -55,6 +49,7 @@ export function createEventStream({ tail, viewer, start, isWanted, pace, onClose
     if (!isWelcome) end();
   }
 
+  /** End it in good order; what is not on its way yet stays unsaid. */
   function end(): void {
     if (isOver) return;
     isOver = true;
@@ -107,7 +102,8 @@ export function createEventStream({ tail, viewer, start, isWanted, pace, onClose
   return {
     body,
     end,
-    noteGrowth(events) {
+    /** Tell it of new events. */
+    noteGrowth(events: readonly Told[]): void {
       if (reader.isBehind()) return void body.destroy();
       if (events.some(({ type }) => type.startsWith("api_key."))) checking = check();
       wake();

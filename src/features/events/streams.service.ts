@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Logger } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { createWithheld, type HiddenIds } from "../../kernel/visibility.ts";
+import { createWithheld } from "../../kernel/visibility.ts";
 import { createPlaces, eventsPolicy, requireReadable } from "./events.policy.ts";
 import { FollowEventsQuery, typesOf } from "./events.schema.ts";
 import type { EventsService } from "./events.service.ts";
@@ -18,28 +18,13 @@ export interface StreamsDeps extends Omit<ViewerDeps, "hiddenFrom"> {
   pollMs?: number;
 }
 
-export interface EventStreamsService {
-  /**
-   * Follow events: frames of text/event-stream, from after a known event or from now on, until the caller leaves or may not listen
-   * any more. Holds no transaction and writes nothing.
-   * @param lastEventId the position of a client that comes back, as it sent it
-   * @throws ProblemError permission_denied, acting_user_not_staff, rate_limited, overloaded, shutting_down
-   */
-  follow(call: Call, query: FollowEventsQuery, lastEventId?: string): Promise<Readable>;
-  /**
-   * Leave events about some records out of what a caller is told. Each room with such records tells its own, at start.
-   * @param source answers their ids
-   */
-  withhold(source: HiddenIds): void;
-  /** End every stream; resolves when all are gone, a second later at most. */
-  close(): Promise<void>;
-}
+export type EventStreamsService = ReturnType<typeof createEventStreams>;
 
 const defaultPace: Pace = { pingMs: 15_000, eventsBehind: 1000, behindMs: 1000, endMs: 1000 };
 const defaultPlaces = { all: 100, perKey: 5 };
 const positionForm = /^\d{1,15}$/;
 
-export function createEventStreams(deps: StreamsDeps): EventStreamsService {
+export function createEventStreams(deps: StreamsDeps) {
   const { database, events, logger, pace = defaultPace, places: limits = defaultPlaces, pollMs = 1000 } = deps;
   const streams = new Set<EventStream>();
   const withheld = createWithheld();
@@ -93,8 +78,19 @@ export function createEventStreams(deps: StreamsDeps): EventStreamsService {
   }
 
   return {
+    /**
+     * Leave events about some records out of what a caller is told. Each room with such records tells its own, at start: what is added
+     * answers their ids.
+     */
     withhold: withheld.add,
-    async follow(call, given, lastEventId) {
+
+    /**
+     * Follow events: frames of text/event-stream, from after a known event or from now on, until the caller leaves or may not listen
+     * any more. Holds no transaction and writes nothing.
+     * @param lastEventId the position of a client that comes back, as it sent it
+     * @throws ProblemError permission_denied, acting_user_not_staff, rate_limited, overloaded, shutting_down
+     */
+    async follow(call: Call, given: FollowEventsQuery, lastEventId?: string): Promise<Readable> {
       requirePermission(call, eventsPolicy.follow);
       const { types, after } = FollowEventsQuery.parse(given);
       const wanted = types === undefined ? undefined : typesOf(types);
@@ -102,7 +98,8 @@ export function createEventStreams(deps: StreamsDeps): EventStreamsService {
       return open(call, wanted, positionOf(lastEventId) ?? after);
     },
 
-    async close() {
+    /** End every stream; resolves when all are gone, a second later at most. */
+    async close(): Promise<void> {
       isClosed = true;
       clearInterval(timer);
       await Promise.all(

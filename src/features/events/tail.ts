@@ -93,25 +93,19 @@ export interface ViewerDeps {
   hiddenFrom: (call: Call) => Promise<readonly string[]>;
 }
 
-/** Whoever follows events, as they stand now and not as they stood when they came. */
-export interface Viewer {
-  /** Whether they may still listen, by what is stored of the key and known of the acting user. */
-  isWelcome(): Promise<boolean>;
-  /** Whether they hold a permission at this moment. */
-  holds(permission: string): Promise<boolean>;
-  /** Whether none of these ids is of a record they may not know of. */
-  knows(ids: readonly string[]): Promise<boolean>;
-}
+export type Viewer = Awaited<ReturnType<typeof createViewer>>;
 
 /**
+ * Whoever follows events, as they stand now and not as they stood when they came.
  * @param call whose key and acting user are followed from now on
  * @throws ProblemError credential_revoked, storage_busy
  */
-export async function createViewer({ database, permissions, standing, clock, hiddenFrom }: ViewerDeps, call: Call): Promise<Viewer> {
+export async function createViewer({ database, permissions, standing, clock, hiddenFrom }: ViewerDeps, call: Call) {
   const { actor } = call;
   const first = call.client === null ? undefined : await findKey(database, call.client.id);
   const client = call.client === null ? null : clientOf(call.client, first, permissions);
 
+  /** Whether they hold a permission at this moment. */
   async function holds(permission: string): Promise<boolean> {
     if (client?.expiresAt !== undefined && client.expiresAt <= clock.now()) return false;
     return can(await callNow(), storedPermission(permission));
@@ -121,12 +115,16 @@ export async function createViewer({ database, permissions, standing, clock, hid
 
   return {
     holds,
-    async knows(ids) {
+    /** Whether none of these ids is of a record they may not know of. */
+    async knows(ids: readonly string[]): Promise<boolean> {
       const hidden = new Set(await hiddenFrom(await callNow()));
       return !ids.some((id) => hidden.has(id));
     },
-    /** Any change of a key ends what was opened with it: who comes back is let in by the new rules. */
-    async isWelcome() {
+    /**
+     * Whether they may still listen, by what is stored of the key and known of the acting user. Any change of a key ends what was
+     * opened with it: who comes back is let in by the new rules.
+     */
+    async isWelcome(): Promise<boolean> {
       if (client !== null && (await findKey(database, client.id))?.revision !== first?.revision) return false;
       return await holds(eventsPolicy.follow);
     },

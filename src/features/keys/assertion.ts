@@ -13,29 +13,20 @@ const capacity = 100_000;
 const form = /^[\w-]{1,1000}\.[\w-]{1,4000}\.[\w-]{86}$/;
 const hashOfNothing = hash("sha256", "", "base64url");
 
-/** Somebody's word, proved: whom a request acts for, and what its body has to be. */
-export interface VerifiedAssertion {
-  userId: string;
-  /** Use it up with the body it was made for. @throws ProblemError assertion_invalid, assertion_replayed, overloaded */
-  redeem: (bodyHash: string) => void;
-}
+export type VerifyAssertion = ReturnType<typeof createAssertions>;
 
-/** @throws ProblemError assertion_invalid, assertion_replayed */
-export type VerifyAssertion = (key: VerifiedKey, credentials: Credentials) => Promise<VerifiedAssertion>;
-
-export interface AssertionOptions {
-  /** The instance id assertions have to be made for. */
-  audience: string;
-  clock: Clock;
-}
-
-/** Verifies assertions of acting users. What was used is remembered in this process alone, from its making on. */
-export function createAssertions({ audience, clock }: AssertionOptions): VerifyAssertion {
+/**
+ * Verifies assertions of acting users. What was used is remembered in this process alone, from its making on.
+ * @param options.audience the instance id assertions have to be made for
+ * @returns `(key, credentials)`: somebody's word, proved: whom a request acts for, and what its body has to be. @throws ProblemError
+ * assertion_invalid, assertion_replayed
+ */
+export function createAssertions({ audience, clock }: { audience: string; clock: Clock }) {
   const seconds = (): number => clock.now().getTime() / 1000;
   const startedAt = seconds();
   const used = createReplayMemory({ capacity, now: () => clock.now().getTime() });
 
-  return async (key, credentials) => {
+  return async (key: VerifiedKey, credentials: Credentials) => {
     const payload = await open(credentials.assertion, key);
     const ground = { key, credentials, audience, now: seconds(), startedAt };
     const claims = checkClaims(parseObject(payload), ground);
@@ -45,7 +36,8 @@ export function createAssertions({ audience, clock }: AssertionOptions): VerifyA
     if (claims.iat > ground.now) await delay((claims.iat - ground.now) * 1000);
     return {
       userId: claims.sub,
-      redeem(bodyHash) {
+      /** Use it up with the body it was made for. @throws ProblemError assertion_invalid, assertion_replayed, overloaded */
+      redeem(bodyHash: string): void {
         if (claims.bod === undefined && bodyHash !== hashOfNothing) throw wrong("bod", "is missing: a request with a body needs it");
         if (claims.bod !== undefined && bodyHash !== claims.bod) throw wrong("bod", "is not the SHA-256 of the body");
         used.use(name, (claims.exp + skew) * 1000);
@@ -84,22 +76,10 @@ function unsigned(cause?: unknown): ProblemError {
   return invalid("It is not a compact JWS with alg EdDSA that the public key of this API key verifies.", cause);
 }
 
-/** Remembers what was used until it would be refused anyway. */
-export interface ReplayMemory {
-  /** Whether it was used already. */
-  has(key: string): boolean;
-  /**
-   * Use it up.
-   * @param untilMs from when on it is refused by its age
-   * @throws ProblemError assertion_replayed, overloaded when more is remembered than there is room for
-   */
-  use(key: string, untilMs: number): void;
-}
-
 const clearedEveryMs = 1000;
 
-/** @param now milliseconds since the epoch */
-export function createReplayMemory({ capacity, now }: { capacity: number; now: () => number }): ReplayMemory {
+/** Remembers what was used until it would be refused anyway. @param now milliseconds since the epoch */
+export function createReplayMemory({ capacity, now }: { capacity: number; now: () => number }) {
   const ends = new Map<string, number>();
   let clearedAt = 0;
 
@@ -109,8 +89,14 @@ export function createReplayMemory({ capacity, now }: { capacity: number; now: (
   }
 
   return {
-    has: (key) => ends.has(key),
-    use(key, untilMs) {
+    /** Whether it was used already. */
+    has: (key: string): boolean => ends.has(key),
+    /**
+     * Use it up.
+     * @param untilMs from when on it is refused by its age
+     * @throws ProblemError assertion_replayed, overloaded when more is remembered than there is room for
+     */
+    use(key: string, untilMs: number): void {
       if (ends.has(key)) throw new ProblemError("assertion_replayed", { detail: "Every request needs an assertion of its own." });
       if (now() - clearedAt >= clearedEveryMs) clear();
       if (ends.size >= capacity) throw new ProblemError("overloaded", { detail: "Too many assertions are in use.", retryAfter: 5 });

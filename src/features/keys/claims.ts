@@ -8,17 +8,18 @@ import type { VerifiedKey } from "./store.ts";
 export const skew = 5;
 const maxLife = 60;
 
-/** What an assertion says, once its claims have their types. */
-export interface Claims {
-  iss: string;
-  sub: string;
-  aud: string | string[];
-  iat: number;
-  exp: number;
-  jti: string;
-  op: string;
-  bod?: string | undefined;
-}
+/** What an assertion says. */
+const types = {
+  iss: { schema: z.string(), detail: "has to be a text" },
+  sub: { schema: Snowflake, detail: "has to be the id of a Discord user" },
+  aud: { schema: z.union([z.string(), z.array(z.string())]), detail: "has to be a text or a list of texts" },
+  iat: { schema: z.number(), detail: "has to be a number of seconds" },
+  exp: { schema: z.number(), detail: "has to be a number of seconds" },
+  jti: { schema: z.string().min(8).max(200), detail: "has to be a text of 8 to 200 characters" },
+  op: { schema: z.string(), detail: "has to be a text" },
+  bod: { schema: z.string().optional(), detail: "has to be a text" },
+} as const;
+export type Claims = { [Name in keyof typeof types]: z.output<(typeof types)[Name]["schema"]> };
 
 /** What a claim is compared with. */
 export interface Ground {
@@ -30,58 +31,23 @@ export interface Ground {
   startedAt: number;
 }
 
-interface Rule {
-  claim: keyof Claims;
-  isRight(claims: Claims, ground: Ground): boolean;
-  /** Completes "The claim … ". Never holds what was sent. */
-  detail: string;
-}
-
-const types: { [Name in keyof Claims]: { schema: z.ZodType<Claims[Name]>; detail: string } } = {
-  iss: { schema: z.string(), detail: "has to be a text" },
-  sub: { schema: Snowflake, detail: "has to be the id of a Discord user" },
-  aud: { schema: z.union([z.string(), z.array(z.string())]), detail: "has to be a text or a list of texts" },
-  iat: { schema: z.number(), detail: "has to be a number of seconds" },
-  exp: { schema: z.number(), detail: "has to be a number of seconds" },
-  jti: { schema: z.string().min(8).max(200), detail: "has to be a text of 8 to 200 characters" },
-  op: { schema: z.string(), detail: "has to be a text" },
-  bod: { schema: z.string().optional(), detail: "has to be a text" },
-};
+/** Which claim a rule is about, whether it is kept, and what completes "The claim … " where it is not: never what was sent. */
+type Rule = readonly [claim: keyof Claims, isRight: (claims: Claims, ground: Ground) => boolean, detail: string];
 
 const rules: readonly Rule[] = [
-  {
-    claim: "iss",
-    isRight: ({ iss }, { key }) => iss === key.caller.keyId || iss === key.caller.id,
-    detail: "does not name the key it was sent with",
-  },
-  {
-    claim: "aud",
-    isRight: ({ aud }, { audience }) => (typeof aud === "string" ? aud === audience : aud.includes(audience)),
-    detail: "does not name this installation: service.instance_id of GET /health",
-  },
-  {
-    claim: "op",
-    isRight: ({ op }, { credentials: { method, path } }) => op === `${method} ${path}`,
-    detail: "is not the method and path of this request",
-  },
-  {
-    claim: "sub",
-    isRight: ({ sub }, { credentials: { actingUser = sub } }) => sub === actingUser,
-    detail: "is not the user in X-Acting-User",
-  },
-  {
-    claim: "exp",
-    isRight: ({ iat, exp }) => exp > iat && exp - iat <= maxLife,
-    detail: `has to lie at most ${maxLife.toString()} seconds after iat`,
-  },
-  { claim: "exp", isRight: ({ exp }, { now }) => exp > now - skew, detail: "has passed" },
-  { claim: "iat", isRight: ({ iat }, { now }) => iat <= now + skew, detail: "lies in the future" },
-  {
-    // What was used before a restart is not remembered, so that nothing from before it can be let in again.
-    claim: "iat",
-    isRight: ({ iat }, { startedAt }) => iat >= startedAt,
-    detail: "says that it was issued before this service started; make a fresh one",
-  },
+  ["iss", ({ iss }, { key }) => iss === key.caller.keyId || iss === key.caller.id, "does not name the key it was sent with"],
+  [
+    "aud",
+    ({ aud }, { audience }) => (typeof aud === "string" ? aud === audience : aud.includes(audience)),
+    "does not name this installation: service.instance_id of GET /health",
+  ],
+  ["op", ({ op }, { credentials: { method, path } }) => op === `${method} ${path}`, "is not the method and path of this request"],
+  ["sub", ({ sub }, { credentials: { actingUser = sub } }) => sub === actingUser, "is not the user in X-Acting-User"],
+  ["exp", ({ iat, exp }) => exp > iat && exp - iat <= maxLife, `has to lie at most ${maxLife.toString()} seconds after iat`],
+  ["exp", ({ exp }, { now }) => exp > now - skew, "has passed"],
+  ["iat", ({ iat }, { now }) => iat <= now + skew, "lies in the future"],
+  // What was used before a restart is not remembered, so that nothing from before it can be let in again.
+  ["iat", ({ iat }, { startedAt }) => iat >= startedAt, "says that it was issued before this service started; make a fresh one"],
 ];
 
 /**
@@ -91,7 +57,7 @@ const rules: readonly Rule[] = [
 export function checkClaims(claims: Readonly<Record<string, unknown>>, ground: Ground): Claims {
   for (const [name, { schema, detail }] of Object.entries(types)) if (!schema.safeParse(claims[name]).success) throw wrong(name, detail);
   const typed = claims as unknown as Claims;
-  for (const { claim, isRight, detail } of rules) if (!isRight(typed, ground)) throw wrong(claim, detail);
+  for (const [claim, isRight, detail] of rules) if (!isRight(typed, ground)) throw wrong(claim, detail);
   return typed;
 }
 

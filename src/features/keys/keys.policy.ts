@@ -1,38 +1,17 @@
 import { z } from "zod";
+import type { ApiKey } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError, fieldError } from "../../kernel/errors.ts";
-import { isoOrNull } from "../../kernel/fields.ts";
+import { onWire } from "../../kernel/wire.ts";
 import { KeyView, PublicKey, keysLimits, type KeyEnd } from "./keys.schema.ts";
 
-/** A row of the table of keys. */
-export interface KeyRow {
-  id: string;
-  keyId: string;
-  name: string;
-  secretHash: string;
-  scopes: unknown;
-  delegation: string;
-  publicKey: unknown;
-  ipAllowlist: unknown;
-  createdBy: string | null;
-  createdAt: Date;
-  expiresAt: Date;
-  lastUsedAt: Date | null;
-  rotatedFrom: string | null;
-  revokedAt: Date | null;
-  noticeDays: number | null;
-  revision: number;
-}
-
 /** What a key may do, from where, and until when. */
-export interface KeySettings {
-  name: string;
+export interface KeySettings extends Pick<ApiKey, "name" | "expiresAt"> {
   scopes: string[];
   delegation: KeyView["delegation"];
   publicKey: PublicKey | null;
   ipAllowlist: string[];
-  expiresAt: Date;
 }
 
 /** Who may call the verbs of this room. */
@@ -55,7 +34,7 @@ export function textsOf(column: unknown): string[] {
   return Texts.parse(column);
 }
 
-export function settingsOf(row: KeyRow): KeySettings {
+export function settingsOf(row: ApiKey): KeySettings {
   return {
     name: row.name,
     scopes: textsOf(row.scopes),
@@ -66,37 +45,30 @@ export function settingsOf(row: KeyRow): KeySettings {
   };
 }
 
-export function stateAt(row: Pick<KeyRow, "revokedAt" | "expiresAt">, now: Date): KeyView["state"] {
+export function stateAt(row: Pick<ApiKey, "revokedAt" | "expiresAt">, now: Date): KeyView["state"] {
   if (row.revokedAt !== null) return "revoked";
   return row.expiresAt <= now ? "expired" : "active";
 }
 
 /** Everything about a key that may be seen; the hash of its secret is not. */
-export function presentKey(row: KeyRow, now: Date): KeyView {
+export function presentKey(row: ApiKey, now: Date): KeyView {
   const state = stateAt(row, now);
   return {
-    id: row.id,
-    key_id: row.keyId,
+    ...onWire(row, "id", "keyId"),
     state,
     warning: state === "active" && row.expiresAt < addSeconds(now, warningSeconds) ? "expires_soon" : null,
     ...presentSettings(settingsOf(row)),
-    created_by: row.createdBy,
-    created_at: row.createdAt.toISOString(),
-    last_used_at: isoOrNull(row.lastUsedAt),
-    rotated_from: row.rotatedFrom,
-    revoked_at: isoOrNull(row.revokedAt),
-    revision: row.revision,
+    ...onWire(row, "createdBy", "createdAt", "lastUsedAt", "rotatedFrom", "revokedAt", "revision"),
   };
 }
 
 /** The settings as answers and audit entries show them. */
 export function presentSettings(settings: KeySettings) {
-  const { name, scopes, delegation, publicKey, ipAllowlist, expiresAt } = settings;
-  return { name, scopes, delegation, public_key: publicKey, ip_allowlist: ipAllowlist, expires_at: expiresAt.toISOString() };
+  return onWire(settings, "name", "scopes", "delegation", "publicKey", "ipAllowlist", "expiresAt");
 }
 
 /** A key that has ended stays as it ended. @throws ProblemError invalid_transition */
-export function requireActive(row: KeyRow, now: Date): void {
+export function requireActive(row: ApiKey, now: Date): void {
   const state = stateAt(row, now);
   if (state === "active") return;
   throw new ProblemError("invalid_transition", { detail: `The key is ${state}; make a new one.`, extra: { from: state } });

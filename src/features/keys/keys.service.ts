@@ -1,5 +1,5 @@
 import type { Database, Logger, Tx } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import type { ApiKey, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, addSeconds, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
@@ -10,7 +10,7 @@ import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createKeyChanges, createKeyCreation } from "./change.ts";
 import { createKeyGrants, type GrantingPermissions } from "./grants.ts";
-import { keysPolicy, presentKey, secondsPerDay, type KeyRow } from "./keys.policy.ts";
+import { keysPolicy, presentKey, secondsPerDay } from "./keys.policy.ts";
 import { createKeyRecords, type KeyRecords } from "./records.ts";
 import { createKeyRotation } from "./rotate.ts";
 import type { KeyView, KeysListQuery } from "./keys.schema.ts";
@@ -149,7 +149,7 @@ export function createKeySweep({ database, records, clock, logger }: SweepDeps) 
 }
 
 /** The notice to be given now, in days. */
-function dueNotice({ revokedAt, expiresAt, noticeDays }: KeyRow, now: Date): number | undefined {
+function dueNotice({ revokedAt, expiresAt, noticeDays }: ApiKey, now: Date): number | undefined {
   if (revokedAt !== null || expiresAt <= now) return undefined;
   const days = notices.find((count) => expiresAt <= addSeconds(now, count * secondsPerDay));
   return days !== undefined && (noticeDays === null || noticeDays > days) ? days : undefined;

@@ -1,17 +1,14 @@
 import type { Tx } from "../../database/database.ts";
-import { Prisma } from "../../generated/sqlite/client.ts";
+import { Prisma, type ApiKey } from "../../generated/sqlite/client.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { AuditInput } from "../audit/record.ts";
 import type { EventInput, EventsService } from "../events/events.service.ts";
-import { presentSettings, settingsOf, type KeyRow, type KeySettings } from "./keys.policy.ts";
+import { presentSettings, settingsOf, type KeySettings } from "./keys.policy.ts";
 
 /** What is known of a new key before it is in the table. The secret itself never comes here. */
-export interface NewKey extends KeySettings {
-  keyId: string;
-  secretHash: string;
-  rotatedFrom: string | null;
-}
+export type NewKey = KeySettings & Pick<ApiKey, "keyId" | "secretHash" | "rotatedFrom">;
 
 /** What is written about a change of a key besides the change itself. */
 interface Note {
@@ -31,7 +28,7 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
     for (const listener of listeners) listener();
   };
 
-  function note(tx: Tx, row: Pick<KeyRow, "id" | "keyId">, { action, event, permission, data }: Note, fields: Fields): void {
+  function note(tx: Tx, row: Pick<ApiKey, "id" | "keyId">, { action, event, permission, data }: Note, fields: Fields): void {
     audit.record(tx, { action, target: { kind: "api_key", id: row.id, reference: row.keyId }, ...fields, permission });
     events.emit(tx, { type: event, data: { id: row.id, key_id: row.keyId, ...data } });
   }
@@ -43,14 +40,14 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
     },
 
     /** Find a key by its id or its public key id and hold it until the end. @throws ProblemError record_not_found */
-    async lock(tx: Tx, id: string): Promise<KeyRow> {
+    async lock(tx: Tx, id: string): Promise<ApiKey> {
       const found = await tx.db.apiKey.findFirst({ where: { OR: [{ id }, { keyId: id }] }, select: { id: true } });
       if (found === null) throw recordNotFound();
       await tx.lock(`api-key:${found.id}`);
       return await tx.db.apiKey.findUniqueOrThrow({ where: { id: found.id } });
     },
 
-    async insert(tx: Tx, { keyId, secretHash, rotatedFrom, ...settings }: NewKey): Promise<KeyRow> {
+    async insert(tx: Tx, { keyId, secretHash, rotatedFrom, ...settings }: NewKey): Promise<ApiKey> {
       const data = { id: uuid7(tx.now.getTime()), keyId, secretHash, rotatedFrom, ...columnsOf(settings) };
       const row = await tx.db.apiKey.create({ data: { ...data, createdBy: tx.call.actor?.id ?? null, createdAt: tx.now } });
       const after = { ...presentSettings(settings), ...(rotatedFrom !== null && { rotated_from: rotatedFrom }) };
@@ -59,7 +56,7 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
     },
 
     /** Change a key and say so; the audit keeps what is different afterwards. */
-    async change(tx: Tx, row: KeyRow, change: Change, about: Note): Promise<KeyRow> {
+    async change(tx: Tx, row: ApiKey, change: Change, about: Note): Promise<ApiKey> {
       const { settings, ...columns } = change;
       const data = { ...(settings !== undefined && columnsOf(settings)), ...columns, revision: { increment: 1 } };
       const after = await tx.db.apiKey.update({ where: { id: row.id }, data });
@@ -72,30 +69,24 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
   };
 }
 
-interface Change {
+interface Change extends Partial<Pick<ApiKey, "expiresAt" | "revokedAt" | "noticeDays">> {
   settings?: KeySettings;
-  expiresAt?: Date;
-  revokedAt?: Date;
-  noticeDays?: number | null;
 }
 
-interface Fields {
-  before?: object;
-  after?: object;
-}
+type Fields = Pick<AuditInput, "before" | "after">;
 
 function columnsOf({ publicKey, ...settings }: KeySettings) {
   return { ...settings, publicKey: publicKey ?? Prisma.DbNull };
 }
 
 /** The fields of the audit that are not the same any more. */
-function differences(before: KeyRow, after: KeyRow): Fields {
+function differences(before: ApiKey, after: ApiKey): Fields {
   const [old, now] = [auditFields(before), auditFields(after)];
   const names = Object.keys(now).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
   const only = (fields: Record<string, unknown>): object => Object.fromEntries(names.map((name) => [name, fields[name]]));
   return { before: only(old), after: only(now) };
 }
 
-function auditFields(row: KeyRow): Record<string, unknown> {
+function auditFields(row: ApiKey): Record<string, unknown> {
   return { ...presentSettings(settingsOf(row)), revoked_at: row.revokedAt?.toISOString() ?? null };
 }

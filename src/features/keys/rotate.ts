@@ -1,12 +1,13 @@
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
+import type { ApiKey } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { Held } from "../../kernel/held.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { KeyGrants } from "./grants.ts";
-import { boundEnd, endOf, keysPolicy, presentKey, requireActive, settingsOf, type KeyRow } from "./keys.policy.ts";
+import { boundEnd, endOf, keysPolicy, presentKey, requireActive, settingsOf } from "./keys.policy.ts";
 import type { KeyRecords } from "./records.ts";
 import { RotateKeyInput, type CreatedKeyView, type KeyView } from "./keys.schema.ts";
 import type { KeySecrets } from "./secrets.ts";
@@ -63,7 +64,7 @@ export function createKeyRotation({ database, permissions, confirmations, record
     return presentKey(made, tx.now);
   }
 
-  async function endOld(tx: Tx, row: KeyRow, successor: KeyRow, graceSeconds: number): Promise<void> {
+  async function endOld(tx: Tx, row: ApiKey, successor: ApiKey, graceSeconds: number): Promise<void> {
     const graceEnd = addSeconds(tx.now, graceSeconds);
     const end = graceSeconds === 0 ? { revokedAt: tx.now } : graceEnd < row.expiresAt ? { expiresAt: graceEnd } : {};
     await records.change(

@@ -2,29 +2,19 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { importJWK, type CryptoKey } from "jose";
 import { LRUCache } from "lru-cache";
 import type { Database, Logger } from "../../database/database.ts";
+import type { ApiKey } from "../../generated/sqlite/client.ts";
 import { systemCall, type CallClient } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createAddressCheck } from "./grants.ts";
-import { settingsOf, type KeyRow, type KeySettings } from "./keys.policy.ts";
+import { settingsOf, type KeySettings } from "./keys.policy.ts";
 import type { PublicKey } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";
 import { parseKey } from "./secrets.ts";
 
 /** A key whose secret was right. */
-export interface VerifiedKey {
-  client: CallClient;
-  /** What the pipeline is told about the client; one object per key. */
-  caller: { id: string; keyId: string; expiresAt: Date };
-  expiresAtMs: number;
-  isRevoked: boolean;
-  /** Whether it may name acting users: not at all, by its word, or by a signature. */
-  delegation: KeySettings["delegation"];
-  /** What its assertions are verified with; only of signed keys. */
-  publicKey: CryptoKey | undefined;
-  allowsAddress: (address: string) => boolean;
-}
+export type VerifiedKey = ReturnType<typeof toVerified>;
 
 export interface KeyStoreOptions {
   database: Database;
@@ -38,21 +28,12 @@ export interface KeyStoreOptions {
   usageMs?: number;
 }
 
-export interface KeyStore {
-  /** A key verified before, with its hash compared by look-up; synchronous. */
-  recall(presented: string): VerifiedKey | undefined;
-  /** Verify by the database; undefined when the key is unknown or its secret wrong. */
-  verify(presented: string): Promise<VerifiedKey | undefined>;
-  /** Whether there is such a key with this secret, as far as memory knows; synchronous. A key that another process made counts within a second. */
-  exists(presented: string): boolean;
-  noteUse(key: VerifiedKey, atMs: number): void;
-  close(): Promise<void>;
-}
+export type KeyStore = ReturnType<typeof createKeyStore>;
 
 const capacity = 10_000;
 
 /** Verified keys in memory. A change of any key, here or in another process, empties it. */
-export function createKeyStore(options: KeyStoreOptions): KeyStore {
+export function createKeyStore(options: KeyStoreOptions) {
   const { database, keys, permissions, pepper, logger, pollMs = 1000, usageMs = 60_000 } = options;
   const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
   const used = new Map<string, number>();
@@ -97,6 +78,7 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     setInterval(quietly(writeUse, "noting the use of keys"), usageMs).unref(),
   ];
 
+  /** Verify by the database; undefined when the key is unknown or its secret wrong. */
   async function verify(presented: string): Promise<VerifiedKey | undefined> {
     const text = parseKey(presented);
     if (text === undefined) return undefined;
@@ -111,14 +93,16 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
   }
 
   return {
-    recall: (presented) => verified.get(digest(presented)),
+    /** A key verified before, with its hash compared by look-up; synchronous. */
+    recall: (presented: string): VerifiedKey | undefined => verified.get(digest(presented)),
     verify,
-    exists(presented) {
+    /** Whether there is such a key with this secret, as far as memory knows; synchronous. A key that another process made counts within a second. */
+    exists(presented: string): boolean {
       const text = parseKey(presented);
       return text !== undefined && isSecret(text.secret, secretHashes.get(text.keyId), pepper);
     },
-    noteUse: (key, atMs) => void used.set(key.caller.id, atMs),
-    async close() {
+    noteUse: (key: VerifiedKey, atMs: number): void => void used.set(key.caller.id, atMs),
+    async close(): Promise<void> {
       for (const timer of timers) clearInterval(timer);
       await writeUse().catch(() => undefined);
     },
@@ -144,17 +128,21 @@ async function importKey(jwk: PublicKey | null): Promise<CryptoKey | undefined> 
 }
 
 function toVerified(
-  row: KeyRow,
+  row: ApiKey,
   { name, delegation, ipAllowlist, expiresAt }: KeySettings,
   allows: (permission: string) => boolean,
   publicKey: CryptoKey | undefined,
-): VerifiedKey {
+) {
+  const client: CallClient = { id: row.id, name, allows, expiresAt };
   return {
-    client: { id: row.id, name, allows, expiresAt },
+    client,
+    /** What the pipeline is told about the client; one object per key. */
     caller: { id: row.id, keyId: row.keyId, expiresAt },
     expiresAtMs: expiresAt.getTime(),
     isRevoked: row.revokedAt !== null,
+    /** Whether it may name acting users: not at all, by its word, or by a signature. */
     delegation,
+    /** What its assertions are verified with; only of signed keys. */
     publicKey,
     allowsAddress: createAddressCheck(ipAllowlist),
   };

@@ -21,7 +21,10 @@ export interface ExpiryDeps {
 /** People per transaction. */
 const batch = 100;
 
-/** What time does to entries and suspensions. Decisions ignore what has ended at once; this takes it off the books. */
+/**
+ * What time does to entries and suspensions. Decisions ignore what has ended at once; this takes it off the books.
+ * @returns ends every entry and suspension past its end, and answers of how many people
+ */
 export function createExpiry({ database, audit, events, standing, clock }: ExpiryDeps) {
   const userRows = createUserRows(standing);
 
@@ -33,8 +36,7 @@ export function createExpiry({ database, audit, events, standing, clock }: Expir
     await userRows.save(tx, userId, { rows: rows.filter((row) => !gone.includes(row)), gone, fresh: [] });
     audit.record(tx, {
       action: "user_permissions.expire",
-      target: { kind: "user", id: userId },
-      subjectUserId: userId,
+      user: userId,
       before: auditOf(gone),
       after: [],
       permission: permissionsPolicy.jobs,
@@ -61,11 +63,8 @@ export function createExpiry({ database, audit, events, standing, clock }: Expir
     });
   }
 
-  return {
-    /** End every entry and suspension past its end. @returns of how many people */
-    async expireEntries(call: Call): Promise<number> {
-      requirePermission(call, permissionsPolicy.jobs);
-      return await inBatches(batch, () => expireBatch(call));
-    },
+  return async (call: Call): Promise<number> => {
+    requirePermission(call, permissionsPolicy.jobs);
+    return await inBatches(batch, () => expireBatch(call));
   };
 }

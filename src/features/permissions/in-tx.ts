@@ -5,7 +5,7 @@ import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { knownPermissions } from "../../kernel/permissions.ts";
-import { entriesAt } from "./overrides.ts";
+import { entriesAt, type EntryChange } from "./overrides.ts";
 import { auditOf } from "./users/users.policy.ts";
 import type { Override, Standings } from "./standing/standing.ts";
 import { createUserRows } from "./user-rows.ts";
@@ -29,22 +29,15 @@ export interface RequestedDenial {
 const DenialUndo = z.strictObject({ user_id: z.string(), entry_ids: z.array(z.string()) });
 export type DenialUndo = z.infer<typeof DenialUndo>;
 
-interface Change {
-  rows: readonly Override[];
-  gone: readonly Override[];
-  fresh: readonly Override[];
-}
-
 /** Entries of people inside other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
 export function createPermissionsInTx({ audit, events, standing }: PermissionsWithinDeps) {
   const userRows = createUserRows(standing);
 
-  async function save(tx: Tx, userId: string, change: Change, note: { reason: string; permission: string }): Promise<void> {
+  async function save(tx: Tx, userId: string, change: EntryChange, note: { reason: string; permission: string }): Promise<void> {
     await userRows.save(tx, userId, change);
     audit.record(tx, {
       action: "user_permissions.update",
-      target: { kind: "user", id: userId },
-      subjectUserId: userId,
+      user: userId,
       before: auditOf(change.gone),
       after: auditOf(change.fresh),
       ...note,

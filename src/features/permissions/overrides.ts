@@ -103,12 +103,19 @@ export function waitingGrants(entries: readonly Override[]): Grant[] {
   );
 }
 
+/** The entries there are after a change, those of before that it took away, and those it made. */
+export interface EntryChange {
+  rows: readonly Override[];
+  gone: readonly Override[];
+  fresh: readonly Override[];
+}
+
 /** The rows there would be after the edits. @param idOf makes the id of a new row */
 export function applyEdits(
   rows: readonly Override[],
   edits: readonly Edit[],
   made: { idOf: () => string; by: string | null; at: Date },
-): { rows: Override[]; gone: Override[]; fresh: Override[] } {
+): EntryChange {
   const gone = rows.filter((row) => edits.some(({ wanted }) => isSamePlace(row, wanted)));
   const fresh = edits.flatMap(({ wanted: { key, effect, guildId, expiresAt, reason } }): Override[] => {
     if (effect === "clear") return [];

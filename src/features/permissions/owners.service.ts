@@ -44,7 +44,7 @@ export function createOwners({ database, audit, events, standing }: OwnersDeps) 
     const createdBy = tx.call.actor?.id ?? tx.call.client?.name ?? tx.call.via;
     const data = { createdBy, createdAt: tx.now, retained: false };
     await tx.db.owner.upsert({ where: { userId }, create: { userId, ...data }, update: data });
-    audit.record(tx, { action: "owner.create", target: { kind: "user", id: userId }, subjectUserId: userId });
+    audit.record(tx, { action: "owner.create", user: userId });
     tell(tx, userId, true);
     tx.afterCommit(() => standing.setOwners((owners) => owners.set(userId, { retained: false })));
   }
@@ -57,7 +57,7 @@ export function createOwners({ database, audit, events, standing }: OwnersDeps) 
     const isLast = others.length === 0 && standing.configuredOwners().length === 0 && standing.ownersByRole().length === 0;
     if (isLast) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more. Name another one first." });
     await tx.db.owner.delete({ where: { userId } });
-    audit.record(tx, { action: "owner.remove", target: { kind: "user", id: userId }, subjectUserId: userId });
+    audit.record(tx, { action: "owner.remove", user: userId });
     tell(tx, userId, standing.ownersByRole().includes(userId));
     tx.afterCommit(() => standing.setOwners((owners) => owners.delete(userId)));
   }
@@ -125,7 +125,7 @@ const keeper = "last_owner";
  */
 export function createLastOwners({ database, audit, standing, lock, tell }: LastOwnersDeps): (call: Call) => Promise<void> {
   function note(tx: Tx, action: "owner.retain" | "owner.release", userId: string, reason: string): void {
-    audit.record(tx, { action, target: { kind: "user", id: userId }, subjectUserId: userId, reason, permission: permissionsPolicy.jobs });
+    audit.record(tx, { action, user: userId, reason, permission: permissionsPolicy.jobs });
   }
 
   /** Write down those who are kept as the last owners. */

@@ -44,19 +44,7 @@ export function summaryOf(whose: string, lists: Readonly<Record<string, readonly
 }
 
 export function presentCatalogEntry(entry: CatalogEntry): CatalogView {
-  const { key, group, label, description, default_level, danger, since } = entry;
-  return {
-    key,
-    group,
-    label,
-    description,
-    default_level,
-    danger,
-    scopes: [...entry.scopes],
-    implies: [...entry.implies],
-    conflicts: [...entry.conflicts],
-    since,
-  };
+  return { ...entry, scopes: [...entry.scopes], implies: [...entry.implies], conflicts: [...entry.conflicts] };
 }
 
 /** What a role holds; the effective set only where one role is answered, for it is long. */

@@ -47,6 +47,11 @@ export const RolePermissionsView = z
   .meta({ id: "RolePermissions", description: "What a staff role holds" });
 export type RolePermissionsView = z.infer<typeof RolePermissionsView>;
 
+/** Refuse a part of an input for how it goes with the others. */
+export function refuse(context: z.RefinementCtx, path: PropertyKey[], code: string, message: string): void {
+  context.addIssue({ code: "custom", path, message, params: { code } });
+}
+
 export const ReplaceRolePermissionsInput = z
   .strictObject({
     allow: z.array(PermissionKey).max(permissionsLimits.keys),
@@ -55,34 +60,23 @@ export const ReplaceRolePermissionsInput = z
   .superRefine(({ allow, deny }, context) => {
     const denied = new Set(deny);
     for (const [index, key] of allow.entries()) {
-      if (denied.has(key))
-        context.addIssue({
-          code: "custom",
-          path: ["allow", index],
-          message: `${key} is in deny as well.`,
-          params: { code: "contradiction" },
-        });
+      if (denied.has(key)) refuse(context, ["allow", index], "contradiction", `${key} is in deny as well.`);
     }
   })
   .meta({ id: "ReplaceRolePermissionsInput", description: "The full set: a key in neither list follows the level of the role" });
 export type ReplaceRolePermissionsInput = z.infer<typeof ReplaceRolePermissionsInput>;
 
-interface KeyLists {
-  allow: readonly string[];
-  deny: readonly string[];
-  clear: readonly string[];
-}
+/** Keys by what is wanted of them. */
+export type KeyLists = Readonly<Record<"allow" | "deny" | "clear", readonly string[]>>;
 
 /** A key can be wanted in one way only, and at least one has to be named. */
 export function checkKeyLists({ allow, deny, clear }: KeyLists, context: z.RefinementCtx): void {
-  const wrong = (path: PropertyKey[], code: string, message: string): void =>
-    context.addIssue({ code: "custom", path, message, params: { code } });
-  if (allow.length + deny.length + clear.length === 0) wrong(["allow"], "required", "Name at least one key.");
+  if (allow.length + deny.length + clear.length === 0) refuse(context, ["allow"], "required", "Name at least one key.");
   const found = new Map(allow.map((key) => [key, "allow"]));
   for (const [list, keys] of Object.entries({ deny, clear })) {
     for (const [index, key] of keys.entries()) {
       const other = found.get(key) ?? list;
-      if (other !== list) wrong([list, index], "contradiction", `${key} is in ${other} as well.`);
+      if (other !== list) refuse(context, [list, index], "contradiction", `${key} is in ${other} as well.`);
       found.set(key, other);
     }
   }
@@ -100,11 +94,6 @@ export const UpdateRolePermissionsInput = z
   .superRefine(checkKeyLists)
   .meta({ id: "UpdateRolePermissionsInput", description: "Keys that are not named stay as they are" });
 export type UpdateRolePermissionsInput = z.input<typeof UpdateRolePermissionsInput>;
-
-/** A held change of a role, and the revision it was asked about. */
-const heldRole = { role_key: StaffRoleKey, if_match: z.int() };
-export const HeldRoleReplacement = z.strictObject({ ...heldRole, input: ReplaceRolePermissionsInput });
-export const HeldRoleUpdate = z.strictObject({ ...heldRole, input: UpdateRolePermissionsInput });
 
 /** Without paging the whole catalog comes at once. */
 export const PermissionsListQuery = z.object({ ...listQuery, limit: listQuery.limit.default(200) });

@@ -47,7 +47,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     );
   const ground = { ...deps, clock, guildIds, requireGrants, requireKeys };
   const owners = createOwners(ground);
-  const { expireEntries } = createExpiry(ground);
+  const expireEntries = createExpiry(ground);
 
   return {
     /** Every permission there is. */

@@ -19,12 +19,6 @@ export interface RoleRules {
   byDefault: Rule;
 }
 
-/** Deny and allow entries of one person for one guild, by permission. */
-export interface LocalRules {
-  deny: ReadonlyMap<string, Rule>;
-  allow: ReadonlyMap<string, Rule>;
-}
-
 /** Everything that is known about one person when a permission is decided. */
 export interface Subject {
   owner: Rule | null;
@@ -33,8 +27,8 @@ export interface Subject {
   /** Deny and allow entries of the person by permission. */
   userDeny: ReadonlyMap<string, Rule>;
   userAllow: ReadonlyMap<string, Rule>;
-  /** Entries that count in one guild only, by guild. */
-  local: ReadonlyMap<string, LocalRules>;
+  /** Deny and allow entries that count in one guild only, by guild and permission. */
+  local: ReadonlyMap<string, { deny: ReadonlyMap<string, Rule>; allow: ReadonlyMap<string, Rule> }>;
   /** Highest rank first, for display alone: the order never changes the outcome. */
   roles: readonly RoleRules[];
   /** What speaks when no rule does. */

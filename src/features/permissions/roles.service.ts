@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
@@ -10,9 +11,8 @@ import { dangerousOf, loosened, requireRankAbove, type RequireKeys } from "./gra
 import { permissionsPolicy, presentRolePermissions, summaryOf } from "./permissions.policy.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import {
-  HeldRoleReplacement,
-  HeldRoleUpdate,
   ReplaceRolePermissionsInput,
+  StaffRoleKey,
   UpdateRolePermissionsInput,
   type PermissionsListQuery,
   type RolePermissionsView,
@@ -31,43 +31,9 @@ export interface RolePermissionsDeps {
   requireKeys: RequireKeys;
 }
 
-/** A change of what a role holds, by the verb that asks for it. */
-interface RoleChange {
-  action: "permissions.roles.replace" | "permissions.roles.update";
-  key: string;
-  input: object;
-  change: (before: Mapping) => Mapping;
-  ifMatch: number | undefined;
-}
-
 /** What staff roles hold. */
 export function createRolePermissions(deps: RolePermissionsDeps) {
   const { database, audit, events, confirmations, standing, cursors, requireKeys } = deps;
-
-  async function apply(tx: Tx, { action, key, input, change, ifMatch }: RoleChange): Promise<RolePermissionsView | Held> {
-    await tx.lock("staff-roles");
-    const before = await standing.readRole(tx.db, key);
-    if (before === null) throw recordNotFound();
-    requireRankAbove(tx.call, before.rank);
-    requireRevision(ifMatch, before.revision);
-    const wanted = change(before.rules);
-    if (isSameMapping(before.rules, wanted)) return presentRolePermissions(before, { withEffective: true });
-    const after = { ...before, rules: roleRules(key, before.level, wanted.allow, wanted.deny), revision: before.revision + 1 };
-    const gained = loosened(before.rules, after.rules);
-    requireKeys(tx.call, gained);
-    const held = await confirmations.hold(tx, {
-      action,
-      group: "permissions",
-      permission: permissionsPolicy.changeRole,
-      input: { role_key: key, if_match: before.revision, input },
-      summary: summaryOf(`the staff role ${key}`, changedKeys(before.rules, wanted)),
-      dangerous: dangerousOf(gained),
-      rank: before.rank,
-    });
-    if (held !== undefined) return held;
-    await write(tx, before, after);
-    return presentRolePermissions(after, { withEffective: true });
-  }
 
   async function write(tx: Tx, before: StaffRoleRecord, after: StaffRoleRecord): Promise<void> {
     await writeMapping(tx, after.key, after.rules);
@@ -82,22 +48,49 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
     tx.afterCommit(() => standing.setRole(after));
   }
 
-  const replacement = (key: string, input: ReplaceRolePermissionsInput, ifMatch: number | undefined): RoleChange => {
-    return { action: "permissions.roles.replace", key, input, change: replacedWith(input), ifMatch };
-  };
-  const update = (key: string, input: ReturnType<typeof UpdateRolePermissionsInput.parse>, ifMatch: number | undefined): RoleChange => {
-    return { action: "permissions.roles.update", key, input, change: updatedWith(input), ifMatch };
-  };
-  confirmations.register("permissions.roles.replace", (tx, held) => {
-    requireWrite(tx.call, permissionsPolicy.changeRole);
-    const { role_key, input, if_match } = HeldRoleReplacement.parse(held);
-    return apply(tx, replacement(role_key, input, if_match));
-  });
-  confirmations.register("permissions.roles.update", (tx, held) => {
-    requireWrite(tx.call, permissionsPolicy.changeRole);
-    const { role_key, input, if_match } = HeldRoleUpdate.parse(held);
-    return apply(tx, update(role_key, input, if_match));
-  });
+  /** A verb that changes what a role holds: asked for now, and carried out later where it has to be confirmed. */
+  function verb<Given, Input extends object>(
+    action: "permissions.roles.replace" | "permissions.roles.update",
+    schema: z.ZodType<Input, Given>,
+    changeOf: (input: Input) => (before: Mapping) => Mapping,
+  ) {
+    async function apply(tx: Tx, key: string, input: Input, ifMatch: number | undefined): Promise<RolePermissionsView | Held> {
+      await tx.lock("staff-roles");
+      const before = await standing.readRole(tx.db, key);
+      if (before === null) throw recordNotFound();
+      requireRankAbove(tx.call, before.rank);
+      requireRevision(ifMatch, before.revision);
+      const wanted = changeOf(input)(before.rules);
+      if (isSameMapping(before.rules, wanted)) return presentRolePermissions(before, { withEffective: true });
+      const after = { ...before, rules: roleRules(key, before.level, wanted.allow, wanted.deny), revision: before.revision + 1 };
+      const gained = loosened(before.rules, after.rules);
+      requireKeys(tx.call, gained);
+      const held = await confirmations.hold(tx, {
+        action,
+        group: "permissions",
+        permission: permissionsPolicy.changeRole,
+        input: { role_key: key, if_match: before.revision, input },
+        summary: summaryOf(`the staff role ${key}`, changedKeys(before.rules, wanted)),
+        dangerous: dangerousOf(gained),
+        rank: before.rank,
+      });
+      if (held !== undefined) return held;
+      await write(tx, before, after);
+      return presentRolePermissions(after, { withEffective: true });
+    }
+
+    const HeldChange = z.strictObject({ role_key: StaffRoleKey, if_match: z.int(), input: schema });
+    confirmations.register(action, (tx, held) => {
+      requireWrite(tx.call, permissionsPolicy.changeRole);
+      const { role_key, input, if_match } = HeldChange.parse(held);
+      return apply(tx, role_key, input, if_match);
+    });
+    return async (call: Call, key: string, given: Given, ifMatch?: number): Promise<RolePermissionsView | Held> => {
+      requireWrite(call, permissionsPolicy.changeRole);
+      const input = schema.parse(given);
+      return await database.write(call, (tx) => apply(tx, key, input, ifMatch));
+    };
+  }
 
   return {
     /** What every staff role holds, ordered by key. */
@@ -127,21 +120,13 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
      * Replace what a staff role allows and denies. Keys of a newer version are kept.
      * @throws ProblemError record_not_found, precondition_failed, hierarchy_violation, cannot_grant_unheld
      */
-    async replaceRole(call: Call, key: string, given: ReplaceRolePermissionsInput, ifMatch?: number): Promise<RolePermissionsView | Held> {
-      requireWrite(call, permissionsPolicy.changeRole);
-      const input = ReplaceRolePermissionsInput.parse(given);
-      return await database.write(call, (tx) => apply(tx, replacement(key, input, ifMatch)));
-    },
+    replaceRole: verb("permissions.roles.replace", ReplaceRolePermissionsInput, replacedWith),
 
     /**
      * Change what a staff role says about some keys; the others stay.
      * @throws ProblemError as `replaceRole`
      */
-    async updateRole(call: Call, key: string, given: UpdateRolePermissionsInput, ifMatch?: number): Promise<RolePermissionsView | Held> {
-      requireWrite(call, permissionsPolicy.changeRole);
-      const input = UpdateRolePermissionsInput.parse(given);
-      return await database.write(call, (tx) => apply(tx, update(key, input, ifMatch)));
-    },
+    updateRole: verb("permissions.roles.update", UpdateRolePermissionsInput, updatedWith),
   };
 }
 

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { applyEdits, editsOf, entriesAt, type Edit, type Wanted } from "./overrides.ts";
 import type { Change, SimulateView } from "./explain/explain.schema.ts";
+import type { KeyLists } from "./permissions.schema.ts";
 import { roleRules } from "./resolve.ts";
 import type { Override, Standing, Standings, StaffRoleRecord } from "./standing/standing.ts";
 
@@ -16,14 +18,11 @@ export interface Imagined {
   steps: readonly ImaginedStep[];
 }
 
-interface Present {
-  roleOf(key: string): StaffRoleRecord;
-  overridesOf(userId: string): readonly Override[];
-  now: Date;
-}
-
 /** Nothing is written; later changes find what earlier ones would have left. */
-export function imagine(changes: readonly Change[], { roleOf, overridesOf, now }: Present): Imagined {
+export function imagine(
+  changes: readonly Change[],
+  { roleOf, overridesOf, now }: Pick<Standings, "overridesOf"> & { roleOf(key: string): StaffRoleRecord; now: Date },
+): Imagined {
   const roles = new Map<string, StaffRoleRecord>();
   const overrides = new Map<string, readonly Override[]>();
   const changeRole = (key: string, change: Change): ImaginedStep => {
@@ -52,12 +51,8 @@ export function wantedBy({ scope = null, allow, deny, clear }: Change): Wanted[]
   );
 }
 
-interface Difference {
-  gains: string[];
-  loses: string[];
-}
-
 type Affected = SimulateView["people"][number] & { rank: number };
+type Difference = Pick<Affected, "gains" | "loses">;
 
 /**
  * Everybody for whom something would be decided otherwise, highest rank first. People with the same roles and no entries share
@@ -120,9 +115,6 @@ export interface Mapping {
   deny: ReadonlySet<string>;
 }
 
-/** Keys by what is wanted of them. */
-type KeyLists = Readonly<Record<"allow" | "deny" | "clear", readonly string[]>>;
-
 /** The change that leaves exactly these keys. */
 export function replacedWith({ allow, deny }: Pick<KeyLists, "allow" | "deny">): () => Mapping {
   return () => ({ allow: new Set(allow), deny: new Set(deny) });
@@ -138,11 +130,7 @@ export function updatedWith({ allow, deny, clear }: KeyLists): (before: Mapping)
 }
 
 export function isSameMapping(a: Mapping, b: Mapping): boolean {
-  return isSame(a.allow, b.allow) && isSame(a.deny, b.deny);
-}
-
-function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-  return a.size === b.size && [...a].every((key) => b.has(key));
+  return isDeepStrictEqual(a.allow, b.allow) && isDeepStrictEqual(a.deny, b.deny);
 }
 
 /** What is said anew, and what is not said any more. */

@@ -1,4 +1,5 @@
 import type { Tx } from "../../database/database.ts";
+import type { EntryChange } from "./overrides.ts";
 import type { Override, Standings } from "./standing/standing.ts";
 
 /** The stored entries of one person, whose every change counts one revision. */
@@ -12,7 +13,7 @@ export function createUserRows(standing: Pick<Standings, "readOverrides" | "setO
     },
 
     /** @returns the new revision; memory follows the commit */
-    async save(tx: Tx, userId: string, change: { rows: readonly Override[]; gone: readonly Override[]; fresh: readonly Override[] }) {
+    async save(tx: Tx, userId: string, change: EntryChange) {
       await tx.db.userPermission.deleteMany({ where: { id: { in: change.gone.map(({ id }) => id) } } });
       await tx.db.userPermission.createMany({ data: change.fresh.map((entry) => ({ userId, ...entry })) });
       const { revision } = await tx.db.userPermissionSet.upsert({

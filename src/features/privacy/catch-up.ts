@@ -27,8 +27,7 @@ export function createCatchUp({ database, audit, events, journal, hashOf, logger
     const deleted = await wipe[step.wipe](tx, { userId, before: line.at });
     const entry = {
       action: "user.erase_again",
-      target: { kind: "user", id: userId },
-      subjectUserId: userId,
+      user: userId,
       reason: "The journal of deletions says so; this database did not know.",
       after: { erasure: line.id, kind: line.kind, deleted },
       permission: privacyPolicy.jobs,

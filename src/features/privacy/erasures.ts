@@ -2,18 +2,9 @@ import type { ReadClient, TransactionClient, Tx } from "../../database/database.
 import { uuid7 } from "../../kernel/ids.ts";
 import type { ErasureKind, Journal, JournalLine } from "./journal/journal.ts";
 
-/** What was deleted for good, as far as other rooms have to know. */
-export interface Erasures {
-  /** When a person's data was redacted with the wish not to be collected again; null for everybody else. */
-  redactedAt(db: Pick<ReadClient | TransactionClient, "erasure">, userId: string): Promise<Date | null>;
-  /** When these people last had all that they shared deleted; who never had is not in it. */
-  erasedAt(db: Pick<ReadClient | TransactionClient, "erasure">, userIds: readonly string[]): Promise<Map<string, Date>>;
-  /**
-   * Keep that something of a person was taken back or deleted: a row of this transaction, and before its commit the same as a
-   * line of the journal, so that no backup of the database brings it back.
-   */
-  note(tx: Tx, kind: ErasureKind, userId: string): Promise<void>;
-}
+export type Erasures = ReturnType<typeof createErasures>;
+
+type Reader = Pick<ReadClient | TransactionClient, "erasure">;
 
 export interface ErasuresDeps {
   /** Keyed hash of a person's id. */
@@ -21,10 +12,12 @@ export interface ErasuresDeps {
   journal: Pick<Journal, "append">;
 }
 
-export function createErasures({ hashOf, journal }: ErasuresDeps): Erasures {
+/** What was deleted for good, as far as other rooms have to know. */
+export function createErasures({ hashOf, journal }: ErasuresDeps) {
   const queues = new WeakMap<Tx, JournalLine[]>();
   return {
-    async redactedAt(db, userId) {
+    /** When a person's data was redacted with the wish not to be collected again; null for everybody else. */
+    async redactedAt(db: Reader, userId: string): Promise<Date | null> {
       const latest = await db.erasure.findFirst({
         where: { subjectHash: hashOf(userId), kind: { in: ["suppression", "release"] } },
         orderBy: [{ at: "desc" }, { id: "desc" }],
@@ -32,7 +25,8 @@ export function createErasures({ hashOf, journal }: ErasuresDeps): Erasures {
       return latest?.kind === "suppression" ? latest.at : null;
     },
 
-    async erasedAt(db, userIds) {
+    /** When these people last had all that they shared deleted; who never had is not in it. */
+    async erasedAt(db: Reader, userIds: readonly string[]): Promise<Map<string, Date>> {
       const people = new Map(userIds.map((userId) => [hashOf(userId), userId]));
       const rows = await db.erasure.findMany({
         where: { subjectHash: { in: [...people.keys()] }, kind: { in: ["deletion", "redaction"] } },
@@ -41,7 +35,11 @@ export function createErasures({ hashOf, journal }: ErasuresDeps): Erasures {
       return new Map(rows.map(({ subjectHash, at }) => [people.get(subjectHash) ?? "", at]));
     },
 
-    async note(tx, kind, userId) {
+    /**
+     * Keep that something of a person was taken back or deleted: a row of this transaction, and before its commit the same as a
+     * line of the journal, so that no backup of the database brings it back.
+     */
+    async note(tx: Tx, kind: ErasureKind, userId: string): Promise<void> {
       const row = { id: uuid7(tx.now.getTime()), kind, subjectHash: hashOf(userId), at: tx.now };
       await tx.db.erasure.create({ data: { ...row, appliedAt: tx.now } });
       const lines = queues.get(tx);

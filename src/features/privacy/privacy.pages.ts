@@ -121,13 +121,9 @@ function resultPage(deps: PrivacyPagesDeps): HtmlPage {
       request: { params: ResultParams },
     },
     async (c, { params }) => {
-      const result = isResult(params.kind) ? params.kind : undefined;
-      return answer(
-        c,
-        deps,
-        result === undefined ? 404 : privacyResults[result],
-        await privacyResultPage(baseOf(deps), result ?? "failed"),
-      );
+      const { kind } = params;
+      if (!isResult(kind)) return answer(c, deps, 404, await privacyResultPage(baseOf(deps), "failed"));
+      return answer(c, deps, privacyResults[kind], await privacyResultPage(baseOf(deps), kind));
     },
   );
 }

@@ -44,7 +44,7 @@ export function createPrivacyService(deps: PrivacyDeps) {
         const details = await audit.erase(
           tx,
           { subjectUserId: userId, actionPrefix: "authorization" },
-          { action: "user.erase", target: { kind: "user", id: userId }, subjectUserId: userId, after: { deleted } },
+          { action: "user.erase", user: userId, after: { deleted } },
         );
         await erasures.note(tx, "deletion", userId);
         events.emit(tx, { type: "user.erased", data: { user_id: userId, kind: "deletion" } });
@@ -68,8 +68,7 @@ export function createPrivacyService(deps: PrivacyDeps) {
         if ((await erasures.redactedAt(tx.db, userId)) === null)
           throw new ProblemError("invalid_transition", { detail: "This person can be asked already." });
         await erasures.note(tx, "release", userId);
-        const target = { kind: "user", id: userId };
-        audit.record(tx, { action: "user.unsuppress", target, subjectUserId: userId, permission: privacyPolicy.redact });
+        audit.record(tx, { action: "user.unsuppress", user: userId, permission: privacyPolicy.redact });
       });
     },
 

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Database, Logger, Tx } from "../../database/database.ts";
+import type { DataRead } from "../../generated/sqlite/client.ts";
 import { systemCall, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -8,20 +9,10 @@ import type { Erasures } from "./erasures.ts";
 /** What of a person's information can be looked at. */
 export type ReadKind = "authorization" | "servers" | "matches" | "timeline" | "export";
 
-/** Remembers who looked at what of whom, so that the person can see it. */
-export interface DataReads {
-  /** Note a look of staff or of a client; one's own is not noted. Costs the caller nothing and never fails. */
-  note(call: Call, userId: string, what: ReadKind): void;
-}
-
 /** The looks with their upkeep, for the room itself. */
-export interface DataReadsUpkeep extends DataReads {
-  /** Write what was noted so far. A database that refuses is asked again later. */
-  flush(): Promise<void>;
-  /** The looks at a person were deleted: what is noted from now on is written, even where it was within this hour. */
-  forget(userId: string): void;
-  close(): Promise<void>;
-}
+export type DataReadsUpkeep = ReturnType<typeof createDataReads>;
+/** What other rooms tell it. */
+export type DataReads = Pick<DataReadsUpkeep, "note">;
 
 export interface DataReadsDeps {
   database: Database;
@@ -32,15 +23,6 @@ export interface DataReadsDeps {
   maxWaiting?: number;
 }
 
-interface Look {
-  userId: string;
-  what: ReadKind;
-  readerId: string;
-  clientId: string;
-  hour: Date;
-  at: Date;
-}
-
 const hourMs = 3_600_000;
 /** How many looks of this hour are known as written; one that is forgotten costs a statement, not a second row. */
 const maxKnown = 50_000;
@@ -48,9 +30,10 @@ const batchSize = 500;
 /** Held by whoever writes or deletes looks. */
 export const readsLock = "data-reads";
 
-export function createDataReads({ database, erasures, clock, logger, maxWaiting = 10_000 }: DataReadsDeps): DataReadsUpkeep {
+/** Remembers who looked at what of whom, so that the person can see it. */
+export function createDataReads({ database, erasures, clock, logger, maxWaiting = 10_000 }: DataReadsDeps) {
   const known = new LRUCache<string, true>({ maxSize: maxKnown, sizeCalculation: () => 1 });
-  const waiting = new Map<string, Look>();
+  const waiting = new Map<string, DataRead>();
   let running: Promise<void> | undefined;
   let isRefused = false;
   let isScheduled = false;
@@ -65,6 +48,7 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
     }
   }
 
+  /** Write what was noted so far. A database that refuses is asked again later. */
   function flush(): Promise<void> {
     running ??= drain()
       .catch((error: unknown) => {
@@ -88,7 +72,8 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
   }
 
   return {
-    note(call, userId, what) {
+    /** Note a look of staff or of a client; one's own is not noted. Costs the caller nothing and never fails. */
+    note(call: Call, userId: string, what: ReadKind): void {
       const look = lookOf(call, userId, what, clock.now());
       if (look === undefined) return;
       const key = keyOf(look);
@@ -100,7 +85,8 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
       schedule();
     },
     flush,
-    forget(userId) {
+    /** The looks at a person were deleted: what is noted from now on is written, even where it was within this hour. */
+    forget(userId: string): void {
       for (const key of known.keys()) if (key.startsWith(`${userId}:`)) known.delete(key);
     },
     close: flush,
@@ -108,13 +94,13 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
 }
 
 /** Jobs and the operator's command line look at nobody. */
-function lookOf({ client, actor, via }: Call, userId: string, what: ReadKind, at: Date): Look | undefined {
+function lookOf({ client, actor, via }: Call, userId: string, what: ReadKind, at: Date): DataRead | undefined {
   if (actor?.id === userId || via === "job" || via === "cli") return undefined;
   const hour = new Date(Math.floor(at.getTime() / hourMs) * hourMs);
   return { userId, what, readerId: actor?.id ?? "", clientId: client?.id ?? "", hour, at };
 }
 
-function keyOf({ userId, what, readerId, clientId, hour }: Look): string {
+function keyOf({ userId, what, readerId, clientId, hour }: DataRead): string {
   return [userId, what, readerId, clientId, hour.getTime()].join(":");
 }
 
@@ -122,7 +108,7 @@ function keyOf({ userId, what, readerId, clientId, hour }: Look): string {
  * Another process, or this one before it forgot, may have written some of them already; and what waited while the person had
  * everything deleted is not brought back.
  */
-async function insert(tx: Tx, looks: readonly Look[], erasures: DataReadsDeps["erasures"]): Promise<void> {
+async function insert(tx: Tx, looks: readonly DataRead[], erasures: DataReadsDeps["erasures"]): Promise<void> {
   await tx.lock(readsLock);
   const userIds = [...new Set(looks.map((look) => look.userId))];
   const erased = await erasures.erasedAt(tx.db, userIds);
@@ -130,8 +116,8 @@ async function insert(tx: Tx, looks: readonly Look[], erasures: DataReadsDeps["e
     userId: { in: userIds },
     hour: { in: [...new Set(looks.map(({ hour }) => hour))] },
   };
-  const there = new Set((await tx.db.dataRead.findMany({ where })).map((row) => keyOf(row as Look)));
-  const isErased = ({ userId, at }: Look): boolean => at <= (erased.get(userId) ?? new Date(0));
+  const there = new Set((await tx.db.dataRead.findMany({ where })).map((row) => keyOf(row)));
+  const isErased = ({ userId, at }: DataRead): boolean => at <= (erased.get(userId) ?? new Date(0));
   const fresh = looks.filter((look) => !there.has(keyOf(look)) && !isErased(look));
   if (fresh.length > 0) await tx.db.dataRead.createMany({ data: fresh });
 }

@@ -46,8 +46,7 @@ export function createRedaction(deps: RedactDeps) {
       { subjectUserId: userId },
       {
         action: "user.redact",
-        target: { kind: "user", id: userId },
-        subjectUserId: userId,
+        user: userId,
         reason,
         after: { deleted, suppress },
         permission: action,

@@ -22,13 +22,6 @@ interface Kept {
 /** Answers are the same object for this long, so that a busy client costs nothing. */
 const sharedMs = 1000;
 
-export interface AccessAnswers {
-  /** @param asked what of an answer was asked for; undefined: the answer itself, at once */
-  answer(standing: Standing, asked?: Asked): TaggedAccess;
-  /** @throws ProblemError validation_failed for an unknown permission or guild */
-  parse(query: AccessQuery): Asked | undefined;
-}
-
 /** Permissions to decide one by one, and the guild in which they are used. */
 interface Asked {
   permissions: readonly string[] | undefined;
@@ -39,11 +32,7 @@ interface Asked {
  * Access answers, each made once for a standing: a standing is replaced when anything behind it changes.
  * @param known every permission of the catalog
  */
-export function createAccessAnswers(
-  known: ReadonlySet<string>,
-  guildState: Pick<GuildState, "freshness" | "guilds">,
-  clock: Clock,
-): AccessAnswers {
+export function createAccessAnswers(known: ReadonlySet<string>, guildState: Pick<GuildState, "freshness" | "guilds">, clock: Clock) {
   const kept = new WeakMap<Standing, Kept>();
 
   function remember(standing: Standing): Kept {
@@ -88,8 +77,11 @@ export function createAccessAnswers(
   }
 
   return {
-    answer: (standing, asked) => (asked === undefined ? remember(standing).answer : decide(standing, asked)),
-    parse({ permission, guild_id: guildId }) {
+    /** @param asked what of an answer was asked for; undefined: the answer itself, at once */
+    answer: (standing: Standing, asked?: Asked): TaggedAccess =>
+      asked === undefined ? remember(standing).answer : decide(standing, asked),
+    /** @throws ProblemError validation_failed for an unknown permission or guild */
+    parse({ permission, guild_id: guildId }: AccessQuery): Asked | undefined {
       if (permission === undefined && guildId === undefined) return undefined;
       const permissions = permission === undefined ? undefined : parsePermissions(permission);
       if (guildId !== undefined && !guildState.guilds().some(({ id, present }) => id === guildId && present))

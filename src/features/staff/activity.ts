@@ -22,13 +22,6 @@ interface Decision {
   by: string;
 }
 
-interface Decided {
-  at: Date;
-  seconds: number;
-  status: string;
-  outcome: string;
-}
-
 /** What somebody did with requests in the last weeks. */
 export async function readActivity(db: ReadClient, userId: string, now: Date): Promise<ActivityView> {
   const since = new Date(now.getTime() - 30 * dayMs);
@@ -72,8 +65,8 @@ interface CountedVote {
 }
 
 /** The requests among these votes that were decided by this person, each once. */
-function decidedBy(userId: string, votes: readonly CountedVote[]): Decided[] {
-  const found = new Map<string, Decided>();
+function decidedBy(userId: string, votes: readonly CountedVote[]) {
+  const found = new Map<string, { at: Date; seconds: number; status: string; outcome: string }>();
   for (const { requestId, request } of votes) {
     const decision = request.decision as Decision | null;
     if (decision?.by !== userId || request.decidedAt === null) continue;
@@ -89,7 +82,7 @@ function medianOf(values: readonly number[]): number | null {
   return low === undefined || high === undefined ? null : Math.round((low + high) / 2);
 }
 
-function reversalRate(decided: readonly Decided[]): number | null {
+function reversalRate(decided: ReturnType<typeof decidedBy>): number | null {
   const approved = decided.filter(({ outcome }) => outcome === "approved");
   if (approved.length === 0) return null;
   return approved.filter(({ status }) => status === "reversed").length / approved.length;

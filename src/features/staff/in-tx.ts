@@ -4,7 +4,6 @@ import type { Tx } from "../../database/database.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { StaffRoleRecord, Standings } from "../permissions/standing/standing.ts";
-import { presentSuspension } from "./profile/profile.policy.ts";
 import { createSuspensionRows, type SuspensionRowDeps } from "./suspension/suspension.service.ts";
 
 export interface StaffWithinDeps extends SuspensionRowDeps {
@@ -29,16 +28,13 @@ const SuspensionUndo = z.strictObject({ user_id: z.string(), entry_id: z.string(
 export type SuspensionUndo = z.infer<typeof SuspensionUndo>;
 
 /** A Discord role that stands for a staff role. */
-export interface MappedRole {
-  guildId: string;
-  roleId: string;
-}
+export type MappedRole = StaffRoleRecord["discord"][number];
 
 const gone = { restored: false, detail: "The suspension had ended already." };
 
 /** What other rooms do to staff inside their transactions. Those rooms have checked rights, ranks and conflicts. */
 export function createStaffInTx(deps: StaffWithinDeps) {
-  const { audit, standing, permissions } = deps;
+  const { standing, permissions } = deps;
   const rows = createSuspensionRows(deps);
 
   return {
@@ -55,16 +51,8 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       const running = permissions.suspensionAt(before, tx.now);
       if (running !== undefined && isAsLong(running.expiresAt, until)) return { skipped: "A suspension that lasts as long runs already." };
       const entry = permissions.suspensionBy(tx.call, { reason, expiresAt: until }, tx.now);
-      const view = await rows.settle(tx, target, "suspend", { rows: [...before, entry], gone: [], fresh: [entry] });
-      audit.record(tx, {
-        action: "staff.suspend",
-        target: { kind: "user", id: userId },
-        subjectUserId: userId,
-        reason,
-        before: { status: target.status },
-        after: { status: target.status === null ? null : view.status, until: view.suspension?.until ?? null, request: causeReference },
-        permission,
-      });
+      const entries = { rows: [...before, entry], gone: [], fresh: [entry] };
+      await rows.settle(tx, target, "suspend", entries, { reason, permission, request: causeReference });
       return { undo: { user_id: userId, entry_id: entry.id } };
     },
 
@@ -76,15 +64,7 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       if (entry === undefined || (entry.expiresAt !== null && entry.expiresAt <= tx.now)) return gone;
       const target = standing.of(userId);
       const left = before.filter((one) => one !== entry);
-      const view = await rows.settle(tx, target, "reinstate", { rows: left, gone: [entry], fresh: [] });
-      audit.record(tx, {
-        action: "staff.reinstate",
-        target: { kind: "user", id: userId },
-        subjectUserId: userId,
-        before: { suspension: presentSuspension(entry) },
-        after: { status: target.status === null ? null : view.status },
-        ...note,
-      });
+      const view = await rows.settle(tx, target, "reinstate", { rows: left, gone: [entry], fresh: [] }, { ...note, ended: entry });
       const detail = view.suspension === null ? "The suspension was lifted." : "The suspension was lifted; another one still runs.";
       return { restored: true, detail };
     },

@@ -1,14 +1,14 @@
 import type { Database, Tx } from "../../database/database.ts";
-import { requireAnswered, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { fieldError } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Leave, Standing, Standings } from "../permissions/standing/standing.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { EndLeaveInput, endOf, StartLeaveInput, type LeaveStateView } from "./duty/duty.schema.ts";
-import { permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";
+import { findColleague, illegal, permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";
 import { hasBegunUntold, leaveAt, noLeave, wireLeave, type ProfileRow, type ProfileStore } from "./profile/store.ts";
 
 export interface LeavesDeps {
@@ -27,21 +27,13 @@ const batch = 100;
 
 /** Leave of absence: staff take and end their own, others are managed. */
 export function createLeavesService({ database, audit, events, standing, permissions, roster, profiles, clock }: LeavesDeps) {
-  async function targetOf(userId: string): Promise<Standing> {
-    const target = await standing.resolve(userId);
-    requireAnswered(target);
-    if (target.status === null) throw recordNotFound();
-    return target;
-  }
-
   async function write(tx: Tx, target: Standing, before: ProfileRow, wanted: Partial<ProfileRow>, note: Note): Promise<LeaveStateView> {
     const { leaveFrom, leaveUntil, leaveReason, leaveBy } = { ...noLeave, ...wanted };
     const after = await profiles.change(tx, before, { leaveFrom, leaveUntil, leaveReason, leaveBy });
     await follow(tx, before, after, note);
     audit.record(tx, {
       action: `staff.${note.change}`,
-      target: { kind: "user", id: target.id },
-      subjectUserId: target.id,
+      user: target.id,
       ...(note.reason !== undefined && { reason: note.reason }),
       before: { leave: wireLeave(leaveAt(before, tx.now)) },
       after: { leave: wireLeave(leaveAt(after, tx.now)) },
@@ -79,7 +71,7 @@ export function createLeavesService({ database, audit, events, standing, permiss
     async startLeave(call: Call, userId: string, given: StartLeaveInput): Promise<LeaveStateView> {
       requireWrite(call, staffPolicy.manage, { own: userId });
       const input = StartLeaveInput.parse(given);
-      const target = await targetOf(userId);
+      const target = await findColleague(standing, userId);
       requireMayManage(call, target, permissions, { isOwnAllowed: true });
       return await database.write(call, async (tx) => {
         const leave = leaveWanted(input, tx.now);
@@ -101,7 +93,7 @@ export function createLeavesService({ database, audit, events, standing, permiss
     async endLeave(call: Call, userId: string, given: EndLeaveInput = {}, ifMatch?: number): Promise<LeaveStateView> {
       requireWrite(call, staffPolicy.manage, { own: userId });
       const { reason } = EndLeaveInput.parse(given);
-      const target = await targetOf(userId);
+      const target = await findColleague(standing, userId);
       return await database.write(call, async (tx) => {
         const before = await profiles.open(tx, userId);
         requireMayEnd(call, target, before, permissions);
@@ -155,8 +147,4 @@ function present(target: Standing, row: ProfileRow, now: Date): LeaveStateView {
   const status = target.status === "suspended" || target.status === "former" ? target.status : isRunning(leave, now) ? "loa" : "active";
   const wire = wireLeave(leave);
   return { user_id: target.id, status, leave: wire === null ? null : { ...wire, reason: row.leaveReason }, revision: row.revision };
-}
-
-function illegal(from: string | null, action: string, allowed: string[]): ProblemError {
-  return new ProblemError("invalid_transition", { extra: { from, action, allowed } });
 }

@@ -8,14 +8,6 @@ export interface QuietHours {
   to: string;
 }
 
-/** Where in the week a minute of the week is. */
-interface WallClock {
-  /** 0 is Sunday. */
-  day: number;
-  /** Since midnight. */
-  minute: number;
-}
-
 const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const otherwise = "UTC";
 /** Making a format costs far more than using it; there are only so many zones. */
@@ -58,14 +50,15 @@ export function isQuietAt(hours: readonly QuietHours[], zone: string | null, at:
   return hours.some((one) => covers(one, clock));
 }
 
-function wallClock(zone: string, at: Date): WallClock {
+/** Where in the week a moment is: `day` 0 is Sunday, `minute` counts since midnight. */
+function wallClock(zone: string, at: Date) {
   const parts = (formatOf(zone) ?? formatOf(otherwise))?.formatToParts(at) ?? [];
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((one) => one.type === type)?.value ?? "";
   return { day: weekdays.indexOf(part("weekday")), minute: Number(part("hour")) * 60 + Number(part("minute")) };
 }
 
 /** Hours that end no later than they begin go over midnight: the morning belongs to the day before. */
-function covers({ days, from, to }: QuietHours, { day, minute }: WallClock): boolean {
+function covers({ days, from, to }: QuietHours, { day, minute }: ReturnType<typeof wallClock>): boolean {
   const [start, end] = [minuteOf(from), minuteOf(to)];
   const isOn = (which: number): boolean => days === undefined || days.includes(which);
   if (start < end) return isOn(day) && minute >= start && minute < end;

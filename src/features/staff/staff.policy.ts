@@ -1,9 +1,9 @@
 import type { Freshness, MemberState } from "../../discord/guild-state.ts";
-import { notStaff, requireWrite, type Call } from "../../kernel/call.ts";
-import { ProblemError } from "../../kernel/errors.ts";
+import { notStaff, requireAnswered, requireWrite, type Call } from "../../kernel/call.ts";
+import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standing } from "../permissions/standing/standing.ts";
+import type { Standing, Standings } from "../permissions/standing/standing.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
 
 /** Who may call the verbs of this room; access, profile and leave are open to the person they are about. */
@@ -18,6 +18,17 @@ export const staffPolicy = {
   stats: "staff.stats",
   discipline: "staff.discipline",
 } as const;
+
+/**
+ * Somebody who is or was staff, asking Discord where memory does not tell.
+ * @throws ProblemError record_not_found for somebody who never was, discord_unavailable
+ */
+export async function findColleague(standing: Pick<Standings, "resolve">, userId: string): Promise<Standing> {
+  const found = await standing.resolve(userId);
+  requireAnswered(found);
+  if (found.status === null) throw recordNotFound();
+  return found;
+}
 
 /**
  * Staff manage those below them, and themselves as far as that is allowed: for this they need no permission, but access.
@@ -41,6 +52,11 @@ export function requireMayManage(
 /** What the audit says about why somebody may manage: about oneself no permission was needed. */
 export function permissionUsed(call: Call, userId: string): { permission?: string } {
   return call.actor?.id === userId ? {} : { permission: staffPolicy.manage };
+}
+
+/** The refusal of a change that somebody's standing does not allow. @param known what the caller is told besides */
+export function illegal(from: string | null, action: string, allowed: string[], known: object = {}): ProblemError {
+  return new ProblemError("invalid_transition", { extra: { from, action, allowed, ...known } });
 }
 
 /** The refusal of somebody whose every permission is taken away for now. */
@@ -106,22 +122,14 @@ function avatarUrl({ userId, avatar }: MemberState): string {
   return `https://cdn.discordapp.com/avatars/${userId}/${avatar ?? ""}.png`;
 }
 
-/** What of a profile an entry of the list shows. */
-interface EntryParts {
-  department: string | null;
-  timezone: string | null;
-  available: boolean;
-}
-
-export function presentEntry(standing: Standing, { department, timezone, available }: EntryParts): StaffEntryView {
+/** @param parts what of a profile an entry of the list shows */
+export function presentEntry(standing: Standing, parts: Pick<StaffEntryView, "department" | "timezone" | "available">): StaffEntryView {
   return {
     user: presentUser(standing),
     level: standing.level,
     rank: standing.rank,
     status: standing.status ?? "former",
     staff_roles: standing.held.map(({ role }) => role.key),
-    department,
-    timezone,
-    available,
+    ...parts,
   };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Snowflake, Timestamp, UserRef, listQuery } from "../../kernel/fields.ts";
-import type { Level } from "../../kernel/permissions.ts";
+import { levels } from "../../kernel/permissions.ts";
 
 export const staffLimits = {
   permissionQuery: 4000,
@@ -15,10 +15,7 @@ export const staffLimits = {
   quietHours: 7,
 } as const;
 
-const levelNames = { none: "none", viewer: "viewer", moderator: "moderator", senior: "senior", admin: "admin", owner: "owner" } as const;
-export const StaffLevel = z
-  .enum(levelNames satisfies { readonly [L in Level]: L })
-  .meta({ id: "StaffLevel", description: "What a person or a staff role stands for, lowest first" });
+export const StaffLevel = z.enum(levels).meta({ id: "StaffLevel", description: "What a person or a staff role stands for, lowest first" });
 
 export const StaffStatus = z.enum(["active", "trial", "loa", "suspended", "former"]).meta({ id: "StaffStatus" });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Snowflake, Timestamp } from "../../../kernel/fields.ts";
-import { checkKeyLists, keyLists, PermissionKey, StaffRoleKey } from "../permissions.schema.ts";
+import { checkKeyLists, keyLists, PermissionKey, refuse, StaffRoleKey } from "../permissions.schema.ts";
 import { PermissionReason } from "../users/users.schema.ts";
 
 export const explainLimits = { changes: 50, people: 200 } as const;
@@ -61,10 +61,10 @@ const ChangeInput = z
     ...keyLists,
   })
   .superRefine(({ role_key, user_id, scope, ...lists }, context) => {
-    const wrong = (path: string, message: string): void =>
-      context.addIssue({ code: "custom", path: [path], message, params: { code: "contradiction" } });
-    if ((role_key === undefined) === (user_id === undefined)) wrong("role_key", "Name a staff role or a person, one of the two.");
-    if (role_key !== undefined && typeof scope === "string") wrong("scope", "What a role holds counts everywhere.");
+    if ((role_key === undefined) === (user_id === undefined))
+      refuse(context, ["role_key"], "contradiction", "Name a staff role or a person, one of the two.");
+    if (role_key !== undefined && typeof scope === "string")
+      refuse(context, ["scope"], "contradiction", "What a role holds counts everywhere.");
     checkKeyLists(lists, context);
   })
   .meta({ id: "PermissionChange", description: "What one staff role or one person would be allowed and denied" });

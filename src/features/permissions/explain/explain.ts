@@ -17,12 +17,6 @@ interface Details {
 /** One rule that spoke about a permission. */
 type Spoken = Reason & Details & { permission: string };
 
-/** Whether a rule of this step allows, and how it reads in plain words. */
-interface StepKind {
-  allows: boolean;
-  sentence: (spoken: Spoken) => string;
-}
-
 const limits = ({ scope, expiresAt }: Spoken): string =>
   `${scope === undefined ? "" : ` in the guild ${scope}`}${expiresAt instanceof Date ? ` until ${expiresAt.toISOString()}` : ""}`;
 
@@ -32,7 +26,8 @@ const ownerSentences: Readonly<Record<string, string>> = {
   last_owner: "They stay an owner because nobody else is one.",
 };
 
-const kinds: Readonly<Record<Step, StepKind>> = {
+/** Whether a rule of a step allows, and how it reads in plain words. */
+const kinds: Readonly<Record<Step, { allows: boolean; sentence: (spoken: Spoken) => string }>> = {
   owner: { allows: true, sentence: ({ source }) => ownerSentences[source] ?? `They are an owner by the staff role ${source}.` },
   suspension: { allows: false, sentence: (spoken) => `They are suspended${limits(spoken)}.` },
   blacklist: { allows: false, sentence: (spoken) => `A severe blacklist record about them is in force${limits(spoken)}.` },

@@ -1,22 +1,17 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Database } from "../../../database/database.ts";
+import { inBatches } from "../../../kernel/pause.ts";
 import { listingOf, readListings, readRecords } from "./rows.ts";
 import type { Listing } from "./subject.ts";
-
-/** The severe blacklist records about people, held in memory. */
-export interface Listings {
-  load(): Promise<void>;
-  /** Look for records that another process has written. */
-  poll(): Promise<void>;
-  of(userId: string): Listing | null;
-  /** @param listing null: this record bars nobody (any more) */
-  set(userId: string, recordId: string, listing: Listing | null): void;
-}
 
 /** Changes that are looked at together. */
 const atOnce = 500;
 
-/** @param onChange called after what is known about somebody was replaced */
-export function createListings({ read }: Pick<Database, "read">, onChange: (userId: string) => void): Listings {
+/**
+ * The severe blacklist records about people, held in memory.
+ * @param onChange called after what is known about somebody was replaced
+ */
+export function createListings({ read }: Pick<Database, "read">, onChange: (userId: string) => void) {
   let known = new Map<string, Listing>();
   /** The last change of the feed that was heard of; it is numbered in the order of commits. */
   let seen = 0;
@@ -34,7 +29,7 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
     const rows = await readRecords(read, [...ids]);
     for (const row of rows) {
       const listing = listingOf(row);
-      if (!isOlder(row.id) && !isSame(listing, known.get(row.subjectId))) put(row.subjectId, row.id, listing);
+      if (!isOlder(row.id) && !isDeepStrictEqual(listing, known.get(row.subjectId))) put(row.subjectId, row.id, listing);
     }
     const there = new Set(rows.map(({ id }) => id));
     const gone = new Set([...ids].filter((id) => !there.has(id)));
@@ -42,7 +37,7 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
   }
 
   async function look(mine: ReadonlySet<string>): Promise<void> {
-    for (;;) {
+    await inBatches(atOnce, async () => {
       const changes = await read.blacklistChange.findMany({
         where: { seq: { gt: seen } },
         select: { seq: true, recordId: true, kind: true },
@@ -52,17 +47,18 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
       const ids = new Set(changes.flatMap(({ kind, recordId }) => (kind === "user" ? [recordId] : [])));
       if (ids.size > 0) await learn(ids, (id) => mine.has(id));
       seen = changes.at(-1)?.seq ?? seen;
-      if (changes.length < atOnce) return;
-    }
+      return changes.length;
+    });
   }
 
   return {
-    async load() {
+    async load(): Promise<void> {
       const last = await read.blacklistChange.findFirst({ orderBy: { seq: "desc" }, select: { seq: true } });
       known = await readListings(read);
       seen = last?.seq ?? 0;
     },
-    async poll() {
+    /** Look for records that another process has written. */
+    async poll(): Promise<void> {
       if (told !== undefined) return;
       told = new Set();
       try {
@@ -71,20 +67,11 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
         told = undefined;
       }
     },
-    of: (userId) => known.get(userId) ?? null,
-    set(userId, recordId, listing) {
+    of: (userId: string) => known.get(userId) ?? null,
+    /** @param listing null: this record bars nobody (any more) */
+    set(userId: string, recordId: string, listing: Listing | null): void {
       told?.add(recordId);
       put(userId, recordId, listing);
     },
   };
-}
-
-function isSame(a: Listing | null, b: Listing | undefined): boolean {
-  return (
-    a !== null &&
-    b !== undefined &&
-    a.recordId === b.recordId &&
-    a.startsAt.getTime() === b.startsAt.getTime() &&
-    a.expiresAt?.getTime() === b.expiresAt?.getTime()
-  );
 }

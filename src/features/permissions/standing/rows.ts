@@ -1,4 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
+import type { BlacklistRecord, Prisma, UserPermission } from "../../../generated/sqlite/client.ts";
 import { roleRef } from "../../../kernel/ids.ts";
 import { levels, type Level } from "../../../kernel/permissions.ts";
 import { roleRules } from "../resolve.ts";
@@ -6,18 +7,6 @@ import type { Leave, Listing, Override, StaffRoleRecord } from "./subject.ts";
 
 /** A staff role with everything that hangs on it. */
 const withParts = { discord: true, permissions: true } as const;
-
-interface StaffRoleRow {
-  key: string;
-  name: string;
-  rank: number;
-  level: string;
-  capacity: number | null;
-  callsignPool: string | null;
-  revision: number;
-  discord: readonly { guildId: string; roleId: string }[];
-  permissions: readonly { permission: string; effect: string }[];
-}
 
 /** Every staff role. */
 export async function readRoles(db: ReadClient): Promise<StaffRoleRecord[]> {
@@ -30,12 +19,7 @@ export async function findRole(db: TransactionClient, key: string): Promise<Staf
   return row === null ? null : toRecord(row);
 }
 
-interface OverrideRow extends Omit<Override, "effect"> {
-  userId: string;
-  effect: string;
-}
-
-function toOverride({ id, permission, effect, guildId, reason, expiresAt, createdBy, createdAt }: OverrideRow): Override {
+function toOverride({ id, permission, effect, guildId, reason, expiresAt, createdBy, createdAt }: UserPermission): Override {
   return { id, permission, effect: effect === "allow" ? "allow" : "deny", guildId, reason, expiresAt, createdBy, createdAt };
 }
 
@@ -64,18 +48,6 @@ export async function readLeaves(db: ReadClient): Promise<Map<string, Leave>> {
   );
 }
 
-/** A row of the blacklist as far as it may bar somebody. */
-export interface ListedRecord {
-  id: string;
-  kind: string;
-  scope: string;
-  subjectId: string;
-  status: string;
-  severity: string;
-  startsAt: Date;
-  expiresAt: Date | null;
-}
-
 /** What bars staff from access: a record about a person, for the whole network, from the severity on at which roster entries are suspended. */
 const barring = { kind: "user", scope: "network", severity: { in: ["high", "critical"] }, status: { in: ["active", "scheduled"] } };
 
@@ -89,6 +61,8 @@ const listed = {
   startsAt: true,
   expiresAt: true,
 } as const;
+/** A row of the blacklist as far as it may bar somebody. */
+export type ListedRecord = Pick<BlacklistRecord, keyof typeof listed>;
 
 /** Some records by their ids, whether they bar anybody or not. */
 export async function readRecords(db: ReadClient, ids: readonly string[]): Promise<ListedRecord[]> {
@@ -97,7 +71,7 @@ export async function readRecords(db: ReadClient, ids: readonly string[]): Promi
 
 /** The severe records about people that are or will be in force. */
 export async function readListings(db: ReadClient): Promise<Map<string, Listing>> {
-  const rows: ListedRecord[] = await db.blacklistRecord.findMany({ where: barring, select: listed });
+  const rows = await db.blacklistRecord.findMany({ where: barring, select: listed });
   return new Map(rows.map(({ id, subjectId, startsAt, expiresAt }) => [subjectId, { recordId: id, startsAt, expiresAt }]));
 }
 
@@ -113,7 +87,7 @@ export async function readOwners(db: ReadClient): Promise<Map<string, { retained
   return new Map((await db.owner.findMany()).map(({ userId, retained }) => [userId, { retained }]));
 }
 
-function toRecord(row: StaffRoleRow): StaffRoleRecord {
+function toRecord(row: Prisma.StaffRoleGetPayload<{ include: typeof withParts }>): StaffRoleRecord {
   const { key, name, rank, capacity, callsignPool, revision } = row;
   const level = toLevel(row.level);
   const of = (effect: string): ReadonlySet<string> =>

@@ -1,26 +1,48 @@
-import type { MemberState } from "../../../discord/guild-state.ts";
-import { systemClock } from "../../../kernel/clock.ts";
-import { createFacts, type Facts } from "./facts.ts";
-import { createOwnership, type StandingOptions, type Standings, type Supposition } from "./owners.ts";
+import type { Database, Logger } from "../../../database/database.ts";
+import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
+import { systemClock, type Clock } from "../../../kernel/clock.ts";
+import { createFacts } from "./facts.ts";
+import { createOwnership } from "./owners.ts";
 import { presentRefs, standingOf, type Standing, type PersonFacts } from "./person.ts";
-import { listingOf } from "./rows.ts";
+import { listingOf, type ListedRecord } from "./rows.ts";
+import type { Override, StaffRoleRecord } from "./subject.ts";
 import type { Decision } from "../../../kernel/call.ts";
 import { places } from "../resolve.ts";
 
 export type { Standing } from "./person.ts";
-export type { Standings } from "./owners.ts";
 export type { HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./subject.ts";
+
+export type Standings = ReturnType<typeof createStanding>;
+
+export interface StandingOptions {
+  database: Database;
+  guildState: GuildState;
+  /** Owners named in the configuration. */
+  ownerIds: readonly string[];
+  /** Whether staff on leave have no access. */
+  leaveBars?: boolean;
+  clock?: Clock;
+  logger?: Logger;
+  /** How often owners added by another process are looked for. */
+  pollMs?: number;
+}
+
+/** What is otherwise in a thought experiment. */
+export interface Supposition {
+  /** Staff roles that are other than they are, by key. */
+  roles?: ReadonlyMap<string, StaffRoleRecord>;
+  /** The entries of this person. */
+  overrides?: readonly Override[];
+}
 
 /** How often records that another process has listed are looked for. */
 const listingsMs = 30_000;
 
-interface Doubts {
-  supposition?: Supposition;
-  isUnanswered?: boolean;
-}
-
-/** @param options.guildState is loaded before `load` is called */
-export function createStanding(options: StandingOptions): Standings {
+/**
+ * Who stands where: staff roles, overrides and owners in memory, so that decisions wait for nothing.
+ * @param options.guildState is loaded before `load` is called
+ */
+export function createStanding(options: StandingOptions) {
   const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000 } = options;
   const memo = new Map<string, Standing>();
   const shared = createSharedStandings();
@@ -63,16 +85,13 @@ export function createStanding(options: StandingOptions): Standings {
     userId: string,
     members: readonly MemberState[],
     isStored: boolean,
-    { supposition, isUnanswered = false }: Doubts = {},
+    { supposition, isUnanswered = false }: { supposition?: Supposition; isUnanswered?: boolean } = {},
   ): Standing {
     const { roles, overrides = facts.overridesOf(userId) } = supposition ?? {};
-    const roleAt: Facts["roleAt"] =
-      roles === undefined
-        ? facts.roleAt
-        : (ref) => {
-            const role = facts.roleAt(ref);
-            return role === undefined ? undefined : (roles.get(role.key) ?? role);
-          };
+    const roleAt = (ref: string): StaffRoleRecord | undefined => {
+      const role = facts.roleAt(ref);
+      return role && (roles?.get(role.key) ?? role);
+    };
     return (supposition === undefined ? shared.of : standingOf)({
       userId,
       now: clock.now(),
@@ -102,11 +121,13 @@ export function createStanding(options: StandingOptions): Standings {
     return standing;
   }
 
+  /** The standing by what is stored; synchronous. Somebody not stored looks like a stranger: ask `resolve` for them. */
   const of = (userId: string): Standing => find(userId) ?? build(userId, [], false);
+  /** Everyone who may be staff: stored people and owners. */
   const people = (): string[] => [...new Set([...guildState.trackedUsers(), ...facts.owners()])];
   const refsOf = (userId: string): string[] => presentRefs(guildState.members(userId), isPresentGuild);
   const holders = (refs: ReadonlySet<string>): string[] => people().filter((id) => refsOf(id).some((ref) => refs.has(ref)));
-  const ownership = createOwnership({ facts, people, refsOf });
+  const ownership = createOwnership(facts, people, refsOf);
 
   async function lookUp(userId: string): Promise<Standing> {
     const { members, isComplete } = await guildState.lookUp(userId);
@@ -117,30 +138,43 @@ export function createStanding(options: StandingOptions): Standings {
   return {
     ...facts,
     ...ownership,
-    async load() {
+    /** Read everything from the database, once the guild state is loaded. */
+    async load(): Promise<void> {
       await facts.load();
       if (timers.length > 0) return;
       const again = (work: () => Promise<void>, ms: number) => setInterval(() => void work().catch(() => undefined), ms).unref();
       timers.push(again(facts.pollOwners, pollMs), again(facts.pollListings, listingsMs));
     },
     of,
-    resolve: (userId) => find(userId) ?? lookUp(userId),
-    actorOf: (userId) => find(userId) ?? (isCertain() ? build(userId, [], false) : lookUp(userId)),
-    suppose: ({ id, members, status }, supposition) => build(id, members, status !== null, { supposition }),
+    /** The standing, asking Discord about people who are not stored; at once where everything is in memory. */
+    resolve: (userId: string): Standing | Promise<Standing> => find(userId) ?? lookUp(userId),
+    /** Who acts: as `resolve`, at once where memory tells. While every member list is known, whoever is not stored is no staff. */
+    actorOf: (userId: string): Standing | Promise<Standing> => find(userId) ?? (isCertain() ? build(userId, [], false) : lookUp(userId)),
+    /** The standing this person would have with other roles or entries. */
+    suppose: ({ id, members, status }: Standing, supposition: Supposition): Standing =>
+      build(id, members, status !== null, { supposition }),
     people,
-    trackAlso(users, neverStaff) {
+    /**
+     * Further people whom the guild state is to store, whatever roles they hold.
+     * @param neverStaff those of them who are stored for that alone: nobody is former staff who never was staff
+     */
+    trackAlso(users: ReadonlySet<string>, neverStaff: ReadonlySet<string>): void {
       const concerned = [...strangers, ...neverStaff].filter((id) => strangers.has(id) !== neverStaff.has(id));
       [further, strangers] = [users, neverStaff];
       for (const userId of concerned) changed(userId);
       track();
     },
-    noteRecord: (record) => facts.setListing(record.subjectId, record.id, listingOf(record)),
-    holdersOf: (refs) => holders(refs).map(of),
-    countHolders: (refs) => holders(refs).length,
-    get version() {
+    /** A blacklist record was written: a severe one about a person bars them while it is in force. */
+    noteRecord: (record: ListedRecord): void => facts.setListing(record.subjectId, record.id, listingOf(record)),
+    /** Those who hold one of these Discord roles (`guildId:roleId`) now. */
+    holdersOf: (refs: ReadonlySet<string>): Standing[] => holders(refs).map(of),
+    /** How many people hold one of these Discord roles (`guildId:roleId`) now. */
+    countHolders: (refs: ReadonlySet<string>): number => holders(refs).length,
+    /** Grows with every change that can make an earlier answer wrong. */
+    get version(): number {
       return version;
     },
-    close() {
+    close(): void {
       stop();
       for (const timer of timers) clearInterval(timer);
     },
@@ -151,13 +185,7 @@ export function createStanding(options: StandingOptions): Standings {
 const capacity = 5000;
 
 /** Standings of which everything but the person is the same for all who hold the same Discord roles. */
-export interface SharedStandings {
-  of(facts: PersonFacts): Standing;
-  /** What roles give, or where they count, has changed. */
-  forget(): void;
-}
-
-export function createSharedStandings(): SharedStandings {
+export function createSharedStandings() {
   const known = new Map<string, Standing>();
 
   function byRoles(facts: PersonFacts): Standing {
@@ -171,11 +199,12 @@ export function createSharedStandings(): SharedStandings {
   }
 
   return {
-    of(facts) {
+    of(facts: PersonFacts): Standing {
       if (!isByRolesAlone(facts)) return standingOf(facts);
       const { userId: id, members } = facts;
       return { ...byRoles(facts), id, members };
     },
+    /** What roles give, or where they count, has changed. */
     forget: () => known.clear(),
   };
 }

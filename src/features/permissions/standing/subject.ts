@@ -1,30 +1,19 @@
+import type { StaffRole, UserPermission } from "../../../generated/sqlite/client.ts";
 import type { Level } from "../../../kernel/permissions.ts";
 import { notGranted, notStaff, notTold, resolve, rule, type RoleRules, type Rule, type Subject } from "../resolve.ts";
 
 /** A staff role as it stands in memory. */
-export interface StaffRoleRecord {
-  key: string;
-  name: string;
-  rank: number;
+export interface StaffRoleRecord extends Omit<StaffRole, "level" | "createdAt" | "updatedAt"> {
   level: Level;
-  capacity: number | null;
-  callsignPool: string | null;
-  revision: number;
   discord: readonly { guildId: string; roleId: string }[];
   rules: RoleRules;
 }
 
 /** An allow or deny entry of one person; `*` denied is a suspension. */
-export interface Override {
-  id: string;
-  permission: string;
+export interface Override extends Omit<UserPermission, "userId"> {
   effect: "allow" | "deny";
   /** Where it counts: one guild, or everywhere. */
   guildId: string | null;
-  reason: string;
-  expiresAt: Date | null;
-  createdBy: string | null;
-  createdAt: Date;
 }
 
 /** A leave of absence; without an end it runs until it is ended. */
@@ -78,10 +67,8 @@ export function heldUntil(subject: Subject, overrides: readonly Override[], perm
   return Number.isFinite(last) ? new Date(last) : null;
 }
 
-interface SubjectFacts {
+interface SubjectFacts extends Pick<Subject, "owner" | "bars"> {
   overrides: readonly Override[];
-  owner: Rule | null;
-  bars: readonly Rule[];
   held: readonly HeldRole[];
   isStaff: boolean;
   isUnanswered: boolean;

@@ -2,6 +2,7 @@ import { can, type Call } from "../../../kernel/call.ts";
 import { validationProblem, type FieldError } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../../kernel/visibility.ts";
+import { onWire } from "../../../kernel/wire.ts";
 import { catalog, type CatalogEntry } from "../../../kernel/permissions.ts";
 import { entriesAt, suspensionAt, type Edit, type Wanted } from "../overrides.ts";
 import { permissionsPolicy, summaryOf } from "../permissions.policy.ts";
@@ -42,8 +43,8 @@ export function presentUser(userId: string, rows: readonly Override[], revision:
   };
 }
 
-function tell({ id, reason, expiresAt, createdBy, createdAt }: Override) {
-  return { id, reason, expires_at: isoOrNull(expiresAt), created_by: createdBy, created_at: createdAt.toISOString() };
+function tell(entry: Override) {
+  return onWire(entry, "id", "reason", "expiresAt", "createdBy", "createdAt");
 }
 
 function placeOf({ permission, guildId }: Override): string {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { redacted, Snowflake, Timestamp } from "../../../kernel/fields.ts";
-import { Level, PermissionKey } from "../permissions.schema.ts";
+import { Level, PermissionKey, refuse } from "../permissions.schema.ts";
 
 export const usersLimits = { overrides: 100, reason: { min: 3, max: 500 } } as const;
 
@@ -64,9 +64,8 @@ export const UpdateUserPermissionsInput = z
     const seen = new Set<string>();
     for (const [index, { key, scope }] of overrides.entries()) {
       const place = `${key} ${scope ?? ""}`;
-      const params = { code: "contradiction" };
       const message = `${key} stands in the list twice for the same scope.`;
-      if (seen.has(place)) context.addIssue({ code: "custom", path: ["overrides", index, "key"], message, params });
+      if (seen.has(place)) refuse(context, ["overrides", index, "key"], "contradiction", message);
       seen.add(place);
     }
   })

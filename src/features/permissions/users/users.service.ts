@@ -82,8 +82,7 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
     const reasons = new Set(edits.map(({ wanted }) => wanted.reason));
     audit.record(tx, {
       action: "user_permissions.update",
-      target: { kind: "user", id: userId },
-      subjectUserId: userId,
+      user: userId,
       ...(reasons.size === 1 && { reason: [...reasons].join("") }),
       before: auditOf(edits.flatMap(({ before }) => before ?? [])),
       after: edits.map(({ wanted: { key, effect, guildId, expiresAt, reason } }) => {

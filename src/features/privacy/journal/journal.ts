@@ -1,6 +1,7 @@
 import { mkdir, open, readFile, truncate, type FileHandle } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
+import type { Erasure } from "../../../generated/sqlite/client.ts";
 
 /**
  * What a line says: access was taken back; what a person shared was deleted; all of a person was redacted; they are not to be
@@ -10,30 +11,20 @@ export const erasureKinds = ["revocation", "deletion", "redaction", "suppression
 export type ErasureKind = (typeof erasureKinds)[number];
 
 /** One deletion. The person is known by a keyed hash alone. */
-export interface JournalLine {
-  id: string;
+export interface JournalLine extends Omit<Erasure, "appliedAt"> {
   kind: ErasureKind;
-  subjectHash: string;
-  /** When it was asked for. */
-  at: Date;
 }
 
-/** The file of deletions beside the database: it outlives every backup of it. */
-export interface Journal {
-  /** Add lines and wait until they are on the disk. @throws Error when the file cannot be written: then nothing is added */
-  append(lines: readonly JournalLine[]): Promise<void>;
-  /**
-   * Every line, oldest first; the beginning of a last one that was cut off is taken away.
-   * @throws Error in plain words when the file cannot be read or is not a journal
-   */
-  read(): Promise<{ lines: JournalLine[]; isCut: boolean }>;
-}
+export type Journal = ReturnType<typeof createJournal>;
 
 const Line = z.object({ v: z.literal(1), id: z.string(), kind: z.enum(erasureKinds), subject: z.string(), at: z.coerce.date() });
 const newline = 0x0a;
 
-/** @param path the file; it is made, readable by its owner alone, with the first line */
-export function createJournal(path: string): Journal {
+/**
+ * The file of deletions beside the database: it outlives every backup of it.
+ * @param path the file; it is made, readable by its owner alone, with the first line
+ */
+export function createJournal(path: string) {
   let turn: Promise<void> = Promise.resolve();
 
   async function add(text: string): Promise<void> {
@@ -52,14 +43,19 @@ export function createJournal(path: string): Journal {
   }
 
   return {
-    append(lines) {
+    /** Add lines and wait until they are on the disk. @throws Error when the file cannot be written: then nothing is added */
+    append(lines: readonly JournalLine[]): Promise<void> {
       if (lines.length === 0) return Promise.resolve();
       const mine = turn.then(() => add(lines.map(textOf).join("")));
       turn = mine.catch(() => undefined);
       return mine;
     },
 
-    async read() {
+    /**
+     * Every line, oldest first; the beginning of a last one that was cut off is taken away.
+     * @throws Error in plain words when the file cannot be read or is not a journal
+     */
+    async read(): Promise<{ lines: JournalLine[]; isCut: boolean }> {
       const bytes = await contentOf(path);
       const whole = bytes.subarray(0, bytes.lastIndexOf(newline) + 1);
       const isCut = whole.length < bytes.length;

@@ -76,33 +76,23 @@ export function readsPart({ reads }: DataExportView): Markup {
 }
 
 /** What moderation has about the person, which deleting what they shared does not touch. */
-export function recordsPart({
-  requests,
-  blacklist,
-  cases,
-  linked_accounts,
-  messages,
-  memberships,
-  staff,
-  sessions,
-  audit,
-}: DataExportView): Markup {
-  const appeals = new Set(blacklist.entries.map(({ appeal }) => appeal));
+export function recordsPart(data: DataExportView): Markup {
+  const appeals = new Set(data.blacklist.entries.map(({ appeal }) => appeal));
   const lists = [
     ...someOf(
-      blacklist,
+      data.blacklist,
       "blacklist record",
       (one) => html`${one.number}, ${words(one.status)}: ${one.reason_public ?? "no public reason"}`,
     ),
     ...[...appeals].map((appeal) => html`<p>${appeal}</p>`),
-    ...someOf(requests, "request", (one) => html`${one.reference}: ${words(one.type)}, ${words(one.status)}`),
-    ...someOf(cases, "case", (one) => html`${one.number}: ${words(one.type)}, ${words(one.outcome ?? one.status)}`),
-    ...someOf(messages, "kept message", (one) => html`${at(one.sent_at)}: ${one.content ?? "no text"}`),
-    ...someOf(memberships, "server membership", (one) => html`${one.nickname ?? one.display_name ?? one.username} in ${one.guild_id}`),
-    ...someOf(linked_accounts, "linked account", (one) => html`${words(one.kind)}, since ${at(one.since)}`),
-    ...someOf(sessions, "consent request", (one) => html`${words(one.purpose)}, ${words(one.status)}, ${at(one.created_at)}`),
-    ...someOf(audit, "audit entry", (one) => html`${one.action}, ${at(one.at)}`),
-    ...(staff === null ? [] : [html`<p>Your staff profile and roles are in the download.</p>`]),
+    ...someOf(data.requests, "request", (one) => html`${one.reference}: ${words(one.type)}, ${words(one.status)}`),
+    ...someOf(data.cases, "case", (one) => html`${one.number}: ${words(one.type)}, ${words(one.outcome ?? one.status)}`),
+    ...someOf(data.messages, "kept message", (one) => html`${at(one.sent_at)}: ${one.content ?? "no text"}`),
+    ...someOf(data.memberships, "server membership", (one) => html`${one.nickname ?? one.display_name ?? one.username} in ${one.guild_id}`),
+    ...someOf(data.linked_accounts, "linked account", (one) => html`${words(one.kind)}, since ${at(one.since)}`),
+    ...someOf(data.sessions, "consent request", (one) => html`${words(one.purpose)}, ${words(one.status)}, ${at(one.created_at)}`),
+    ...someOf(data.audit, "audit entry", (one) => html`${one.action}, ${at(one.at)}`),
+    ...(data.staff === null ? [] : [html`<p>Your staff profile and roles are in the download.</p>`]),
   ];
   return part("What else is stored", orNone(lists));
 }

@@ -18,6 +18,7 @@ import type {
 } from "../../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { blacklistReference, caseReference, textsOf } from "../../../kernel/parsing.ts";
+import { onWire } from "../../../kernel/wire.ts";
 import type { StoredMessage } from "../../evidence/rows.ts";
 import type { Standing } from "../../permissions/standing/standing.ts";
 import type { DataExportView } from "../privacy.schema.ts";
@@ -40,44 +41,27 @@ export const parts = {
     scopes: textsOf(row.scopes),
     detail: row.detail,
     purposes: textsOf(row.purposes),
-    consent_version: row.consentVersion,
-    granted_at: row.grantedAt.toISOString(),
+    ...onWire(row, "consentVersion", "grantedAt"),
     last_refreshed_at: isoOrNull(row.refreshedAt),
-    expires_at: isoOrNull(row.expiresAt),
-    ended_at: isoOrNull(row.endedAt),
+    ...onWire(row, "expiresAt", "endedAt"),
   }),
 
   session: (row: AuthorizationSession): EntryOf<DataExportView["sessions"]> => ({
-    id: row.id,
-    purpose: row.purpose,
-    status: row.status,
-    failure: row.failure,
+    ...onWire(row, "id", "purpose", "status", "failure"),
     scopes: textsOf(row.scopes),
-    detail: row.detail,
-    created_at: row.createdAt.toISOString(),
-    opened_at: isoOrNull(row.openedAt),
-    ended_at: isoOrNull(row.endedAt),
-    expires_at: row.expiresAt.toISOString(),
+    ...onWire(row, "detail", "createdAt", "openedAt", "endedAt", "expiresAt"),
   }),
 
   server: (row: UserServer, { id, name }: { id: string; name: string }): EntryOf<DataExportView["servers"]> => ({
     id,
     name,
-    relation: row.relation,
-    first_seen_at: row.firstSeenAt.toISOString(),
-    last_seen_at: row.lastSeenAt.toISOString(),
-    left_at: isoOrNull(row.leftAt),
+    ...onWire(row, "relation", "firstSeenAt", "lastSeenAt", "leftAt"),
   }),
 
   match: (row: Match): EntryOf<DataExportView["matches"]> => ({
-    kind: row.kind,
-    status: row.status,
-    severity: row.severity,
+    ...onWire(row, "kind", "status", "severity"),
     rules: rulesOf(row.why),
-    first_seen_at: row.firstSeenAt.toISOString(),
-    last_seen_at: row.lastSeenAt.toISOString(),
-    grace_until: isoOrNull(row.graceUntil),
-    closed_at: isoOrNull(row.closedAt),
+    ...onWire(row, "firstSeenAt", "lastSeenAt", "graceUntil", "closedAt"),
   }),
 
   link: (row: AccountLink): EntryOf<DataExportView["linked_accounts"]> => ({
@@ -87,35 +71,21 @@ export const parts = {
   }),
 
   request: (row: WorkflowRequest & { comments: WorkflowComment[] }, userId: string): EntryOf<DataExportView["requests"]> => ({
-    reference: row.reference,
-    type: row.type,
+    ...onWire(row, "reference", "type"),
     role: row.requesterId === userId ? "requester" : "subject",
-    status: row.status,
-    created_at: row.createdAt.toISOString(),
-    decided_at: isoOrNull(row.decidedAt),
+    ...onWire(row, "status", "createdAt", "decidedAt"),
     comments: row.comments.map(({ createdAt, body }) => ({ at: createdAt.toISOString(), body })),
   }),
 
   blacklist: (row: BlacklistRecord): EntryOf<DataExportView["blacklist"]> => ({
     number: blacklistReference(row.number),
-    status: row.status,
-    category: row.category,
-    severity: row.severity,
-    reason_public: row.reasonPublic,
-    starts_at: row.startsAt.toISOString(),
-    expires_at: isoOrNull(row.expiresAt),
-    created_at: row.createdAt.toISOString(),
-    revoked_at: isoOrNull(row.revokedAt),
+    ...onWire(row, "status", "category", "severity", "reasonPublic", "startsAt", "expiresAt", "createdAt", "revokedAt"),
     appeal: appealWords[row.status] ?? "It is over; there is nothing to appeal.",
   }),
 
   case: (row: Case): EntryOf<DataExportView["cases"]> => ({
     number: caseReference(row.number),
-    type: row.type,
-    status: row.status,
-    outcome: row.outcome,
-    created_at: row.createdAt.toISOString(),
-    closed_at: isoOrNull(row.closedAt),
+    ...onWire(row, "type", "status", "outcome", "createdAt", "closedAt"),
   }),
 
   message: ({ message, capturedAt }: EvidenceItem): EntryOf<DataExportView["messages"]> => {
@@ -124,17 +94,15 @@ export const parts = {
   },
 
   member: (row: GuildMember): EntryOf<DataExportView["memberships"]> => ({
-    guild_id: row.guildId,
-    username: row.username,
+    ...onWire(row, "guildId", "username"),
     display_name: row.globalName,
     nickname: row.nick,
     role_ids: textsOf(row.roleIds),
-    present: row.present,
-    joined_at: isoOrNull(row.joinedAt),
+    ...onWire(row, "present", "joinedAt"),
   }),
 
   staff: ({ held }: Standing, { profile, entries, roster, callsigns }: StaffRows): Staff => ({
-    roles: held.map(({ role: { key, name, level } }) => ({ key, name, level })),
+    roles: held.map(({ role }) => onWire(role, "key", "name", "level")),
     department: profile?.department ?? null,
     timezone: profile?.timezone ?? null,
     availability: profile?.availability ?? null,
@@ -143,33 +111,16 @@ export const parts = {
       profile === null || profile.leaveFrom === null
         ? null
         : { from: profile.leaveFrom.toISOString(), until: isoOrNull(profile.leaveUntil), reason: profile.leaveReason },
-    permissions: entries.map(({ permission, effect, guildId, createdAt, expiresAt }) => ({
-      permission,
-      effect,
-      guild_id: guildId,
-      created_at: createdAt.toISOString(),
-      expires_at: isoOrNull(expiresAt),
-    })),
+    permissions: entries.map((entry) => onWire(entry, "permission", "effect", "guildId", "createdAt", "expiresAt")),
     roster: roster === null ? null : rosterPart(roster),
-    callsigns: callsigns.map((slot) => ({
-      callsign: slot.callsign,
-      state: slot.state,
-      since: slot.since.toISOString(),
-      until: isoOrNull(slot.until),
-    })),
+    callsigns: callsigns.map((slot) => onWire(slot, "callsign", "state", "since", "until")),
   }),
 } as const;
 
 /** Who did it and why is the staff's own matter. */
 function rosterPart(row: RosterEntry & { events: RosterEvent[] }): Staff["roster"] {
   return {
-    status: row.status,
-    staff_role: row.staffRole,
-    department: row.department,
-    joined_at: isoOrNull(row.joinedAt),
-    trial_ends_at: isoOrNull(row.trialEndsAt),
-    suspended_until: isoOrNull(row.suspendedUntil),
-    ended_at: isoOrNull(row.endedAt),
+    ...onWire(row, "status", "staffRole", "department", "joinedAt", "trialEndsAt", "suspendedUntil", "endedAt"),
     history: row.events.map(({ event, effectiveAt }) => ({ event, at: effectiveAt.toISOString() })),
   };
 }

@@ -35,11 +35,12 @@ export interface SignInReturn {
   state: string;
   /** The address with its whole query. */
   url: URL;
-  cookies: Readonly<Record<string, string>>;
+  cookies: Cookies;
 }
 
 type Cookies = Readonly<Record<string, string>>;
 
+const name = "privacy";
 /** States of sign-ins begin with this, so that the one registered address can tell them from those of authorizations. */
 const statePrefix = "p.";
 const maxKept = 10_000;
@@ -48,9 +49,11 @@ const maxKept = 10_000;
 export function createSignIn({ database, oauth, keyring, clock, publicUrl, capacity = maxKept }: SignInDeps) {
   const redirectUri = (): string => `${publicUrl()}/authorize/callback`;
   const cookieHashOf = (cookies: Cookies): string | undefined => {
-    const value = privacyCookieOf({ publicUrl }, cookies);
+    const value = cookies[cookieName({ publicUrl }, name)];
     return value === undefined ? undefined : hashToken(value);
   };
+  /** A `Set-Cookie` that gives the cookie of the privacy page to the browser, or takes it away where the value is null. */
+  const setCookie = (value: string | null, seconds: number): string => cookieText({ publicUrl }, name, value, seconds);
 
   return {
     /** Whether a state of Discord's answer is one of this service. */
@@ -67,7 +70,7 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, capac
       });
       const codeChallenge = createHash("sha256").update(verifier).digest("base64url");
       const redirectTo = oauth.authorizeUrl({ state, codeChallenge, scopes: ["identify"], redirectUri: redirectUri() });
-      return { redirectTo, cookies: [privacyCookie({ publicUrl }, cookie, wayToDiscordSeconds)] };
+      return { redirectTo, cookies: [setCookie(cookie, wayToDiscordSeconds)] };
     },
 
     /**
@@ -77,7 +80,7 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, capac
     async finish(call: Call, { state, url, cookies }: SignInReturn): Promise<SignInStep> {
       const taken = await database.write(call, (tx) => takeState(tx, state, cookieHashOf(cookies), keyring));
       if (typeof taken === "string") return { path: `/privacy/result/${taken}`, cookies: [] };
-      const ended = { cookies: [privacyCookie({ publicUrl }, null, 0)] };
+      const ended = { cookies: [setCookie(null, 0)] };
       try {
         const exchange = { callbackUrl: url, expectedState: state, codeVerifier: taken.verifier, redirectUri: redirectUri() };
         const { accessToken } = await oauth.exchange(exchange);
@@ -85,7 +88,7 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, capac
         if (!userId.success) return { path: "/privacy/result/failed", ...ended };
         const cookie = randomToken();
         await database.write(call, (tx) => storePerson(tx, taken.id, userId.data, cookie));
-        return { path: "/privacy", cookies: [privacyCookie({ publicUrl }, cookie, signInSeconds)] };
+        return { path: "/privacy", cookies: [setCookie(cookie, signInSeconds)] };
       } catch (error) {
         return { path: `/privacy/result/${endingOf(error)}`, ...ended };
       }
@@ -103,7 +106,7 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, capac
     async end(call: Call, cookies: Cookies): Promise<string> {
       const cookieHash = cookieHashOf(cookies);
       if (cookieHash !== undefined) await database.write(call, (tx) => tx.db.privacySession.deleteMany({ where: { cookieHash } }));
-      return privacyCookie({ publicUrl }, null, 0);
+      return setCookie(null, 0);
     },
 
     /** For the job that runs each minute: forget what is over. @returns how many */
@@ -122,15 +125,12 @@ function endingOf(error: unknown): SignInEnding {
   return error.code === "discord_unavailable" ? "discord-unreachable" : "failed";
 }
 
-/** What a browser takes to Discord and back, and what stays here for the exchange. */
-interface SignIn {
-  state: string;
-  cookie: string;
-  verifier: string;
-}
-
 /** Remember a sign-in that begins: hashes, and the verifier encrypted. */
-export async function keepSignIn({ db, now }: Tx, { state, cookie, verifier }: SignIn, keyring: Keyring): Promise<void> {
+export async function keepSignIn(
+  { db, now }: Tx,
+  { state, cookie, verifier }: Record<"state" | "cookie" | "verifier", string>,
+  keyring: Keyring,
+): Promise<void> {
   const id = uuid7(now.getTime());
   await db.privacySession.create({
     data: {
@@ -179,19 +179,3 @@ export async function makeRoom({ db }: Tx, capacity: number): Promise<void> {
 export const signInSeconds = 900;
 /** How long the way to Discord and back may take. */
 export const wayToDiscordSeconds = 900;
-
-const name = "privacy";
-
-interface Place {
-  publicUrl: () => string;
-}
-
-/** The cookie of the privacy page that the browser brought. */
-export function privacyCookieOf(place: Place, cookies: Readonly<Record<string, string>>): string | undefined {
-  return cookies[cookieName(place, name)];
-}
-
-/** A `Set-Cookie` that gives it to the browser, or takes it away where the value is null. */
-export function privacyCookie(place: Place, value: string | null, seconds: number): string {
-  return cookieText(place, name, value, seconds);
-}

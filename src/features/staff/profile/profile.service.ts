@@ -1,15 +1,14 @@
 import type { Database } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
-import { requireAnswered, requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
-import { recordNotFound } from "../../../kernel/errors.ts";
 import { seesRedactions } from "../../../kernel/visibility.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../../permissions/standing/standing.ts";
 import { readActivity, readPunishments } from "../activity.ts";
-import { permissionUsed, requireMayManage, staffPolicy } from "../staff.policy.ts";
+import { findColleague, permissionUsed, requireMayManage, staffPolicy } from "../staff.policy.ts";
 import { availabilityOf, clearanceFor, presentProfile, presentSuspension, quietHoursOf, visibleProfile } from "./profile.policy.ts";
 import { UpdateProfileInput, type DisciplineView, type ProfileView } from "./profile.schema.ts";
 import type { ProfileRow, ProfileStore } from "./store.ts";
@@ -36,9 +35,7 @@ export function createProfilesService({ database, audit, events, guildState, sta
     /** @throws ProblemError record_not_found for somebody who never was staff */
     async profile(call: Call, userId: string): Promise<ProfileView> {
       requirePermission(call, staffPolicy.profile, { own: userId });
-      const found = await standing.resolve(userId);
-      requireAnswered(found);
-      if (found.status === null) throw recordNotFound();
+      const found = await findColleague(standing, userId);
       const now = clock.now();
       const { decider, confidential } = clearanceFor(call, userId);
       const isTold = seesRedactions(call);
@@ -57,9 +54,7 @@ export function createProfilesService({ database, audit, events, guildState, sta
     async update(call: Call, userId: string, given: UpdateProfileInput, ifMatch?: number): Promise<ProfileView> {
       requireWrite(call, staffPolicy.manage, { own: userId });
       const input = UpdateProfileInput.parse(given);
-      const found = await standing.resolve(userId);
-      requireAnswered(found);
-      if (found.status === null) throw recordNotFound();
+      const found = await findColleague(standing, userId);
       requireMayManage(call, found, permissions, { isOwnAllowed: input.department === undefined });
       const view = await database.write(call, async (tx) => {
         const row = await profiles.open(tx, userId);
@@ -71,8 +66,7 @@ export function createProfilesService({ database, audit, events, guildState, sta
         const after = await profiles.change(tx, row, { ...others, quietHours });
         audit.record(tx, {
           action: "staff_profile.update",
-          target: { kind: "user", id: userId },
-          subjectUserId: userId,
+          user: userId,
           before: settingsOf(row),
           after: settingsOf(after),
           ...permissionUsed(call, userId),

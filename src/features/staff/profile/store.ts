@@ -1,24 +1,14 @@
 import type { Database, Tx } from "../../../database/database.ts";
+import type { StaffProfile } from "../../../generated/sqlite/client.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { Leave, Standings } from "../../permissions/standing/standing.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { QuietHours } from "../quiet-hours.ts";
 
-/** What is kept about a colleague besides their roles. */
-export interface ProfileRow {
-  userId: string;
-  department: string | null;
-  timezone: string | null;
-  availability: string;
+/** What is kept about a colleague besides their roles; the revision is 0 while nothing was kept yet. */
+export interface ProfileRow extends Omit<StaffProfile, "quietHours"> {
   quietHours: unknown;
-  leaveFrom: Date | null;
-  leaveUntil: Date | null;
-  leaveReason: string | null;
-  leaveBy: string | null;
-  updatedAt: Date;
-  /** 0 while nothing was kept yet. */
-  revision: number;
 }
 
 export type ProfileChanges = Partial<Omit<ProfileRow, "userId" | "updatedAt" | "revision" | "quietHours">> & { quietHours?: QuietHours[] };
@@ -111,8 +101,7 @@ export function createProfileStore({ database, audit, events, standing, roster }
       if (leave === null || !isOver(leave, tx.now)) return row;
       audit.record(tx, {
         action: "staff.loa_end",
-        target: { kind: "user", id: userId },
-        subjectUserId: userId,
+        user: userId,
         reason: "The leave is over.",
         before: { leave: wireLeave(leave) },
         after: { leave: null },

@@ -1,25 +1,22 @@
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError, validationProblem } from "../../../kernel/errors.ts";
-import type { Level } from "../../../kernel/permissions.ts";
+import { levelOrder, type Level } from "../../../kernel/permissions.ts";
+import { onWire } from "../../../kernel/wire.ts";
 import { roleRef } from "../../../kernel/ids.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { StaffRoleRecord } from "../../permissions/standing/standing.ts";
 import type { PutStaffRoleInput, StaffRoleView } from "./roles.schema.ts";
 
-/** Numbers about a role that come from the people and the catalog, not from its record. */
-export interface RoleCounts {
-  permissions: number;
-  members: number;
-}
-
-export function presentStaffRole(role: StaffRoleRecord, counts: RoleCounts, guildState: GuildState): StaffRoleView {
+/** @param counts numbers about a role that come from the people and the catalog, not from its record */
+export function presentStaffRole(
+  role: StaffRoleRecord,
+  counts: { permissions: number; members: number },
+  guildState: GuildState,
+): StaffRoleView {
   const hasState = guildState.freshness().asOf !== null;
   return {
-    key: role.key,
-    name: role.name,
-    rank: role.rank,
-    level: role.level,
+    ...onWire(role, "key", "name", "rank", "level"),
     discord: role.discord.map(({ guildId, roleId }) => {
       const known = isPresent(guildState, guildId) ? guildState.role(guildId, roleId) : undefined;
       return { guild_id: guildId, role_id: roleId, name: known?.name ?? null, missing: hasState && known === undefined };
@@ -38,15 +35,13 @@ function isPresent(guildState: GuildState, guildId: string): boolean {
   return guildState.guilds().some((guild) => guild.id === guildId && guild.present);
 }
 
-const order: readonly Level[] = ["none", "viewer", "moderator", "senior", "admin", "owner"];
-
 /**
  * Nobody gives a level above their own. Ranks are compared apart.
  * @param ownLevel of the acting user
  * @throws ProblemError hierarchy_violation
  */
 export function requireLevel(call: Call, ownLevel: Level, level: Level): void {
-  if (call.actor === null || call.actor.isOwner || order.indexOf(level) <= order.indexOf(ownLevel)) return;
+  if (call.actor === null || call.actor.isOwner || levelOrder[level] <= levelOrder[ownLevel]) return;
   throw new ProblemError("hierarchy_violation", { detail: `The level ${level} is above your own level ${ownLevel}.` });
 }
 

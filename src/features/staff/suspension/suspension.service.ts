@@ -1,11 +1,11 @@
 import type { Database, Tx } from "../../../database/database.ts";
-import { requireAnswered, requireWrite, type Call } from "../../../kernel/call.ts";
-import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import { requireWrite, type Call } from "../../../kernel/call.ts";
+import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standing, Standings } from "../../permissions/standing/standing.ts";
+import type { Override, Standing, Standings } from "../../permissions/standing/standing.ts";
 import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
-import { staffPolicy } from "../staff.policy.ts";
+import { findColleague, illegal, staffPolicy } from "../staff.policy.ts";
 import { presentSuspension } from "../profile/profile.policy.ts";
 import type { EventsService } from "../../events/events.service.ts";
 
@@ -18,14 +18,12 @@ export interface SuspensionsDeps extends SuspensionRowDeps {
 
 /** A suspension takes every permission away at once: it is a personal entry that denies them all. */
 export function createSuspensionsService(deps: SuspensionsDeps) {
-  const { database, audit, standing, permissions } = deps;
+  const { database, standing, permissions } = deps;
   const { settle } = createSuspensionRows(deps);
 
   /** @throws ProblemError record_not_found, hierarchy_violation */
   async function targetOf(call: Call, userId: string): Promise<Standing> {
-    const target = await standing.resolve(userId);
-    requireAnswered(target);
-    if (target.status === null) throw recordNotFound();
+    const target = await findColleague(standing, userId);
     if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be suspended." });
     if (call.actor?.id === userId) throw new ProblemError("hierarchy_violation", { detail: "Nobody suspends or reinstates themselves." });
     permissions.requireRankAbove(call, target.rank);
@@ -43,20 +41,11 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
         if (expiresAt !== null && expiresAt <= tx.now) throw fieldError("/until", "in_the_past", "A suspension ends after it begins.");
         const { rows } = await permissions.userRows.open(tx, userId);
         const running = permissions.suspensionAt(rows, tx.now);
-        if (running !== undefined) throw illegal("suspended", "suspend", { suspension: presentSuspension(running) });
+        if (running !== undefined) throw illegal("suspended", "suspend", ["reinstate"], { suspension: presentSuspension(running) });
         const { reason } = input;
         const entry = permissions.suspensionBy(call, { reason, expiresAt }, tx.now);
-        const view = await settle(tx, target, "suspend", { rows: [...rows, entry], gone: [], fresh: [entry] });
-        audit.record(tx, {
-          action: "staff.suspend",
-          target: { kind: "user", id: userId },
-          subjectUserId: userId,
-          reason,
-          before: { status: target.status },
-          after: { status: view.status, until: view.suspension?.until ?? null },
-          permission: staffPolicy.suspend,
-        });
-        return view;
+        const entries = { rows: [...rows, entry], gone: [], fresh: [entry] };
+        return await settle(tx, target, "suspend", entries, { reason, permission: staffPolicy.suspend });
       });
     },
 
@@ -68,29 +57,13 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
       return await database.write(call, async (tx) => {
         const { rows } = await permissions.userRows.open(tx, userId);
         const running = permissions.suspensionAt(rows, tx.now);
-        if (running === undefined) throw illegal(target.status, "reinstate");
+        if (running === undefined) throw illegal(target.status, "reinstate", ["suspend"]);
         const gone = permissions.suspensionsAt(rows, tx.now);
         const entries = { rows: rows.filter((entry) => !gone.includes(entry)), gone, fresh: [] };
-        const view = await settle(tx, target, "reinstate", entries);
-        audit.record(tx, {
-          action: "staff.reinstate",
-          target: { kind: "user", id: userId },
-          subjectUserId: userId,
-          reason,
-          before: { suspension: presentSuspension(running) },
-          after: { status: view.status },
-          permission: staffPolicy.suspend,
-        });
-        return view;
+        return await settle(tx, target, "reinstate", entries, { reason, ended: running, permission: staffPolicy.suspend });
       });
     },
   };
-}
-
-/** @param known what the caller is told besides */
-function illegal(from: string | null, action: "suspend" | "reinstate", known: object = {}): ProblemError {
-  const allowed = action === "suspend" ? ["reinstate"] : ["suspend"];
-  return new ProblemError("invalid_transition", { extra: { from, action, allowed, ...known } });
 }
 
 type Entries = Parameters<PermissionsService["userRows"]["save"]>[2];
@@ -101,16 +74,41 @@ export interface SuspensionRowDeps {
   permissions: Pick<PermissionsService, "userRows" | "suspensionAt">;
 }
 
+/** Why the entries that suspend somebody change, as the audit is told. */
+interface Cause {
+  reason: string;
+  permission: string;
+  /** The suspension that is ended. */
+  ended?: Override;
+  /** The request that led to it. */
+  request?: string;
+}
+
 /** The entries that suspend somebody, inside a given transaction. */
-export function createSuspensionRows({ events, standing, permissions }: SuspensionRowDeps) {
+export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<AuditService, "record"> }) {
+  const { audit, events, standing, permissions } = deps;
   return {
-    /** Write the change, tell whoever follows along, and present how it stands now. */
-    async settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries): Promise<SuspensionStateView> {
+    /** Write and audit the change, tell whoever follows along, and present how it stands now. */
+    async settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
       const { id: userId } = target;
       const revision = await permissions.userRows.save(tx, userId, entries);
       events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change } });
       const status = standing.suppose(target, { overrides: entries.rows }).status ?? "former";
-      return { user_id: userId, status, suspension: presentSuspension(permissions.suspensionAt(entries.rows, tx.now)), revision };
+      const suspension = presentSuspension(permissions.suspensionAt(entries.rows, tx.now));
+      const { ended, request, ...note } = cause;
+      audit.record(tx, {
+        action: `staff.${change}`,
+        user: userId,
+        before: ended === undefined ? { status: target.status } : { suspension: presentSuspension(ended) },
+        after: {
+          // Whoever never was staff has no status, before and after.
+          status: target.status === null ? null : status,
+          ...(change === "suspend" && { until: suspension?.until ?? null }),
+          ...(request !== undefined && { request }),
+        },
+        ...note,
+      });
+      return { user_id: userId, status, suspension, revision };
     },
   };
 }
