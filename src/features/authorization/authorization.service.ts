@@ -1,10 +1,6 @@
-import type { Database } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
 import type { DiscordOAuth } from "../../discord/oauth.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import type { Keyring } from "../../kernel/secrets.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
 import type { Erasures } from "../privacy/erasures.ts";
@@ -28,17 +24,12 @@ export interface AuthorizationService
   get(call: Call, userId: string): Promise<AuthorizationView>;
 }
 
-export interface AuthorizationDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
+export interface AuthorizationDeps extends Deps<"database" | "audit" | "keyring" | "events" | "clock"> {
   oauth: DiscordOAuth;
-  keyring: Keyring;
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;
-  events: Pick<EventsService, "emit">;
   erasures: Erasures;
   reads: DataReads;
-  clock: Clock;
   /** The most that a session may ask to be kept readable. */
   serverDetail: ServerDetail;
   /** Where the last page can lead back to, by name. */

@@ -1,7 +1,6 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
-import type { Keyring } from "../../kernel/secrets.ts";
-import type { AuditService } from "../audit/audit.service.ts";
 import { sealedColumns, type SealedColumn, type SealedText } from "./sealed-columns.ts";
 
 /** How many texts of one column were sealed again, and how many could not be opened with any key there is. */
@@ -21,11 +20,7 @@ export interface Reencryption {
   reencrypt(call: Call, onProgress?: (progress: Reencrypted) => void): Promise<Reencrypted[]>;
 }
 
-export interface ReencryptionDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  keyring: Keyring;
-}
+export type ReencryptionDeps = Deps<"database" | "audit" | "keyring">;
 
 const permission = "system.act";
 const batchSize = 200;

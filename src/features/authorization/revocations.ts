@@ -1,10 +1,11 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import { OAuthRefusal, type DiscordOAuth } from "../../discord/oauth.ts";
 import type { TokenRevocation } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../kernel/clock.ts";
+import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { sealedIn, keyedHash, type Keyring } from "../../kernel/secrets.ts";
+import { sealedIn, keyedHash } from "../../kernel/secrets.ts";
 
 /**
  * Telling Discord that a grant is over, until Discord has heard it. Ending one token ends all that the person allowed, so there is
@@ -23,11 +24,8 @@ export interface Revocations {
   retryDue(call: Call): Promise<number>;
 }
 
-export interface RevocationsDeps {
-  database: Database;
+export interface RevocationsDeps extends Deps<"database" | "keyring" | "clock"> {
   oauth: DiscordOAuth;
-  keyring: Keyring;
-  clock: Clock;
   pagesKey: Buffer;
 }
 

@@ -1,9 +1,8 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import type { Authorization } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { Erasures } from "../privacy/erasures.ts";
 import { authorizationPermissions, requireRevision } from "./authorization.policy.ts";
 import { presentAuthorization, readState } from "./presenter.ts";
@@ -39,10 +38,7 @@ export interface Revoked {
   tellDiscord(): Promise<void>;
 }
 
-export interface RevokeDeps extends EndDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface RevokeDeps extends EndDeps, Deps<"database" | "audit" | "events"> {
   erasures: Pick<Erasures, "note">;
   cooldownSeconds: number;
 }

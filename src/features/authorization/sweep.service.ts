@@ -1,9 +1,7 @@
-import type { Database } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
 import type { Authorization } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../kernel/clock.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
+import { addSeconds } from "../../kernel/clock.ts";
 import { daysBefore, retentionDays, sessionRetentionDays, refreshDueDays } from "./authorization.policy.ts";
 import { endGrant, type EndDeps } from "./revoke.service.ts";
 import { lockGrant } from "./grants/store.ts";
@@ -31,12 +29,8 @@ export interface SweepService {
   sweep(call: Call): Promise<Swept>;
 }
 
-export interface SweepDeps extends EndDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface SweepDeps extends EndDeps, Deps<"database" | "audit" | "events" | "clock"> {
   refreshDue: RefreshDueService["refreshDue"];
-  clock: Clock;
 }
 
 const sessionsAtOnce = 200;
@@ -126,9 +120,7 @@ export interface RefreshDueService {
   refreshDue(call: Call): Promise<number>;
 }
 
-export interface RefreshDueDeps {
-  database: Database;
-  clock: Clock;
+export interface RefreshDueDeps extends Deps<"database" | "clock"> {
   refresh: RefreshService["refresh"];
 }
 

@@ -1,20 +1,17 @@
+import type { Deps } from "../deps.ts";
 import type { RelatedServer } from "../servers/related.ts";
 import { groupBy } from "../../kernel/group.ts";
-import type { Database } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { LinkedAccount, LinkReach } from "../links/reach.ts";
 import type { ServerFacts } from "../servers/facts.ts";
 import { checkedRecord, numbersFor, presentRecord, statusAt } from "./blacklist.policy.ts";
 import { CheckBlacklistInput, type BlacklistCheck, type CheckedRecord } from "./blacklist.schema.ts";
 
-export interface CheckDeps {
-  database: Database;
+export interface CheckDeps extends Deps<"database" | "clock"> {
   reach: Pick<LinkReach, "reachOfAll">;
   facts: Pick<ServerFacts, "relatedTo">;
-  clock: Clock;
   serversKey: Buffer;
 }
 

@@ -1,9 +1,8 @@
+import type { Deps } from "../deps.ts";
 import { Readable } from "node:stream";
 import { stringify } from "csv-stringify/sync";
-import type { Database } from "../../database/database.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import { cellsFor, columns } from "./csv.ts";
 import { conditions } from "./filters.ts";
@@ -18,10 +17,8 @@ export interface BlacklistExport {
   format: "csv" | "ndjson";
 }
 
-export interface ExportDeps {
-  database: Database;
+export interface ExportDeps extends Deps<"database" | "clock"> {
   audit: AuditService;
-  clock: Clock;
 }
 
 const slice = 500;

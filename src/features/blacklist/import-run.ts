@@ -1,7 +1,8 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { can, type Call } from "../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../kernel/clock.ts";
+import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { createBulkWrites, changedRecord, type BulkChange, type Changes, type ChangedRecord, type NewRecord } from "./bulk.ts";
 import { draftFor, type ReadyLine, type ParsedRecord } from "./drafts.ts";
@@ -12,10 +13,8 @@ import { activeKeyOf, mergedFields, rowOf, type RecordDraft } from "./records.ts
 import type { SettlingDeps, BlacklistAction } from "./settle.ts";
 import { canonical, saysTheSame } from "./same.ts";
 
-interface RunDeps extends SettlingDeps {
-  database: Database;
+interface RunDeps extends SettlingDeps, Deps<"database" | "clock"> {
   standing: Ranks & SettlingDeps["standing"];
-  clock: Clock;
   serversKey: Buffer;
 }
 

@@ -1,15 +1,13 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
-import type { LinkReach } from "../links/reach.ts";
 import { isLive, requireOutranks, statusAt, type Ranks } from "./blacklist.policy.ts";
 
 export type Opening = ReturnType<typeof createOpening>;
 
-export interface OpeningDeps {
-  database: Database;
+export interface OpeningDeps extends Deps<"database" | "reach"> {
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 /** Finds records by what callers name them with. A key is an id or a number such as `BL-000123`. */

@@ -1,12 +1,12 @@
+import type { Deps } from "../deps.ts";
 import { z } from "zod";
-import type { Database, Tx } from "../../database/database.ts";
+import type { Tx } from "../../database/database.ts";
 import { forgetAnswers } from "../../database/idempotency.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import type { Held } from "../../kernel/held.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
 import { createFeed } from "./settle.ts";
@@ -14,10 +14,8 @@ import type { Opening } from "./open.ts";
 import { referenceOf, statusAt, toMatchRecord } from "./blacklist.policy.ts";
 import { PurgeBlacklistInput, type BlacklistPurge } from "./blacklist.schema.ts";
 
-export interface PurgeDeps {
-  database: Database;
+export interface PurgeDeps extends Deps<"database" | "events"> {
   audit: Pick<AuditService, "erase">;
-  events: Pick<EventsService, "emit">;
   matches: Pick<MatchesService, "applyRecord">;
   standing: Pick<Standings, "noteRecord">;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;

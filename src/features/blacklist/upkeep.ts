@@ -1,3 +1,4 @@
+import type { Deps } from "../deps.ts";
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
 import { insertRows } from "../../database/insert.ts";
@@ -10,8 +11,6 @@ import { changedRecord } from "./bulk.ts";
 import { statusAt, isLive, referenceOf } from "./blacklist.policy.ts";
 import type { BlacklistRecords } from "./records.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 
 /** Another version of how words are made: every record's are made anew. */
 const version = 1;
@@ -111,12 +110,7 @@ export function createSweep({ database, records, clock }: { database: Database; 
   };
 }
 
-export interface ReviewDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  clock: Clock;
-}
+export type ReviewDeps = Deps<"database" | "audit" | "events" | "clock">;
 
 /** Records that count and whose review is due, and nobody was told of it: another review date takes back that they were. */
 function due(now: Date): Prisma.BlacklistRecordWhereInput {

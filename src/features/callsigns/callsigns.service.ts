@@ -1,11 +1,10 @@
+import type { Deps } from "../deps.ts";
 import { choose, type CallsignWish } from "./choice.ts";
 import type { CallsignReader } from "./keys.ts";
 import { createCallsignRecords, standOf, timeIsOver, type CallsignRecordsDeps, type CallsignRecords } from "./records.ts";
 import { createCallsignsUndo, createCallsignsInTx } from "./in-tx.ts";
-import type { Database } from "../../database/database.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 
 export type CallsignsService = ReturnType<typeof createCallsignsService>;
 
@@ -46,10 +45,8 @@ export function createCallsignsService({ database, audit, events, lines, clock }
 const batch = 100;
 const permission = "system.act";
 
-export interface CallsignSweepDeps {
-  database: Database;
+export interface CallsignSweepDeps extends Deps<"database" | "clock"> {
   records: CallsignRecords;
-  clock: Clock;
 }
 
 /** What time does to callsigns. */

@@ -1,7 +1,7 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import type { CallsignSlot, CallsignPool } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
 import { choose, heldBy, createPoolChoice, requirePool, type Choice } from "./choice.ts";
@@ -14,11 +14,9 @@ import { numberIn } from "./template.ts";
 import { numbersOf, type Numbers } from "./numbers.ts";
 import { assignedAt } from "./records.ts";
 
-export interface NextDeps {
-  database: Database;
+export interface NextDeps extends Deps<"database" | "clock"> {
   standing: Pick<Standings, "of" | "role">;
   callsigns: Pick<CallsignsService, "records" | "reserveInTx" | "allocateInTx">;
-  clock: Clock;
 }
 
 interface Wish {

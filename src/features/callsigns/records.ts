@@ -1,3 +1,4 @@
+import type { Deps } from "../deps.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import { z } from "zod";
@@ -5,8 +6,6 @@ import type { Tx } from "../../database/database.ts";
 import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/types.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { countFree } from "./free.ts";
@@ -44,9 +43,7 @@ export interface CallsignNote {
   reason?: string | undefined;
 }
 
-export interface CallsignRecordsDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface CallsignRecordsDeps extends Deps<"audit" | "events"> {
   /** Adds to the history of a person. */
   lines: RosterService["lines"];
 }

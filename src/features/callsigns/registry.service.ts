@@ -1,8 +1,8 @@
+import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import type { Prisma, CallsignPool } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page, type Position } from "../../kernel/page.ts";
+import { toPage, withTotal, type Page, type Position } from "../../kernel/page.ts";
 import { beginningWith } from "../../kernel/words.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
@@ -20,13 +20,10 @@ import { writeCallsign } from "./template.ts";
 
 export type CallsignRegistry = ReturnType<typeof createCallsignRegistry>;
 
-export interface CallsignRegistryDeps {
-  database: Database;
+export interface CallsignRegistryDeps extends Deps<"database" | "cursors" | "clock"> {
   standing: Pick<Standings, "of" | "role" | "roles">;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
   callsigns: CallsignsService;
-  cursors: Cursors;
-  clock: Clock;
 }
 
 type Where = Prisma.CallsignSlotWhereInput;

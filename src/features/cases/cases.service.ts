@@ -1,11 +1,9 @@
+import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { toPage, withTotal, olderThan, type Cursors, type Page, type Position } from "../../kernel/page.ts";
+import { toPage, withTotal, olderThan, type Page, type Position } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { DraftRecords } from "../workflows/drafts/records.ts";
 import { createLifecycle, createCaseSweep } from "./lifecycle.ts";
@@ -36,11 +34,8 @@ import type { EvidenceHost, Host } from "../evidence/hosts.ts";
 
 export type CasesService = ReturnType<typeof createCasesService>;
 
-export interface CasesDeps {
-  database: Database;
+export interface CasesDeps extends Deps<"database" | "events" | "guildState" | "cursors" | "clock"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
-  guildState: GuildState;
   /** How staff stand towards each other, known without I/O. */
   standing: Ranks;
   reach: LinkReach;
@@ -52,8 +47,6 @@ export interface CasesDeps {
   drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">;
   /** Deletes the evidence of a case for good. */
   dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
-  cursors: Cursors;
-  clock: Clock;
 }
 
 /** Cases: what staff look into, by whom, and what came of it. */

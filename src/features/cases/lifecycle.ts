@@ -1,3 +1,4 @@
+import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { requireWrite, requirePermission, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
@@ -9,10 +10,9 @@ import { CloseCaseInput, DeleteCaseInput, ReopenCaseInput, type CaseView } from 
 import { createSpawning } from "./spawn.ts";
 import type { Case } from "../../generated/sqlite/client.ts";
 import { inBatches } from "../../kernel/pause.ts";
-import { addSeconds, type Clock } from "../../kernel/clock.ts";
+import { addSeconds } from "../../kernel/clock.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import { isLegal } from "./states.ts";
 
 export interface LifecycleDeps {
@@ -92,14 +92,11 @@ const batch = 50;
 /** How long a case stays in the bin. */
 const binSeconds = 30 * 86_400;
 
-export interface CaseSweepDeps {
-  database: Database;
+export interface CaseSweepDeps extends Deps<"database" | "events" | "clock"> {
   audit: Pick<AuditService, "erase">;
-  events: Pick<EventsService, "emit">;
   records: CaseRecords;
   /** Deletes the evidence of a case for good. */
   dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
-  clock: Clock;
 }
 
 /** Whether a case has been in the bin for as long as it can be. */

@@ -1,3 +1,4 @@
+import type { Deps } from "../deps.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { nextNumber } from "../../database/counter.ts";
@@ -7,10 +8,8 @@ import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import { wordsOf } from "../../kernel/words.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/types.ts";
-import type { LinkReach, LinkReader } from "../links/reach.ts";
+import type { LinkReader } from "../links/reach.ts";
 import {
   byKey,
   canSee,
@@ -25,11 +24,8 @@ import {
 } from "./cases.policy.ts";
 import { requireMove, type CaseMove } from "./states.ts";
 
-export interface CaseRecordsDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface CaseRecordsDeps extends Deps<"audit" | "events" | "reach"> {
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 /** What is done to a case, as its audit and its event tell it. */

@@ -1,7 +1,6 @@
-import type { Database, Tx } from "../../database/database.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import { requirePermission, requireWrite, can, type Call } from "../../kernel/call.ts";
-import type { LinkReach } from "../links/reach.ts";
 import { asRows, changedColumns, requireFitting, subjectsOf, dueAfter, timeOf, type CaseDraft } from "./fields.ts";
 import { casesPolicy, requireImpartial, requireOutranks, type Ranks, type WholeCase } from "./cases.policy.ts";
 import { differenceOf, settingsOf } from "./presenter.ts";
@@ -15,11 +14,8 @@ import { filledBy } from "./templates/templates.ts";
 /** What can still be changed once a case is closed. */
 const changeableAfterwards = new Set(["status", "confidential", "retention_until"]);
 
-export interface UpdateDeps {
-  database: Database;
-  guildState: GuildState;
+export interface UpdateDeps extends Deps<"database" | "guildState" | "reach"> {
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
   records: CaseRecords;
   present: (tx: Tx, row: WholeCase) => Promise<CaseView>;
   shown: (call: Call, view: CaseView) => Promise<CaseView>;
@@ -93,10 +89,8 @@ export interface RequestList {
 /** At most so many requests are offered for linking. */
 const maxSuggestions = 20;
 
-export interface OpeningDeps {
-  database: Database;
+export interface OpeningDeps extends Deps<"database" | "reach"> {
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
   /** Requests as their own room lists them for a caller. */
   requests: RequestList;
   records: CaseRecords;

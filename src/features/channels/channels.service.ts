@@ -1,10 +1,10 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
-import type { AuditService } from "../audit/audit.service.ts";
+import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import {
   channelsKey,
   channelsKeys,
@@ -20,11 +20,8 @@ import {
 } from "./channels.policy.ts";
 import { ChannelsQuery, purposes, PutChannelsInput, type ChannelsView } from "./channels.schema.ts";
 
-export interface ChannelsDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
+export interface ChannelsDeps extends Deps<"database" | "audit" | "cursors"> {
   guildState: Pick<GuildState, "guilds">;
-  cursors: Cursors;
 }
 
 export type ChannelsService = ReturnType<typeof createChannelsService>;

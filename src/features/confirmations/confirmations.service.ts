@@ -1,9 +1,10 @@
+import type { Deps } from "../deps.ts";
 import { createHold, type Apply, type Confirmable } from "./hold.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
@@ -17,12 +18,10 @@ import { inBatches } from "../../kernel/pause.ts";
 
 export type ConfirmationsService = ReturnType<typeof createConfirmationsService>;
 
-export interface ConfirmationsDeps {
-  database: Database;
+export interface ConfirmationsDeps extends Deps<"database" | "cursors"> {
   audit: AuditService;
   events: EventsService;
   standing: Pick<Standings, "actorOf" | "of">;
-  cursors: Cursors;
   clock?: Clock;
   /** What needs a confirmation in Discord by the acting person. */
   confirmInDiscord: readonly Confirmable["group"][];

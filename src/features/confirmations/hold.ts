@@ -1,5 +1,4 @@
-import type { EventsService } from "../events/events.service.ts";
-import type { AuditService } from "../audit/audit.service.ts";
+import type { Deps } from "../deps.ts";
 import { randomInt } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../database/database.ts";
@@ -42,9 +41,7 @@ export interface Confirmable {
   rank?: number;
 }
 
-interface HoldDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+interface HoldDeps extends Deps<"audit" | "events"> {
   confirmInDiscord: readonly Confirmable["group"][];
   secondPersonForDanger: boolean;
   actions: ReadonlyMap<string, Apply>;

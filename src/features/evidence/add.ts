@@ -1,21 +1,19 @@
+import type { Deps } from "../deps.ts";
 import type { Place, EvidenceHosts, Host, HostKind } from "./hosts.ts";
-import type { Database, Tx } from "../../database/database.ts";
+import type { Tx } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { createCapture, FileDraft } from "./capture.ts";
 import { auditKinds, confidentialPermission, evidencePolicy } from "./evidence.policy.ts";
 import { contentHash, presentPiece, whole, type Piece, type StoredMessage } from "./rows.ts";
 import { AddEvidenceInput, maxPieces, type EvidenceView, type ParsedEvidence } from "./evidence.schema.ts";
 import type { LooseFile } from "./store.ts";
 
-interface AddDeps {
-  database: Database;
+interface AddDeps extends Deps<"database" | "events"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   hosts: EvidenceHosts;
   capture: ReturnType<typeof createCapture>;
 }

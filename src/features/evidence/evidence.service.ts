@@ -1,14 +1,13 @@
+import type { Deps } from "../deps.ts";
 import type { Place, EvidenceHosts, EvidenceHost, HostKind } from "./hosts.ts";
 import { presentPiece, whole, type FoundPiece } from "./rows.ts";
 import type { Readable } from "node:stream";
-import type { Database, Tx } from "../../database/database.ts";
+import type { Tx } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import { createAdding } from "./add.ts";
 import { createEvidenceBytes } from "./bytes.ts";
 import { createCapture, attachmentHeader, type Capturing } from "./capture.ts";
@@ -19,18 +18,14 @@ import { createEvidenceStore } from "./store.ts";
 
 export type EvidenceService = ReturnType<typeof createEvidenceService>;
 
-export interface EvidenceDeps {
-  database: Database;
+export interface EvidenceDeps extends Deps<"database" | "events" | "cursors" | "clock"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   discord: Capturing;
   /** The folder that holds the files. */
   folder: string;
   /** The most that one file may hold. */
   maxBytes: number;
-  cursors: Cursors;
-  clock: Clock;
   logger: { error(details: object, message: string): void };
 }
 

@@ -1,6 +1,5 @@
-import type { Database } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
 import type { Discord } from "../../discord/client.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
 import type { Cards } from "../workflows/cards/cards.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 
@@ -10,14 +9,12 @@ const faultsToldMs = 600_000;
 /** Cards may be so many seconds behind: a pause of Discord is no reason to call anybody. */
 const cardsBehindSeconds = 60;
 
-export interface ChecksDeps {
-  database: Database;
+export interface ChecksDeps extends Deps<"database" | "guildState"> {
   /** Says what is wrong with the signed positions of the audit. */
   audit: { state(): { reason?: string } };
   discord: Discord;
   /** Says how the review cards do. */
   cards: Pick<Cards, "state">;
-  guildState: GuildState;
   /** The guilds the configuration names. */
   guildIds: readonly string[];
 }

@@ -1,14 +1,9 @@
+import type { Deps } from "../deps.ts";
 import { intelligenceCommands } from "./intelligence.commands.ts";
 import { feature } from "../../compose.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { intelligenceRoutes } from "./intelligence.routes.ts";
-import type { Database } from "../../database/database.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import type { Cursors } from "../../kernel/page.ts";
-import type { Keyring } from "../../kernel/secrets.ts";
 import type { GrantsService } from "../authorization/grants/grants.service.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standings } from "../permissions/standing/standing.ts";
@@ -31,17 +26,11 @@ export const intelligence = feature({
   load: ({ matches }) => matches.load(),
 });
 
-export interface IntelligenceDeps {
-  database: Database;
+export interface IntelligenceDeps extends Deps<"database" | "keyring" | "cursors" | "clock" | "audit" | "events"> {
   guildState: Pick<GuildState, "lookUp">;
   grants: GrantsService;
-  keyring: Keyring;
-  cursors: Cursors;
-  clock: Clock;
   /** Keyed hash of a server id; the same wherever `subject_hash` and `server_hash` are written. */
   hashOf: (serverId: string) => string;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
   facts: ServerFacts;
   reach: LinkReach;
   reads: DataReads;

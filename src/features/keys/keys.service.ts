@@ -1,9 +1,10 @@
+import type { Deps } from "../deps.ts";
 import type { Database, Logger, Tx } from "../../database/database.ts";
 import type { ApiKey, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, addSeconds, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -18,13 +19,11 @@ import { createKeySecrets } from "./secrets.ts";
 
 export type KeysService = ReturnType<typeof createKeysService>;
 
-export interface KeysDeps {
-  database: Database;
+export interface KeysDeps extends Deps<"database" | "cursors"> {
   audit: AuditService;
   permissions: GrantingPermissions & Pick<PermissionsService, "addOwner" | "requireRevision">;
   events: EventsService;
   confirmations: ConfirmationsService;
-  cursors: Cursors;
   clock?: Clock;
   /** Told of keys that end soon. */
   logger?: Pick<Logger, "warn">;
@@ -93,10 +92,8 @@ function conditions({ state, q }: Pick<KeysListQuery, "state" | "q">, now: Date,
 const notices = [1, 7, 30] as const;
 const batch = 100;
 
-interface SweepDeps {
-  database: Database;
+interface SweepDeps extends Deps<"database" | "clock"> {
   records: KeyRecords;
-  clock: Clock;
   logger: Pick<Logger, "warn"> | undefined;
 }
 

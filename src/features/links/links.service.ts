@@ -1,14 +1,12 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError, fieldError, recordNotFound } from "../../kernel/errors.ts";
-import { type Cursors, listPage, newestFirst, type Page } from "../../kernel/page.ts";
+import { listPage, newestFirst, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
 import { changesOf, draftOf, createSweep } from "./drafts.ts";
 import { linksPolicy, presentLink, requireMayLink } from "./links.policy.ts";
 import { inStatus, neighbourhoodOf, type LinkReach } from "./reach.ts";
@@ -27,16 +25,11 @@ import { createInTx } from "./in-tx.ts";
 
 export type LinksService = ReturnType<typeof createLinksService>;
 
-export interface LinksDeps {
-  database: Database;
+export interface LinksDeps extends Deps<"database" | "events" | "standing" | "cursors" | "clock"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   matches: Pick<MatchesService, "recomputeUser">;
   reach: LinkReach;
-  standing: Standings;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
-  cursors: Cursors;
-  clock: Clock;
 }
 
 /** Which accounts may belong to one person. */

@@ -1,15 +1,12 @@
+import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
 import { inOrder, inStatus, maxGroup, type LinkReach } from "./reach.ts";
 import { activeKeyOf, facts, rowOf, type LinkChanges, type LinkDraft } from "./rows.ts";
 
-export interface RecordsDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface RecordsDeps extends Deps<"audit" | "events"> {
   matches: Pick<MatchesService, "recomputeUser">;
   reach: LinkReach;
 }

@@ -1,21 +1,17 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { everything } from "./overrides.ts";
 import { permissionsPolicy } from "./permissions.policy.ts";
 import { auditOf } from "./users/users.policy.ts";
-import type { Standings } from "./standing/standing.ts";
 import { createUserRows } from "./user-rows.ts";
 
-export interface ExpiryDeps {
-  database: Database;
+export interface ExpiryDeps extends Deps<"database" | "standing" | "clock"> {
   audit: AuditService;
   events: EventsService;
-  standing: Standings;
-  clock: Clock;
 }
 
 /** People per transaction. */

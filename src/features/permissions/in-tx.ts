@@ -1,18 +1,15 @@
+import type { Deps } from "../deps.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import { knownPermissions } from "../../kernel/permissions.ts";
 import { entriesAt, type EntryChange } from "./overrides.ts";
 import { auditOf } from "./users/users.policy.ts";
 import type { Override, Standings } from "./standing/standing.ts";
 import { createUserRows } from "./user-rows.ts";
 
-export interface PermissionsWithinDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface PermissionsWithinDeps extends Deps<"audit" | "events"> {
   standing: Pick<Standings, "of" | "readOverrides" | "setOverrides">;
 }
 

@@ -1,4 +1,5 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import { requirePermission, requireWrite, systemCall, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
@@ -7,7 +8,6 @@ import type { EventsService } from "../events/events.service.ts";
 import { requireRankAbove } from "./grant.ts";
 import { permissionsPolicy } from "./permissions.policy.ts";
 import { ownerRank } from "./standing/person.ts";
-import type { Standings } from "./standing/standing.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 
 /** An owner and every reason why they are one. */
@@ -17,11 +17,9 @@ export interface OwnerView {
   sources: string[];
 }
 
-export interface OwnersDeps {
-  database: Database;
+export interface OwnersDeps extends Deps<"database" | "standing"> {
   audit: AuditService;
   events: EventsService;
-  standing: Standings;
 }
 
 /** Who owns the installation. Somebody always does. */
@@ -106,10 +104,8 @@ export function createOwners({ database, audit, events, standing }: OwnersDeps) 
   };
 }
 
-interface LastOwnersDeps {
-  database: Database;
+interface LastOwnersDeps extends Deps<"database" | "standing"> {
   audit: AuditService;
-  standing: Standings;
   /** Hold the list of owners by name. */
   lock(tx: Tx): Promise<void>;
   /** Tell that somebody is an owner from now on, or is one no longer. */

@@ -1,8 +1,7 @@
-import type { Database } from "../../database/database.ts";
-import type { GuildState } from "../../discord/guild-state.ts";
+import type { Deps } from "../deps.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -19,19 +18,14 @@ import type { CatalogView, PermissionsListQuery } from "./permissions.schema.ts"
 import { createUserPermissions } from "./users/users.service.ts";
 import { createPermissionsInTx } from "./in-tx.ts";
 import { roleRules } from "./resolve.ts";
-import type { Standings } from "./standing/standing.ts";
 import { createUserRows } from "./user-rows.ts";
 
 export type PermissionsService = ReturnType<typeof createPermissionsService>;
 
-export interface PermissionsDeps {
-  database: Database;
+export interface PermissionsDeps extends Deps<"database" | "guildState" | "standing" | "cursors"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
-  guildState: GuildState;
-  standing: Standings;
-  cursors: Cursors;
   clock?: Clock;
 }
 

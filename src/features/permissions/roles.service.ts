@@ -1,9 +1,10 @@
+import type { Deps } from "../deps.ts";
 import { z } from "zod";
-import type { Database, Tx } from "../../database/database.ts";
+import type { Tx } from "../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import type { Held } from "../../kernel/held.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -19,15 +20,12 @@ import {
 } from "./permissions.schema.ts";
 import { changedKeys, isSameMapping, mappingOf, replacedWith, updatedWith, type Mapping } from "./simulate.ts";
 import { roleRules } from "./resolve.ts";
-import type { StaffRoleRecord, Standings } from "./standing/standing.ts";
+import type { StaffRoleRecord } from "./standing/standing.ts";
 
-export interface RolePermissionsDeps {
-  database: Database;
+export interface RolePermissionsDeps extends Deps<"database" | "standing" | "cursors"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
-  standing: Standings;
-  cursors: Cursors;
   requireKeys: RequireKeys;
 }
 

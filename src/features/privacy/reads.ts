@@ -1,8 +1,8 @@
+import type { Deps } from "../deps.ts";
 import { LRUCache } from "lru-cache";
-import type { Database, Logger, Tx } from "../../database/database.ts";
+import type { Logger, Tx } from "../../database/database.ts";
 import type { DataRead } from "../../generated/sqlite/client.ts";
 import { systemCall, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { Erasures } from "./erasures.ts";
 
@@ -14,10 +14,8 @@ export type DataReadsUpkeep = ReturnType<typeof createDataReads>;
 /** What other rooms tell it. */
 export type DataReads = Pick<DataReadsUpkeep, "note">;
 
-export interface DataReadsDeps {
-  database: Database;
+export interface DataReadsDeps extends Deps<"database" | "clock"> {
   erasures: Pick<Erasures, "erasedAt">;
-  clock: Clock;
   logger: Logger;
   /** How many looks wait in memory while the database refuses them, the oldest going first; 10,000 unless told. */
   maxWaiting?: number;

@@ -1,12 +1,11 @@
+import type { Deps } from "../deps.ts";
 import { forgetAnswers } from "../../database/idempotency.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Erasures } from "./erasures.ts";
 import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import type { Call } from "../../kernel/call.ts";
-import type { Logger, Database, Tx } from "../../database/database.ts";
+import type { Logger, Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
@@ -21,17 +20,14 @@ import type { RosterService } from "../roster/roster.service.ts";
 import { readsLock, type DataReadsUpkeep } from "./reads.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
-export interface PrivacyDeps {
-  database: Database;
+export interface PrivacyDeps extends Deps<"database" | "events" | "standing" | "clock"> {
   audit: AuditService;
   blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
-  events: Pick<EventsService, "emit">;
   confirmations: Pick<ConfirmationsService, "hold" | "register" | "endAbout">;
   authorization: AuthorizationService;
   servers: UserServersService;
   matches: MatchesService;
   permissions: Pick<PermissionsService, "requireRankAbove" | "userRows">;
-  standing: Standings;
   guildState: Pick<GuildState, "forget">;
   reach: LinkReach;
   roster: WipeDeps["roster"];
@@ -44,7 +40,6 @@ export interface PrivacyDeps {
   hashOf: (userId: string) => string;
   /** Ids of the requests a caller may not know of. */
   hiddenRequests: (call: Call) => Promise<readonly string[]>;
-  clock: Clock;
   logger: Logger;
 }
 

@@ -1,12 +1,10 @@
+import type { Deps } from "../deps.ts";
 import { knowing, viewsOf, type CauseSight } from "./views.ts";
 import type { RosterService } from "./roster.service.ts";
-import type { Standings, Standing } from "../permissions/standing/standing.ts";
+import type { Standing } from "../permissions/standing/standing.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { Cursors } from "../../kernel/page.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import type { Database, Tx } from "../../database/database.ts";
+import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import { can, requireAnswered, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
@@ -17,15 +15,10 @@ import type { RosterStep } from "./records.ts";
 import { CreateEntryInput, UpdateEntryInput, type EntryView } from "./roster.schema.ts";
 import { isLive } from "./states.ts";
 
-export interface RosterEntriesDeps extends CauseSight {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  standing: Standings;
+export interface RosterEntriesDeps extends CauseSight, Deps<"database" | "audit" | "standing" | "cursors" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
   roster: RosterService;
   callsigns: Pick<CallsignsService, "holdAllInTx">;
-  cursors: Cursors;
-  clock: Clock;
 }
 
 type Shown = (call: Call, view: EntryView) => Promise<EntryView>;

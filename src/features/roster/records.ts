@@ -1,9 +1,8 @@
+import type { Deps } from "../deps.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import type { Prisma, RosterEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import { columnsOf, factsOf, type RosterFacts, type ShownFacts } from "./facts.ts";
 import { changesOf, replayHistory, type FoldedLine } from "./fold.ts";
 import { addLines, type Line, type LineNote } from "./lines.ts";
@@ -12,10 +11,7 @@ import type { RosterEventName } from "./states.ts";
 export type RosterReader = Pick<ReadClient | TransactionClient, "rosterEntry">;
 type LineReader = Pick<ReadClient | TransactionClient, "rosterEvent">;
 
-export interface RosterRecordsDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-}
+export type RosterRecordsDeps = Deps<"audit" | "events">;
 
 /** Why something is done to an entry. */
 export interface RosterNote extends LineNote {

@@ -1,13 +1,12 @@
+import type { Deps } from "../deps.ts";
 import { createRosterLeave, dropNamesOf } from "./names.ts";
 import { addLines } from "./lines.ts";
 import { createRosterRecords, type RosterRecordsDeps, type RosterRecords } from "./records.ts";
 import { isLive, targetOf } from "./states.ts";
 import { createRosterUndo } from "./undo.ts";
 import { createRosterInTx, whyNotBegin, whyNotMove } from "./in-tx.ts";
-import type { Database } from "../../database/database.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { factsOf, inStatus } from "./facts.ts";
 
 export type RosterService = ReturnType<typeof createRosterService>;
@@ -37,10 +36,8 @@ export function createRosterService({ database, audit, events, clock }: RosterDe
 const batch = 100;
 const permission = "system.act" as const;
 
-export interface RosterSweepDeps {
-  database: Database;
+export interface RosterSweepDeps extends Deps<"database" | "clock"> {
   records: RosterRecords;
-  clock: Clock;
 }
 
 /** What time does to entries. */

@@ -1,23 +1,18 @@
+import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import type { PoachIncident } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { listPage, newestFirst, type Cursors, type Page } from "../../kernel/page.ts";
+import { listPage, newestFirst, type Page } from "../../kernel/page.ts";
 import { textsOf } from "../../kernel/parsing.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import { idsOfServer } from "./known.ts";
 import { registryPermissions } from "./servers.policy.ts";
 import { ListIncidentsQuery, type IncidentView } from "./poaching/poaching.schema.ts";
 import { relatedTo } from "./related.ts";
 
-export interface IncidentDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  cursors: Cursors;
+export interface IncidentDeps extends Deps<"database" | "audit" | "events" | "cursors"> {
   hashOf: (serverId: string) => string;
 }
 

@@ -1,9 +1,7 @@
-import type { Database } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
 import type { Call } from "../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../kernel/clock.ts";
+import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import { registryPermissions } from "./servers.policy.ts";
 import type { InviteStatus } from "./servers.schema.ts";
 import { registerLock } from "./rows.ts";
@@ -11,11 +9,7 @@ import { registerLock } from "./rows.ts";
 /** The server an invite leads to; null when the invite is not valid. */
 export type ReadInvite = (code: string) => Promise<{ serverId: string; name: string } | null>;
 
-export interface InviteDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  clock: Clock;
+export interface InviteDeps extends Deps<"database" | "audit" | "events" | "clock"> {
   readInvite: ReadInvite;
 }
 

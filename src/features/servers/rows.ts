@@ -1,17 +1,14 @@
+import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { can } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
-import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import { byAnyId, hashesOf, type RegisteredServer } from "./known.ts";
 import { difference, presentServer, registryPermissions } from "./servers.policy.ts";
 import { relatedTo } from "./related.ts";
 import type { CreateServerInput, UpdateServerInput } from "./servers.schema.ts";
 
-export interface RowDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface RowDeps extends Deps<"audit" | "events"> {
   matches: Pick<MatchesService, "applyServer">;
   hashOf: (serverId: string) => string;
 }

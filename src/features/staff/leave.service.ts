@@ -1,9 +1,8 @@
-import type { Database, Tx } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Leave, Standing, Standings } from "../permissions/standing/standing.ts";
 import type { RosterService } from "../roster/roster.service.ts";
@@ -11,15 +10,12 @@ import { EndLeaveInput, endOf, StartLeaveInput, type LeaveStateView } from "./du
 import { findColleague, illegal, permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";
 import { hasBegunUntold, leaveAt, noLeave, wireLeave, type ProfileRow, type ProfileStore } from "./profile/store.ts";
 
-export interface LeavesDeps {
-  database: Database;
+export interface LeavesDeps extends Deps<"database" | "events" | "clock"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   standing: Pick<Standings, "resolve">;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
   roster: Pick<RosterService, "leaveInTx">;
   profiles: ProfileStore;
-  clock: Clock;
 }
 
 const yearMs = 366 * 86_400_000;

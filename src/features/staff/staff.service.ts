@@ -1,11 +1,11 @@
-import type { Database, Logger } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
+import type { Logger } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page, type Position } from "../../kernel/page.ts";
+import { toPage, withTotal, type Page, type Position } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
-import type { EventsService } from "../events/events.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Standing, Standings } from "../permissions/standing/standing.ts";
 import type { RosterService } from "../roster/roster.service.ts";
@@ -23,16 +23,11 @@ import { createStaffInTx } from "./in-tx.ts";
 
 export type StaffService = ReturnType<typeof createStaffService>;
 
-export interface StaffDeps {
-  database: Database;
+export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "standing" | "cursors"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
-  guildState: GuildState;
-  standing: Standings;
   permissions: PermissionsService;
   roster: Pick<RosterService, "leaveInTx">;
-  cursors: Cursors;
   clock?: Clock;
   logger?: Logger;
 }

@@ -1,7 +1,6 @@
-import type { Database } from "../../database/database.ts";
+import type { Deps } from "../deps.ts";
 import { can, requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page, type Position } from "../../kernel/page.ts";
+import { toPage, withTotal, type Page, type Position } from "../../kernel/page.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { DataReads } from "../privacy/reads.ts";
 import { kindPermissions, presentEntry, timelinePolicy } from "./timeline.policy.ts";
@@ -11,12 +10,9 @@ import { sources } from "./sources/sources.ts";
 
 export type TimelineService = ReturnType<typeof createTimelineService>;
 
-export interface TimelineDeps {
-  database: Database;
+export interface TimelineDeps extends Deps<"database" | "cursors" | "clock"> {
   reach: LinkReach;
   reads: DataReads;
-  cursors: Cursors;
-  clock: Clock;
   /** Ids of the requests a caller may not know of. */
   hiddenRequests: (call: Call) => Promise<readonly string[]>;
   /** The cases a caller may see, in the words of the database. */

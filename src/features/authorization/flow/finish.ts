@@ -1,11 +1,9 @@
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
 import { OAuthRefusal, type DiscordOAuth, type UserTokens } from "../../../discord/oauth.ts";
 import type { AuthorizationSession } from "../../../generated/sqlite/client.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
-import type { Keyring } from "../../../kernel/secrets.ts";
 import { textsOf } from "../../../kernel/parsing.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import type { SeenServer, UserServersService } from "../../intelligence/user-servers/user-servers.service.ts";
 import { webCall } from "../../../kernel/call.ts";
@@ -17,13 +15,9 @@ import { lockGrant, type GrantsStore } from "../grants/store.ts";
 import type { Revocations } from "../revocations.ts";
 import { endSession } from "../sessions/end.ts";
 
-export interface FlowDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface FlowDeps extends Deps<"database" | "audit" | "events" | "keyring"> {
   revocations: Revocations;
   oauth: DiscordOAuth;
-  keyring: Keyring;
   store: GrantsStore;
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;

@@ -1,12 +1,10 @@
-import type { Database } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
 import { OAuthRefusal, type DiscordOAuth } from "../../../discord/oauth.ts";
 import type { Authorization } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { textsOf } from "../../../kernel/parsing.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import type { SeenServer, UserServersService } from "../../intelligence/user-servers/user-servers.service.ts";
 import type { ServerDetail } from "../authorization.schema.ts";
@@ -15,16 +13,12 @@ import { authorizationRequired } from "../grants/grants.service.ts";
 import { lockGrant, type GrantsStore } from "../grants/store.ts";
 import type { Revocations } from "../revocations.ts";
 
-export interface RefreshDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface RefreshDeps extends Deps<"database" | "audit" | "events" | "clock"> {
   revocations: Revocations;
   oauth: DiscordOAuth;
   store: GrantsStore;
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;
-  clock: Clock;
   serverDetail: ServerDetail;
   cooldownSeconds: number;
 }

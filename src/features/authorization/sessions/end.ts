@@ -1,14 +1,11 @@
+import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AuthorizationSession } from "../../../generated/sqlite/client.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventInput, EventsService } from "../../events/events.service.ts";
+import type { EventInput } from "../../events/events.service.ts";
 import type { SessionFailure } from "../authorization.schema.ts";
 
 /** What is told of the end of a session. */
-export interface SessionEndDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-}
+export type SessionEndDeps = Deps<"audit" | "events">;
 
 export type SessionEnd = { status: "declined" | "expired" | "cancelled" } | { status: "failed"; failure: SessionFailure };
 

@@ -1,12 +1,11 @@
+import type { Deps } from "../../deps.ts";
 import { webCall, requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { AuthorizationSession } from "../../../generated/sqlite/client.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError, validationProblem, type FieldError } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { hashToken, keyedHash } from "../../../kernel/secrets.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { Erasures } from "../../privacy/erasures.ts";
 import { authorizationPermissions, isOpen, leastDetail, maxOpenSessions } from "../authorization.policy.ts";
 import { CreateSessionInput, type ServerDetail, type SessionCreatedView } from "../authorization.schema.ts";
@@ -29,12 +28,8 @@ export interface SessionsService {
   decline(token: string, requestId: string): Promise<Ending>;
 }
 
-export interface SessionsDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface SessionsDeps extends Deps<"database" | "audit" | "events" | "clock"> {
   erasures: Pick<Erasures, "redactedAt">;
-  clock: Clock;
   serverDetail: ServerDetail;
   returnTo: ReadonlyMap<string, string>;
   /** Origin and path prefix of the pages, without a slash at the end; known once the service listens. */

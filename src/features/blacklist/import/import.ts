@@ -1,7 +1,6 @@
+import type { Deps } from "../../deps.ts";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Database } from "../../../database/database.ts";
 import { can, requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import { checkLine, type ReadyLine } from "../drafts.ts";
 import type { SourceLine } from "../import-lines.ts";
@@ -39,10 +38,8 @@ export interface ImportOptions {
   signal?: AbortSignal;
 }
 
-export interface ImportDeps extends SettlingDeps {
-  database: Database;
+export interface ImportDeps extends SettlingDeps, Deps<"database" | "clock"> {
   standing: Ranks & SettlingDeps["standing"];
-  clock: Clock;
   serversKey: Buffer;
 }
 

@@ -1,10 +1,9 @@
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { CallsignPool } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";
 import { callsignsPolicy } from "../callsigns.policy.ts";
@@ -14,13 +13,9 @@ import { CreatePoolInput, PatchPoolInput, PoolsQuery, type PoolRules, type PoolV
 
 export type CallsignPoolsService = ReturnType<typeof createPoolsService>;
 
-export interface PoolsDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
+export interface PoolsDeps extends Deps<"database" | "audit" | "cursors" | "clock"> {
   standing: Pick<Standings, "role" | "roles">;
   permissions: Pick<PermissionsService, "requireRevision">;
-  cursors: Cursors;
-  clock: Clock;
 }
 
 const list = "callsigns.pools";

@@ -1,8 +1,8 @@
+import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CallsignSlot, Prisma } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { phases, type DraftStep } from "./draft.ts";
 import { clearKeys, columnsOf, imageOf, oneByOne, partsOf, type RepairUndo } from "./images.ts";
@@ -17,9 +17,7 @@ const undoSeconds = 86_400;
 /** How many slots one event tells of. */
 const perEvent = 100;
 
-export interface ApplyDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface ApplyDeps extends Deps<"audit" | "events"> {
   history: RepairHistory;
 }
 

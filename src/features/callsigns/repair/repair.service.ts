@@ -1,3 +1,4 @@
+import type { Deps } from "../../deps.ts";
 import type { NicknameChange, Presence } from "./draft.ts";
 import type { Database, Tx, ReadClient } from "../../../database/database.ts";
 import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
@@ -7,8 +8,6 @@ import { requirePermission, requireWrite, type Call } from "../../../kernel/call
 import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { CallsignsService } from "../callsigns.service.ts";
@@ -33,10 +32,7 @@ import { isoOrNull } from "../../../kernel/fields.ts";
 
 export type RepairsService = ReturnType<typeof createRepairsService>;
 
-export interface RepairsDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface RepairsDeps extends Deps<"database" | "audit" | "events" | "cursors" | "clock"> {
   guildState: Pick<GuildState, "guilds" | "members">;
   /** Whether what is known of the guilds is current and complete. */
   isKnown: () => boolean;
@@ -45,8 +41,6 @@ export interface RepairsDeps {
   callsigns: Pick<CallsignsService, "records">;
   /** What sets nicknames. */
   discord: Performing;
-  cursors: Cursors;
-  clock: Clock;
   limits?: Limits;
 }
 

@@ -1,11 +1,9 @@
+import type { Deps } from "../../deps.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import { createLedger, type LedgerDeps, type Threshold } from "./ledger.ts";
 import { actionsPolicy, presentAction } from "./actions.policy.ts";
 import { olderThan, positionOf, rowOf, createStrikes } from "./strikes.ts";
@@ -20,19 +18,14 @@ import type { DraftCauses } from "../../workflows/drafts/drafts.policy.ts";
 
 export type ActionsService = ReturnType<typeof createActionsService>;
 
-export interface ActionsDeps {
-  database: Database;
+export interface ActionsDeps extends Deps<"database" | "events" | "reach" | "cursors" | "clock"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   cases: Pick<CasesService, "hiddenFrom">;
   drafts: LedgerDeps["drafts"];
   /** How staff stand towards each other, known without I/O. */
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
   /** From how many points in force a punishment is suggested, rising. */
   thresholds: readonly Threshold[];
-  cursors: Cursors;
-  clock: Clock;
 }
 
 /** What is done about people in cases, and the ledger of strikes that comes of it. */

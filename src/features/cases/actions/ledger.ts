@@ -1,7 +1,7 @@
-import type { Database, ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { caseReference } from "../../../kernel/parsing.ts";
 import type { DraftRecords } from "../../workflows/drafts/records.ts";
 import { actionsPolicy, inForceWhere, ledgerWhere } from "./actions.policy.ts";
@@ -21,12 +21,10 @@ export interface Fall {
   dismissed: number[];
 }
 
-export interface LedgerDeps {
-  database: Database;
+export interface LedgerDeps extends Deps<"database" | "clock"> {
   drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">;
   /** Rising. */
   thresholds: readonly Threshold[];
-  clock: Clock;
 }
 
 type Reader = Pick<ReadClient | TransactionClient, "caseAction">;

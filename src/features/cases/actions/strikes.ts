@@ -1,9 +1,9 @@
-import type { Database, ReadClient, Tx } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { ReadClient, Tx } from "../../../database/database.ts";
 import type { Prisma, CaseAction } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page, type Position } from "../../../kernel/page.ts";
-import type { LinkReach } from "../../links/reach.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
+import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
 import type { Threshold } from "./ledger.ts";
 import { actionsPolicy, inForceWhere, ledgerWhere, overWhere, presentAction } from "./actions.policy.ts";
 import { ListStrikesQuery, type ActionView, type StrikesNotes, type RecordActionInput } from "./actions.schema.ts";
@@ -13,13 +13,9 @@ import { fieldError } from "../../../kernel/errors.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 
-export interface StrikesDeps {
-  database: Database;
+export interface StrikesDeps extends Deps<"database" | "reach" | "cursors" | "clock"> {
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
   thresholds: readonly Threshold[];
-  cursors: Cursors;
-  clock: Clock;
   viewerOf: CaseRecords["viewerOf"];
 }
 

@@ -1,12 +1,13 @@
+import type { Deps } from "../../deps.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { CaseNote } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { listPage, newestFirst, toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { listPage, newestFirst, toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import { NoteInput, NotesQuery as Query, type NotesQuery, type NoteVersionView, type NoteView } from "./notes.schema.ts";
 import { casesPolicy, type WholeCase } from "../cases.policy.ts";
 import { findVisible, keepWords, type CaseRecords } from "../records.ts";
@@ -14,10 +15,8 @@ import { findVisible, keepWords, type CaseRecords } from "../records.ts";
 /** How long an author may change what they wrote. */
 const editSeconds = 15 * 60;
 
-export interface CaseNotesDeps {
-  database: Database;
+export interface CaseNotesDeps extends Deps<"database" | "cursors"> {
   records: CaseRecords;
-  cursors: Cursors;
 }
 
 /** What staff wrote about a case: kept as it was written, and after the edit window for good. */

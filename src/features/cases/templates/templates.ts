@@ -1,11 +1,11 @@
+import type { Deps } from "../../deps.ts";
 import { z } from "zod";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { CaseTemplate } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { Duration, listQuery, Timestamp } from "../../../kernel/fields.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import { casesPolicy } from "../cases.policy.ts";
 import { templateFields } from "../cases.schema.ts";
 
@@ -35,11 +35,7 @@ export type TemplateView = z.infer<typeof TemplateView>;
 export const TemplatesQuery = z.strictObject(listQuery).meta({ id: "CaseTemplatesQuery" });
 export type TemplatesQuery = z.input<typeof TemplatesQuery>;
 
-export interface CaseTemplatesDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  cursors: Cursors;
-}
+export type CaseTemplatesDeps = Deps<"database" | "audit" | "cursors">;
 
 type Content = ReturnType<typeof PutTemplateInput.parse>;
 

@@ -1,16 +1,14 @@
+import type { Deps } from "../../deps.ts";
 import type { Database } from "../../../database/database.ts";
 import type { Call } from "../../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
 import type { CandidateIndex, RecordKey } from "../candidates.ts";
 import { mayCount } from "../match-record.ts";
 import { applyRecords } from "./batch.ts";
 import type { CompareDeps } from "./compare.ts";
 import { batches, idsAtOnce, recordOf, unread } from "./store.ts";
 
-export interface IndexDeps extends CompareDeps {
-  database: Database;
-  clock: Clock;
-}
+export interface IndexDeps extends CompareDeps, Deps<"database" | "clock"> {}
 
 /** Records of one page while the index is filled. */
 const pageSize = 5000;

@@ -1,8 +1,8 @@
+import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Match } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { DataReads } from "../../privacy/reads.ts";
 import { intelligencePermissions, matchView, presentUser, visibleMatch } from "../intelligence.policy.ts";
 import { ListMatchesQuery, type MatchStatus, type MatchView, type ResolveMatchInput } from "../intelligence.schema.ts";
@@ -40,9 +40,7 @@ export interface MatchesService {
   list(call: Call, userId: string, query: ListMatchesQuery): Promise<Page<MatchView>>;
 }
 
-export interface MatchesDeps extends ResolveDeps {
-  cursors: Cursors;
-  clock: Clock;
+export interface MatchesDeps extends ResolveDeps, Deps<"cursors" | "clock"> {
   reads: DataReads;
 }
 

@@ -1,9 +1,9 @@
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { Prisma, type Match } from "../../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound, fieldError } from "../../../kernel/errors.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";
@@ -21,12 +21,10 @@ import { isStanding, isExemptByPerson, type StoredMatch } from "../reconcile.ts"
 import type { UserServersService } from "../user-servers/user-servers.service.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 
-export interface ResolveDeps extends CompareDeps {
-  database: Database;
+export interface ResolveDeps extends CompareDeps, Deps<"database" | "audit"> {
   guildState: Pick<GuildState, "lookUp">;
   grants: GrantsService;
   servers: Pick<UserServersService, "detailsOf">;
-  audit: Pick<AuditService, "record">;
   standing: Pick<Standings, "of">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
 }

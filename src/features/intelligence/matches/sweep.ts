@@ -1,18 +1,14 @@
+import type { Deps } from "../../deps.ts";
 import { groupBy } from "../../../kernel/group.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
 import { comparePeople, matchesLock, type CompareDeps } from "./compare.ts";
 import { denialSeconds } from "./people.ts";
 import { tellTurn } from "./store.ts";
 
-export interface SweepDeps extends CompareDeps {
-  database: Database;
-  clock: Clock;
-  audit: Pick<AuditService, "record">;
-}
+export interface SweepDeps extends CompareDeps, Deps<"database" | "clock" | "audit"> {}
 
 const peopleAtOnce = 50;
 const rowsAtOnce = 100;

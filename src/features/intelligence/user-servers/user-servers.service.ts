@@ -1,9 +1,9 @@
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { UserServer } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import { sealedIn, type Keyring } from "../../../kernel/secrets.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
+import { sealedIn } from "../../../kernel/secrets.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { DataReads } from "../../privacy/reads.ts";
 import type { ServerFacts, KnownServer } from "../../servers/facts.ts";
@@ -31,11 +31,7 @@ export interface UserServersService {
   detailsOf(userId: string, hashes: readonly string[]): Promise<Map<string, ServerDetails>>;
 }
 
-export interface UserServersDeps {
-  database: Database;
-  keyring: Keyring;
-  cursors: Cursors;
-  clock: Clock;
+export interface UserServersDeps extends Deps<"database" | "keyring" | "cursors" | "clock"> {
   grants: GrantsService;
   facts: Pick<ServerFacts, "knownAmong">;
   reads: DataReads;

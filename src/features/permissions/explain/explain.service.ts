@@ -1,5 +1,5 @@
+import type { Deps } from "../../deps.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError, validationProblem, type FieldError } from "../../../kernel/errors.ts";
 import { catalog, knownPermissions } from "../../../kernel/permissions.ts";
 import { endOf, explain } from "./explain.ts";
@@ -9,12 +9,10 @@ import { explainLimits, ExplainInput, SimulateInput, type ExplainView, type Simu
 import { effectivePermissions, permissionsPolicy } from "../permissions.policy.ts";
 import type { EffectiveQuery, EffectiveView } from "../users/users.schema.ts";
 import { affected, imagine, wantedBy, type Imagined, type ImaginedStep } from "../simulate.ts";
-import type { Standing, Standings, StaffRoleRecord } from "../standing/standing.ts";
+import type { Standing, StaffRoleRecord } from "../standing/standing.ts";
 import { flawsOf } from "../users/users.policy.ts";
 
-export interface ExplanationsDeps {
-  standing: Standings;
-  clock: Clock;
+export interface ExplanationsDeps extends Deps<"standing" | "clock"> {
   guildIds: () => ReadonlySet<string>;
   requireKeys: RequireKeys;
   requireGrants: RequireGrants;

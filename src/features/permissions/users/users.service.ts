@@ -1,6 +1,6 @@
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
 import { requireAnswered, requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { isHeld, type Held } from "../../../kernel/held.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
@@ -18,17 +18,14 @@ import {
   UpdateUserPermissionsInput,
   type UserPermissionsView,
 } from "./users.schema.ts";
-import type { Override, Standings } from "../standing/standing.ts";
+import type { Override } from "../standing/standing.ts";
 import { createUserRows } from "../user-rows.ts";
 
-export interface UserPermissionsDeps {
-  database: Database;
+export interface UserPermissionsDeps extends Deps<"database" | "standing" | "clock"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
   guildIds: () => ReadonlySet<string>;
-  standing: Standings;
-  clock: Clock;
   requireGrants: RequireGrants;
 }
 

@@ -1,8 +1,9 @@
+import type { Deps } from "../../deps.ts";
 import { createHash } from "node:crypto";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import { OAuthRefusal, type DiscordOAuth } from "../../../discord/oauth.ts";
 import type { Call } from "../../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { Snowflake } from "../../../kernel/fields.ts";
 import { hashToken, randomToken, sealedIn, type Keyring } from "../../../kernel/secrets.ts";
@@ -11,11 +12,8 @@ import { cookieName, cookieText } from "../../../pages/cookie.ts";
 
 export type SignInService = ReturnType<typeof createSignIn>;
 
-export interface SignInDeps {
-  database: Database;
+export interface SignInDeps extends Deps<"database" | "keyring" | "clock"> {
   oauth: DiscordOAuth;
-  keyring: Keyring;
-  clock: Clock;
   publicUrl: () => string;
   /** The most sign-ins kept at once; where there are more, the oldest go, unfinished ones first. */
   capacity?: number;

@@ -1,19 +1,11 @@
-import type { Database } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
 import type { RosterFinding } from "../../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError } from "../../../kernel/errors.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import { auditPermissions, sightOf, visibleWhere } from "./audit.policy.ts";
 import { AcknowledgeFindingsInput, WithdrawAcknowledgementsInput, type FindingResult, type FindingResults } from "./audit.schema.ts";
 
-export interface AcknowledgeDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
-  clock: Clock;
-}
+export type AcknowledgeDeps = Deps<"database" | "audit" | "reach" | "clock">;
 
 const permission = auditPermissions.audit;
 const lock = "roster-acknowledgements";

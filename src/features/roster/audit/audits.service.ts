@@ -1,15 +1,11 @@
+import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
-import type { Database } from "../../../database/database.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError } from "../../../kernel/errors.ts";
-import type { Cursors } from "../../../kernel/page.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { CallsignsService } from "../../callsigns/callsigns.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import { createAcknowledge } from "./acknowledge.ts";
 import { createFixes } from "./fixes.ts";
@@ -25,11 +21,8 @@ import type { RosterSync } from "../sync/sync.service.ts";
 
 export type RosterAudits = ReturnType<typeof createRosterAudits>;
 
-export interface RosterAuditsDeps {
-  database: Database;
+export interface RosterAuditsDeps extends Deps<"database" | "events" | "standing" | "cursors" | "clock"> {
   audit: Pick<AuditService, "record" | "noteDenied">;
-  events: Pick<EventsService, "emit">;
-  standing: Standings;
   permissions: Pick<PermissionsService, "requireRankAbove">;
   reach: LinkReach;
   roster: RosterService;
@@ -39,8 +32,6 @@ export interface RosterAuditsDeps {
   /** The hour (UTC) of the nightly audit; null: none. */
   hour: number | null;
   inactiveDays: number;
-  cursors: Cursors;
-  clock: Clock;
   logger: Logger;
 }
 

@@ -1,8 +1,8 @@
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { RosterFinding } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { callerOf, isDenial } from "../../../kernel/denied.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
@@ -15,8 +15,7 @@ import { findingsOf } from "./scan.ts";
 import { AuditCode, FixFindingsInput, type FindingResult, type FindingResults } from "./audit.schema.ts";
 import type { RosterService } from "../roster.service.ts";
 
-export interface FixesDeps extends FixingDeps {
-  database: Database;
+export interface FixesDeps extends FixingDeps, Deps<"database" | "clock"> {
   audit: Pick<AuditService, "record" | "noteDenied">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: RosterService;
@@ -25,7 +24,6 @@ export interface FixesDeps extends FixingDeps {
   /** The named findings that the caller may see, by id. */
   visible(call: Call, ids: readonly string[]): Promise<Map<string, RosterFinding>>;
   isGuildStateReliable(): boolean;
-  clock: Clock;
 }
 
 const permission = auditPermissions.fix;

@@ -1,8 +1,8 @@
+import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
-import type { Database } from "../../../database/database.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { auditPermissions } from "./audit.policy.ts";
 import { midnightBefore, type AuditRuns } from "./runs.ts";
@@ -15,11 +15,9 @@ const deletedAtOnce = 500;
 /** Of a night that nothing comes of. */
 const maxAttempts = 3;
 
-export interface NightlyDeps {
-  database: Database;
+export interface NightlyDeps extends Deps<"database" | "clock"> {
   runs: AuditRuns;
   hour: number | null;
-  clock: Clock;
   logger: Logger;
 }
 

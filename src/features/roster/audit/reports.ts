@@ -1,10 +1,10 @@
+import type { Deps } from "../../deps.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Database, ReadClient } from "../../../database/database.ts";
+import type { ReadClient } from "../../../database/database.ts";
 import type { Prisma, RosterAudit, RosterFinding, RosterAcknowledgement } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page, type Position } from "../../../kernel/page.ts";
-import type { LinkReach } from "../../links/reach.ts";
+import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";
 import {
   auditPermissions,
@@ -28,13 +28,9 @@ import {
   type RosterFindingView,
 } from "./audit.schema.ts";
 
-export interface ReportsDeps {
-  database: Database;
+export interface ReportsDeps extends Deps<"database" | "reach" | "cursors" | "clock"> {
   standing: Pick<Standings, "of">;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
   runs: Pick<AuditRuns, "current">;
-  cursors: Cursors;
-  clock: Clock;
 }
 
 const keysAtOnce = 500;

@@ -1,14 +1,12 @@
+import type { Deps } from "../../deps.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import { insertRows } from "../../../database/insert.ts";
 import type { RosterAudit } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import { auditChecks } from "./checks.ts";
 import { auditPermissions, openCodes, type StoredChecks } from "./audit.policy.ts";
 import type { createScan, Scan, ScannedFinding } from "./scan.ts";
@@ -17,14 +15,10 @@ import type { AuditCode, AuditScope } from "./audit.schema.ts";
 /** Rows of one transaction or statement. */
 const atOnce = 100;
 
-export interface RunsDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface RunsDeps extends Deps<"database" | "audit" | "events" | "clock"> {
   scan: ReturnType<typeof createScan>;
   /** Whether every guild has been read to its end, and nothing was missed since. */
   isGuildStateReliable(): boolean;
-  clock: Clock;
   logger: Logger;
 }
 

@@ -1,21 +1,16 @@
+import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
 import type { Database } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
 import { systemCall, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";
 import type { Differing, People } from "./people.ts";
 import { liveStatuses } from "../states.ts";
 
-export interface FollowDeps {
-  database: Database;
-  events: Pick<EventsService, "emit">;
-  guildState: GuildState;
+export interface FollowDeps extends Deps<"database" | "events" | "guildState" | "clock"> {
   standing: Pick<Standings, "roles">;
   isFollowing: boolean;
-  clock: Clock;
   logger: Logger;
 }
 

@@ -1,12 +1,9 @@
+import type { Deps } from "../../deps.ts";
 import { compare, stateOf, type Known, type Difference, type SyncField } from "./compare.ts";
-import type { Database } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, unanswered, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
 import type { RosterService } from "../roster.service.ts";
 import { highestOf, shownOf, stepsFor, storedOf, type Following, type Shown } from "./diff.ts";
 import type { People } from "./people.ts";
@@ -14,13 +11,9 @@ import { presentPerson, rankOfPerson, syncPolicy } from "./sync.policy.ts";
 import { SyncMemberInput, type SyncChange, type SyncMemberView } from "./sync.schema.ts";
 import type { ToDiscord } from "./to-discord.ts";
 
-export interface MemberDeps {
-  database: Database;
-  guildState: GuildState;
-  standing: Standings;
+export interface MemberDeps extends Deps<"database" | "guildState" | "standing" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: Pick<RosterService, "records" | "find">;
-  clock: Clock;
 }
 
 /** Compares one person, or brings one side in line with the other. */

@@ -1,16 +1,13 @@
+import type { Deps } from "../../deps.ts";
 import { setImmediate as breathe } from "node:timers/promises";
-import type { Database, Tx } from "../../../database/database.ts";
-import type { GuildInfo, GuildState } from "../../../discord/guild-state.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { GuildInfo } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
 import type { RosterService } from "../roster.service.ts";
 import { shownOf, stepsFor, type Following } from "./diff.ts";
 
-export interface PeopleDeps {
-  database: Database;
-  guildState: GuildState;
-  standing: Standings;
+export interface PeopleDeps extends Deps<"database" | "guildState" | "standing"> {
   roster: Pick<RosterService, "records">;
 }
 

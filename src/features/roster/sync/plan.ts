@@ -1,22 +1,15 @@
+import type { Deps } from "../../deps.ts";
 import { hash } from "node:crypto";
-import type { Database } from "../../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
 import type { Follow } from "./follow.ts";
 import type { Differing, People } from "./people.ts";
 import { isBelow, rankOfPerson, stepView, syncPolicy } from "./sync.policy.ts";
 import { SyncRosterInput, type SyncPlanView, type SyncStatusView } from "./sync.schema.ts";
 
-export interface PlanDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  standing: Standings;
+export interface PlanDeps extends Deps<"database" | "audit" | "standing" | "clock"> {
   isFollowing: boolean;
-  clock: Clock;
 }
 
 const shownPeople = 200;

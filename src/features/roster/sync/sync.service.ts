@@ -1,14 +1,9 @@
+import type { Deps } from "../../deps.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Database } from "../../../database/database.ts";
 import type { Discord } from "../../../discord/client.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
 import type { RosterService } from "../roster.service.ts";
 import { liveStatuses } from "../states.ts";
 import { createFollow } from "./follow.ts";
@@ -20,17 +15,11 @@ import { createToDiscord } from "./to-discord.ts";
 
 export type RosterSync = ReturnType<typeof createRosterSync>;
 
-export interface RosterSyncDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  guildState: GuildState;
-  standing: Standings;
+export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "guildState" | "standing" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: RosterService;
   discord: Pick<Discord, "actions">;
   isFollowing: boolean;
-  clock: Clock;
   logger: Logger;
 }
 

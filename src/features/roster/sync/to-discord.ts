@@ -1,15 +1,12 @@
+import type { Deps } from "../../deps.ts";
 import type { Known } from "./compare.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { Discord } from "../../../discord/client.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { DiscordAction, Performed } from "../../../kernel/discord-port.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
 import type { RosterService } from "../roster.service.ts";
 import { shownOf, storedOf, type Shown, type Stored } from "./diff.ts";
 import { afterwards, heldBy, outwardOf, type Outward, type Wish } from "./outward.ts";
@@ -17,12 +14,7 @@ import type { People } from "./people.ts";
 import { rankOfPerson, syncPolicy } from "./sync.policy.ts";
 import type { SyncChange, SyncMemberView } from "./sync.schema.ts";
 
-export interface ToDiscordDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  guildState: GuildState;
-  standing: Standings;
+export interface ToDiscordDeps extends Deps<"database" | "audit" | "events" | "guildState" | "standing"> {
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: Pick<RosterService, "records" | "find" | "lines">;
   discord: Pick<Discord, "actions">;

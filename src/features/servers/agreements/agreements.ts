@@ -1,11 +1,11 @@
+import type { Deps } from "../../deps.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { listPage, newestFirst, type Cursors, type Page } from "../../../kernel/page.ts";
+import { listPage, newestFirst, type Page } from "../../../kernel/page.ts";
 import { createAgreementRows, unended, type AgreementRow, type AgreementRowDeps } from "./rows.ts";
 import { createAgreementsInTx } from "./in-tx.ts";
 import { idsOfServer } from "../known.ts";
@@ -27,11 +27,7 @@ export interface AgreementDraft {
   permission: string;
 }
 
-export interface AgreementDeps extends AgreementRowDeps {
-  database: Database;
-  cursors: Cursors;
-  clock: Clock;
-}
+export interface AgreementDeps extends AgreementRowDeps, Deps<"database" | "cursors" | "clock"> {}
 
 const batch = 100;
 

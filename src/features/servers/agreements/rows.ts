@@ -1,15 +1,12 @@
+import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Agreement, AgreementParty, Prisma } from "../../../generated/sqlite/client.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import { presentAgreement } from "../servers.policy.ts";
 import type { AgreementView } from "../servers.schema.ts";
 
-export interface AgreementRowDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface AgreementRowDeps extends Deps<"audit" | "events"> {
   matches: Pick<MatchesService, "applyServer">;
   /** Keyed hash of a server id, the same wherever servers are stored. */
   hashOf: (serverId: string) => string;

@@ -1,25 +1,17 @@
+import type { Deps } from "../../deps.ts";
 import { z } from "zod";
-import type { Database, ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
+import type { ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
 import type { PoachClearance, Prisma } from "../../../generated/sqlite/client.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { listPage, newestFirst, type Cursors, type Page } from "../../../kernel/page.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
+import { listPage, newestFirst, type Page } from "../../../kernel/page.ts";
 import { registryPermissions } from "../servers.policy.ts";
 import { ListClearancesQuery, type ClearanceView } from "../poaching/poaching.schema.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 
-export interface ClearanceDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  cursors: Cursors;
-  clock: Clock;
-}
+export type ClearanceDeps = Deps<"database" | "audit" | "events" | "cursors" | "clock">;
 
 /** A clearance that an approved request leads to. */
 export interface RequestedClearance {

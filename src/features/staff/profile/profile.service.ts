@@ -1,27 +1,19 @@
-import type { Database } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Deps } from "../../deps.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { seesRedactions } from "../../../kernel/visibility.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standing, Standings } from "../../permissions/standing/standing.ts";
+import type { Standing } from "../../permissions/standing/standing.ts";
 import { readActivity, readPunishments } from "../activity.ts";
 import { findColleague, permissionUsed, requireMayManage, staffPolicy } from "../staff.policy.ts";
 import { availabilityOf, clearanceFor, presentProfile, presentSuspension, quietHoursOf, visibleProfile } from "./profile.policy.ts";
 import { UpdateProfileInput, type DisciplineView, type ProfileView } from "./profile.schema.ts";
 import type { ProfileRow, ProfileStore } from "./store.ts";
 
-export interface ProfilesDeps {
-  database: Database;
+export interface ProfilesDeps extends Deps<"database" | "events" | "guildState" | "standing" | "clock"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
-  guildState: GuildState;
-  standing: Standings;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision" | "suspensionAt">;
   profiles: ProfileStore;
-  clock: Clock;
 }
 
 /** What is known about present and former staff. */

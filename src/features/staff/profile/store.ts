@@ -1,7 +1,7 @@
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { StaffProfile } from "../../../generated/sqlite/client.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { Leave, Standings } from "../../permissions/standing/standing.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { QuietHours } from "../quiet-hours.ts";
@@ -56,10 +56,8 @@ export function wireLeave(leave: Leave | null): { from: string; until: string | 
 
 export type ProfileStore = ReturnType<typeof createProfileStore>;
 
-export interface ProfileStoreDeps {
-  database: Database;
+export interface ProfileStoreDeps extends Deps<"database" | "events"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
   standing: Pick<Standings, "setLeave">;
   /** Their place on the roster follows a leave. */
   roster: Pick<RosterService, "leaveInTx">;

@@ -1,14 +1,13 @@
-import type { Database, Tx } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import type { Held } from "../../../kernel/held.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { ConfirmationsService } from "../../confirmations/confirmations.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { StaffRoleRecord, Standings } from "../../permissions/standing/standing.ts";
+import type { StaffRoleRecord } from "../../permissions/standing/standing.ts";
 import { staffPolicy } from "../staff.policy.ts";
 import {
   gainsOf,
@@ -35,16 +34,11 @@ import type { RoleWatch } from "./watch.ts";
 
 export type StaffRolesService = ReturnType<typeof createStaffRolesService>;
 
-export interface StaffRolesDeps {
-  database: Database;
+export interface StaffRolesDeps extends Deps<"database" | "events" | "guildState" | "standing" | "cursors"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
-  guildState: GuildState;
-  standing: Standings;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   permissions: Pick<PermissionsService, "requireHeld" | "requireWaiting" | "requireRankAbove" | "requireRevision" | "dangerousOf"> &
     RulesOfRoles;
-  cursors: Cursors;
   watch: RoleWatch;
 }
 

@@ -1,16 +1,12 @@
-import type { Database, Logger, Tx } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Deps } from "../../deps.ts";
+import type { Logger, Tx } from "../../../database/database.ts";
 import { systemCall } from "../../../kernel/call.ts";
 import { uuid7, roleRef } from "../../../kernel/ids.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { Standings } from "../../permissions/standing/standing.ts";
 
-export interface RoleWatchDeps {
-  database: Database;
+export interface RoleWatchDeps extends Deps<"database" | "events" | "guildState"> {
   audit: AuditService;
-  events: Pick<EventsService, "emit">;
-  guildState: GuildState;
   standing: Pick<Standings, "roles" | "readRole">;
   logger?: Logger;
 }

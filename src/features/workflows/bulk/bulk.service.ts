@@ -1,12 +1,11 @@
+import type { Deps } from "../../deps.ts";
 import { z } from "zod";
-import type { Database } from "../../../database/database.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { callerOf, isDenial, requiredBy } from "../../../kernel/denied.ts";
 import { ProblemError, recordNotFound, validationProblem } from "../../../kernel/errors.ts";
 import { fieldErrors } from "../../../kernel/validation.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import { BulkBody, type BulkAnswer, type BulkResult } from "./bulk.schema.ts";
 import type { Acting } from "../requests/act.ts";
 import { understandDecision } from "../requests/decision.ts";
@@ -14,10 +13,8 @@ import { kindOf, kinds } from "../kinds/kinds.ts";
 import { canSee, viewerOf } from "../requests/workflows.policy.ts";
 import { visibleDecision } from "../requests/visibility.ts";
 
-export interface BulkDeps {
-  database: Database;
+export interface BulkDeps extends Deps<"database" | "reach"> {
   audit: Pick<AuditService, "noteDenied">;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
   decide: Acting["decide"];
 }
 

@@ -1,16 +1,14 @@
+import type { Deps } from "../../deps.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { tellOf } from "../requests/told.ts";
-import type { Database, Tx } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { WorkflowComment } from "../../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { toPage, withTotal, type Cursors, type Page, type Position } from "../../../kernel/page.ts";
+import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { endedAt, partialKinds, presentComment, sideOf, visibleComments, type Side } from "./comments.policy.ts";
 import { CommentInput, CommentsQuery as Query, EditCommentInput, type CommentsQuery, type CommentView } from "./comments.schema.ts";
@@ -25,16 +23,9 @@ import { readPermission, statusAt, type Request } from "../requests/workflows.po
 
 export type CommentsService = ReturnType<typeof createComments>;
 
-export interface CommentsDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface CommentsDeps extends Deps<"database" | "audit" | "events" | "guildState" | "reach" | "cursors" | "clock"> {
   effects: Pick<Effects, "append">;
-  guildState: GuildState;
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
-  cursors: Cursors;
-  clock: Clock;
   /** Read a request the caller may see. @throws ProblemError record_not_found */
   findVisible(call: Call, type: string, key: string): Promise<Request>;
 }

@@ -1,28 +1,23 @@
+import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
-import type { Database } from "../../../database/database.ts";
 import { pause } from "../../../kernel/pause.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { requirePermission, systemCall, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { createInwardDelivery } from "./inward.ts";
 import { createOutwardDelivery, type Delivering, type Tried } from "./outward.ts";
 import { createEffectRecords, waitingFor, type EffectRecordDeps } from "./records.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import { createEffectRetry } from "./retry.ts";
 import { OutwardInput } from "../effects/outward.ts";
 import type { Effects } from "../effects/effects.ts";
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-export interface DeliveryDeps extends EffectRecordDeps {
-  database: Database;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
+export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach" | "clock"> {
   effects: Pick<Effects, "append" | "onLeft" | "wake" | "dueOf">;
   /** What is left for the bot waits while there is no connection. */
   discord: Delivering;
-  clock: Clock;
   logger: Logger;
 }
 

@@ -1,8 +1,7 @@
+import type { Deps } from "../../deps.ts";
 import { tellOf } from "../requests/told.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import { amendsKeyOf, OutwardInput } from "../effects/outward.ts";
 import { takenBackOf } from "../effects/standing.ts";
 import type { Effects } from "../effects/effects.ts";
@@ -12,9 +11,7 @@ import { whole, type Request } from "../requests/workflows.policy.ts";
 /** Where an effect stands: its request, and its place among that request's effects. */
 export type Place = Pick<WorkflowEffect, "requestId" | "place">;
 
-export interface EffectRecordDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface EffectRecordDeps extends Deps<"audit" | "events"> {
   effects: Pick<Effects, "append">;
 }
 

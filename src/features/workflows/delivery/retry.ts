@@ -1,7 +1,6 @@
-import type { Database } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";
 import { policyOf } from "../policies/policies.ts";
@@ -15,9 +14,7 @@ import { visibleDecision } from "../requests/visibility.ts";
 
 export type EffectRetry = ReturnType<typeof createEffectRetry>;
 
-export interface EffectRetryDeps extends EffectRecordDeps {
-  database: Database;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
+export interface EffectRetryDeps extends EffectRecordDeps, Deps<"database" | "reach"> {
   effects: Pick<Effects, "append" | "wake">;
 }
 

@@ -1,8 +1,8 @@
-import type { Database } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
-import { listPage, newestFirst, type Cursors, type Page } from "../../../kernel/page.ts";
+import { listPage, newestFirst, type Page } from "../../../kernel/page.ts";
 import { draftsPolicy, knownWhere, presentDraft } from "./drafts.policy.ts";
 import type { DraftRecords } from "./records.ts";
 import { DismissDraftInput, ListDraftsQuery, type DraftView, type FiledDraftView } from "./drafts.schema.ts";
@@ -13,11 +13,9 @@ import { visibleCreation } from "../requests/visibility.ts";
 
 export type DraftsService = ReturnType<typeof createDraftsService>;
 
-export interface DraftsDeps {
-  database: Database;
+export interface DraftsDeps extends Deps<"database" | "cursors"> {
   workflows: { fileInTx: FileInTx };
   records: DraftRecords;
-  cursors: Cursors;
 }
 
 /** Requests that something suggests: they wait until a person files or dismisses them. */

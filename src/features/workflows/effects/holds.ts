@@ -1,12 +1,10 @@
+import type { Deps } from "../../deps.ts";
 import { statusAt, whole, type RequestChanges, type Request } from "../requests/workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { noHold } from "../requests/changes.ts";
 import { tellOf } from "../requests/told.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { EventType } from "../../events/types.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import type { EffectInputs } from "./inputs.ts";
 import type { Approval, Done, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
@@ -14,11 +12,7 @@ import { isOpenStatus, openStatuses } from "../state/table.ts";
 import { lockKept } from "../requests/attempt.ts";
 import { remindAtOf } from "../requests/timers.ts";
 
-export interface HoldEffectDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
-}
+export type HoldEffectDeps = Deps<"audit" | "events" | "reach">;
 
 interface Change {
   action: "hold" | "release";

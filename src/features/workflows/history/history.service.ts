@@ -1,11 +1,8 @@
-import type { Database } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Deps } from "../../deps.ts";
 import type { Prisma, WorkflowStep } from "../../../generated/sqlite/client.ts";
 import { can, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import { sideOf, type Side } from "../comments/comments.policy.ts";
 import { HistoryQuery as Query, type HistoryQuery, type StepView } from "./history.schema.ts";
 import { policyOf } from "../policies/policies.ts";
@@ -16,12 +13,7 @@ import { createVisibility, noClearance, seesRedactions, type Clearance, type Fie
 
 export type HistoryService = ReturnType<typeof createHistory>;
 
-export interface HistoryDeps {
-  database: Database;
-  guildState: GuildState;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
-  cursors: Cursors;
-  clock: Clock;
+export interface HistoryDeps extends Deps<"database" | "guildState" | "reach" | "cursors" | "clock"> {
   /** Read a request the caller may see. @throws ProblemError record_not_found */
   findVisible(call: Call, type: string, key: string): Promise<Request>;
 }

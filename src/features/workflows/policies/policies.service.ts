@@ -1,20 +1,17 @@
+import type { Deps } from "../../deps.ts";
 import { policiesPolicy, PoliciesQuery, policyFields, UpdatePolicyInput, type PolicyView } from "./policies.schema.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
 import { requireSound, warningsOf, type Staff } from "./check.ts";
 import { chosenOf, defaultPolicy, policiesOf, policyKey, policyWith, type Chosen, type Policy } from "./policies.ts";
 import { kindOf } from "../kinds/kinds.ts";
 
-export interface PoliciesDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
+export interface PoliciesDeps extends Deps<"database" | "audit" | "cursors"> {
   standing: Staff;
-  cursors: Cursors;
   /** Gives every kind this one prefix and one counter. */
   referencePrefix: string | null | undefined;
 }

@@ -1,12 +1,12 @@
+import type { Deps } from "../../deps.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { isDeepStrictEqual } from "node:util";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import { can, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import { amenderOf, redescribe, requireHaste, type Redescribed } from "../amend/fields.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";
 import type { Blocker } from "../effects/types.ts";
@@ -36,11 +36,9 @@ import { visibleDecision } from "./visibility.ts";
 
 export type Acting = ReturnType<typeof createActing>;
 
-export interface ActDeps extends SettleDeps {
-  database: Database;
+export interface ActDeps extends SettleDeps, Deps<"database" | "reach"> {
   effects: Effects;
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 export interface ActOptions {

@@ -1,6 +1,7 @@
+import type { Deps } from "../../deps.ts";
 import { tellOf } from "./told.ts";
 import { toJson } from "../../../kernel/parsing.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
@@ -11,8 +12,6 @@ import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { findTarget } from "../effects/appeal-target.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { Checks } from "../checks/checks.ts";
 import type { Effects } from "../effects/effects.ts";
 import { approvalsFor, policyOf, type Policy } from "../policies/policies.ts";
@@ -27,15 +26,10 @@ import { isOpenStatus } from "../state/table.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./visibility.ts";
 
-export interface CreateDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reach" | "guildState"> {
   effects: Effects;
   checks: Checks;
   grants: GrantsService;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
-  guildState: GuildState;
   filing: FilingLimits;
   /** Gives every kind this one prefix and one counter. */
   referencePrefix: string | null | undefined;

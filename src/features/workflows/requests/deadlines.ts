@@ -1,22 +1,16 @@
+import type { Deps } from "../../deps.ts";
 import { tellOf } from "./told.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import { openStatuses } from "../state/table.ts";
 import type { WorkflowRequest, WorkflowSubject } from "../../../generated/sqlite/client.ts";
 import { remindAtOf, remindersOf, toldWith } from "./timers.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
 import { noHold } from "./changes.ts";
 
 const batch = 100;
 
-export interface ReminderDeps {
-  database: Database;
-  events: Pick<EventsService, "emit">;
-  clock: Clock;
-}
+export type ReminderDeps = Deps<"database" | "events" | "clock">;
 
 /** Tells of open requests that wait longer than they should. What is over expires and is not reminded of. */
 export function createReminders({ database, events, clock }: ReminderDeps) {
@@ -78,12 +72,7 @@ export function createReminders({ database, events, clock }: ReminderDeps) {
   };
 }
 
-export interface ExpiryDeps {
-  database: Database;
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  clock: Clock;
-}
+export type ExpiryDeps = Deps<"database" | "audit" | "events" | "clock">;
 
 /** What time does to open requests. */
 export function createExpiry({ database, audit, events, clock }: ExpiryDeps) {

@@ -1,4 +1,5 @@
-import type { Database, ReadClient } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
+import type { ReadClient } from "../../../database/database.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import type { EvidenceHost, Host } from "../../evidence/hosts.ts";
@@ -8,10 +9,8 @@ import { contextOf, deciderOf, type Ranks } from "./context.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { canSee, eventPermission, statusAt, subjectsOf, viewerOf, whole, type Request } from "./workflows.policy.ts";
 
-interface RequestHostDeps {
-  database: Database;
+interface RequestHostDeps extends Deps<"database" | "reach"> {
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Deps } from "../../deps.ts";
 import { statusAt, subjectsOf, viewerOf, whole, type RequestChanges, type Request } from "./workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { Severity, WorkflowKind } from "../../../kernel/vocabulary.ts";
@@ -9,10 +10,7 @@ import { Prisma } from "../../../generated/sqlite/client.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { EventType } from "../../events/types.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import type { Effects } from "../effects/effects.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import { policyOf } from "../policies/policies.ts";
@@ -26,10 +24,7 @@ import { remindAtOf } from "./timers.ts";
 
 export type Overturning = ReturnType<typeof createOverturning>;
 
-export interface OverturnDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
+export interface OverturnDeps extends Deps<"audit" | "events" | "reach"> {
   effects: () => Effects;
 }
 

@@ -1,11 +1,8 @@
-import type { Database } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Deps } from "../../deps.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import type { Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import { countComments } from "../comments/comments.policy.ts";
 import { defaultPolicy, policiesOf } from "../policies/policies.ts";
 import { contextsOf, deciderOf, type Ranks } from "./context.ts";
@@ -18,13 +15,8 @@ import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 
 export type Reading = ReturnType<typeof createReading>;
 
-export interface ReadDeps {
-  database: Database;
-  guildState: GuildState;
+export interface ReadDeps extends Deps<"database" | "guildState" | "reach" | "cursors" | "clock"> {
   standing: Ranks;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
-  cursors: Cursors;
-  clock: Clock;
 }
 
 const list = "workflow_requests";

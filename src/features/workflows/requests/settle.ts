@@ -1,3 +1,4 @@
+import type { Deps } from "../../deps.ts";
 import { decidePermission, canSee, eventPermission, subjectRows, viewerOf, whole, type Request } from "./workflows.policy.ts";
 import { tellOf } from "./told.ts";
 import { isDeepStrictEqual } from "node:util";
@@ -6,10 +7,7 @@ import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts
 import { jsonObject } from "../../../kernel/parsing.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import type { AuditService } from "../../audit/audit.service.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { EventType } from "../../events/types.ts";
-import type { LinkReach } from "../../links/reach.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import type { Effects, Approval } from "../effects/effects.ts";
 import type { Reversal, Done } from "../effects/types.ts";
@@ -22,11 +20,8 @@ import { kinds } from "../kinds/kinds.ts";
 import { outward } from "../effects/outward.ts";
 import { Origin } from "./fields.ts";
 
-export interface SettleDeps {
-  audit: Pick<AuditService, "record">;
-  events: Pick<EventsService, "emit">;
+export interface SettleDeps extends Deps<"audit" | "events" | "reach"> {
   effects: Effects;
-  reach: Pick<LinkReach, "linkedAccountsOf">;
   matches: Pick<MatchesService, "recomputeUser">;
   /** Bring the evidence of a request that is a duplicate to the one that is kept. */
   moveEvidence(tx: Tx, fromId: string, toId: string): Promise<void>;

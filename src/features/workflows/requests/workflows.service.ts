@@ -1,14 +1,11 @@
-import type { Database } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Deps } from "../../deps.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
-import type { Cursors } from "../../../kernel/page.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
-import type { EventsService } from "../../events/events.service.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
 import { createBulk } from "../bulk/bulk.service.ts";
@@ -38,18 +35,14 @@ import type { WorkflowView } from "./workflows.schema.ts";
 
 export type WorkflowsService = ReturnType<typeof createWorkflowsService>;
 
-interface OwnDeps {
-  database: Database;
+interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors"> {
   audit: Pick<AuditService, "record" | "noteDenied">;
-  events: Pick<EventsService, "emit">;
   evidence: Pick<EvidenceService, "moveInTx">;
   grants: GrantsService;
-  guildState: GuildState;
   standing: Staff;
   /** Who belongs together: linked accounts share a conflict of interest. */
   reach: LinkReach;
   matches: Pick<MatchesService, "recomputeUser">;
-  cursors: Cursors;
   clock?: Clock;
   /** Gives every kind this one prefix and one counter. */
   referencePrefix?: string | null | undefined;

@@ -1,0 +1,28 @@
+import type { Database } from "../database/database.ts";
+import type { GuildState } from "../discord/guild-state.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Cursors } from "../kernel/page.ts";
+import type { Keyring } from "../kernel/secrets.ts";
+import type { AuditService } from "./audit/audit.service.ts";
+import type { EventsService } from "./events/events.service.ts";
+import type { LinkReach } from "./links/reach.ts";
+import type { Standings } from "./permissions/standing/standing.ts";
+
+/** What most services work with, each by the one name it has everywhere. */
+interface Common {
+  database: Database;
+  /** Writes an entry of the audit trail, in the transaction of the change. */
+  audit: Pick<AuditService, "record">;
+  /** Writes an event of the journal, in the transaction of the change. */
+  events: Pick<EventsService, "emit">;
+  cursors: Cursors;
+  clock: Clock;
+  keyring: Keyring;
+  guildState: GuildState;
+  standing: Standings;
+  /** Which accounts belong to one person. */
+  reach: Pick<LinkReach, "linkedAccountsOf">;
+}
+
+/** The named ones of what most services work with: `Deps<"database" | "audit">`. */
+export type Deps<Name extends keyof Common> = Pick<Common, Name>;
