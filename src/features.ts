@@ -14,7 +14,7 @@ import { health } from "./features/health/feature.ts";
 import { intelligence } from "./features/intelligence/feature.ts";
 import { keys } from "./features/keys/feature.ts";
 import { linkReach, links } from "./features/links/feature.ts";
-import { permissions, standing } from "./features/permissions/feature.ts";
+import { permissions, access } from "./features/permissions/feature.ts";
 import { personalData, privacy } from "./features/privacy/feature.ts";
 import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/roster/feature.ts";
 import { setup } from "./features/setup/feature.ts";
@@ -27,7 +27,7 @@ import type { Route } from "./operations/route.ts";
 
 /** Every feature, in the order of creation: what one needs is made by the core or by a feature above it. */
 export const features = compose<Core & Interfaces>()
-  .with(standing)
+  .with(access)
   .with(audit)
   .with(events)
   .with(channels)

@@ -8,13 +8,13 @@ import { createVerbs, type RequestPlaces, type Verbs, type VerbsDeps } from "./c
 import type { Core } from "./core.ts";
 import type { InteractionHandlers } from "./discord/interactions/dispatcher.ts";
 import type { AuditService } from "./features/audit/audit.service.ts";
-import type { Standings } from "./features/permissions/standing/standing.ts";
+import type { AccessDirectory } from "./features/permissions/access/access.ts";
 
 export type AroundVerbs = (verbs: Verbs) => Verbs;
 
 interface InteractionsDeps extends Pick<Core, "discord" | "publicUrl"> {
   audit: Pick<AuditService, "noteDenied">;
-  standing: Pick<Standings, "actorOf">;
+  access: Pick<AccessDirectory, "actorOf">;
   requestPlaces: RequestPlaces;
 }
 
@@ -28,7 +28,7 @@ interface InteractionsOptions extends Pick<VerbsDeps, "routes" | "switchedOff"> 
 
 /** What answers slash commands, buttons, menus and forms: the operations of the HTTP routes. */
 export function createInteractions(
-  { discord, publicUrl, audit, standing, requestPlaces }: InteractionsDeps,
+  { discord, publicUrl, audit, access, requestPlaces }: InteractionsDeps,
   { routes, known, table, controlsOf, switchedOff, aroundVerbs = (verbs) => verbs }: InteractionsOptions,
 ): InteractionHandlers {
   const files = createFiles(discord.attachments);
@@ -38,7 +38,7 @@ export function createInteractions(
     commands,
     controls: [...controls, ...controlsOf(verbs)],
     translator: sayIn,
-    actorOf: standing.actorOf,
+    actorOf: access.actorOf,
     noteDenied: audit.noteDenied,
     denialOf: verbs.denialOf,
   };

@@ -52,7 +52,7 @@ export async function measureRoleChanges(staffed: Staffed, changes: number): Pro
     times.first.push(shownMs);
     const before = process.cpuUsage();
     const isByDecision = turn % 4 === 0 || turn % 4 === 3;
-    if (isByDecision) sweep((id) => app.standing.of(id).decide(watched).allowed, holds, times.oneDecision);
+    if (isByDecision) sweep((id) => app.access.of(id).decide(watched).allowed, holds, times.oneDecision);
     else sweep((id) => viewOf(staffed, id).permissions.includes(watched), holds, times.oneAnswer);
     times[isByDecision ? "decisions" : "answers"].push(performance.now() - committedAt());
     const { user, system } = process.cpuUsage(before);
@@ -128,7 +128,7 @@ async function changeRole({ app, ids, ownerHeaders }: Staffed, holds: boolean): 
     if (response.status !== 200) throw new Error(`a role change answered ${response.status}: ${text}`);
   };
   const sentAt = performance.now();
-  while (app.standing.of(ids[0] ?? "").decide(watched).allowed !== holds) {
+  while (app.access.of(ids[0] ?? "").decide(watched).allowed !== holds) {
     if (performance.now() - sentAt > patienceMs) {
       await settled();
       throw new Error("a role change never showed");

@@ -43,7 +43,7 @@ export function checkDecisions({ app, community, ids }: Staffed, count: number):
   const questions = Array.from({ length: count }, () => [any(ids), any(keys)] as const);
   questions.push(...ids.slice(0, wholePeople).flatMap((id) => keys.map((key) => [id, key] as const)));
   for (const [id, key] of questions) {
-    const [found, wanted] = [app.standing.of(id).decide(key), naive(id, key)].map((decision) => JSON.stringify(decision));
+    const [found, wanted] = [app.access.of(id).decide(key), naive(id, key)].map((decision) => JSON.stringify(decision));
     if (found !== wanted) throw new Error(`${key} of ${id} was decided as ${found ?? ""} instead of ${wanted ?? ""}`);
   }
   return questions.length;
@@ -51,7 +51,7 @@ export function checkDecisions({ app, community, ids }: Staffed, count: number):
 
 /** Both ways in turn, on the same questions. */
 export async function measureDecisions({ app, community, ids }: Staffed, { seconds, rounds }: DecisionOrder): Promise<DecisionRates> {
-  const ours: Decide = (userId, permission) => app.standing.of(userId).decide(permission);
+  const ours: Decide = (userId, permission) => app.access.of(userId).decide(permission);
   const naive = createNaiveModel(community, ids);
   const inTurn = askInTurn(ids);
   const atRandom = askAtRandom(ids);

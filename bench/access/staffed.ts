@@ -40,7 +40,7 @@ export async function startStaffed(size: number): Promise<{ staffed: Staffed; st
   try {
     await store({ app, guild, community, discordRoles, ids });
     await app.start();
-    await sandbox.waitFor(() => !app.guildState.freshness().stale && ids.every((id) => app.standing.of(id).isStaff), patienceMs);
+    await sandbox.waitFor(() => !app.guildState.freshness().stale && ids.every((id) => app.access.of(id).isStaff), patienceMs);
     const { key } = await app.keys.bootstrap(systemCall("cli", "bench"), { name: "bench" });
     const actingFor = (id: string) => ({ Authorization: `Bearer ${key}`, "X-Acting-User": id });
     const headers = { headers: actingFor(ids[0] ?? ""), ownerHeaders: actingFor(owner.id) };
@@ -79,5 +79,5 @@ async function store({ app, guild, community, discordRoles, ids }: Pick<Staffed,
     );
     await db.userPermission.createMany({ data: entries });
   });
-  await app.standing.load();
+  await app.access.load();
 }

@@ -33,7 +33,7 @@ async function start(): Promise<number> {
       discord: [{ guild_id: guilds.harbour.id, role_id: roles.moderator.id }],
     }),
   });
-  await sandbox.waitFor(() => app.standing.of(users.mona.id).isStaff);
+  await sandbox.waitFor(() => app.access.of(users.mona.id).isStaff);
   staffAccess.request = { paths: [`/staff/${users.mona.id}/access`], headers };
   return Number(new URL(app.address()).port);
 }

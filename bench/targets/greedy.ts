@@ -67,7 +67,7 @@ async function start(settings: Readonly<Record<string, string>> = {}): Promise<n
       discord: [{ guild_id: guilds.harbour.id, role_id: roles.seniorModerator.id }],
     }),
   });
-  await sandbox.waitFor(() => residents.every(({ id }) => app.standing.of(id).isStaff));
+  await sandbox.waitFor(() => residents.every(({ id }) => app.access.of(id).isStaff));
   callers = { keys, staff: residents.map(({ id }) => id) };
   return Number(new URL(app.address()).port);
 }

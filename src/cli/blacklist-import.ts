@@ -53,9 +53,9 @@ async function importFile(file: string, options: Options): Promise<ImportSummary
   await using report = await openReport(options.report, file);
   using progress = createProgress(process.stderr, text.share);
   using interruption = createInterruption(progress);
-  const summary = await withServices(async ({ guildState, standing, blacklist, blacklistTransfer }, call) => {
+  const summary = await withServices(async ({ guildState, access, blacklist, blacklistTransfer }, call) => {
     await guildState.load();
-    await standing.load();
+    await access.load();
     // A new database has nothing to catch up with: the next server need not look for it.
     await blacklist.prepare();
     return await blacklistTransfer.importLines(call, blacklistTransfer.readers[format](text.pieces()), {

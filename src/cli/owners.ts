@@ -45,9 +45,9 @@ const words: Readonly<Record<string, string>> = { configuration: "OWNER_IDS", ow
 
 /** Owners by a Discord role are known from the guild state as it was last stored. */
 async function withOwners<T>(work: (owners: Owners, call: Call) => T | Promise<T>): Promise<T> {
-  return await withServices(async ({ guildState, standing, permissions }, call) => {
+  return await withServices(async ({ guildState, access, permissions }, call) => {
     await guildState.load();
-    await standing.load();
+    await access.load();
     return await work(permissions.owners, call);
   });
 }

@@ -8,7 +8,7 @@ import type { GuildState } from "../discord/guild-state.ts";
 import type { KeyView } from "../features/keys/keys.schema.ts";
 import type { KeysService } from "../features/keys/keys.service.ts";
 import type { PermissionsService } from "../features/permissions/permissions.service.ts";
-import type { Standings } from "../features/permissions/standing/standing.ts";
+import type { AccessDirectory } from "../features/permissions/access/access.ts";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -24,7 +24,7 @@ export interface Services {
   blacklist: Pick<BlacklistService, "prepare">;
   blacklistTransfer: Pick<BlacklistTransfer, "export" | "importLines" | "readers">;
   guildState: Pick<GuildState, "load">;
-  standing: Pick<Standings, "load">;
+  access: Pick<AccessDirectory, "load">;
   close(): Promise<void>;
 }
 

@@ -65,9 +65,9 @@ function unsuppressCommand(): Command {
 async function withPrivacy<T>(
   work: (privacy: Pick<PrivacyService, "export" | "redact" | "unsuppress">, call: Call) => Promise<T>,
 ): Promise<T> {
-  return await withServices(async ({ guildState, standing, privacy }, call) => {
+  return await withServices(async ({ guildState, access, privacy }, call) => {
     await guildState.load();
-    await standing.load();
+    await access.load();
     return await work(privacy, call);
   });
 }

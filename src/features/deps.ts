@@ -6,7 +6,7 @@ import type { Keyring } from "../kernel/secrets.ts";
 import type { AuditService } from "./audit/audit.service.ts";
 import type { EventsService } from "./events/events.service.ts";
 import type { LinkReach } from "./links/reach.ts";
-import type { Standings } from "./permissions/standing/standing.ts";
+import type { AccessDirectory } from "./permissions/access/access.ts";
 
 /** What most services work with, each by the one name it has everywhere. */
 interface Common {
@@ -19,7 +19,7 @@ interface Common {
   clock: Clock;
   keyring: Keyring;
   guildState: GuildState;
-  standing: Standings;
+  access: AccessDirectory;
   /** Which accounts belong to one person. */
   reach: Pick<LinkReach, "linkedAccountsOf">;
 }

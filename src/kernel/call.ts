@@ -19,14 +19,14 @@ export interface Decision {
   reasons: readonly Reason[];
 }
 
-/** The Discord user a call acts for, with their standing resolved in memory. */
+/** The Discord user a call acts for, with their access resolved in memory. */
 export interface Actor {
   id: string;
   isStaff: boolean;
   isOwner: boolean;
   /** The highest rank of their staff roles; owners are above every rank. */
   rank: number;
-  /** Whether the guild state behind this standing is older than the limit for privileged writes. */
+  /** Whether the guild state behind this access is older than the limit for privileged writes. */
   isStale(): boolean;
   /** Whether nobody can say if they are staff: Discord could not be asked about them, and the guild state has gaps. */
   isUnknown?(): boolean;
@@ -108,7 +108,7 @@ export function unanswered(): ProblemError {
 }
 
 /**
- * Refuse a write that lacks a permission, an actor, or a guild state fresh enough to trust the actor's standing.
+ * Refuse a write that lacks a permission, an actor, or a guild state fresh enough to trust the actor's access.
  * @throws ProblemError as {@link requirePermission}, acting_user_required or roster_stale
  */
 export function requireWrite(call: Call, permission: PermissionKey, options: PermissionOptions = {}): void {

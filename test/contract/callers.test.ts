@@ -30,7 +30,7 @@ beforeAll(async () => {
   const role = { name: "Powerless", rank: 1, level: "none", discord: [{ guild_id: world.guild.id, role_id: powerless.id }] };
   expect((await world.put("/staffroles/powerless", role, { actor: owner })).body).toMatchObject({ success: true });
   world.guild.setRoles(nobody, [powerless]);
-  await world.sandbox.waitFor(() => world.app.standing.of(nobody.id).isStaff);
+  await world.sandbox.waitFor(() => world.app.access.of(nobody.id).isStaff);
   await authorize(world, person, { by: moderator });
   const record = await world.post("/blacklist", { kind: "user", subject_id: person.id }, { actor: owner });
   const request = await world.post("/workflows/punishment", filing("punishment"), { actor: moderator });

@@ -55,7 +55,7 @@ async function createHelper(world: World, powerless: Role): Promise<User> {
   await accept(world.put("/staffroles/powerless", role, await asSystem(world)));
   const helper = world.member("helper");
   world.guild.setRoles(helper, [powerless]);
-  await world.sandbox.waitFor(() => world.app.standing.of(helper.id).isStaff);
+  await world.sandbox.waitFor(() => world.app.access.of(helper.id).isStaff);
   return helper;
 }
 

@@ -290,7 +290,7 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
   async function setRoles(roles: Parameters<World["guild"]["setRoles"]>[1]): Promise<void> {
     world.guild.setRoles(fleeting, roles);
     const isStaff = roles.length > 0;
-    const isSeen = (): boolean => world.app.standing.of(fleeting.id).isStaff === isStaff;
+    const isSeen = (): boolean => world.app.access.of(fleeting.id).isStaff === isStaff;
     // Somebody may have been suspended, or their role taken from the staff, by an earlier command: then they stay without.
     await world.sandbox
       .waitFor(isSeen, isStaff ? 1000 : 15_000)

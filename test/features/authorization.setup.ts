@@ -14,7 +14,7 @@ import { createIntelligence } from "../../src/features/intelligence/feature.ts";
 import type { MatchRecord } from "../../src/features/intelligence/match-record.ts";
 import { recordOf } from "../../src/features/intelligence/matches/store.ts";
 import { createSignIn } from "../../src/features/privacy/sign-in/sign-in.service.ts";
-import type { Standing } from "../../src/features/permissions/standing/standing.ts";
+import type { Access } from "../../src/features/permissions/access/access.ts";
 import { knownPermissions } from "../../src/kernel/permissions.ts";
 import { createHttpApp } from "../../src/http/app.ts";
 import { listen } from "../../src/http/server.ts";
@@ -102,10 +102,10 @@ function createRooms(database: Database, sandbox: Sandbox, settings: Settings, c
   const audit = createAuditService({ database, cursors });
   const grants = createGrantsService({ read: database.read, clock });
   const neighbours = createNeighbours({ database, clock, serversKey: deriveKey(secretKey, "servers") });
-  const standing = { of: () => ({ isStaff: false, rank: 0 }) as Standing };
+  const access = { of: () => ({ isStaff: false, rank: 0 }) as Access };
   const isStaff = () => false;
   const ground = { database, audit, clock, keyring, ...neighbours };
-  const intelligence = createIntelligence({ ...ground, guildState, standing, grants, cursors, isStaff });
+  const intelligence = createIntelligence({ ...ground, guildState, access, grants, cursors, isStaff });
   const pagesKey = deriveKey(secretKey, "pages");
   const returnTo = new Map([["site", "https://site.example/done"]]);
   const authorization = createAuthorizationService({

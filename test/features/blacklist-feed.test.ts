@@ -22,7 +22,7 @@ async function createScene() {
     audit: ground.audit,
     events: { emit: () => undefined },
     matches: { applyRecord: () => Promise.resolve(none), applyRecords: () => Promise.resolve(none) },
-    standing: { noteRecord: () => undefined },
+    access: { noteRecord: () => undefined },
     serversKey: Buffer.alloc(32, 1),
   });
   return {

@@ -31,7 +31,7 @@ async function createGround() {
     audit: { record: () => undefined } as never,
     events: { emit: () => undefined },
     matches,
-    standing: { noteRecord: () => undefined },
+    access: { noteRecord: () => undefined },
     serversKey: Buffer.alloc(32, 1),
   });
   const sweep = createSweep({ database: watched, records, clock });

@@ -94,8 +94,8 @@ async function tumble(grounds: readonly Ground[], count: number): Promise<void> 
       grounds.map(async (ground) => ({ name, codes, answer: await run(ground, actors.get(ground) ?? "", id, subject) })),
     );
     for (const { name, codes, answer } of await Promise.all(done)) expect(codes, name).toContain(answer.status);
-    const standing = await first.database.read.blacklistRecord.count({ where: { subjectId: subject, activeKey: { not: null } } });
-    expect(standing).toBeLessThanOrEqual(1);
+    const access = await first.database.read.blacklistRecord.count({ where: { subjectId: subject, activeKey: { not: null } } });
+    expect(access).toBeLessThanOrEqual(1);
   }
   await first.blacklist.expireDue(systemCall("job", uuid7()));
   await expectSound(first);

@@ -7,7 +7,7 @@ import { createPoolsService } from "../../src/features/callsigns/pools/pools.ser
 import { createCallsignRegistry } from "../../src/features/callsigns/registry.service.ts";
 import { createCallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
-import type { Standings } from "../../src/features/permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../src/features/permissions/access/access.ts";
 import { addLines } from "../../src/features/roster/lines.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
@@ -27,7 +27,7 @@ const north = { name: "North", department: "N", template: "{dept}-{n:03}" };
 
 /** Nobody is staff, and nothing stands above anybody. */
 const nobody = { held: [], members: [], isInGuild: false, rank: 0 };
-const standing = { of: (id: string) => ({ id, ...nobody }), role: () => undefined, roles: () => [] } as unknown as Standings;
+const access = { of: (id: string) => ({ id, ...nobody }), role: () => undefined, roles: () => [] } as unknown as AccessDirectory;
 const permissions = { requireRankAbove: () => undefined, requireRevision: () => undefined };
 
 /** The rooms of callsigns, as one process has them. */
@@ -35,8 +35,8 @@ function instance(database: Database) {
   const cursors = createCursors(Buffer.alloc(32));
   const audit = createAuditService({ database, cursors });
   const callsigns = createCallsignsService({ database, audit, events: createEventsService({ database, clock }), lines: addLines, clock });
-  const registry = createCallsignRegistry({ database, standing, permissions, callsigns, cursors, clock });
-  return { callsigns, registry, pools: createPoolsService({ database, audit, standing, permissions, cursors, clock }) };
+  const registry = createCallsignRegistry({ database, access, permissions, callsigns, cursors, clock });
+  return { callsigns, registry, pools: createPoolsService({ database, audit, access, permissions, cursors, clock }) };
 }
 
 const shared = shareWorld({ clock });

@@ -94,7 +94,7 @@ test("a holder who leaves the guild is found and their callsign rests; nobody el
   const look = async () => (await world.post("/callsigns/repair", { pool: "gone" }, { actor: admin })).body.data;
   expect((await look()).findings).toEqual([]);
   world.guild.kick(leaves);
-  await world.sandbox.waitFor(() => !world.app.standing.of(leaves.id).isInGuild, 60_000);
+  await world.sandbox.waitFor(() => !world.app.access.of(leaves.id).isInGuild, 60_000);
   const seen = await look();
   expect(seen.findings).toMatchObject([{ code: "orphan_assignment", user_id: leaves.id, severity: "error" }]);
   const body = { pool: "gone", dry_run: false, plan_hash: seen.plan_hash };

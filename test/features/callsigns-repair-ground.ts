@@ -51,11 +51,11 @@ export async function createRepairGround(options: Partial<RepairsDeps> = {}) {
       members: (userId) => (state.left.has(userId) ? [{ ...memberOf(userId), present: false }] : []),
     },
     isKnown: () => !state.stale,
-    standing: {
+    access: {
       of: (userId: string) => ({ rank: state.ranks.get(userId) ?? 0, held: [] }),
       role: (key: string) =>
         ({ guard: { callsignPool: "north" }, senior: { callsignPool: "north" }, scout: { callsignPool: "south" } })[key],
-    } as unknown as RepairsDeps["standing"],
+    } as unknown as RepairsDeps["access"],
     roster: { isLive, lines: addLines },
     callsigns,
     discord: {

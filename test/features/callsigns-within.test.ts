@@ -294,7 +294,7 @@ test("random giving, resting, taking back and waiting comes out as a list of num
       for (const step of sequence) {
         time.now += 1000;
         model = await play(step, model, done);
-        expect(await standing()).toEqual(text(model));
+        expect(await access()).toEqual(text(model));
       }
     }),
     { numRuns: runsOf(50) },
@@ -311,7 +311,7 @@ const whole = (model: Model): string =>
     .map(([number, { since }]) => `${number.toString()}@${since.toString()}`)
     .toSorted()
     .join();
-const standing = async () => text(await modelNow());
+const access = async () => text(await modelNow());
 async function modelNow(): Promise<Model> {
   const rows = await live();
   return new Map(

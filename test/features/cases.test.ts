@@ -630,7 +630,7 @@ describe("privacy", () => {
     const made = await open(cast.senior, { subjects: about(person.id) });
     expect(made.subjects[0].name_snapshot).toBe(person.username);
     world.guild.setRoles(person, []);
-    await world.sandbox.waitFor(() => !world.app.standing.of(person.id).isStaff);
+    await world.sandbox.waitFor(() => !world.app.access.of(person.id).isStaff);
     const asked = await world.post(`/users/${person.id}/redaction`, { reason: "Asked for by mail, in writing." }, { actor: cast.owner });
     const second = await world.staff("owner");
     const confirmed = await world.post(`/confirmations/${asked.body.data.id}/confirm`, {}, { actor: second });

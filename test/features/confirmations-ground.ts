@@ -58,7 +58,7 @@ interface Asking {
 /** A call as a door makes it. */
 export async function callBy({ app }: World, person: User | null, { via = "rest", guildId }: Asking = {}): Promise<Call> {
   const client = via === "slash" ? null : { id: "panel", name: "panel", allows: () => true };
-  const actor = person === null ? null : await app.standing.actorOf(person.id);
+  const actor = person === null ? null : await app.access.actorOf(person.id);
   const call = { client, actor, via, requestId: uuid7(), idempotency: null, replayed: false };
   return guildId === undefined ? call : { ...call, guildId };
 }

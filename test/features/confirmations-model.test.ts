@@ -154,12 +154,12 @@ async function createBench(secondPersonForDanger = true) {
   const { database, drop } = await createTestDatabase({ clock });
   onTestFinished(drop);
   const cursors = createCursors(randomBytes(32));
-  const standing = {
+  const access = {
     of: () => undefined as never,
     actorOf: (id: string) => actors[cast.find((name) => ids[name] === id) ?? "viewer"] as never,
   };
   const audit = createAuditService({ database, cursors });
-  const ground = { database, audit, events: createEventsService({ database, clock }), standing, cursors, clock };
+  const ground = { database, audit, events: createEventsService({ database, clock }), access, cursors, clock };
   /** The service as it starts with these settings. */
   const open = (isForTwo: boolean) =>
     createConfirmationsService({ ...ground, confirmInDiscord: ["permissions"], secondPersonForDanger: isForTwo });

@@ -57,7 +57,7 @@ async function expectRefused(ask: () => Promise<Answer>, status: number, problem
   expect(await traces()).toEqual(before);
 }
 
-const callOf = async ({ id }: User) => ({ ...systemCall("job", uuid7()), actor: await shared.world.app.standing.actorOf(id) });
+const callOf = async ({ id }: User) => ({ ...systemCall("job", uuid7()), actor: await shared.world.app.access.actorOf(id) });
 
 describe("a suggestion", () => {
   test("waits for a person, is told of, and is in the audit", async () => {

@@ -6,7 +6,7 @@ import { openDatabase, type Database, type ReadClient } from "../../src/database
 import { createEventsService, type EventInput, type EventsService } from "../../src/features/events/events.service.ts";
 import { createEventStreams, type StreamsDeps } from "../../src/features/events/streams.service.ts";
 import { createScopes } from "../../src/features/permissions/permissions.service.ts";
-import type { Standing } from "../../src/features/permissions/standing/standing.ts";
+import type { Access } from "../../src/features/permissions/access/access.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -42,10 +42,10 @@ async function createRoom({ onRead, ...options }: Partial<StreamsDeps> & { onRea
   const { url, database, drop } = await createTestDatabase();
   const clock = { at: Date.now(), now: () => new Date(clock.at) };
   const actor = { id: person, isStaff: true, held: ["staff.read"], decide: (key: string) => ({ allowed: actor.held.includes(key) }) };
-  const standing = { actorOf: () => actor as unknown as Standing };
+  const access = { actorOf: () => actor as unknown as Access };
   const events = createEventsService({ database, clock });
   const read = onRead === undefined ? database : watched(database, onRead);
-  const ground = { database: read, events, permissions: { createScopes }, standing, clock };
+  const ground = { database: read, events, permissions: { createScopes }, access, clock };
   const streams = createEventStreams({ ...ground, pace: calm, pollMs: 600_000, ...options });
   onTestFinished(async () => {
     await streams.close();
@@ -66,7 +66,7 @@ async function createRoom({ onRead, ...options }: Partial<StreamsDeps> & { onRea
     actor,
     streams,
     changeKey,
-    byPerson: { ...call, client: null, actor: standing.actorOf() } as Call,
+    byPerson: { ...call, client: null, actor: access.actorOf() } as Call,
     byKey: { ...call, client, actor: null } as Call,
     emit: (...inputs: EventInput[]) => write(database, events, inputs),
     fill: (count: number, text = "") => fill(database, events, count, text),

@@ -197,15 +197,15 @@ describe("who may not see an event", () => {
     await down.until(() => down.seqs().length === 1);
     world.guild.setRoles(falling, [world.roles.viewer]);
     world.guild.setRoles(rising, [world.roles.owner]);
-    const { standing } = world.app;
-    await world.sandbox.waitFor(() => standing.of(falling.id).level === "viewer" && standing.of(rising.id).level === "owner");
+    const { access } = world.app;
+    await world.sandbox.waitFor(() => access.of(falling.id).level === "viewer" && access.of(rising.id).level === "owner");
     await emit(world, { type: "api_key.created", data: { turn: 2 } }, openEvent());
     await Promise.all([down, up].map((listener) => listener.until(() => listener.types().includes("owner.changed"))));
     expect(down.frames.flatMap(({ data }) => data?.data.turn ?? [])).toEqual([1]);
     expect(up.frames.flatMap(({ data }) => data?.data.turn ?? [])).toEqual([2]);
 
     world.guild.kick(falling);
-    await world.sandbox.waitFor(() => !standing.of(falling.id).isStaff);
+    await world.sandbox.waitFor(() => !access.of(falling.id).isStaff);
     await emit(world, openEvent({ turn: 3 }));
     await up.until(() => up.frames.some(({ data }) => data?.data.turn === 3));
     expect(JSON.stringify(down.frames)).not.toContain('"turn":3');

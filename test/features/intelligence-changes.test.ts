@@ -6,7 +6,7 @@ import { createGrantsService } from "../../src/features/authorization/grants/gra
 import { createIntelligence } from "../../src/features/intelligence/feature.ts";
 import { sumOf, type MatchChanges, type MatchRecord } from "../../src/features/intelligence/match-record.ts";
 import { recordOf } from "../../src/features/intelligence/matches/store.ts";
-import type { Standing } from "../../src/features/permissions/standing/standing.ts";
+import type { Access } from "../../src/features/permissions/access/access.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createKeyring, keyedHash } from "../../src/kernel/secrets.ts";
@@ -32,7 +32,7 @@ function createRooms(database: Database) {
     keyring: createKeyring(new Map([["k", Buffer.alloc(32, 1)]])),
     cursors: createCursors(key),
     audit: createAuditService({ database, cursors: createCursors(key) }),
-    standing: { of: () => ({ isStaff: false, rank: 0 }) as Standing },
+    access: { of: () => ({ isStaff: false, rank: 0 }) as Access },
     ...createNeighbours({ database, clock, serversKey: key }),
     ownServerIds: () => [own],
     isStaff: (userId) => userId === staff,
@@ -122,8 +122,8 @@ test("after any changes of records, lists, links, servers and agreements, compar
             told.removed += removed;
           }
         }
-        const standing = await database.read.match.count({ where: { status: { in: ["open", "grace"] } } });
-        expect(told.added - told.removed).toBe(standing);
+        const access = await database.read.match.count({ where: { status: { in: ["open", "grace"] } } });
+        expect(told.added - told.removed).toBe(access);
         const events = await database.read.outboxEvent.groupBy({ by: ["type"], _count: true });
         const count = (type: string): number => events.find((event) => event.type === type)?._count ?? 0;
         expect({ added: count("match.opened"), removed: count("match.closed") }).toEqual(told);

@@ -3,7 +3,7 @@ import type { MatchDraft } from "../../src/features/intelligence/match-drafts.ts
 import { type Severity, severities } from "../../src/kernel/vocabulary.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isStanding, reconcile, type StoredMatch } from "../../src/features/intelligence/reconcile.ts";
+import { isActive, reconcile, type StoredMatch } from "../../src/features/intelligence/reconcile.ts";
 import { allowedMoves, exemptionEnd, statusAfter } from "../../src/features/intelligence/matches/resolve.ts";
 import { runsOf } from "../support/size.ts";
 
@@ -91,7 +91,7 @@ describe("reconciling stored matches", () => {
         const drafts = change === null ? [] : [draftOf(change)];
         const first = written(before, drafts, now);
         const after = first.match ?? before;
-        const delta = Number(isStanding(after.status)) - Number(isStanding(before.status));
+        const delta = Number(isActive(after.status)) - Number(isActive(before.status));
         expect(first.result.changes.added - first.result.changes.removed).toBe(delta);
         const turns = [...first.result.update, ...first.result.close].flatMap(({ turn }) => turn ?? []);
         const isGraceOver = before.status === "grace" && after.status === "open";
@@ -174,10 +174,10 @@ describe("reconciling stored matches", () => {
           if (decided !== undefined && isIn && (isOver || hasRisen) && current.status !== "exempt") decided = undefined;
           else if (decided !== undefined && isIn && isOver && current.status === "exempt") decided = undefined;
           else if (decided?.outcome === "exempt" && isOver) continue;
-          const standing = match !== undefined && isStanding(match.status) && match.closedAt === null;
-          if (!isIn) expect(standing).toBe(false);
-          else if (decided !== undefined) expect(standing).toBe(false);
-          else expect(standing).toBe(current.status !== "exempt");
+          const access = match !== undefined && isActive(match.status) && match.closedAt === null;
+          if (!isIn) expect(access).toBe(false);
+          else if (decided !== undefined) expect(access).toBe(false);
+          else expect(access).toBe(current.status !== "exempt");
           if (match?.status === "dismissed" || match?.status === "exempt") expect(match.closedAt === null).toBe(isIn);
         }
       }),

@@ -1,7 +1,7 @@
 // @module-tag postgres
 import { severities } from "../../src/kernel/vocabulary.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import type { Standing } from "../../src/features/permissions/standing/standing.ts";
+import type { Access } from "../../src/features/permissions/access/access.ts";
 import { createNeighbours } from "../support/rooms.ts";
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
@@ -203,7 +203,7 @@ function createRooms(database: Database) {
     cursors: createCursors(key),
     clock,
     audit: createAuditService({ database, cursors: createCursors(key) }),
-    standing: { of: () => ({ isStaff: false, rank: 0 }) as Standing },
+    access: { of: () => ({ isStaff: false, rank: 0 }) as Access },
     ...createNeighbours({ database, clock, serversKey: key }),
   };
   return createIntelligence({ ...deps, isStaff: (userId) => userId === people[2] });
@@ -251,7 +251,7 @@ test("whatever the order of records and lists, the standing matches are those a 
             model.held.set(step.person, step.held);
           }
         }
-        expect(await standing(database, ids)).toEqual(naive(model));
+        expect(await access(database, ids)).toEqual(naive(model));
       } finally {
         await drop();
       }
@@ -276,7 +276,7 @@ function naive({ held, records }: { held: Map<string, string[]>; records: Map<nu
   return found.toSorted();
 }
 
-async function standing(database: Database, ids: ReadonlyMap<number, string>): Promise<string[]> {
+async function access(database: Database, ids: ReadonlyMap<number, string>): Promise<string[]> {
   const rows = await database.read.match.findMany({ where: { status: { in: ["open", "grace"] } } });
   const numbers = new Map([...ids].map(([n, id]) => [id, n]));
   return rows.map((row) => `${row.userId} ${String(numbers.get(row.recordId))} ${row.severity}`).toSorted();

@@ -39,8 +39,8 @@ function createDoor(known: VerifiedKey = key) {
   const time = { now: start };
   const clock = { now: () => new Date(time.now) };
   const store = { recall: () => known, noteUse: () => undefined } as unknown as KeyStore;
-  const standing = { actorOf: (id: string) => ({ id, isStaff: true }) as never };
-  const authenticate = createAuthenticate({ store, standing, clock, verifyAssertion: createAssertions({ audience, clock }) });
+  const access = { actorOf: (id: string) => ({ id, isStaff: true }) as never };
+  const authenticate = createAuthenticate({ store, access, clock, verifyAssertion: createAssertions({ audience, clock }) });
   time.now = now;
   /** Answers whom the request acts for, or the refusal. */
   async function knock(credentials: Partial<Credentials>, body = ""): Promise<{ actor?: string; code?: string; detail?: string }> {

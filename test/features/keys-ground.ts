@@ -24,14 +24,14 @@ export async function createKeys(pollMs = 60_000) {
   const cursors = createCursors(secret);
   const service = (database: typeof fresh.database) => {
     const audit = createAuditService({ database, cursors });
-    const ground = { database, audit, standing: nobody, cursors, clock };
+    const ground = { database, audit, access: nobody, cursors, clock };
     const journals = createJournals(ground);
     const permissions = createPermissionsService({ ...ground, ...journals, guildState: undefined as never });
     return { permissions, keys: createKeysService({ ...ground, ...journals, permissions, pepper: secret, logger }) };
   };
   const { permissions, keys } = service(fresh.database);
   const store = createKeyStore({ database: fresh.database, keys, permissions, pepper: secret, pollMs });
-  const standing = {
+  const access = {
     actorOf: (id: string) =>
       ({
         id,
@@ -43,7 +43,7 @@ export async function createKeys(pollMs = 60_000) {
         heldUntil: () => null,
       }) as never,
   };
-  const authenticate = createAuthenticate({ store, standing, clock });
+  const authenticate = createAuthenticate({ store, access, clock });
   return { time, fresh, database: fresh.database, keys, store, authenticate, service, warnings };
 }
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
   expect(mapped.status, JSON.stringify(mapped.body)).toBe(202);
   await accept(owner, mapped);
   await accept(await staffAtConsole(shared.world, "owner"), mapped);
-  await shared.world.sandbox.waitFor(() => shared.world.app.standing.of(keeper.id).decide("clients.manage").allowed);
+  await shared.world.sandbox.waitFor(() => shared.world.app.access.of(keeper.id).decide("clients.manage").allowed);
 });
 
 const accept = (person: User, { body }: Answer): Promise<string> => shared.world.slash(person, "confirm accept", { code: body.data.code });
@@ -114,11 +114,11 @@ describe("a key that is made", () => {
 
   test("is not made any more when whoever asked may not by then", async () => {
     const person = await staffAtConsole(shared.world, "admin");
-    await shared.world.sandbox.waitFor(() => shared.world.app.standing.of(person.id).decide("clients.manage").allowed);
+    await shared.world.sandbox.waitFor(() => shared.world.app.access.of(person.id).decide("clients.manage").allowed);
     const answer = await held(() => shared.world.post("/keys", { name: "late", scopes: ["audit.read"] }, { actor: person }));
     const console = shared.world.guild.createRole("console 2", { permissions: ["Administrator"] });
     shared.world.guild.setRoles(person, [shared.world.roles.moderator, console]);
-    await shared.world.sandbox.waitFor(() => !shared.world.app.standing.of(person.id).decide("clients.manage").allowed);
+    await shared.world.sandbox.waitFor(() => !shared.world.app.access.of(person.id).decide("clients.manage").allowed);
     await accept(person, answer);
     expect(await use(answer.body.data.key)).toBe("invalid_credentials");
   });

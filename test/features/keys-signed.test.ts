@@ -149,7 +149,7 @@ test("after a restart nothing from before it is accepted, used or not, and a fre
       detail: "The claim iat says that it was issued before this service started; make a fresh one.",
     });
   }
-  await world.sandbox.waitFor(() => world.app.standing.of(owner.id).isOwner);
+  await world.sandbox.waitFor(() => world.app.access.of(owner.id).isOwner);
   const { status, body } = await ask("POST", "/blacklist", entry());
   expect([status, body.code]).toEqual([201, undefined]);
 });

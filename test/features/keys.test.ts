@@ -251,7 +251,7 @@ test("nobody makes a key that may do more than they may", async () => {
   const house = await createHouse();
   const [owner, admin] = [await house.person("owner"), await house.person("admin")];
   const client = { id: "c", name: "c", allows: (key: string) => key !== "system.act" };
-  const by = async (id: string): Promise<Call> => ({ ...cli(), via: "rest", client, actor: await house.standing.resolve(id) });
+  const by = async (id: string): Promise<Call> => ({ ...cli(), via: "rest", client, actor: await house.access.resolve(id) });
   await expect(house.keys.create(await by(owner.id), { name: "k", scopes: ["*"] })).resolves.toMatchObject({ created_by: owner.id });
   await expect(house.keys.create(await by(owner.id), { name: "k", scopes: ["system.act"] })).rejects.toMatchObject({
     code: "cannot_grant_unheld",
@@ -266,13 +266,13 @@ test("bootstrap names an owner whom a running server notices, with a key for eve
   const other = await openDatabase({ url: house.test.url, synchronous: "normal" });
   const cursors = createCursors(secret);
   const audit = createAuditService({ database: other, cursors });
-  const ground = { database: other, audit, standing: nobody, cursors };
+  const ground = { database: other, audit, access: nobody, cursors };
   const journals = createJournals(ground);
   const permissions = createPermissionsService({ ...ground, ...journals, guildState: undefined as never });
   const { key, delegation } = await createKeysService({ ...ground, ...journals, permissions, pepper: secret }).bootstrap(cli(), {
     owner: "80351110224678912",
   });
   expect([delegation, parseKey(key) === undefined]).toEqual(["trusted", false]);
-  await house.sandbox.waitFor(() => house.standing.of("80351110224678912").isOwner);
+  await house.sandbox.waitFor(() => house.access.of("80351110224678912").isOwner);
   await other.close();
 });

@@ -358,20 +358,20 @@ test("records about one account become matches of the other, as far as the link 
   await authorize(world, member, { by: owner });
   const record = await world.post("/blacklist", { kind: "user", subject_id: listed, severity: "low" }, { actor: owner });
   expect(record.status).toBe(201);
-  const standing = async () => {
+  const access = async () => {
     const { body } = await world.get(`/users/${member.id}/matches?status=open`, { actor: owner });
     return body.data.map((match: { kind: string }) => match.kind);
   };
   const suspicion = await made(owner, listed, member.id, { confidence: "suspected" });
-  expect([suspicion.matches, await standing()]).toEqual([{ added: 0, changed: 0, removed: 0 }, []]);
+  expect([suspicion.matches, await access()]).toEqual([{ added: 0, changed: 0, removed: 0 }, []]);
   const path = `/users/${listed}/links/${suspicion.id}`;
   const raised = (await world.patch(path, { confidence: "confirmed" }, { actor: owner })).body.data;
-  expect([raised.matches, await standing()]).toEqual([{ added: 1, changed: 0, removed: 0 }, ["alt_of_blacklisted"]]);
+  expect([raised.matches, await access()]).toEqual([{ added: 1, changed: 0, removed: 0 }, ["alt_of_blacklisted"]]);
   const kept = (await world.patch(path, { propagates: false }, { actor: owner })).body.data;
-  expect([kept.matches, await standing()]).toEqual([{ added: 0, changed: 0, removed: 1 }, []]);
+  expect([kept.matches, await access()]).toEqual([{ added: 0, changed: 0, removed: 1 }, []]);
   expect((await world.patch(path, { propagates: true }, { actor: owner })).body.data.matches.added).toBe(1);
   const ended = (await world.delete(path, { reason: "They are two people." }, { actor: owner })).body.data;
-  expect([ended.matches, await standing()]).toEqual([{ added: 0, changed: 0, removed: 1 }, []]);
+  expect([ended.matches, await access()]).toEqual([{ added: 0, changed: 0, removed: 1 }, []]);
 });
 
 test("when its time for review passes, a suspicion ends by itself; what is surer only waits to be looked at", async () => {

@@ -19,9 +19,9 @@ type RoleKey = keyof typeof roles;
 /** A ground with servers and staff roles, and people who decide. */
 export async function createPeopleGround() {
   const ground = await createGround();
-  const { standing, guildState } = ground.services;
+  const { access, guildState } = ground.services;
   const memberships = new Map<string, { guilds: readonly string[]; held: readonly RoleKey[] }>();
-  const known = standing.of;
+  const known = access.of;
   const roleOf = (key: string) => (Object.hasOwn(roles, key) ? { key, name: `The ${key}s`, discord: roles[key as RoleKey] } : undefined);
   const membersOf = (userId: string) =>
     (memberships.get(userId)?.guilds ?? []).map((guildId) => ({ guildId, userId, present: true, roleIds: [] }));
@@ -33,7 +33,7 @@ export async function createPeopleGround() {
     }));
     return { ...known(userId), held: heldRoles, members: [], status: null, overrides: [] };
   };
-  Object.assign(standing, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)), role: roleOf });
+  Object.assign(access, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)), role: roleOf });
   Object.assign(guildState, {
     guilds: () => guilds.map((id) => ({ id, name: id, icon: null, ownerId: null, present: true, syncedAt: null })),
     members: membersOf,

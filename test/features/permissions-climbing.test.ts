@@ -110,7 +110,7 @@ async function createCommunity() {
   const first = { key: "cases.read", effect: "deny", reason };
   await world.patch(`/permissions/users/${nobody?.id ?? ""}`, { overrides: [first] }, { actor: owner });
   await world.sandbox.waitFor(() => people.every((one) => world.app.guildState.members(one.id).length > 0));
-  await world.sandbox.waitFor(() => people.filter((one) => world.app.standing.of(one.id).isStaff).length === people.length - 1);
+  await world.sandbox.waitFor(() => people.filter((one) => world.app.access.of(one.id).isStaff).length === people.length - 1);
   await world.delete("/staffroles/seen", {}, { actor: owner });
   const refs = [...Object.values(roles), ...extra, ...loose].map((role) => ({ guild_id: guild.id, role_id: role.id }));
   return { world, people, refs, places: [undefined, guild.id, quay.id] };
@@ -132,21 +132,21 @@ const ends = [1, 2, 24].map((hours) => new Date(start + hours * 3_600_000).toISO
 
 /** Chooses edits, most of which somebody might be allowed. */
 function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof createCommunity>>) {
-  const { standing } = world.app;
+  const { access } = world.app;
   const names = ["admin", "senior", "moderator", "viewer", "crew", "desk", "chief", "owner", "fresh"];
   const roleNamed = (isThere = true) => {
-    const likely = names.slice(1, -2).filter((name) => (standing.role(name) !== undefined) === isThere);
+    const likely = names.slice(1, -2).filter((name) => (access.role(name) !== undefined) === isThere);
     return chance(90) && likely.length > 0 ? pick(likely) : pick(names);
   };
   const rankOf = (key: string): number[] => {
-    const role = standing.role(key);
+    const role = access.role(key);
     return role === undefined ? [] : [role.rank];
   };
   const level = () => (chance(3) ? "owner" : pick(levels.slice(0, 5)));
   const rank = () => pick([5, 15, 25, 35, 45, 55, 65, 75, 90]);
   const mapping = (key: string) => {
     const taken = new Set(
-      standing
+      access
         .roles()
         .filter((role) => role.key !== key)
         .flatMap((role) => role.discord.map(({ roleId }) => roleId)),
@@ -177,14 +177,14 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
     return [...new Map(all.map((one) => [`${one.key} ${one.scope ?? ""}`, one])).values()];
   };
   const target = () => pick(chance(50) ? people.slice(1, 6) : people);
-  const ofUser = (person: User) => [standing.of(person.id).rank];
-  const suspended = () => people.filter((one) => standing.of(one.id).overrides.some(({ permission }) => permission === "*"));
+  const ofUser = (person: User) => [access.of(person.id).rank];
+  const suspended = () => people.filter((one) => access.of(one.id).overrides.some(({ permission }) => permission === "*"));
 
   const kinds: Record<string, () => Omit<Edit, "kind">> = {
     "role replaced"() {
       const key = roleNamed();
       const { allow = [], deny = [] } = lists();
-      const before = standing.role(key)?.rules;
+      const before = access.role(key)?.rules;
       // The whole set is sent: most of it as it was.
       const kept = (said: ReadonlySet<string> | undefined, not: readonly string[]) =>
         [...(said ?? [])].filter((one) => !not.includes(one) && chance(90));
@@ -253,8 +253,8 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
       return { kind, ...(kinds[kind]?.() ?? { method: "PATCH", path: "", body: {}, ranks: [] }) };
     },
     actor(): User {
-      const owners = people.filter((one) => standing.of(one.id).isOwner);
-      const staff = people.filter((one) => standing.of(one.id).isStaff);
+      const owners = people.filter((one) => access.of(one.id).isOwner);
+      const staff = people.filter((one) => access.of(one.id).isStaff);
       return chance(55) ? pick(owners) : pick(chance(80) ? staff : people);
     },
   };
@@ -262,7 +262,7 @@ function createEditor({ world, people, refs, places }: Awaited<ReturnType<typeof
 
 /** Managers get back what they manage with, and some things for a while or in one guild only; the rest is left as the edits made it. */
 async function upkeep(world: World, managers: readonly User[]): Promise<void> {
-  const by = { actor: world.app.standing.listOwners()[0] ?? "" };
+  const by = { actor: world.app.access.listOwners()[0] ?? "" };
   const overrides = [
     ...managing.map((key) => ({ key, effect: "allow", reason })),
     { key: "cases.delete", effect: "allow", expires_at: ends[1], reason },
@@ -295,11 +295,11 @@ async function rowsOf({ app }: World): Promise<string> {
 }
 
 function heldBy({ app }: World, userId: string, places: readonly (string | undefined)[]): Held {
-  const standing = app.standing.of(userId);
+  const access = app.access.of(userId);
   const held = new Map<string, number>();
   for (const place of places) {
     for (const key of keys) {
-      const until = standing.heldUntil(key, place);
+      const until = access.heldUntil(key, place);
       if (until !== undefined) held.set(`${key} ${place ?? ""}`, until?.getTime() ?? Number.POSITIVE_INFINITY);
     }
   }
@@ -309,7 +309,7 @@ function heldBy({ app }: World, userId: string, places: readonly (string | undef
 test(`of ${editCount.toString()} random edits by random staff none gives what its author lacks, reaches up, or loses the last owner`, async () => {
   const community = await createCommunity();
   const { world, people, places } = community;
-  const { standing } = world.app;
+  const { access } = world.app;
   const apiKeys = await createKeys(world);
   const editor = createEditor(community);
   const accepted = new Map<string, number>(editor.kinds.map((kind) => [kind, 0]));
@@ -324,7 +324,7 @@ test(`of ${editCount.toString()} random edits by random staff none gives what it
       [rows, held] = [await rowsOf(world), look()];
     }
     const [edit, actor, apiKey] = [editor.choose(number), editor.actor(), pick(apiKeys)];
-    const by = standing.of(actor.id);
+    const by = access.of(actor.id);
     const answer: Answer = await world.request(edit.method, edit.path, edit.body, { actor, key: apiKey.text });
     const context = `seed ${seed.toString()}, edit ${number.toString()} (${edit.kind} ${edit.path} ${JSON.stringify(edit.body)}) by rank ${by.rank.toString()}`;
     if (answer.status >= 400) {
@@ -350,7 +350,7 @@ test(`of ${editCount.toString()} random edits by random staff none gives what it
       }
     }
     if (!by.isOwner && edit.ranks.some((rank) => rank >= by.rank)) throw new Error(`${context}: reaches ${edit.ranks.join(", ")}`);
-    expect([context, standing.listOwners().length > 0]).toEqual([context, true]);
+    expect([context, access.listOwners().length > 0]).toEqual([context, true]);
     held = now;
   }
 

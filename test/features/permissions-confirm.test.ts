@@ -31,7 +31,7 @@ test("a change of a person waits for the acting person in Discord, and is made t
   expect(await accept(admin, held.body.data.code)).toContain("Done");
   expect(await entriesOf(viewer)).toMatchObject([{ permission: "cases.close", effect: "allow", createdBy: admin.id, reason }]);
   expect(await about(viewer, "user_permissions.update")).toBe(1);
-  expect(world.app.standing.of(viewer.id).decide("cases.close").allowed).toBe(true);
+  expect(world.app.access.of(viewer.id).decide("cases.close").allowed).toBe(true);
 });
 
 test("a change that gives something dangerous waits for a second person besides, who holds it", async () => {

@@ -28,7 +28,7 @@ test("every rule that speaks is told in order, and the first decides", async () 
   const { world } = shared;
   const [owner, moderator] = [await world.staff("owner"), await world.staff("moderator")];
   world.guild.setRoles(moderator, [world.roles.moderator, world.roles.viewer]);
-  await world.sandbox.waitFor(() => world.app.standing.of(moderator.id).held.length === 2);
+  await world.sandbox.waitFor(() => world.app.access.of(moderator.id).held.length === 2);
   await roleAllows(owner, "moderator", { deny: ["staff.stats"], allow: ["roster.edit"] });
   await roleAllows(owner, "viewer", { allow: ["staff.stats"] });
   const end = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3_600_000).toISOString();
@@ -111,7 +111,7 @@ test("owners, the suspended, the blacklisted and strangers are explained, too", 
   await world.app.database.write(systemCall("job", uuid7()), ({ db, now }) =>
     db.userPermission.create({ data: { userId: moderator.id, permission: "*", effect: "deny", reason, createdAt: now } }),
   );
-  await world.app.standing.load();
+  await world.app.access.load();
   await world.post("/blacklist", { kind: "user", subject_id: listed.id, severity: "critical" }, { actor: owner });
   await give(owner, other, [{ key: "cases.read", effect: "deny" }]);
   expect(await stepsOf(owner, moderator, "cases.read")).toEqual(["suspension", "default"]);
@@ -180,12 +180,12 @@ test("a simulation tells who would gain and lose what, and saving it does exactl
   for (const name of ["ann", "bob", "cid", "dan"]) {
     const person = world.sandbox.createUser(name);
     world.guild.addMember(person, { roles: name === "dan" ? [role, world.roles.moderator] : [role] });
-    await world.sandbox.waitFor(() => world.app.standing.of(person.id).isStaff);
+    await world.sandbox.waitFor(() => world.app.access.of(person.id).isStaff);
     crew.push(person);
   }
   const [ann, bob, cid, dan] = crew as [User, User, User, User];
   await give(owner, bob, [{ key: "cases.close", effect: "deny" }]);
-  await world.sandbox.waitFor(() => world.app.standing.of(dan.id).held.length === 2);
+  await world.sandbox.waitFor(() => world.app.access.of(dan.id).held.length === 2);
   const changes = [
     { role_key: "crew", allow: ["cases.close", "cases.read"], deny: ["staff.read"] },
     { user_id: cid.id, deny: ["cases.read"] },

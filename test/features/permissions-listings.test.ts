@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
-import { createListings } from "../../src/features/permissions/standing/listings.ts";
+import { createListings } from "../../src/features/permissions/access/listings.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { openServices } from "../../src/features.ts";
@@ -31,31 +31,31 @@ async function createTwo() {
 
 test("whom another process lists has no access within a minute, and has it again when that ends", async () => {
   const { world, other } = await createTwo();
-  const { standing } = world.app;
+  const { access } = world.app;
   const moderator = await world.staff("moderator");
   const status = async () => (await world.get("/blacklist", { actor: moderator })).status;
   const list = () => other.blacklist.create(cli(), { kind: "user", subject_id: moderator.id, category: "scam", severity: "high" });
   expect(await status()).toBe(200);
   const { id } = await list();
   expect(await status()).toBe(200);
-  await standing.pollListings();
+  await access.pollListings();
   expect(await status()).toBe(403);
 
-  const { version } = standing;
+  const { version } = access;
   await other.blacklist.create(cli(), { kind: "server", subject_id: "613425648685547541", category: "raiding", severity: "high" });
-  await standing.pollListings();
-  await standing.pollListings();
-  expect(standing.version).toBe(version);
+  await access.pollListings();
+  await access.pollListings();
+  expect(access.version).toBe(version);
   await other.blacklist.update(cli(), id, { severity: "low" });
-  await standing.pollListings();
+  await access.pollListings();
   expect(await status()).toBe(200);
 
   await other.blacklist.update(cli(), id, { severity: "critical" });
-  await standing.pollListings();
+  await access.pollListings();
   expect(await status()).toBe(403);
   await other.blacklist.revoke(cli(), id, { reason: "A mistake." });
   await other.blacklist.purge(cli(), id, { reason: "Nothing of it was true." });
-  await standing.pollListings();
+  await access.pollListings();
   expect(await status()).toBe(200);
 });
 

@@ -25,7 +25,7 @@ const ownerEvents = async (world: World) =>
     ({ data }) => data,
   );
 const access = async (world: World, person: User) => (await world.get(`/staff/${person.id}/access`)).body.data;
-const known = (world: World) => world.sandbox.waitFor(() => world.app.standing.retainedOwners().length > 0);
+const known = (world: World) => world.sandbox.waitFor(() => world.app.access.retainedOwners().length > 0);
 
 /** Until the list of owners in the database has so many names. */
 async function written(world: World, count: number): Promise<void> {
@@ -47,7 +47,7 @@ const losses: Record<string, (world: World, owner: User) => void> = {
 test.each(Object.keys(losses))("the only owner, who %s, stays an owner, also after a restart", async (how) => {
   const world = await createJudgedWorld();
   const owner = await world.staff("owner");
-  expect(world.app.standing.isLastOwner(owner.id)).toBe(true);
+  expect(world.app.access.isLastOwner(owner.id)).toBe(true);
   losses[how]?.(world, owner);
   await known(world);
   expect(await access(world, owner)).toMatchObject({ allowed: true, level: "owner", reasons: [{ code: "owner", source: "last_owner" }] });
@@ -83,10 +83,10 @@ test("with another owner there, one who loses the role is no owner any more", as
   const world = await createWorld();
   const [owner, other] = [await world.staff("owner"), await world.staff("owner")];
   world.guild.setRoles(owner, []);
-  await world.sandbox.waitFor(() => !world.app.standing.of(owner.id).isOwner);
+  await world.sandbox.waitFor(() => !world.app.access.of(owner.id).isOwner);
   await job(world);
-  expect([await rows(world), world.app.standing.listOwners()]).toEqual([[], [other.id]]);
-  expect(world.app.standing.isLastOwner(other.id)).toBe(true);
+  expect([await rows(world), world.app.access.listOwners()]).toEqual([[], [other.id]]);
+  expect(world.app.access.isLastOwner(other.id)).toBe(true);
 });
 
 test("those who are kept are let go as soon as there is another owner", async () => {
@@ -94,7 +94,7 @@ test("those who are kept are let go as soon as there is another owner", async ()
   const [owner, other] = [await world.staff("owner"), await world.staff("owner")];
   world.guild.deleteRole(world.roles.owner);
   await known(world);
-  expect(world.app.standing.retainedOwners().toSorted()).toEqual([owner.id, other.id].toSorted());
+  expect(world.app.access.retainedOwners().toSorted()).toEqual([owner.id, other.id].toSorted());
   await written(world, 2);
   const role = world.guild.createRole("new owners");
   await world.sandbox.waitFor(() => world.app.guildState.role(world.guild.id, role.id) !== undefined);
@@ -102,10 +102,10 @@ test("those who are kept are let go as soon as there is another owner", async ()
   world.guild.addMember(heir, { roles: [role] });
   const discord = [{ guild_id: world.guild.id, role_id: role.id }];
   expect((await world.put("/staffroles/owner", { name: "owner", rank: 100, level: "owner", discord }, { actor: owner })).status).toBe(200);
-  await world.sandbox.waitFor(() => world.app.standing.of(heir.id).isOwner);
+  await world.sandbox.waitFor(() => world.app.access.of(heir.id).isOwner);
   expect((await access(world, owner)).level).toBe("owner");
   await job(world);
-  expect([await rows(world), world.app.standing.listOwners()]).toEqual([[], [heir.id]]);
+  expect([await rows(world), world.app.access.listOwners()]).toEqual([[], [heir.id]]);
   expect(await access(world, owner)).toMatchObject({ allowed: false, level: "none" });
   expect(await audits(world, owner.id)).toEqual([
     ["owner.retain", "job"],
@@ -115,7 +115,7 @@ test("those who are kept are let go as soon as there is another owner", async ()
   expect((await ownerEvents(world)).slice(2)).toEqual(expect.arrayContaining([{ user_id: owner.id, owner: false }]));
   world.guild.kick(heir);
   await known(world);
-  expect(world.app.standing.listOwners()).toEqual([heir.id]);
+  expect(world.app.access.listOwners()).toEqual([heir.id]);
 });
 
 test("a failure to write it down is made up for by the job, and memory knows meanwhile", async () => {
@@ -125,13 +125,13 @@ test("a failure to write it down is made up for by the job, and memory knows mea
   const write = database.write.bind(database);
   let failures = 0;
   database.write = (call, work) => {
-    if (call.via !== "job" || world.app.standing.retainedOwners().length === 0) return write(call, work);
+    if (call.via !== "job" || world.app.access.retainedOwners().length === 0) return write(call, work);
     failures += 1;
     return Promise.reject(new Error("the disk is full"));
   };
   world.guild.setRoles(owner, []);
   await known(world);
-  await world.app.standing.pollOwners();
+  await world.app.access.pollOwners();
   expect((await access(world, owner)).level).toBe("owner");
   database.write = write;
   expect([failures > 0, await rows(world)]).toEqual([true, []]);
@@ -164,14 +164,14 @@ test("owners are named and taken off the list by the operator, and the last one 
   ]);
   await expect(owners.remove(cli(), first)).rejects.toMatchObject({ code: "record_not_found" });
   await expect(owners.remove(cli(), byRole.id)).rejects.toMatchObject({ code: "invalid_transition" });
-  const by = (person: User) => ({ ...cli(), via: "rest" as const, actor: world.app.standing.of(person.id) });
+  const by = (person: User) => ({ ...cli(), via: "rest" as const, actor: world.app.access.of(person.id) });
   for (const verb of [owners.add, owners.remove])
     await expect(verb(by(admin), second)).rejects.toMatchObject({ code: "permission_denied" });
   expect(() => owners.list(by(admin))).toThrow("lacks system.settings.manage");
   world.guild.kick(byRole);
-  await world.sandbox.waitFor(() => !world.app.standing.of(byRole.id).isOwner);
+  await world.sandbox.waitFor(() => !world.app.access.of(byRole.id).isOwner);
   await expect(owners.remove(cli(), second)).rejects.toMatchObject({ code: "last_owner" });
-  expect([await rows(world), world.app.standing.listOwners()]).toEqual([[[second, false, "system"]], [second]]);
+  expect([await rows(world), world.app.access.listOwners()]).toEqual([[[second, false, "system"]], [second]]);
 });
 
 test("holding the permission to name owners does not make one who may", async () => {
@@ -179,7 +179,7 @@ test("holding the permission to name owners does not make one who may", async ()
   const [owner, admin] = [await world.staff("owner"), await world.staff("admin")];
   const overrides = [{ key: "system.settings.manage", effect: "allow", reason: "settings only" }];
   expect((await world.patch(`/permissions/users/${admin.id}`, { overrides }, { actor: owner })).status).toBe(200);
-  const call = { ...cli(), via: "rest" as const, actor: world.app.standing.of(admin.id) };
+  const call = { ...cli(), via: "rest" as const, actor: world.app.access.of(admin.id) };
   const { owners } = world.app.permissions;
   await expect(owners.add(call, admin.id)).rejects.toMatchObject({ code: "hierarchy_violation" });
   await expect(owners.remove(call, owner.id)).rejects.toMatchObject({ code: "hierarchy_violation" });
@@ -210,7 +210,7 @@ test("owners named by the configuration are not the command line's to remove", a
   });
   const owner = await world.staff("owner");
   world.guild.kick(owner);
-  await world.sandbox.waitFor(() => !world.app.standing.of(owner.id).isOwner);
+  await world.sandbox.waitFor(() => !world.app.access.of(owner.id).isOwner);
   await job(world);
   expect(await rows(world)).toEqual([]);
 });
@@ -243,14 +243,14 @@ test("a server notices an owner that the command line has named or removed", asy
   const id = "80351110224678912";
   const { database } = world.app;
   await database.write(cli(), ({ db, now }) => db.owner.create({ data: { userId: id, createdAt: now, createdBy: "system" } }));
-  await world.app.standing.pollOwners();
-  expect(world.app.standing.of(id).isOwner).toBe(true);
+  await world.app.access.pollOwners();
+  expect(world.app.access.of(id).isOwner).toBe(true);
   world.guild.kick(first);
-  await world.sandbox.waitFor(() => !world.app.standing.of(first.id).isOwner);
+  await world.sandbox.waitFor(() => !world.app.access.of(first.id).isOwner);
   // The other process could not know that nobody else is left.
   await database.write(cli(), ({ db }) => db.owner.delete({ where: { userId: id } }));
-  await world.app.standing.pollOwners();
-  expect(world.app.standing.listOwners()).toEqual([id]);
+  await world.app.access.pollOwners();
+  expect(world.app.access.listOwners()).toEqual([id]);
   await written(world, 1);
   expect(await rows(world)).toEqual([[id, true, "last_owner"]]);
 });

@@ -20,7 +20,7 @@ async function freshRole(key: string, level: Level | "none", rank: number, by: U
   expect((await world.put(`/staffroles/${key}`, { name: key, rank, level, discord }, { actor: by })).status).toBe(200);
   const person = world.sandbox.createUser(`${key}-holder`);
   world.guild.addMember(person, { roles: [role] });
-  await world.sandbox.waitFor(() => world.app.standing.of(person.id).isStaff);
+  await world.sandbox.waitFor(() => world.app.access.of(person.id).isStaff);
   return person;
 }
 
@@ -51,7 +51,7 @@ test("keys are allowed, denied and cleared one by one; what is not named stays, 
   expect((await world.get("/audit", { actor: person })).body.code).toBe("permission_denied");
   const cleared = await patch(owner, "desk", { clear: ["cases.read", "staff.read", "audit.read", "newer.thing", "other.newer"] });
   expect(cleared.body.data).toMatchObject({ allow: [], deny: [], unknown: [], revision: 4 });
-  await world.app.standing.load();
+  await world.app.access.load();
   expect(await mapping("desk")).toEqual(cleared.body.data);
 });
 

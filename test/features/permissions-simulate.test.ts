@@ -3,7 +3,7 @@ import type { GuildState, MemberState } from "../../src/discord/guild-state.ts";
 import { catalog, levels } from "../../src/kernel/permissions.ts";
 import { createExplanations } from "../../src/features/permissions/explain/explain.service.ts";
 import { roleRules } from "../../src/features/permissions/resolve.ts";
-import { createStanding } from "../../src/features/permissions/standing/standing.ts";
+import { createAccess } from "../../src/features/permissions/access/access.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -76,20 +76,20 @@ async function createCommunity() {
     }
     await db.userPermission.createMany({ data: own });
   });
-  const standing = createStanding({ database, guildState: guildStateOf(members), ownerIds: [] });
-  await standing.load();
+  const access = createAccess({ database, guildState: guildStateOf(members), ownerIds: [] });
+  await access.load();
   onTestFinished(async () => {
-    standing.close();
+    access.close();
     await drop();
   });
   const free = () => undefined;
   const guildIds = () => new Set([guildId]);
-  const { simulate } = createExplanations({ standing, clock: systemClock, guildIds, requireKeys: free, requireGrants: free });
-  return { standing, simulate, people: [...members.keys()] };
+  const { simulate } = createExplanations({ access, clock: systemClock, guildIds, requireKeys: free, requireGrants: free });
+  return { access, simulate, people: [...members.keys()] };
 }
 
 test("a simulation about 10,000 staff is right for each of them, and done before anybody waits", async () => {
-  const { standing, simulate, people } = await createCommunity();
+  const { access, simulate, people } = await createCommunity();
   const changes: { role_key: string; allow?: string[]; deny?: string[]; clear?: string[] }[] = [
     { role_key: "r1", allow: ["cases.delete", "cases.close"], deny: ["staff.read"] },
     { role_key: "r2", deny: ["cases.read", "audit.read"], clear: ["cases.delete"] },
@@ -107,21 +107,21 @@ test("a simulation about 10,000 staff is right for each of them, and done before
   // Time of the processor, so that other work on this machine does not count; the first rounds are slower than the rest.
   expect(Math.min(...times)).toBeLessThan(limitMs);
 
-  const held = () => new Map(people.map((id) => [id, new Set(keys.filter((key) => standing.of(id).decide(key).allowed))]));
+  const held = () => new Map(people.map((id) => [id, new Set(keys.filter((key) => access.of(id).decide(key).allowed))]));
   const [told, before] = [await simulate(call(), { changes }), held()];
   for (const { role_key, allow = [], deny = [], clear = [] } of changes) {
-    const role = standing.role(role_key);
+    const role = access.role(role_key);
     if (role === undefined) throw new Error(`${role_key} is missing`);
     const rest = (said: ReadonlySet<string>): string[] => [...said].filter((key) => ![...allow, ...deny, ...clear].includes(key));
     const [allowed, denied] = [new Set([...rest(role.rules.allow), ...allow]), new Set([...rest(role.rules.deny), ...deny])];
-    standing.setRole({ ...role, revision: 2, rules: roleRules(role_key, role.level, allowed, denied) });
+    access.setRole({ ...role, revision: 2, rules: roleRules(role_key, role.level, allowed, denied) });
   }
   const after = held();
   const changed = people.flatMap((id) => {
     const [was, is] = [before.get(id) ?? new Set(), after.get(id) ?? new Set()];
     const gains = keys.filter((key) => is.has(key) && !was.has(key));
     const loses = keys.filter((key) => was.has(key) && !is.has(key));
-    return gains.length + loses.length === 0 ? [] : [{ user_id: id, scope: null, gains, loses, rank: standing.of(id).rank }];
+    return gains.length + loses.length === 0 ? [] : [{ user_id: id, scope: null, gains, loses, rank: access.of(id).rank }];
   });
   const inOrder = changed.toSorted((a, b) => b.rank - a.rank || (a.user_id < b.user_id ? -1 : 1));
   expect(told.people_total).toBe(changed.length);

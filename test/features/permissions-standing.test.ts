@@ -5,8 +5,8 @@ import { dangerousOf, loosened } from "../../src/features/permissions/grant.ts";
 import { updatedWith } from "../../src/features/permissions/simulate.ts";
 import { applyEdits, editsOf, entriesAt, grantsOf, type Wanted } from "../../src/features/permissions/overrides.ts";
 import { roleRules } from "../../src/features/permissions/resolve.ts";
-import { standingOf, type PersonFacts } from "../../src/features/permissions/standing/person.ts";
-import type { Override, StaffRoleRecord } from "../../src/features/permissions/standing/subject.ts";
+import { standingOf, type PersonFacts } from "../../src/features/permissions/access/person.ts";
+import type { Override, StaffRoleRecord } from "../../src/features/permissions/access/subject.ts";
 import { runsOf, sizeOf } from "../support/size.ts";
 
 /** Few keys of every default level, one nobody has by default, and one the catalog does not know. */
@@ -87,7 +87,7 @@ function overridesOf({ entries }: Pick<Person, "entries">): Override[] {
     }));
 }
 
-function standing(who: Person, changes: Partial<PersonFacts> = {}, roles: readonly StaffRoleRecord[] = who.roles.map(recordOf)) {
+function access(who: Person, changes: Partial<PersonFacts> = {}, roles: readonly StaffRoleRecord[] = who.roles.map(recordOf)) {
   const [guildId = ""] = guilds;
   const member = { guildId, userId: "1", username: "", globalName: null, nick: null, avatar: null, present: true, joinedAt: null };
   return standingOf({
@@ -143,7 +143,7 @@ const often = (all: number): number => sizeOf({ quick: all / 10, all, long: all 
 test("everybody's decisions are those of the written order, everywhere and in each guild", () => {
   fc.assert(
     fc.property(person, (who) => {
-      const found = standing(who);
+      const found = access(who);
       const all = keys.flatMap((one) => places.map((place) => ({ one, place })));
       const decided = all.filter(({ one, place }) => found.decide(one, place).allowed);
       expect(decided).toEqual(all.filter(({ one, place }) => naive(who, one, place)));
@@ -162,7 +162,7 @@ test("a permission is held until the first moment at which the entries that are 
       const ends = overridesOf(who).flatMap(({ expiresAt }) => (expiresAt !== null && expiresAt > now ? [expiresAt.getTime()] : []));
       const lost = ends.toSorted((a, b) => a - b).find((moment) => !naive(who, one, place, entriesNow(who, new Date(moment))));
       const wanted = naive(who, one, place) ? (lost === undefined ? null : new Date(lost)) : undefined;
-      expect(standing(who).heldUntil(one, place)).toEqual(wanted);
+      expect(access(who).heldUntil(one, place)).toEqual(wanted);
       forGood += wanted === null ? 1 : 0;
       forAWhile += wanted instanceof Date ? 1 : 0;
     }),
@@ -175,12 +175,12 @@ test("a permission is held until the first moment at which the entries that are 
 test("a standing says when it may change by itself", () => {
   fc.assert(
     fc.property(person, (who) => {
-      const { expiresAt } = standing(who);
+      const { expiresAt } = access(who);
       for (let step = 0; step <= 12; step += 1) {
         const moment = at(step);
         if (moment < now || (expiresAt !== null && moment >= expiresAt)) continue;
-        const later = standing(who, { now: moment });
-        expect(keys.filter((one) => later.decide(one).allowed)).toEqual(keys.filter((one) => standing(who).decide(one).allowed));
+        const later = access(who, { now: moment });
+        expect(keys.filter((one) => later.decide(one).allowed)).toEqual(keys.filter((one) => access(who).decide(one).allowed));
       }
     }),
     { numRuns: runsOf(300) },
@@ -204,7 +204,7 @@ test("whoever gains a permission by an edit of a role gains one of the loosened 
       const { allow, deny } = updatedWith(change)(first.rules);
       const after = { ...first, rules: roleRules(first.key, first.level, allow, deny) };
       const free = loosened(first.rules, after.rules);
-      const [was, is] = [standing(who), standing(who, {}, [after, ...others])];
+      const [was, is] = [access(who), access(who, {}, [after, ...others])];
       const gained = keys.filter((one) => places.some((place) => !was.decide(one, place).allowed && is.decide(one, place).allowed));
       gains += gained.length;
       expect(gained.filter((one) => !free.includes(one))).toEqual([]);
@@ -214,7 +214,7 @@ test("whoever gains a permission by an edit of a role gains one of the loosened 
         const giver = recordOf({ key: "giver", level: "none", rank: 1, allow: [one], deny: [] });
         const gainers = [[], [giver]].filter(
           (beside) =>
-            !standing(plain, {}, [first, ...beside]).decide(one).allowed && standing(plain, {}, [after, ...beside]).decide(one).allowed,
+            !access(plain, {}, [first, ...beside]).decide(one).allowed && access(plain, {}, [after, ...beside]).decide(one).allowed,
         );
         if (gainers.length === 0) throw new Error(`nobody gains ${one}`);
       }
@@ -233,7 +233,7 @@ test("a role that appears, goes or gets another level loosens all that anybody g
       const after = { ...first, level, rules: roleRules(first.key, level, first.rules.allow, first.rules.deny) };
       const left = kind === "gone" ? [second, ...others] : [after, second, ...others];
       const free = loosened(first.rules, kind === "gone" ? null : after.rules);
-      const [was, is] = [standing(who), standing(who, {}, left)];
+      const [was, is] = [access(who), access(who, {}, left)];
       // Owners hold what the catalog does not know, too; nobody but an owner may give their level.
       const counted = kind === "level" && level === "owner" ? keys.filter((one) => one !== "newer.key") : keys;
       const gained = counted.filter((one) => !was.decide(one).allowed && is.decide(one).allowed);
@@ -267,7 +267,7 @@ test("whatever somebody gains by an edit of their entries, now or at any later t
       const after = applyEdits(rows, edits, { idOf: () => "new", by: null, at: now });
       const grants = grantsOf(edits);
       for (const moment of [now, ...[6, 7, 8, 9, 10, 11].map(at)]) {
-        const [was, is] = [standing(who, { now: moment }), standing(who, { now: moment, overrides: after.rows })];
+        const [was, is] = [access(who, { now: moment }), access(who, { now: moment, overrides: after.rows })];
         for (const place of places) {
           const gained = keys.filter((one) => !was.decide(one, place).allowed && is.decide(one, place).allowed);
           gains += gained.length;

@@ -87,7 +87,7 @@ test("an entry decides at once, before the roles, and is told, audited and numbe
     after: [{ key: "staff.read", effect: "clear", scope: null }],
   });
 
-  await world.app.standing.load();
+  await world.app.access.load();
   expect([await holds(viewer, "cases.close"), await read(viewer, admin)]).toEqual([true, cleared.body.data]);
 });
 
@@ -363,7 +363,7 @@ test("what has ended counts no more at once, and the job takes it off the books,
       data: { userId: senior.id, permission: "*", effect: "deny", reason: "Under review", expiresAt: new Date(end), createdAt: now },
     }),
   );
-  await world.app.standing.load();
+  await world.app.access.load();
   expect([await holds(viewer, "cases.close"), await holds(senior, "staff.read")]).toEqual([true, false]);
   await until(
     () => world.get(`/permissions/users/${viewer.id}`, { actor: owner }),

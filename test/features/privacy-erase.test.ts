@@ -155,7 +155,7 @@ describe("a person who deletes what they shared", () => {
   test("is the only one who can ask for it", async () => {
     const { world, person, owner } = await createGround();
     const before = await everyRow(world);
-    const ownerCall = { ...asPerson(owner.id), actor: world.app.standing.of(owner.id) };
+    const ownerCall = { ...asPerson(owner.id), actor: world.app.access.of(owner.id) };
     await expect(world.app.privacy.erase(ownerCall, person.id)).rejects.toMatchObject({ code: "permission_denied" });
     await expect(world.app.privacy.erase(asPerson("80351110224678912"), person.id)).rejects.toMatchObject({
       code: "acting_user_not_staff",
@@ -289,7 +289,7 @@ describe("a redaction", () => {
     expect((await world.post(`/users/${person.id}/redaction`, redaction)).body).toMatchObject({ code: "acting_user_required" });
     expect(await everyRow(world)).toEqual(before);
     world.guild.setRoles(second, []);
-    await world.sandbox.waitFor(() => !world.app.standing.of(second.id).isStaff);
+    await world.sandbox.waitFor(() => !world.app.access.of(second.id).isStaff);
     await expect(world.app.privacy.redact(cli(), owner.id, redaction)).rejects.toMatchObject({ code: "last_owner" });
   });
 
@@ -323,14 +323,14 @@ test("a redacted former colleague is not written again when Discord tells of the
   const former = await world.staff("moderator");
   await world.staff("owner");
   world.guild.setRoles(former, []);
-  await world.sandbox.waitFor(() => !world.app.standing.of(former.id).isStaff);
+  await world.sandbox.waitFor(() => !world.app.access.of(former.id).isStaff);
   expect(await read.guildMember.count({ where: { userId: former.id } })).toBe(1);
   await world.app.privacy.redact(cli(), former.id, { reason: "Asked for by the person by mail." });
-  expect(world.app.standing.of(former.id).status).toBeNull();
+  expect(world.app.access.of(former.id).status).toBeNull();
   const witness = await world.staff("viewer");
   world.guild.setRoles(former, [world.guild.createRole("plain")]);
   world.guild.setRoles(witness, [world.roles.admin]);
-  await world.sandbox.waitFor(() => world.app.standing.of(witness.id).level === "admin");
+  await world.sandbox.waitFor(() => world.app.access.of(witness.id).level === "admin");
   expect(await read.guildMember.count({ where: { userId: former.id } })).toBe(0);
 });
 

@@ -362,7 +362,7 @@ describe("a deletion that is cut short", () => {
     expect(await read.erasure.count()).toBe(1);
     expect(await read.userPermission.findMany({ where, select: { permission: true } })).toEqual([{ permission: "*" }]);
     expect(
-      world.app.standing
+      world.app.access
         .of(person.id)
         .decide("staff.read")
         .reasons.map(({ code }) => code),

@@ -103,7 +103,7 @@ describe("each fix puts its finding right, and the next run resolves it", () => 
     const user = await hire(world, "moderator");
     await giveCallsign(world, user, "main");
     world.guild.kick(user);
-    await world.sandbox.waitFor(() => !world.app.standing.of(user.id).isInGuild, 60_000);
+    await world.sandbox.waitFor(() => !world.app.access.of(user.id).isInGuild, 60_000);
     const { id } = findingOf(await run(world, owner), "left_guild", user.id);
     expect(await fix([id])).toMatchObject([{ outcome: "fixed" }]);
     expect(await world.app.database.read.callsignSlot.findMany({ where: { userId: user.id } })).toMatchObject([{ state: "held" }]);
@@ -131,9 +131,9 @@ describe("each fix puts its finding right, and the next run resolves it", () => 
       world.app.roster.moveInTx(tx, user.id, { causeReference: null, permission: "roster.edit", event: "suspended", until }),
     );
     const { id } = findingOf(await run(world, owner), "suspended_with_access", user.id);
-    expect(world.app.standing.of(user.id).isBarred).toBe(false);
+    expect(world.app.access.of(user.id).isBarred).toBe(false);
     expect(await fix([id])).toMatchObject([{ outcome: "fixed" }]);
-    expect(world.app.standing.of(user.id)).toMatchObject({ isBarred: true, status: "suspended", expiresAt: until });
+    expect(world.app.access.of(user.id)).toMatchObject({ isBarred: true, status: "suspended", expiresAt: until });
   });
 
   test.each(["missing_role", "extra_role"])(
@@ -151,7 +151,7 @@ describe("each fix puts its finding right, and the next run resolves it", () => 
       expect(held(user).toSorted()).toEqual([world.roles.viewer.id, colour.id].toSorted());
       await world.sandbox.waitFor(
         () =>
-          world.app.standing
+          world.app.access
             .of(user.id)
             .held.map(({ role }) => role.key)
             .join() === "viewer",
@@ -166,7 +166,7 @@ describe("each fix puts its finding right, and the next run resolves it", () => 
     const { user, finding } = await planted("nickname_mismatch");
     expect(await fix([finding.id])).toMatchObject([{ outcome: "fixed" }]);
     expect(world.guild.member(user)?.nick).toMatch(/^M-\d+ \| wrongly-named$/);
-    await world.sandbox.waitFor(() => world.app.standing.of(user.id).members[0]?.nick?.startsWith("M-") === true, 60_000);
+    await world.sandbox.waitFor(() => world.app.access.of(user.id).members[0]?.nick?.startsWith("M-") === true, 60_000);
     await isResolved("nickname_mismatch", user, finding.id);
   });
 
@@ -174,7 +174,7 @@ describe("each fix puts its finding right, and the next run resolves it", () => 
     const { world } = shared;
     const user = await hire(world, "viewer");
     world.guild.setRoles(user, [world.roles.moderator]);
-    await world.sandbox.waitFor(() => world.app.standing.of(user.id).held[0]?.role.key === "moderator", 60_000);
+    await world.sandbox.waitFor(() => world.app.access.of(user.id).held[0]?.role.key === "moderator", 60_000);
     const { id } = findingOf(await run(world, owner, { checks: ["extra_role"] }), "extra_role", user.id);
     world.sandbox.faults.rest({ route: "DELETE /guilds/:g/members/:u/roles/:r", status: 403, body: { code: 50_013, message: "No." } });
     expect(await fix([id])).toMatchObject([{ outcome: "failed", detail: expect.stringContaining("Changes in Discord: 1.") }]);
@@ -203,13 +203,13 @@ describe("those on the roster who never held a role of the ladder", () => {
     const user = world.member("newcomer");
     await employ(world, user, "viewer");
     await world.app.rosterSync.catchUp(job());
-    await world.sandbox.waitFor(() => world.app.standing.of(user.id).isInGuild, 60_000);
+    await world.sandbox.waitFor(() => world.app.access.of(user.id).isInGuild, 60_000);
     expect(findingOf(await run(world, owner, { checks: ["missing_role"] }), "missing_role", user.id).facts.staff_role).toBe("viewer");
-    expect(world.app.standing.of(user.id).status).toBeNull();
+    expect(world.app.access.of(user.id).status).toBeNull();
     const former = ok(await world.get("/staff?status=former&limit=200", { actor: owner })).data;
     expect(former.map((one: any) => one.user?.id ?? one.id)).not.toContain(user.id);
     world.guild.kick(user);
-    await world.sandbox.waitFor(() => !world.app.standing.of(user.id).isInGuild, 60_000);
+    await world.sandbox.waitFor(() => !world.app.access.of(user.id).isInGuild, 60_000);
     findingOf(await run(world, owner, { checks: ["left_guild"] }), "left_guild", user.id);
   });
 
@@ -218,17 +218,17 @@ describe("those on the roster who never held a role of the ladder", () => {
     const user = await world.staff("viewer");
     ok(await world.post("/roster/sync-member", { discord_user_id: user.id, direction: "from_discord" }, { actor: owner }));
     world.guild.setRoles(user, []);
-    await world.sandbox.waitFor(() => !world.app.standing.of(user.id).isStaff, 60_000);
+    await world.sandbox.waitFor(() => !world.app.access.of(user.id).isStaff, 60_000);
     ok(await world.post("/roster/sync-member", { discord_user_id: user.id, direction: "from_discord" }, { actor: owner }));
     await world.app.rosterSync.catchUp(job());
-    expect(world.app.standing.of(user.id).status).toBe("former");
+    expect(world.app.access.of(user.id).status).toBe("former");
   });
 });
 
 describe("what is not fixed", () => {
   test("one of several Discord roles of a guild that stand for a staff role is enough, as it is for who gives them", async () => {
     const { world } = shared;
-    const { key, name, rank, level, discord } = world.app.standing.role("senior") ?? expect.fail("senior");
+    const { key, name, rank, level, discord } = world.app.access.role("senior") ?? expect.fail("senior");
     const second = world.guild.createRole("second");
     await world.sandbox.waitFor(() => world.app.guildState.role(world.guild.id, second.id) !== undefined, 60_000);
     const mapped = [...discord, { guildId: world.guild.id, roleId: second.id }];
@@ -245,7 +245,7 @@ describe("what is not fixed", () => {
     const body = { findings: [finding.id], reason: "found" };
     const answer = ok(await world.post("/roster/audit/fixes", body, { actor: owner, key }));
     expect(answer.data.results).toMatchObject([{ outcome: "refused" }]);
-    expect(world.app.standing.of(user.id).isBarred).toBe(false);
+    expect(world.app.access.of(user.id).isBarred).toBe(false);
   });
 
   test("a finding that names a person who is forgotten as another's account is forgotten, too", async () => {

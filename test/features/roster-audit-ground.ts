@@ -47,7 +47,7 @@ export async function giveCallsign(world: World, { id: userId }: User, pool: str
 
 /** A staff role as the operator sets it. */
 export async function setRole(world: World, level: Level, more: { capacity?: number; callsign_pool?: string }): Promise<void> {
-  const { key, name, rank, level: grade, discord } = world.app.standing.role(level) ?? expect.fail(level);
+  const { key, name, rank, level: grade, discord } = world.app.access.role(level) ?? expect.fail(level);
   const mapped = discord.map(({ guildId, roleId }) => ({ guild_id: guildId, role_id: roleId }));
   await world.app.staff.roles.put(systemCall("cli", uuid7()), key, { name, rank, level: grade, discord: mapped, ...more });
 }
@@ -62,19 +62,19 @@ export const plants: Record<string, (world: World) => Promise<string | null>> = 
   async left_guild(world) {
     const user = await hire(world, "viewer");
     world.guild.kick(user);
-    await world.sandbox.waitFor(() => !world.app.standing.of(user.id).isInGuild, 60_000);
+    await world.sandbox.waitFor(() => !world.app.access.of(user.id).isInGuild, 60_000);
     return user.id;
   },
   async missing_role(world) {
     const user = await hire(world, "viewer");
     world.guild.setRoles(user, []);
-    await world.sandbox.waitFor(() => world.app.standing.of(user.id).held.length === 0, 60_000);
+    await world.sandbox.waitFor(() => world.app.access.of(user.id).held.length === 0, 60_000);
     return user.id;
   },
   async extra_role(world) {
     const user = await hire(world, "viewer");
     world.guild.setRoles(user, [world.roles.viewer, world.roles.moderator]);
-    await world.sandbox.waitFor(() => world.app.standing.of(user.id).held.length === 2, 60_000);
+    await world.sandbox.waitFor(() => world.app.access.of(user.id).held.length === 2, 60_000);
     return user.id;
   },
   async unmapped_staff_role(world) {

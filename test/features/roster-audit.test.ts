@@ -33,7 +33,7 @@ beforeAll(async () => {
   colleague = await hire(world, "moderator");
   const callsign = await giveCallsign(world, colleague, "main");
   world.guild.setNick(colleague, `${callsign} | Colleague`);
-  await world.sandbox.waitFor(() => world.app.standing.of(colleague.id).members[0]?.nick !== null, 60_000);
+  await world.sandbox.waitFor(() => world.app.access.of(colleague.id).members[0]?.nick !== null, 60_000);
 });
 const rows = async () => {
   const { read } = shared.world.app.database;

@@ -335,7 +335,7 @@ test("where the bot is taken out of a server that staff roles stand in nobody ha
   annex.removeBot();
   await world.sandbox.waitFor(() => world.app.guildState.guilds().some(({ id, present }) => id === annex.id && !present));
   world.guild.setRoles(ben, [world.roles.viewer]);
-  await world.sandbox.waitFor(() => world.app.standing.of(ben.id).held.length > 0);
+  await world.sandbox.waitFor(() => world.app.access.of(ben.id).held.length > 0);
   await follow.catchUp(job());
   expect(await eventsOf(world, ann)).toEqual(["hired"]);
   expect(await entryOf(world, ann)).toMatchObject({ staffRole: "docker", heldRoles: ["docker"], inGuild: true });

@@ -66,7 +66,7 @@ test("a leave told afterwards counts since it began", async () => {
   await leave(person, { from, duration: "30d" });
   expect((await linesOf(person)).at(-1)).toMatchObject({ event: "loa_started", effectiveAt: new Date(from) });
   const stood = await shared.world.get(`/roster/history?user_id=${person.id}&on=${since(-3)}`, { actor: cast.owner });
-  expect(stood.body.meta.standing).toMatchObject({ status: "loa" });
+  expect(stood.body.meta.access).toMatchObject({ status: "loa" });
 });
 
 test("a planned leave begins and ends on the roster at its own dates, however late somebody looks", async () => {
@@ -138,7 +138,7 @@ test("who is erased while on leave is on it no more, nor on the roster", async (
   await leave(person, { duration: "5d" });
   const { app, guild, sandbox } = shared.world;
   guild.setRoles(person, []);
-  await sandbox.waitFor(() => !app.standing.of(person.id).isStaff, 60_000);
+  await sandbox.waitFor(() => !app.access.of(person.id).isStaff, 60_000);
   await app.privacy.redact(systemCall("cli", uuid7()), person.id, { reason: "Asked for it.", suppress: false });
   expect(await read(person)).toMatchObject({ status: "resigned", loa: null });
 });

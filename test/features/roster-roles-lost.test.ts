@@ -104,7 +104,7 @@ describe("who stays on the roster without any staff role", () => {
     expect(await fix(before)).toMatchObject([{ outcome: "gone" }]);
     const after = await audited();
     quiet.guild.setRoles(user, [quiet.roles.viewer]);
-    await quiet.sandbox.waitFor(() => quiet.app.standing.of(user.id).held.length > 0);
+    await quiet.sandbox.waitFor(() => quiet.app.access.of(user.id).held.length > 0);
     expect(await fix(after)).toMatchObject([{ outcome: "gone" }]);
     expect((await entryOf(quiet, user))?.status).toBe("active");
   });

@@ -84,7 +84,7 @@ describe("from Discord", () => {
     expect(await linesOf(world, ann)).toMatchObject([{ event: "hired", source: "discord", actorId: senior.id, reason: "new here" }]);
     expect((await sync(ann)).body.data).toMatchObject({ in_sync: true, changes: [] });
     world.guild.setRoles(ann, [world.roles.viewer, sailor]);
-    await world.sandbox.waitFor(() => world.app.standing.of(ann.id).held[0]?.role.key === "viewer");
+    await world.sandbox.waitFor(() => world.app.access.of(ann.id).held[0]?.role.key === "viewer");
     expect(await changesOf(ann, { direction: "from_discord", apply: ["held_roles"] }, senior)).toEqual([
       ["held_roles", "set_roster", true],
       ["staff_role", "none", false],
@@ -125,7 +125,7 @@ describe("to Discord", () => {
   test("the mapped role of the entry is given, those above it are taken, others never: one audit entry, one line, told once by following", async () => {
     const ann = await world.staff("senior");
     world.guild.setRoles(ann, [world.roles.senior, world.roles.viewer, sailor]);
-    await world.sandbox.waitFor(() => world.app.standing.of(ann.id).held.length === 2);
+    await world.sandbox.waitFor(() => world.app.access.of(ann.id).held.length === 2);
     await enlist(world, ann, "moderator");
     const looked = { direction: "from_discord", apply: ["held_roles", "in_guild", "nickname"] };
     expect((await sync(ann, looked)).status).toBe(200);
@@ -136,7 +136,7 @@ describe("to Discord", () => {
       ["held_roles", "remove_role", true],
     ]);
     expect(held(ann).toSorted()).toEqual([world.roles.moderator.id, world.roles.viewer.id, sailor.id].toSorted());
-    await world.sandbox.waitFor(() => world.app.standing.of(ann.id).held[0]?.role.key === "moderator");
+    await world.sandbox.waitFor(() => world.app.access.of(ann.id).held[0]?.role.key === "moderator");
     follow.start();
     follow.start();
     await until(
@@ -162,7 +162,7 @@ describe("to Discord", () => {
     expect(held(cat)).toEqual([world.roles.moderator.id]);
     world.guild.setRoles(cat, [world.roles.moderator, sailor]);
     await world.app.database.write(job(), (tx) => world.app.roster.moveInTx(tx, cat.id, { ...note, event: "terminated" }));
-    await world.sandbox.waitFor(() => world.app.standing.of(cat.id).held[0]?.role.key === "moderator");
+    await world.sandbox.waitFor(() => world.app.access.of(cat.id).held[0]?.role.key === "moderator");
     expect(await changesOf(cat, { direction: "to_discord" })).toEqual([["held_roles", "remove_role", true]]);
     expect(held(cat)).toEqual([sailor.id]);
   });

@@ -19,7 +19,7 @@ describe("too much at once", () => {
     world = await createWorld({ env: alone, onEnd: (way) => (end = way), clock });
     admin = await world.staff("admin");
     people = world.guild.addMembers(39, { roles: [world.roles.moderator] });
-    await world.sandbox.waitFor(() => world.app.standing.people().length >= 40);
+    await world.sandbox.waitFor(() => world.app.access.people().length >= 40);
     return () => end();
   });
   const drifts = () => world.app.database.read.outboxEvent.count({ where: { type: "roster.drift" } });
@@ -98,7 +98,7 @@ test("a first filling that is broken off goes on, also after a restart, and then
   const world = await createWorld({ env: alone, clock });
   const count = () => world.app.database.read.rosterEntry.count();
   const people = world.guild.addMembers(60, { roles: [world.roles.moderator] });
-  await world.sandbox.waitFor(() => world.app.standing.people().length >= 60);
+  await world.sandbox.waitFor(() => world.app.access.people().length >= 60);
   const first = followIn(world, clock);
   first.start();
   while ((await count()) === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -147,7 +147,7 @@ describe(`a server of ${members.toString()} members`, () => {
     const { roles, guild, sandbox, app } = world;
     guild.addMembers(members - holders);
     const people = guild.addMembers(holders, { roles: [roles.moderator] });
-    await sandbox.waitFor(() => app.standing.people().length >= holders, 120_000);
+    await sandbox.waitFor(() => app.access.people().length >= holders, 120_000);
     await until(
       () => Promise.resolve(app.guildState.freshness().stale),
       (isStale) => !isStale,

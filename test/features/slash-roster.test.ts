@@ -67,7 +67,7 @@ describe("/roster sync", () => {
     const { world } = ground;
     const mover = await hire(world, "viewer");
     world.guild.setRoles(mover, [world.roles.moderator]);
-    await world.sandbox.waitFor(() => world.app.standing.of(mover.id).rank === 40, 60_000);
+    await world.sandbox.waitFor(() => world.app.access.of(mover.id).rank === 40, 60_000);
     const run = await ask().runSlashCommand("roster sync member", { user: mover });
     const report = await run.reply();
     expect(report.content).toContain("differ");

@@ -33,7 +33,7 @@ describe("/setup wizard", () => {
     await run.select("sw:act:roles:moderator", [world.roles.moderator]);
     await world.sandbox.waitFor(() => run.current()?.content.includes(`(moderator): <@&${world.roles.moderator.id}>`) === true);
     const person = await world.staff("moderator");
-    expect(world.app.standing.of(person.id).level).toBe("moderator");
+    expect(world.app.access.of(person.id).level).toBe("moderator");
   });
 
   test("takes no role away that somebody else has mapped since the menu was shown", async () => {

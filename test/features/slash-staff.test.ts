@@ -69,7 +69,7 @@ describe("the commands of staff", () => {
     const world = await createJudgedWorld();
     const viewer = await staffAtConsole(world, "viewer");
     const many = world.guild.addMembers(23, { roles: [world.roles.moderator] });
-    for (const { id } of many) await world.sandbox.waitFor(() => world.app.standing.of(id).isStaff);
+    for (const { id } of many) await world.sandbox.waitFor(() => world.app.access.of(id).isStaff);
     const run = await world.sandbox.as(viewer).in(world.guild).runSlashCommand("staff list");
     await run.reply();
     const ids = [];

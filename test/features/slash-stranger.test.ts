@@ -60,7 +60,7 @@ describe("what somebody new to it meets in Discord", () => {
   test("a menu of the guide is called as the role it is for", async () => {
     const world = await createWorld();
     const owner = await staffAtConsole(world, "owner");
-    const role = world.app.standing.roles().find(({ level }) => level === "viewer");
+    const role = world.app.access.roles().find(({ level }) => level === "viewer");
     await world.patch(`/staffroles/${role?.key ?? ""}`, { name: "Watchers" }, { actor: owner });
     const run = await world.sandbox.as(owner).in(world.guild).runSlashCommand("setup wizard");
     expect(JSON.stringify((await run.reply()).components)).toContain("Discord roles for: Watchers");

@@ -16,7 +16,7 @@ import { createKeyStore } from "../../src/features/keys/store.ts";
 import { knownPermissions } from "../../src/kernel/permissions.ts";
 import { permissionsRoutes } from "../../src/features/permissions/permissions.routes.ts";
 import { createPermissionsService } from "../../src/features/permissions/permissions.service.ts";
-import { createStanding } from "../../src/features/permissions/standing/standing.ts";
+import { createAccess } from "../../src/features/permissions/access/access.ts";
 import { staffRoutes } from "../../src/features/staff/staff.routes.ts";
 import { createStaffService } from "../../src/features/staff/staff.service.ts";
 import { createHttpApp } from "../../src/http/app.ts";
@@ -72,16 +72,16 @@ export async function createHouse(options: HouseOptions = {}) {
   const staleLimit = options.staleLimitSeconds === undefined ? {} : { staleLimitSeconds: options.staleLimitSeconds };
   const guildState = createGuildState({ database, logger, guildIds: [guild.id], ...staleLimit });
   const { ownerIds = [], leaveBars = false, clock: time = clock } = options;
-  const standing = createStanding({ database, guildState, ownerIds, leaveBars, clock: time, pollMs: 50 });
+  const access = createAccess({ database, guildState, ownerIds, leaveBars, clock: time, pollMs: 50 });
   const audit = createAuditService({ database, cursors });
-  const ground = { database, audit, standing, guildState, cursors, clock: options.clock ?? clock };
+  const ground = { database, audit, access, guildState, cursors, clock: options.clock ?? clock };
   const journals = createJournals(ground);
   const permissions = createPermissionsService({ ...ground, ...journals });
   const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
   const store = createKeyStore({ database, keys, permissions, pepper: secret, pollMs: 50 });
   const staff = createStaffService({ ...ground, ...journals, permissions, roster: { leaveInTx: () => Promise.resolve() } });
   await guildState.load();
-  await standing.load();
+  await access.load();
 
   const routes = [...staffRoutes(staff), ...permissionsRoutes(permissions)].map(withAnswerCheck);
   const refuse = () => Promise.reject(new Error("this house takes no files"));
@@ -105,13 +105,13 @@ export async function createHouse(options: HouseOptions = {}) {
   discord.serve({
     commands,
     controls: [...controls, ...createConfirmControls(verbs)],
-    actorOf: standing.actorOf,
+    actorOf: access.actorOf,
     guildState,
   });
   const http = createHttpApp({
     routes,
     pages: [],
-    authenticate: createAuthenticate({ store, standing, clock: options.clock ?? clock }),
+    authenticate: createAuthenticate({ store, access, clock: options.clock ?? clock }),
     limits,
     logger,
     clock,
@@ -127,7 +127,7 @@ export async function createHouse(options: HouseOptions = {}) {
   onTestFinished(async () => {
     await server.close();
     await discord.stop();
-    standing.close();
+    access.close();
     await store.close();
     await sandbox.stop();
     await test.drop();
@@ -167,7 +167,7 @@ export async function createHouse(options: HouseOptions = {}) {
     test,
     database,
     guildState,
-    standing,
+    access,
     audit,
     events: journals.events,
     permissions,
@@ -183,13 +183,13 @@ export async function createHouse(options: HouseOptions = {}) {
     async person(rung?: Rung, name = `person${(count += 1).toString()}`): Promise<User> {
       const user = sandbox.createUser(name);
       guild.addMember(user, { roles: rung === undefined ? [] : [roles[rung]] });
-      if (rung !== undefined) await sandbox.waitFor(() => standing.of(user.id).isStaff);
+      if (rung !== undefined) await sandbox.waitFor(() => access.of(user.id).isStaff);
       return user;
     },
     /** Every member list asked for so far has been read, so that nothing but the test changes anyone's standing. */
     settled: () =>
       guildState.track({
-        roles: new Set(standing.roles().flatMap((role) => role.discord.map((one) => `${one.guildId}:${one.roleId}`))),
+        roles: new Set(access.roles().flatMap((role) => role.discord.map((one) => `${one.guildId}:${one.roleId}`))),
         users: new Set(),
       }),
     auditCount: () => database.read.auditEntry.count(),

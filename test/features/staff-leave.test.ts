@@ -206,7 +206,7 @@ describe("time", () => {
 
   test("is the service's to work through: nobody else may run the job", async () => {
     const { house, person } = await createTimedHouse();
-    const call = { ...jobCall(), client: null, actor: house.standing.of(person.id) };
+    const call = { ...jobCall(), client: null, actor: house.access.of(person.id) };
     await expect(house.staff.expireDue(call)).rejects.toMatchObject({ code: "permission_denied" });
   });
 

@@ -263,7 +263,7 @@ describe("changing a profile", () => {
     expect((await world.post(`/staff/${person.id}/loa`, { reason: "Away." }, { actor: person })).body.code).toBe("permission_denied");
     await world.post(`/staff/${person.id}/reinstate`, { reason: "Nothing found." }, { actor: cast.admin });
     world.guild.setRoles(person, []);
-    await world.sandbox.waitFor(() => !world.app.standing.of(person.id).isStaff);
+    await world.sandbox.waitFor(() => !world.app.access.of(person.id).isStaff);
     expect((await patch(person, { timezone: "UTC" }, { actor: person })).body.code).toBe("acting_user_not_staff");
     expect(await rowOf(person)).toBeNull();
   });
@@ -316,7 +316,7 @@ describe("the list of staff", () => {
         .toSorted(),
     ).toEqual(sorted(free, elsewhere));
     world.guild.setRoles(free, []);
-    await world.sandbox.waitFor(() => !world.app.standing.of(free.id).isStaff);
+    await world.sandbox.waitFor(() => !world.app.access.of(free.id).isStaff);
     for (const value of ["true", "false"]) {
       expect(await ids(`${query}&available=${value}`)).not.toContain(free.id);
       expect(await ids(`${query}&status=former&available=${value}`)).toEqual([]);

@@ -21,7 +21,7 @@ async function makeRole(settings: object = {}) {
   expect(made.status, JSON.stringify(made.body)).toBe(200);
   const holder = world.member();
   world.guild.setRoles(holder, [role]);
-  await world.sandbox.waitFor(() => world.app.standing.of(holder.id).isStaff);
+  await world.sandbox.waitFor(() => world.app.access.of(holder.id).isStaff);
   return { key, role, owner, holder, path: `/staffroles/${key}` };
 }
 
@@ -93,7 +93,7 @@ describe("parts of a staff role", () => {
     expect((await world.get(path)).body.data).toMatchObject({ members_count: 1, over_capacity: false });
     const second = world.member();
     world.guild.setRoles(second, [role]);
-    await world.sandbox.waitFor(() => world.app.standing.of(second.id).isStaff);
+    await world.sandbox.waitFor(() => world.app.access.of(second.id).isStaff);
     expect((await world.get(path)).body.data).toMatchObject({ members_count: 2, capacity: 1, over_capacity: true });
     expect((await world.patch(path, { capacity: 2 }, { actor: owner })).body.data.over_capacity).toBe(false);
   });
@@ -142,7 +142,7 @@ describe("deleting a staff role", () => {
     const access = (await world.get(`/staff/${holder.id}/access`)).body.data;
     expect(access).toMatchObject({ allowed: true, rank: 4 });
     expect(access.permissions).not.toContain("audit.read");
-    await world.app.standing.load();
+    await world.app.access.load();
     expect((await world.get(`/staff/${holder.id}/access`)).body.data).toMatchObject({ allowed: true, rank: 4 });
   });
 
@@ -186,7 +186,7 @@ describe("nobody climbs by changing or deleting a staff role", () => {
     const denier = await makeRole({ rank: 7 });
     await world.put(`/permissions/roles/${denier.key}`, lacking, { actor: owner });
     world.guild.setRoles(admin, [world.roles.admin, denier.role]);
-    await world.sandbox.waitFor(() => !world.app.standing.of(admin.id).decide("cases.close").allowed);
+    await world.sandbox.waitFor(() => !world.app.access.of(admin.id).decide("cases.close").allowed);
     expect((await world.patch(path, { level: "senior" }, { actor: admin })).body).toMatchObject({
       code: "cannot_grant_unheld",
       unheld: ["cases.close"],
@@ -198,7 +198,7 @@ describe("nobody climbs by changing or deleting a staff role", () => {
     expect(joined.body).toMatchObject({ code: "cannot_grant_unheld", unheld: ["cases.delete"] });
     expect((await world.patch(path, { rank: 3 }, { actor: admin })).status).toBe(200);
     world.guild.setRoles(admin, [world.roles.admin]);
-    await world.sandbox.waitFor(() => world.app.standing.of(admin.id).decide("cases.close").allowed);
+    await world.sandbox.waitFor(() => world.app.access.of(admin.id).decide("cases.close").allowed);
   });
 
   test("what a role denies to its author is not shaken off by unmapping, deleting or raising that role", async () => {
@@ -208,7 +208,7 @@ describe("nobody climbs by changing or deleting a staff role", () => {
     const { key, path, role } = await makeRole();
     await world.put(`/permissions/roles/${key}`, { allow: [], deny: ["blacklist.purge", "staff.suspend"] }, { actor: owner });
     world.guild.setRoles(author, [world.roles.admin, role]);
-    await world.sandbox.waitFor(() => !world.app.standing.of(author.id).decide("staff.suspend").allowed);
+    await world.sandbox.waitFor(() => !world.app.access.of(author.id).decide("staff.suspend").allowed);
     const before = await auditOf(key);
     const refused = { code: "cannot_grant_unheld", unheld: ["blacklist.purge", "staff.suspend"], missing_in: "acting_user" };
     expect((await world.patch(path, { discord: [] }, { actor: author })).body).toMatchObject(refused);
@@ -245,7 +245,7 @@ test("the last owner stays, whatever is done to their role", async () => {
   expect(await ask("PATCH", { level: "admin" })).toBe("last_owner");
   expect(await ask("DELETE")).toBe("last_owner");
   expect(await house.auditCount()).toBe(before);
-  expect(house.standing.of(owner.id).isOwner).toBe(true);
+  expect(house.access.of(owner.id).isOwner).toBe(true);
 });
 
 test("commits that are heard of in another order leave memory as the database is", async () => {
@@ -258,12 +258,12 @@ test("commits that are heard of in another order leave memory as the database is
     write: (call, work) =>
       house.database.write(call, (tx) => work(isHolding ? { ...tx, lock: tx.lock, afterCommit: (hook) => void held.push(hook) } : tx)),
   };
-  const { audit, guildState, standing, permissions } = house;
+  const { audit, guildState, access, permissions } = house;
   const events = { emit: () => undefined };
   const watch = { look: () => undefined };
   const confirmations = { hold: () => Promise.resolve(undefined), register: () => undefined };
   const cursors = createCursors(Buffer.alloc(32));
-  const roles = createStaffRolesService({ database, audit, events, confirmations, guildState, standing, permissions, cursors, watch });
+  const roles = createStaffRolesService({ database, audit, events, confirmations, guildState, access, permissions, cursors, watch });
   const settings = { name: "Old", rank: 5, level: "viewer" as const, discord: [] };
   await roles.put(house.cli(), "twice", settings);
   await roles.patch(house.cli(), "twice", { name: "Older" });
@@ -271,13 +271,13 @@ test("commits that are heard of in another order leave memory as the database is
   await roles.remove(house.cli(), "twice");
   isHolding = false;
   await roles.put(house.cli(), "twice", { ...settings, name: "New" });
-  expect(standing.role("twice")).toMatchObject({ name: "New", revision: 1 });
+  expect(access.role("twice")).toMatchObject({ name: "New", revision: 1 });
   for (const hook of held) hook();
-  expect(standing.role("twice")).toMatchObject({ name: "New", revision: 1 });
+  expect(access.role("twice")).toMatchObject({ name: "New", revision: 1 });
   isHolding = true;
   await roles.patch(house.cli(), "twice", { name: "Newer" });
   isHolding = false;
   await roles.remove(house.cli(), "twice");
   for (const hook of held) hook();
-  expect(standing.role("twice")).toBeUndefined();
+  expect(access.role("twice")).toBeUndefined();
 });

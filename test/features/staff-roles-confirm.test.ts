@@ -28,14 +28,14 @@ test("a Discord role that is to stand for a dangerous staff role waits for two p
     needs: ["acting_user", "second_person"],
     summary: "Create the staff role deputies: level admin, rank 50, 1 Discord role.",
   });
-  expect([await roleRow("deputies"), await audited("deputies"), world.app.standing.role("deputies")]).toEqual([null, 0, undefined]);
+  expect([await roleRow("deputies"), await audited("deputies"), world.app.access.role("deputies")]).toEqual([null, 0, undefined]);
   await accept(owner, held.body.data.code);
   expect(await roleRow("deputies")).toBeNull();
   expect(await accept(other, held.body.data.code)).toContain("Done");
   expect(await roleRow("deputies")).toMatchObject({ level: "admin", rank: 50, discord: [{ roleId: mapping.role_id }] });
   expect(await audited("deputies")).toBe(1);
   world.guild.setRoles(holder, [{ id: mapping.role_id } as never]);
-  await world.sandbox.waitFor(() => world.app.standing.of(holder.id).level === "admin");
+  await world.sandbox.waitFor(() => world.app.access.of(holder.id).level === "admin");
 });
 
 test("a name or a number waits for nobody; a level, a rank, a mapping and a deletion wait", async () => {

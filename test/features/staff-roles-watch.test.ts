@@ -41,20 +41,20 @@ test("Discord roles of two guilds stand for one staff role, each for those who h
   quay.addMember(other, { roles: [there] });
   world.guild.setRoles(both, [here]);
   quay.addMember(both, { roles: [there] });
-  for (const { id } of [one, other, both]) await world.sandbox.waitFor(() => world.app.standing.of(id).isStaff);
-  await world.sandbox.waitFor(() => world.app.standing.of(both.id).held[0]?.refs.length === 2);
+  for (const { id } of [one, other, both]) await world.sandbox.waitFor(() => world.app.access.of(id).isStaff);
+  await world.sandbox.waitFor(() => world.app.access.of(both.id).held[0]?.refs.length === 2);
   for (const { id } of [one, other, both]) expect(await access(world, id)).toMatchObject({ allowed: true, staff_roles: ["pilot"] });
   expect((await access(world, both.id)).reasons.map(({ ref }: { ref: string }) => ref).toSorted()).toEqual(
     [`${world.guild.id}:${here.id}`, `${quay.id}:${there.id}`].toSorted(),
   );
   expect((await world.get(path)).body.data).toMatchObject({ members_count: 3 });
   quay.setRoles(both, []);
-  await world.sandbox.waitFor(() => world.app.standing.of(both.id).held[0]?.refs.length === 1);
+  await world.sandbox.waitFor(() => world.app.access.of(both.id).held[0]?.refs.length === 1);
   expect(await access(world, both.id)).toMatchObject({ allowed: true });
   const profile = (await world.get(`/staff/${both.id}/profile`)).body.data;
   expect(profile.guilds.map(({ name }: { name: string }) => name).toSorted()).toEqual(["Harbour", "Quay"]);
   quay.setRoles(other, []);
-  await world.sandbox.waitFor(() => !world.app.standing.of(other.id).isStaff);
+  await world.sandbox.waitFor(() => !world.app.access.of(other.id).isStaff);
   expect(await access(world, other.id)).toMatchObject({ allowed: false, reasons: [{ code: "not_member", source: "staff" }] });
 });
 
@@ -62,10 +62,10 @@ test("a Discord role that vanishes is told once, with how many it concerns, and 
   const { world, quay, there, path } = await createHarbours();
   const people = [world.sandbox.createUser("one"), world.sandbox.createUser("two")];
   for (const person of people) quay.addMember(person, { roles: [there] });
-  for (const { id } of people) await world.sandbox.waitFor(() => world.app.standing.of(id).isStaff);
+  for (const { id } of people) await world.sandbox.waitFor(() => world.app.access.of(id).isStaff);
   expect(await told(world)).toEqual([]);
   quay.deleteRole(there);
-  await world.sandbox.waitFor(() => people.every(({ id }) => !world.app.standing.of(id).isStaff));
+  await world.sandbox.waitFor(() => people.every(({ id }) => !world.app.access.of(id).isStaff));
   await expect.poll(() => told(world)).toHaveLength(1);
   const ref = `${quay.id}:${there.id}`;
   expect((await told(world))[0]).toMatchObject({
@@ -102,7 +102,7 @@ test("a Discord role that vanishes is told once, with how many it concerns, and 
   for (const person of people) quay.setRoles(person, [second]);
   const remapped = await world.patch(path, { discord: [pair(quay, second)] }, { actor: owner });
   expect(remapped.body.data.discord).toMatchObject([{ role_id: second.id, missing: false }]);
-  for (const { id } of people) await world.sandbox.waitFor(() => world.app.standing.of(id).isStaff);
+  for (const { id } of people) await world.sandbox.waitFor(() => world.app.access.of(id).isStaff);
   expect(await access(world, people[0]!.id)).toMatchObject({ allowed: true, staff_roles: ["pilot"] });
   expect((await world.get("/audit/verify")).body.data.ok).toBe(true);
 });

@@ -19,7 +19,7 @@ test("a staff role is created, read, replaced and kept in step with Discord", as
     self_assignable: false,
     capacity: null,
   });
-  await house.sandbox.waitFor(() => house.standing.of(person.id).isStaff);
+  await house.sandbox.waitFor(() => house.access.of(person.id).isStaff);
   expect((await house.get("/staffroles/helper")).body.data).toMatchObject({ members_count: 1, permissions_count: 15 });
   const renamed = await house.put(
     "/staffroles/helper",
@@ -119,7 +119,7 @@ test("the last owner stays", async () => {
   expect((await put({ level: "admin", discord: [{ guild_id: house.guild.id, role_id: house.roles.owner.id }] })).body.code).toBe(
     "last_owner",
   );
-  expect(await house.standing.resolve(owner.id)).toMatchObject({ isOwner: true });
+  expect(await house.access.resolve(owner.id)).toMatchObject({ isOwner: true });
 });
 
 test("role permissions are replaced as a set, effective at once, with unknown keys kept", async () => {
@@ -132,7 +132,7 @@ test("role permissions are replaced as a set, effective at once, with unknown ke
   expect(answer.body.data.effective).not.toContain("staff.read");
   expect((await house.get("/staff", { actor: viewer })).body).toMatchObject({ code: "permission_denied", required: "staff.read" });
   expect((await house.get(`/staff/${viewer.id}/access`)).body.data).toMatchObject({ denied: ["staff.read"] });
-  await house.standing.load();
+  await house.access.load();
   expect((await house.get("/permissions/roles/viewer")).body.data).toEqual(answer.body.data);
   const listed = (await house.get("/permissions/roles")).body.data;
   expect(listed.map((one: { role_key: string }) => one.role_key)).toEqual(["admin", "moderator", "owner", "senior", "viewer"]);

@@ -88,9 +88,9 @@ describe("a suspension", () => {
       await db.userPermission.create({ data: { ...entry, permission: "audit.read" } });
       await db.userPermissionSet.create({ data: { userId: person.id, updatedAt: now } });
     });
-    await world.app.standing.load();
+    await world.app.access.load();
     expect((await suspend(person, cast.admin)).body.data).toMatchObject({ revision: 2, suspension: { until: null } });
-    await world.app.standing.load();
+    await world.app.access.load();
     expect(await access(person)).toMatchObject({ allowed: false, status: "suspended", expires_at: null });
     expect((await reinstate(person, cast.admin)).body.data).toMatchObject({ revision: 3 });
     expect((await rowsOf(person)).map(({ permission }) => permission)).toEqual(["audit.read"]);
@@ -167,10 +167,10 @@ describe("a suspension", () => {
     const { world } = shared;
     const person = await world.staff("moderator");
     world.guild.setRoles(person, []);
-    await world.sandbox.waitFor(() => !world.app.standing.of(person.id).isStaff);
+    await world.sandbox.waitFor(() => !world.app.access.of(person.id).isStaff);
     expect((await suspend(person, cast.admin)).body.data).toMatchObject({ status: "former", suspension: { reason } });
     world.guild.setRoles(person, [world.roles.moderator]);
-    await world.sandbox.waitFor(() => world.app.standing.of(person.id).isStaff);
+    await world.sandbox.waitFor(() => world.app.access.of(person.id).isStaff);
     expect(await access(person)).toMatchObject({ allowed: false, status: "suspended" });
   });
 
@@ -213,7 +213,7 @@ test("a suspension ends by itself at its time", async () => {
   const asked = { actor: admin };
   const answer = await house.ask("POST", `/staff/${person.id}/suspend`, { reason, duration: "1h" }, asked);
   expect(answer.body.data.suspension.until).toBe(new Date(time.now.getTime() + 3_600_000).toISOString());
-  expect(house.standing.of(person.id)).toMatchObject({ status: "suspended", isBarred: true });
+  expect(house.access.of(person.id)).toMatchObject({ status: "suspended", isBarred: true });
   time.now = new Date(time.now.getTime() + 3_600_000);
   expect((await house.get(`/staff/${person.id}/access`)).body.data).toMatchObject({ allowed: true, status: "active" });
   expect((await house.ask("POST", `/staff/${person.id}/reinstate`, { reason }, asked)).body.code).toBe("invalid_transition");
@@ -232,7 +232,7 @@ test("entries of one guild count for access in that guild alone", async () => {
     for (const entry of entries)
       await db.userPermission.create({ data: { ...entry, userId: person.id, guildId: world.guild.id, reason: "test", createdAt: now } });
   });
-  await world.app.standing.load();
+  await world.app.access.load();
   const ask = async (query: string) => (await world.get(`/staff/${person.id}/access?${query}`)).body;
   const [everywhere, here] = [(await ask("")).data, (await ask(`guild_id=${world.guild.id}`)).data];
   expect(everywhere).not.toHaveProperty("guild_id");

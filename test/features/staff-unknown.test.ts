@@ -84,7 +84,7 @@ test("somebody known as an owner by name needs no look-up", async () => {
 test("while every member list is known, who is not staff is told so without a look-up", async () => {
   const world = await createWorld({ pauses });
   const member = world.member();
-  await world.sandbox.waitFor(() => !(world.app.standing.actorOf(member.id) instanceof Promise));
+  await world.sandbox.waitFor(() => !(world.app.access.actorOf(member.id) instanceof Promise));
   const fault = silence(world);
   const refused = await world.get("/staff", { actor: member });
   expect([refused.status, refused.body.code]).toEqual([403, "acting_user_not_staff"]);

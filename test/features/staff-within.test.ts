@@ -83,7 +83,7 @@ describe("a suspension that a request leads to", () => {
     const person = world.member();
     const done = await suspend(person.id);
     world.guild.setRoles(person, [world.roles.moderator]);
-    await world.sandbox.waitFor(() => world.app.standing.of(person.id).isStaff);
+    await world.sandbox.waitFor(() => world.app.access.of(person.id).isStaff);
     expect(await access(person.id)).toMatchObject({ allowed: false, status: "suspended" });
     await lift(done);
     expect(await access(person.id)).toMatchObject({ allowed: true, status: "active" });
@@ -167,7 +167,7 @@ test("the Discord roles of a staff role, and those somebody holds, are known wit
   const person = await world.staff("senior");
   const plain = world.guild.createRole("just a colour");
   world.guild.setRoles(person, [world.roles.senior, world.roles.viewer, plain]);
-  await world.sandbox.waitFor(() => world.app.standing.of(person.id).held.length === 2);
+  await world.sandbox.waitFor(() => world.app.access.of(person.id).held.length === 2);
   const guildId = world.guild.id;
   expect(staff().mappedRolesHeldBy(person.id)).toEqual([
     { guildId, roleId: world.roles.senior.id, staffRole: "senior" },

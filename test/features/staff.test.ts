@@ -58,7 +58,7 @@ test("a role taken away in Discord is gone from the next answer, and the person 
   const tag = headers.get("etag") ?? "";
   expect((await house.get(`/staff/${person.id}/access`, { headers: { "if-none-match": tag } })).status).toBe(304);
   house.guild.setRoles(person, []);
-  await house.sandbox.waitFor(() => !house.standing.of(person.id).isStaff);
+  await house.sandbox.waitFor(() => !house.access.of(person.id).isStaff);
   const answer = await house.get(`/staff/${person.id}/access`, { headers: { "if-none-match": tag } });
   expect(answer.body.data).toMatchObject({
     allowed: false,
@@ -68,7 +68,7 @@ test("a role taken away in Discord is gone from the next answer, and the person 
     reasons: [{ code: "not_member", source: "staff" }],
   });
   house.guild.setRoles(person, [house.roles.viewer]);
-  await house.sandbox.waitFor(() => house.standing.of(person.id).isStaff);
+  await house.sandbox.waitFor(() => house.access.of(person.id).isStaff);
   expect(await access(house, person.id)).toMatchObject({ allowed: true, level: "viewer" });
 });
 
@@ -133,7 +133,7 @@ async function withOverride(permission: string, effect: string, expiresAt: Date 
   await house.database.write(house.cli(), ({ db, now }) =>
     db.userPermission.create({ data: { userId: person.id, permission, effect, reason: "test", expiresAt, createdAt: now } }),
   );
-  await house.standing.load();
+  await house.access.load();
   return { house, id: person.id };
 }
 
@@ -169,13 +169,13 @@ test("a temporary entry ends by itself", async () => {
       data: { userId: id, permission: "cases.delete", effect: "allow", reason: "test", expiresAt, createdAt: now },
     }),
   );
-  await house.standing.load();
+  await house.access.load();
   expect(await access(house, id, "?permission=cases.delete")).toMatchObject({ allowed: true, expires_at: expiresAt.toISOString() });
   await house.settled();
-  const before = house.standing.of(id);
-  expect(house.standing.of(id)).toBe(before);
+  const before = house.access.of(id);
+  expect(house.access.of(id)).toBe(before);
   time.now = expiresAt;
-  expect(house.standing.of(id)).not.toBe(before);
+  expect(house.access.of(id)).not.toBe(before);
   expect(await access(house, id, "?permission=cases.delete")).toMatchObject({ allowed: false, expires_at: null });
 });
 
@@ -196,7 +196,7 @@ test("with Discord gone the last state answers, marked stale, and privileged wri
 test("whoever is known is answered at once, without waiting for the database or Discord", async () => {
   const house = await createHouse();
   const person = await house.person("senior");
-  const call = { ...house.cli(), actor: house.standing.of(person.id) };
+  const call = { ...house.cli(), actor: house.access.of(person.id) };
   for (const query of [{}, { permission: "cases.read" }, { guild_id: house.guild.id }])
     expect(house.staff.access(call, person.id, query)).toMatchObject({ view: { user_id: person.id, allowed: true } });
   expect(house.staff.access(call, nobody)).toBeInstanceOf(Promise);
@@ -223,7 +223,7 @@ test("the profile shows memberships to holders, hides strangers, and knows forme
   });
   expect((await house.get(`/staff/${member.id}/profile`)).body.code).toBe("record_not_found");
   house.guild.setRoles(viewer, []);
-  await house.sandbox.waitFor(() => !house.standing.of(viewer.id).isStaff);
+  await house.sandbox.waitFor(() => !house.access.of(viewer.id).isStaff);
   expect((await house.get(`/staff/${viewer.id}/profile`, { actor: viewer })).body.data).toMatchObject({ status: "former" });
   expect((await house.get(`/staff/${viewer.id}/profile`, { actor: viewer })).body.data).not.toHaveProperty("guilds");
 });

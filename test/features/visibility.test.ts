@@ -253,7 +253,7 @@ async function denyAll(world: World, lost: Scene["lost"]): Promise<void> {
     await tx.db.userPermission.createMany({ data });
   });
   await world.restart();
-  await world.sandbox.waitFor(() => world.app.standing.of(lost.records.id).isStaff);
+  await world.sandbox.waitFor(() => world.app.access.of(lost.records.id).isStaff);
 }
 
 /** @returns a copy of a view without the named fields; every one of them has to be there */

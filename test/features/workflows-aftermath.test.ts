@@ -125,16 +125,16 @@ test("An appeal that is put in force again rules as it was decided, not as it wa
   const user = ground.person();
   const { reference } = await ground.file("punishment", { user_id: user, action: "strike", points: 3, reason });
   await ground.approve("punishment", reference);
-  const standing = async () => {
+  const access = async () => {
     const action = await ground.database.read.caseAction.findFirstOrThrow({ where: { userId: user } });
     return [action.points, action.voidedAt];
   };
   await appeal(ground, reference, { decision: "reduce", new_points: 1 });
-  expect(await standing()).toEqual([1, null]);
+  expect(await access()).toEqual([1, null]);
   const { takeBack } = await appeal(ground, "APL-REQ-000001");
-  expect(await standing()).toEqual([3, null]);
+  expect(await access()).toEqual([3, null]);
   await takeBack();
-  expect(await standing()).toEqual([1, null]);
+  expect(await access()).toEqual([1, null]);
 });
 
 test.each(["suspension", "probation"])(

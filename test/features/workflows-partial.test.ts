@@ -19,7 +19,7 @@ async function granted(ground: PeopleGround, userId: string): Promise<string> {
 /** Staff roles with ranks. */
 function rankRoles(ground: PeopleGround, ranks: Readonly<Record<string, number>>): void {
   const role = (key: string) => (Object.hasOwn(ranks, key) ? { key, name: key, rank: ranks[key], discord: [] } : undefined);
-  Object.assign(ground.services.standing, { role });
+  Object.assign(ground.services.access, { role });
 }
 const secret = (subject: string, more: object = {}) => ({
   subject,

@@ -182,7 +182,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     async staff(level, name = `${level}${(count += 1).toString()}`) {
       const user = sandbox.createUser(name);
       guild.addMember(user, { roles: [roles[level]] });
-      await sandbox.waitFor(() => app.standing.of(user.id).isStaff);
+      await sandbox.waitFor(() => app.access.of(user.id).isStaff);
       return user;
     },
     member(name = `member${(count += 1).toString()}`) {

@@ -7,7 +7,7 @@ import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts
 import type { AuditService } from "../audit/audit.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { createWordsCatchUp, createSweep, createReviewSweep } from "./upkeep.ts";
 import { createChanges, dropNamesOf, lockRecordsOf } from "./changes.ts";
 import { createCheck, type CheckDeps } from "./check.ts";
@@ -43,13 +43,13 @@ export type BlacklistService = ReturnType<typeof createBlacklistService>;
 export interface BlacklistDeps extends CheckDeps, Omit<PurgeDeps, "opening"> {
   audit: AuditService;
   matches: MatchesService;
-  standing: Ranks & Pick<Standings, "noteRecord">;
+  access: Ranks & Pick<AccessDirectory, "noteRecord">;
   cursors: Cursors;
   reach: Pick<LinkReach, "linkedAccountsOf" | "reachOfAll">;
 }
 
 export function createBlacklistService(parts: BlacklistDeps) {
-  const { database, standing, cursors, clock } = parts;
+  const { database, access, cursors, clock } = parts;
   const records = createBlacklistRecords(parts);
 
   const opening = createOpening(parts);
@@ -68,7 +68,7 @@ export function createBlacklistService(parts: BlacklistDeps) {
       const parsed = CreateBlacklistInput.parse(input);
       const view = await database.write(call, async (tx) => {
         const draft = draftOf(parsed, call, tx.now);
-        requireOutranks(call, standing, draft);
+        requireOutranks(call, access, draft);
         const { row } = await records.create(tx, draft, { action: "blacklist.create", permission: "blacklist.create" });
         return await presentIn(tx, row);
       });

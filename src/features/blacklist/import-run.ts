@@ -14,7 +14,7 @@ import type { SettlingDeps, BlacklistAction } from "./settle.ts";
 import { canonical, saysTheSame } from "./same.ts";
 
 interface RunDeps extends SettlingDeps, Deps<"database" | "clock"> {
-  standing: Ranks & SettlingDeps["standing"];
+  access: Ranks & SettlingDeps["access"];
   serversKey: Buffer;
 }
 
@@ -34,12 +34,12 @@ interface PlannedLine {
 
 /** @returns writes some lines in one transaction; when the storage does not take them together, one by one */
 export function createWriting(deps: RunDeps) {
-  const { database, events, standing, serversKey } = deps;
+  const { database, events, access, serversKey } = deps;
   const bulk = createBulkWrites(deps);
 
   async function write(call: Call, lines: readonly ReadyLine[], rules: Rules): Promise<ImportedLine[]> {
     return await database.write({ ...call, idempotency: null }, async (tx) => {
-      const { drafted, refused } = draftAll(lines, call, standing, tx.now);
+      const { drafted, refused } = draftAll(lines, call, access, tx.now);
       const holders = byKey(await bulk.holdersOf(tx, [...new Set(drafted.map(({ key }) => key))]));
       const results = [...refused];
       for (const round of roundsOf(drafted)) {
@@ -100,12 +100,12 @@ function failure(error: unknown): LineError {
 }
 
 /** @returns tells what {@link createWriting} would do and writes nothing; it remembers what earlier lines would have made */
-export function createRehearsal({ database, standing, clock, serversKey }: RunDeps, call: Call, rules: Rules) {
+export function createRehearsal({ database, access, clock, serversKey }: RunDeps, call: Call, rules: Rules) {
   const imagined: Holders = new Map();
 
   return async function rehearse(lines: readonly ReadyLine[]): Promise<ImportedLine[]> {
     const now = clock.now();
-    const { drafted, refused } = draftAll(lines, call, standing, now);
+    const { drafted, refused } = draftAll(lines, call, access, now);
     const activeKey = { in: [...new Set(drafted.map(({ key }) => key))] };
     const stored = lines.length === 0 ? [] : await database.read.blacklistRecord.findMany({ where: { activeKey } });
     const holders = byKey(stored);

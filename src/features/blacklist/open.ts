@@ -7,11 +7,11 @@ import { isLive, requireOutranks, statusAt, type Ranks } from "./blacklist.polic
 export type Opening = ReturnType<typeof createOpening>;
 
 export interface OpeningDeps extends Deps<"database" | "reach"> {
-  standing: Ranks;
+  access: Ranks;
 }
 
 /** Finds records by what callers name them with. A key is an id or a number such as `BL-000123`. */
-export function createOpening({ database, standing, reach }: OpeningDeps) {
+export function createOpening({ database, access, reach }: OpeningDeps) {
   /** A record under its lock, whatever its status. @throws ProblemError record_not_found */
   async function lock(tx: Tx, key: string): Promise<BlacklistRecord> {
     const found = await tx.db.blacklistRecord.findFirst({ where: byKey(key), select: { id: true } });
@@ -34,7 +34,7 @@ export function createOpening({ database, standing, reach }: OpeningDeps) {
       const isOwn = row.subjectId === actor.id || (await reach.linkedAccountsOf(tx.db, actor.id)).includes(row.subjectId);
       if (isOwn) throw new ProblemError("conflict_of_interest");
     }
-    requireOutranks(tx.call, standing, row);
+    requireOutranks(tx.call, access, row);
   }
 
   return {

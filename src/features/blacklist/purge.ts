@@ -8,7 +8,7 @@ import type { Held } from "../../kernel/held.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { createFeed } from "./settle.ts";
 import type { Opening } from "./open.ts";
 import { referenceOf, statusAt, toMatchRecord } from "./blacklist.policy.ts";
@@ -17,7 +17,7 @@ import { PurgeBlacklistInput, type BlacklistPurge } from "./blacklist.schema.ts"
 export interface PurgeDeps extends Deps<"database" | "events"> {
   audit: Pick<AuditService, "erase">;
   matches: Pick<MatchesService, "applyRecord">;
-  standing: Pick<Standings, "noteRecord">;
+  access: Pick<AccessDirectory, "noteRecord">;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   opening: Opening;
   /** Deletes the evidence of a record. */
@@ -30,7 +30,7 @@ type HeldInput = z.output<typeof HeldInput>;
 
 /** Purging erases a record that does not count any more; what stays is its number, when it went, and why. */
 export function createPurge(deps: PurgeDeps) {
-  const { database, audit, events, standing, matches, confirmations, opening, dropEvidence } = deps;
+  const { database, audit, events, access, matches, confirmations, opening, dropEvidence } = deps;
   const feed = createFeed();
 
   /** Everything that was made of the record, its row last. */
@@ -39,7 +39,7 @@ export function createPurge(deps: PurgeDeps) {
     await dropEvidence?.(tx, row.id);
     // Time may have ended it before the sweep came by: whoever remembers it is told as if it had.
     await matches.applyRecord(tx, toMatchRecord(row, tx.now));
-    tx.afterCommit(() => standing.noteRecord({ ...row, status: statusAt(row, tx.now) }));
+    tx.afterCommit(() => access.noteRecord({ ...row, status: statusAt(row, tx.now) }));
     await tx.db.match.deleteMany(about);
     await tx.db.blacklistChange.deleteMany(about);
     await tx.db.blacklistWord.deleteMany(about);

@@ -70,8 +70,8 @@ interface RecordsDeps extends SettlingDeps {
 }
 
 /** Writes of records inside a given transaction: each keeps a version, an audit entry and the matches in step. */
-export function createBlacklistRecords({ audit, events, matches, standing, serversKey }: RecordsDeps) {
-  const settleAll = createSettling({ audit, events, matches, standing });
+export function createBlacklistRecords({ audit, events, matches, access, serversKey }: RecordsDeps) {
+  const settleAll = createSettling({ audit, events, matches, access });
 
   async function settle(tx: Tx, before: BlacklistRecord | null, row: BlacklistRecord, note: ChangeNote): Promise<RecordChange> {
     return { row, matches: await settleAll(tx, [{ before, row, note }]) };

@@ -6,7 +6,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/types.ts";
 import type { MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
 import { textOf, wordRows } from "./words.ts";
@@ -35,7 +35,7 @@ export interface SettlingDeps {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   matches: Pick<MatchesService, "applyRecord" | "applyRecords">;
-  standing: Pick<Standings, "noteRecord">;
+  access: Pick<AccessDirectory, "noteRecord">;
 }
 
 /** A record that was written, with what it was before. */
@@ -50,8 +50,8 @@ export interface SettlingOptions {
   tellsEach?: boolean;
 }
 
-/** @returns brings everything that follows from written records in step: versions, words, feed, audit, events, standing, matches */
-export function createSettling({ audit, events, matches, standing }: SettlingDeps) {
+/** @returns brings everything that follows from written records in step: versions, words, feed, audit, events, access, matches */
+export function createSettling({ audit, events, matches, access }: SettlingDeps) {
   const feed = createFeed();
 
   return async function settleAll(tx: Tx, written: readonly Written[], { tellsEach = true }: SettlingOptions = {}): Promise<MatchChanges> {
@@ -83,7 +83,7 @@ export function createSettling({ audit, events, matches, standing }: SettlingDep
         const data = { id: row.id, number: referenceOf(row), kind: row.kind, status: row.status, severity: row.severity };
         events.emit(tx, { type: event, data });
       }
-      tx.afterCommit(() => standing.noteRecord(row));
+      tx.afterCommit(() => access.noteRecord(row));
     }
     const [first, ...more] = written.map(({ row }) => toMatchRecord(row, tx.now));
     if (first === undefined) return { added: 0, changed: 0, removed: 0 };

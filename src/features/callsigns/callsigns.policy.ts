@@ -1,7 +1,7 @@
 import type { CallsignSlot } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
-import type { Standing, Standings } from "../permissions/standing/standing.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access.ts";
 import { isOver } from "./keys.ts";
 import { standOf } from "./records.ts";
 import type { SlotView } from "./callsigns.schema.ts";
@@ -43,14 +43,14 @@ export function stateAt(row: CallsignSlot, now: Date): SlotView["state"] {
   return isOver(row, now) ? "ended" : standOf(row).state;
 }
 
-export function presentSlot(row: CallsignSlot, standing: Pick<Standings, "of">, now: Date): SlotView {
+export function presentSlot(row: CallsignSlot, access: Pick<AccessDirectory, "of">, now: Date): SlotView {
   return {
     id: row.id,
     pool: row.pool,
     number: row.number,
     callsign: row.callsign,
     state: stateAt(row, now),
-    user: row.userId === null ? null : presentUser(standing.of(row.userId)),
+    user: row.userId === null ? null : presentUser(access.of(row.userId)),
     since: row.since.toISOString(),
     until: isoOrNull(row.until),
     origin_reference: row.originReference,
@@ -72,7 +72,7 @@ export function presentNothing(callsign: string, place: { pool: string; number: 
   };
 }
 
-function presentUser({ id, members, isInGuild }: Standing): UserRef {
+function presentUser({ id, members, isInGuild }: Access): UserRef {
   const shown = members.find(({ present }) => present) ?? members[0];
   return {
     id,

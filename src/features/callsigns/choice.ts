@@ -5,7 +5,7 @@ import { holderKeyOf, isOver, lasting, liveKeyOf, type CallsignReader } from "./
 import { isGiven, numbersOf, type Numbers, type Span } from "./numbers.ts";
 import { writeCallsign } from "./template.ts";
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 
 /** Who is to have a callsign of which pool. */
 export interface CallsignWish {
@@ -125,21 +125,21 @@ export interface Source {
 }
 
 /** Finds the pool that somebody's callsign comes from. */
-export function createPoolChoice(standing: Pick<Standings, "of" | "role">) {
+export function createPoolChoice(access: Pick<AccessDirectory, "of" | "role">) {
   async function roleOf(db: Reader, { role_key: asked, user_id: userId }: Asked, where: FieldError["in"]): Promise<string | null> {
     if (asked !== undefined) {
-      if (standing.role(asked) === undefined) throw fieldError("/role_key", "unknown_role", "There is no such staff role.", where);
+      if (access.role(asked) === undefined) throw fieldError("/role_key", "unknown_role", "There is no such staff role.", where);
       return asked;
     }
     if (userId === undefined) return null;
     const entry = await db.rosterEntry.findUnique({ where: { userId }, select: { staffRole: true } });
-    return entry?.staffRole ?? standing.of(userId).held[0]?.role.key ?? null;
+    return entry?.staffRole ?? access.of(userId).held[0]?.role.key ?? null;
   }
 
   /** The pool of the role, else of the highest staff role of the person that has one. */
   function poolOfRoles(roleKey: string | null, userId: string | undefined): string | null {
-    const own = userId === undefined ? [] : standing.of(userId).held.map(({ role }) => role);
-    const role = roleKey === null ? undefined : standing.role(roleKey);
+    const own = userId === undefined ? [] : access.of(userId).held.map(({ role }) => role);
+    const role = roleKey === null ? undefined : access.role(roleKey);
     return [role, ...own].find((one) => typeof one?.callsignPool === "string")?.callsignPool ?? null;
   }
 

@@ -1,7 +1,7 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { lasting, liveKeyOf } from "./keys.ts";
 import { isWithin, numbersOf } from "./numbers.ts";
 import { isSame, numberIn } from "./template.ts";
@@ -29,9 +29,9 @@ interface Sought {
 const maxSlots = 20;
 
 /** Finds what a callsign of people stands for, whatever its case. */
-export function createFinder(standing: Pick<Standings, "roles">) {
+export function createFinder(access: Pick<AccessDirectory, "roles">) {
   function placesIn(pool: CallsignPool, callsign: string): Place[] {
-    const ranks = pool.template.includes("{rank}") ? [null, ...standing.roles().map(({ key }) => key)] : [null];
+    const ranks = pool.template.includes("{rank}") ? [null, ...access.roles().map(({ key }) => key)] : [null];
     const found = ranks.map((rank) => numberIn(callsign, pool.template, { dept: pool.department, rank }));
     const { spans } = numbersOf(pool);
     const numbers = new Set(found.filter((number): number is number => number !== undefined && isWithin(spans, number)));

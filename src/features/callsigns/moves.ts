@@ -5,7 +5,7 @@ import type { CallsignSlot } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { heldBy } from "./choice.ts";
 import { createFinder, type Located } from "./find.ts";
 import { callsignsPolicy, presentSlot, refusedMove, requireMove, stateAt, type Move } from "./callsigns.policy.ts";
@@ -14,7 +14,7 @@ import type { CallsignsService } from "./callsigns.service.ts";
 
 export interface MoveDeps {
   database: Database;
-  standing: Pick<Standings, "of" | "roles">;
+  access: Pick<AccessDirectory, "of" | "roles">;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
   callsigns: Pick<CallsignsService, "records">;
 }
@@ -26,9 +26,9 @@ export interface Named extends CallsignQuery {
 }
 
 /** Changes of one callsign. Nobody takes one from those at or above their own rank. */
-export function createMoves({ database, standing, permissions, callsigns }: MoveDeps) {
+export function createMoves({ database, access, permissions, callsigns }: MoveDeps) {
   const { records } = callsigns;
-  const { locate } = createFinder(standing);
+  const { locate } = createFinder(access);
 
   /** What a callsign is, with its people (the one who gets it included) and its pool locked. @throws ProblemError validation_failed */
   async function open(tx: Tx, named: Named, receiver?: string): Promise<Located> {
@@ -46,7 +46,7 @@ export function createMoves({ database, standing, permissions, callsigns }: Move
   /** @throws ProblemError precondition_failed, hierarchy_violation, invalid_transition */
   function requireMayMove(tx: Tx, { slot }: Located, { callsign, ifMatch }: Named, move: Move): void {
     permissions.requireRevision(ifMatch, slot?.revision ?? null);
-    if (slot !== null && slot.userId !== null) permissions.requireRankAbove(tx.call, standing.of(slot.userId).rank);
+    if (slot !== null && slot.userId !== null) permissions.requireRankAbove(tx.call, access.of(slot.userId).rank);
     requireMove(slot === null ? "free" : stateAt(slot, tx.now), move, slot?.callsign ?? callsign);
   }
 
@@ -66,7 +66,7 @@ export function createMoves({ database, standing, permissions, callsigns }: Move
     work: (tx: Tx, note: CallsignNote) => Promise<CallsignSlot>,
   ): Promise<SlotView> {
     const note = { causeReference: null, permission, reason };
-    return database.write(call, async (tx) => presentSlot(await work(tx, note), standing, tx.now));
+    return database.write(call, async (tx) => presentSlot(await work(tx, note), access, tx.now));
   }
 
   async function releaseInTx(tx: Tx, named: Named, days: number | undefined, note: CallsignNote): Promise<CallsignSlot> {

@@ -3,7 +3,7 @@ import type { Tx } from "../../database/database.ts";
 import type { CallsignSlot, CallsignPool } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { choose, heldBy, createPoolChoice, requirePool, type Choice } from "./choice.ts";
 import { countFree, passedOver } from "./free.ts";
 import { isOver, type CallsignReader } from "./keys.ts";
@@ -15,7 +15,7 @@ import { numbersOf, type Numbers } from "./numbers.ts";
 import { assignedAt } from "./records.ts";
 
 export interface NextDeps extends Deps<"database" | "clock"> {
-  standing: Pick<Standings, "of" | "role">;
+  access: Pick<AccessDirectory, "of" | "role">;
   callsigns: Pick<CallsignsService, "records" | "reserveInTx" | "allocateInTx">;
 }
 
@@ -29,8 +29,8 @@ interface Wish {
 }
 
 /** Callsigns given and kept for people, and what they would be given. */
-export function createNext({ database, standing, callsigns, clock }: NextDeps) {
-  const { source } = createPoolChoice(standing);
+export function createNext({ database, access, callsigns, clock }: NextDeps) {
+  const { source } = createPoolChoice(access);
   const { confirm } = createConfirmations(callsigns);
 
   async function view(db: CallsignReader, found: Shown, preferred: number | undefined, now: Date): Promise<NextView> {

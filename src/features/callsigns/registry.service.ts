@@ -5,7 +5,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { toPage, withTotal, type Page, type Position } from "../../kernel/page.ts";
 import { beginningWith } from "../../kernel/words.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { createFinder } from "./find.ts";
 import { lasting, liveKeyOf } from "./keys.ts";
 import { createMoves } from "./moves.ts";
@@ -21,7 +21,7 @@ import { writeCallsign } from "./template.ts";
 export type CallsignRegistry = ReturnType<typeof createCallsignRegistry>;
 
 export interface CallsignRegistryDeps extends Deps<"database" | "cursors" | "clock"> {
-  standing: Pick<Standings, "of" | "role" | "roles">;
+  access: Pick<AccessDirectory, "of" | "role" | "roles">;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
   callsigns: CallsignsService;
 }
@@ -30,14 +30,14 @@ type Where = Prisma.CallsignSlotWhereInput;
 const list = "callsigns";
 
 /** Callsigns as staff and clients see them: asked for, looked at, given back. */
-export function createCallsignRegistry({ database, standing, permissions, callsigns, cursors, clock }: CallsignRegistryDeps) {
-  const { place, ...moves } = createMoves({ database, standing, permissions, callsigns });
-  const { locate } = createFinder(standing);
+export function createCallsignRegistry({ database, access, permissions, callsigns, cursors, clock }: CallsignRegistryDeps) {
+  const { place, ...moves } = createMoves({ database, access, permissions, callsigns });
+  const { locate } = createFinder(access);
 
   return {
-    ...createNext({ database, standing, callsigns, clock }),
+    ...createNext({ database, access, callsigns, clock }),
     ...moves,
-    ...createBlocks({ database, standing, callsigns, moves: { place } }),
+    ...createBlocks({ database, access, callsigns, moves: { place } }),
 
     /** Callsigns that somebody has, had or may not have, by pool and number. */
     async list(call: Call, query: SlotsQuery): Promise<Page<SlotView>> {
@@ -56,7 +56,7 @@ export function createCallsignRegistry({ database, standing, permissions, callsi
       const page = toPage(
         rows,
         limit,
-        (row) => presentSlot(row, standing, now),
+        (row) => presentSlot(row, access, now),
         (last) => cursors.encode(list, filters, positionOf(last)),
       );
       return withTotal(page, { count }, () => database.read.callsignSlot.count({ where }));
@@ -67,7 +67,7 @@ export function createCallsignRegistry({ database, standing, permissions, callsi
       requirePermission(call, callsignsPolicy.read);
       const now = clock.now();
       const { slot, place: free } = await locate(database.read, { callsign, pool }, now);
-      return slot === null ? presentNothing(callsign, free) : presentSlot(slot, standing, now);
+      return slot === null ? presentNothing(callsign, free) : presentSlot(slot, access, now);
     },
   };
 }
@@ -94,7 +94,7 @@ function beyond([place, id]: Position): Where {
 
 export interface BlockDeps {
   database: Database;
-  standing: Pick<Standings, "of">;
+  access: Pick<AccessDirectory, "of">;
   callsigns: Pick<CallsignsService, "records">;
   moves: Pick<ReturnType<typeof createMoves>, "place">;
 }
@@ -102,7 +102,7 @@ export interface BlockDeps {
 type Block = "block" | "unblock";
 
 /** Numbers that are not given for now. */
-export function createBlocks({ database, standing, callsigns: { records }, moves }: BlockDeps) {
+export function createBlocks({ database, access, callsigns: { records }, moves }: BlockDeps) {
   async function one(tx: Tx, pool: CallsignPool, number: number, to: Block, reason: string): Promise<SlotView> {
     const note = { causeReference: null, permission: callsignsPolicy.manage, reason };
     const slot = await tx.db.callsignSlot.findUnique({ where: { liveKey: liveKeyOf(pool.key, number) } });
@@ -112,9 +112,9 @@ export function createBlocks({ database, standing, callsigns: { records }, moves
     requireMove(isFree ? "free" : state, to, callsign);
     if (to === "block" && isFree) {
       const draft = { pool: pool.key, number, callsign: writeCallsign(pool, { n: number }), userId: null };
-      return presentSlot(await moves.place(tx, draft, standingAs("blocked", tx.now), note), standing, tx.now);
+      return presentSlot(await moves.place(tx, draft, standingAs("blocked", tx.now), note), access, tx.now);
     }
-    if (to === "block" && slot !== null) return presentSlot(slot, standing, tx.now);
+    if (to === "block" && slot !== null) return presentSlot(slot, access, tx.now);
     if (slot !== null && !isFree) await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
     return presentNothing(callsign, { pool: pool.key, number });
   }

@@ -37,7 +37,7 @@ export type CasesService = ReturnType<typeof createCasesService>;
 export interface CasesDeps extends Deps<"database" | "events" | "guildState" | "cursors" | "clock"> {
   audit: AuditService;
   /** How staff stand towards each other, known without I/O. */
-  standing: Ranks;
+  access: Ranks;
   reach: LinkReach;
   /** Ids of the requests a caller may not know of. */
   hiddenRequests: (call: Call) => Promise<readonly string[]>;

@@ -16,7 +16,7 @@ interface CasesNeeds
   cursors: Core["cursors"];
   clock: Core["clock"];
   database: Core["database"];
-  standing: CasesDeps["standing"];
+  access: CasesDeps["access"];
   reach: CasesDeps["reach"];
   events: CasesDeps["events"];
   eventStreams: Pick<EventStreamsService, "withhold">;

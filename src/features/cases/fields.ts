@@ -115,9 +115,9 @@ interface Fit {
  * Whether people may be put on a case: they are staff, and it is not about them or an account of theirs.
  * @throws ProblemError validation_failed, conflict_of_interest
  */
-export async function requireFitting(tx: Tx, standing: Ranks, reach: Pick<LinkReach, "linkedAccountsOf">, fit: Fit): Promise<void> {
+export async function requireFitting(tx: Tx, access: Ranks, reach: Pick<LinkReach, "linkedAccountsOf">, fit: Fit): Promise<void> {
   const { subjects, lead, team, before = new Set() } = fit;
-  const isStranger = (id: string): boolean => !before.has(id) && !standing.of(id).isStaff;
+  const isStranger = (id: string): boolean => !before.has(id) && !access.of(id).isStaff;
   if (lead !== null && isStranger(lead)) throw fieldError("/lead", "not_staff", "Only staff lead a case.");
   const stranger = team.findIndex(isStranger);
   if (stranger >= 0) throw fieldError(`/team/${stranger.toString()}`, "not_staff", "Only staff are in the team of a case.");

@@ -25,7 +25,7 @@ import {
 import { requireMove, type CaseMove } from "./states.ts";
 
 export interface CaseRecordsDeps extends Deps<"audit" | "events" | "reach"> {
-  standing: Ranks;
+  access: Ranks;
 }
 
 /** What is done to a case, as its audit and its event tell it. */
@@ -57,7 +57,7 @@ export type NewCase = Omit<Prisma.CaseUncheckedCreateInput, "id" | "number" | "c
 export type CaseRecords = ReturnType<typeof createCaseRecords>;
 
 /** Cases inside a given transaction: who may work on one, and what is told of a change. */
-export function createCaseRecords({ audit, events, standing, reach }: CaseRecordsDeps) {
+export function createCaseRecords({ audit, events, access, reach }: CaseRecordsDeps) {
   /** Who asks, with their further accounts. */
   async function viewerOf(call: Call, db: LinkReader): Promise<Viewer> {
     return { call, accounts: call.actor === null ? [] : await reach.linkedAccountsOf(db, call.actor.id) };
@@ -105,7 +105,7 @@ export function createCaseRecords({ audit, events, standing, reach }: CaseRecord
       const viewer = await viewerOf(tx.call, tx.db);
       if (row === null || (row.deletedAt !== null) !== isDeleted || !canSee(viewer, row)) throw recordNotFound();
       requireImpartial(viewer, row);
-      requireOutranks(tx.call, standing, row);
+      requireOutranks(tx.call, access, row);
       if (ifMatch !== undefined && ifMatch !== row.revision) {
         throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
       }

@@ -10,7 +10,7 @@ import type { Undone, UndoNote } from "../../kernel/undo.ts";
 import type { CaseRecords } from "./records.ts";
 
 export interface RequestsDeps extends Pick<WithinDeps, "notes" | "links"> {
-  standing: Ranks;
+  access: Ranks;
   reach: Pick<LinkReach, "linkedAccountsOf">;
   within: ReturnType<typeof createInTx>;
 }
@@ -41,7 +41,7 @@ export interface RequestedCase {
 const working = { deletedAt: null, status: { in: [...moves.note.from] } } satisfies Prisma.CaseWhereInput;
 
 /** How requests come to cases, inside their transactions. They have checked rights, ranks and conflicts. */
-export function createAppend({ notes, links, standing, reach, within }: RequestsDeps) {
+export function createAppend({ notes, links, access, reach, within }: RequestsDeps) {
   /** Every account of the subject, itself first. */
   async function accountsOf(tx: Tx, { kind, id }: RequestedCase["subject"]): Promise<string[]> {
     return kind === "user" ? [id, ...(await reach.linkedAccountsOf(tx.db, id))] : [id];
@@ -63,7 +63,7 @@ export function createAppend({ notes, links, standing, reach, within }: Requests
 
   async function open(tx: Tx, draft: RequestedCase, accounts: readonly string[]): Promise<WholeCase> {
     const { leadId, subject, authorId, permission } = draft;
-    const fits = (id: string): boolean => standing.of(id).isStaff && !(subject.kind === "user" && accounts.includes(id));
+    const fits = (id: string): boolean => access.of(id).isStaff && !(subject.kind === "user" && accounts.includes(id));
     const lead = typeof leadId === "string" && !fits(leadId) ? undefined : leadId;
     const row = await within.openInTx(tx, {
       type: draft.type,

@@ -15,7 +15,7 @@ import { filledBy } from "./templates/templates.ts";
 const changeableAfterwards = new Set(["status", "confidential", "retention_until"]);
 
 export interface UpdateDeps extends Deps<"database" | "guildState" | "reach"> {
-  standing: Ranks;
+  access: Ranks;
   records: CaseRecords;
   present: (tx: Tx, row: WholeCase) => Promise<CaseView>;
   shown: (call: Call, view: CaseView) => Promise<CaseView>;
@@ -23,7 +23,7 @@ export interface UpdateDeps extends Deps<"database" | "guildState" | "reach"> {
 
 type Input = ReturnType<typeof UpdateCaseInput.parse>;
 
-export function createUpdate({ database, guildState, standing, reach, records, present, shown }: UpdateDeps) {
+export function createUpdate({ database, guildState, access, reach, records, present, shown }: UpdateDeps) {
   /** The rules that an opened case does not know: they are about what it is to be. */
   async function requireAllowed(tx: Tx, row: WholeCase, input: Input): Promise<void> {
     const { status, subjects, lead, team } = input;
@@ -32,11 +32,11 @@ export function createUpdate({ database, guildState, standing, reach, records, p
     if (row.isConfidential && input.confidential === false) requirePermission(tx.call, casesPolicy.confidential);
     if (subjects !== undefined) {
       requireImpartial(await records.viewerOf(tx.call, tx.db), { subjects: asRows(subjects) });
-      requireOutranks(tx.call, standing, { subjects: asRows(subjects) });
+      requireOutranks(tx.call, access, { subjects: asRows(subjects) });
     }
     if (subjects === undefined && lead === undefined && team === undefined) return;
     const members = row.members.map(({ userId }) => userId);
-    await requireFitting(tx, standing, reach, {
+    await requireFitting(tx, access, reach, {
       subjects: subjects ?? subjectsOf(row),
       lead: lead === undefined ? row.leadId : lead,
       team: team ?? members,
@@ -90,7 +90,7 @@ export interface RequestList {
 const maxSuggestions = 20;
 
 export interface OpeningDeps extends Deps<"database" | "reach"> {
-  standing: Ranks;
+  access: Ranks;
   /** Requests as their own room lists them for a caller. */
   requests: RequestList;
   records: CaseRecords;
@@ -100,13 +100,13 @@ export interface OpeningDeps extends Deps<"database" | "reach"> {
 }
 
 /** How a case begins. */
-export function createOpening({ database, standing, reach, requests, records, openInTx, present, shown }: OpeningDeps) {
+export function createOpening({ database, access, reach, requests, records, openInTx, present, shown }: OpeningDeps) {
   /** @throws ProblemError conflict_of_interest, hierarchy_violation, validation_failed */
   async function requireAllowed(tx: Tx, { subjects, lead, team = [] }: CaseDraft): Promise<void> {
     const about = { subjects: asRows(subjects) };
     requireImpartial(await records.viewerOf(tx.call, tx.db), about);
-    requireOutranks(tx.call, standing, about);
-    await requireFitting(tx, standing, reach, { subjects, lead: lead ?? null, team });
+    requireOutranks(tx.call, access, about);
+    await requireFitting(tx, access, reach, { subjects, lead: lead ?? null, team });
   }
 
   /** Open requests about the same subjects that the caller may see. */

@@ -7,7 +7,7 @@ import { recordNotFound } from "../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { createDecisions } from "./decide.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import { createConfirmationRecords, type ConfirmationRecords } from "./records.ts";
@@ -21,7 +21,7 @@ export type ConfirmationsService = ReturnType<typeof createConfirmationsService>
 export interface ConfirmationsDeps extends Deps<"database" | "cursors"> {
   audit: AuditService;
   events: EventsService;
-  standing: Pick<Standings, "actorOf" | "of">;
+  access: Pick<AccessDirectory, "actorOf" | "of">;
   clock?: Clock;
   /** What needs a confirmation in Discord by the acting person. */
   confirmInDiscord: readonly Confirmable["group"][];
@@ -31,7 +31,7 @@ export interface ConfirmationsDeps extends Deps<"database" | "cursors"> {
 
 /** Changes that wait for a word in Discord, for a second person, or for both. */
 export function createConfirmationsService(deps: ConfirmationsDeps) {
-  const { database, standing, cursors, clock = systemClock } = deps;
+  const { database, access, cursors, clock = systemClock } = deps;
   const actions = new Map<string, Apply>();
   const records = createConfirmationRecords(deps);
 
@@ -49,7 +49,7 @@ export function createConfirmationsService(deps: ConfirmationsDeps) {
      * invalid_transition when it is being carried out and would do more than what was confirmed
      */
     hold: createHold({ ...deps, actions }),
-    ...createDecisions({ database, records, standing, actions }),
+    ...createDecisions({ database, records, access, actions }),
     ...createSweep({ database, records, clock }),
 
     /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */

@@ -3,7 +3,7 @@ import { ZodError } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
 import { requireWrite, type Actor, type Call } from "../../kernel/call.ts";
 import { problems, ProblemError, recordNotFound } from "../../kernel/errors.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import type { ConfirmationRecords } from "./records.ts";
 import { isForTwo, requireSecondPerson } from "./rights.ts";
@@ -13,7 +13,7 @@ import { DeclineConfirmationInput, type ConfirmationView, type Need } from "./co
 interface DecideDeps {
   database: Database;
   records: ConfirmationRecords;
-  standing: Pick<Standings, "actorOf">;
+  access: Pick<AccessDirectory, "actorOf">;
   actions: ReadonlyMap<string, Apply>;
 }
 
@@ -29,7 +29,7 @@ class RefusedChangeError extends Error {
 }
 
 /** What people say about held changes. */
-export function createDecisions({ database, records, standing, actions }: DecideDeps) {
+export function createDecisions({ database, records, access, actions }: DecideDeps) {
   /** Which change a key names and who asked for it; whether the caller may know is seen under its lock. */
   async function locate(key: string): Promise<{ id: string; actorId: string }> {
     const where = keyOf(key);
@@ -90,7 +90,7 @@ export function createDecisions({ database, records, standing, actions }: Decide
       requireWrite(call, confirmationsPermission);
       const { id, actorId } = await locate(key);
       // Whoever asked may have to be looked up at Discord: not while the database waits.
-      const requester = await standing.actorOf(actorId);
+      const requester = await access.actorOf(actorId);
       try {
         return await database.write(call, (tx) => accept(tx, id, requester));
       } catch (error) {

@@ -11,7 +11,7 @@ export interface Start {
 }
 
 export interface Pace {
-  /** How often an idle connection is kept awake, and everybody's standing looked at. */
+  /** How often an idle connection is kept awake, and everybody's access checked. */
   pingMs: number;
   /** A reader that takes nothing for a while, in which so many more events come, is too slow. */
   eventsBehind: number;

@@ -5,7 +5,7 @@ import { can, type Call, type CallClient } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 
 export interface TailOptions {
   read: Pick<ReadClient, "outboxEvent">;
@@ -87,7 +87,7 @@ export function createTail({ read, onGrowth, logger }: TailOptions) {
 export interface ViewerDeps {
   database: Pick<Database, "read">;
   permissions: Pick<PermissionsService, "createScopes">;
-  standing: Pick<Standings, "actorOf">;
+  access: Pick<AccessDirectory, "actorOf">;
   clock: Clock;
   /** Ids of the records a caller may not know of. */
   hiddenFrom: (call: Call) => Promise<readonly string[]>;
@@ -100,7 +100,7 @@ export type Viewer = Awaited<ReturnType<typeof createViewer>>;
  * @param call whose key and acting user are followed from now on
  * @throws ProblemError credential_revoked, storage_busy
  */
-export async function createViewer({ database, permissions, standing, clock, hiddenFrom }: ViewerDeps, call: Call) {
+export async function createViewer({ database, permissions, access, clock, hiddenFrom }: ViewerDeps, call: Call) {
   const { actor } = call;
   const first = call.client === null ? undefined : await findKey(database, call.client.id);
   const client = call.client === null ? null : clientOf(call.client, first, permissions);
@@ -111,7 +111,7 @@ export async function createViewer({ database, permissions, standing, clock, hid
     return can(await callNow(), storedPermission(permission));
   }
 
-  const callNow = async (): Promise<Call> => ({ ...call, client, actor: actor === null ? null : await standing.actorOf(actor.id) });
+  const callNow = async (): Promise<Call> => ({ ...call, client, actor: actor === null ? null : await access.actorOf(actor.id) });
 
   return {
     holds,

@@ -6,7 +6,7 @@ import { intelligenceRoutes } from "./intelligence.routes.ts";
 import type { GrantsService } from "../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { DataReads } from "../privacy/reads.ts";
 import type { ServerFacts } from "../servers/facts.ts";
 import { createCandidateIndex } from "./candidates.ts";
@@ -19,7 +19,7 @@ export const intelligence = feature({
     createIntelligence({
       ...deps,
       ownServerIds: () => deps.guildState.guilds().map(({ id }) => id),
-      isStaff: (userId) => deps.standing.of(userId).isStaff,
+      isStaff: (userId) => deps.access.of(userId).isStaff,
     }),
   routes: (services) => intelligenceRoutes(services),
   jobs: ({ matches }) => ({ matches: matches.sweep }),
@@ -34,7 +34,7 @@ export interface IntelligenceDeps extends Deps<"database" | "keyring" | "cursors
   facts: ServerFacts;
   reach: LinkReach;
   reads: DataReads;
-  standing: Pick<Standings, "of">;
+  access: Pick<AccessDirectory, "of">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
   /** Ids of the community's own servers. */
   ownServerIds: () => readonly string[];

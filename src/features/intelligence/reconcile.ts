@@ -55,7 +55,7 @@ const standing = new Set(["open", "grace", "acknowledged", "confirmed"]);
 const remembered = new Set(["dismissed", "exempt"]);
 
 /** Whether a match asks for attention: neither resolved away nor closed. */
-export function isStanding(status: string): boolean {
+export function isActive(status: string): boolean {
   return standing.has(status);
 }
 
@@ -80,7 +80,7 @@ export function reconcile(
     if (match !== undefined) revise(result, match, draft, now);
     else {
       result.create.push(draft);
-      if (isStanding(draft.status)) changes.added += 1;
+      if (isActive(draft.status)) changes.added += 1;
     }
   }
   for (const match of byKey.values()) close(result, match, closeAs);
@@ -89,10 +89,10 @@ export function reconcile(
 
 function close(result: Reconciled, match: StoredMatch, closeAs: (match: StoredMatch) => CloseStatus | undefined): void {
   const { id, kind } = match;
-  const isOpen = match.closedAt === null && (isStanding(match.status) || remembered.has(match.status));
+  const isOpen = match.closedAt === null && (isActive(match.status) || remembered.has(match.status));
   const status = isOpen ? closeAs(match) : undefined;
   if (status === undefined) return;
-  if (!isStanding(match.status)) return void result.close.push({ id, kind, turn: null, status: match.status });
+  if (!isActive(match.status)) return void result.close.push({ id, kind, turn: null, status: match.status });
   result.close.push({ id, kind, turn: "closed", status });
   result.changes.removed += 1;
 }
@@ -108,7 +108,7 @@ function revise(result: Reconciled, match: StoredMatch, draft: MatchDraft, now: 
     result.keep.push(match.id);
     return;
   }
-  const [before, after] = [isStanding(match.status), isStanding(status)];
+  const [before, after] = [isActive(match.status), isActive(status)];
   const isGraceOver = match.status === "grace" && status === "open";
   const turn = after && (!before || isGraceOver) ? "opened" : before && !after ? "closed" : null;
   result.update.push({ id: match.id, kind: match.kind, turn, to: { status, draft, keepsDecision } });

@@ -2,20 +2,20 @@ import type { Authenticate, Caller, Credentials } from "../../operations/caller.
 import type { Actor, Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { VerifyAssertion } from "./assertion.ts";
 import type { KeyStore, VerifiedKey } from "./store.ts";
 
 export interface AuthenticateDeps {
   store: KeyStore;
-  standing: Pick<Standings, "actorOf">;
+  access: Pick<AccessDirectory, "actorOf">;
   /** Verifies the assertions of signed keys; without it none is accepted. */
   verifyAssertion?: VerifyAssertion;
   clock?: Clock;
 }
 
 /** Tell who calls: the key, and the staff member it acts for. Nothing is awaited when both are in memory and nothing is signed. */
-export function createAuthenticate({ store, standing, verifyAssertion = refuseAll, clock = systemClock }: AuthenticateDeps): Authenticate {
+export function createAuthenticate({ store, access, verifyAssertion = refuseAll, clock = systemClock }: AuthenticateDeps): Authenticate {
   return (credentials) => {
     const { presented } = credentials;
     if (presented === undefined) throw refused();
@@ -41,7 +41,7 @@ export function createAuthenticate({ store, standing, verifyAssertion = refuseAl
     credentials.onClient?.(key.client.id);
     if (key.delegation !== "trusted" && (actingUser !== undefined || assertion !== undefined)) return proved(key, credentials);
     if (actingUser === undefined) return callerOf(key, credentials, null);
-    const actor = standing.actorOf(actingUser);
+    const actor = access.actorOf(actingUser);
     return actor instanceof Promise ? actor.then((found) => callerOf(key, credentials, found)) : callerOf(key, credentials, actor);
   }
 
@@ -55,7 +55,7 @@ export function createAuthenticate({ store, standing, verifyAssertion = refuseAl
   /** @throws ProblemError assertion_invalid, assertion_replayed */
   async function signed(key: VerifiedKey, credentials: Credentials): Promise<Caller> {
     const { userId, redeem } = await verifyAssertion(key, credentials);
-    return { ...callerOf(key, credentials, await standing.actorOf(userId)), checkBody: redeem };
+    return { ...callerOf(key, credentials, await access.actorOf(userId)), checkBody: redeem };
   }
 }
 

@@ -1,6 +1,6 @@
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { createAssertions } from "./assertion.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { keysRoutes } from "./keys.routes.ts";
@@ -11,14 +11,14 @@ export const keys = feature({
   create({
     keyFor,
     instanceId,
-    standing,
+    access,
     ...deps
-  }: Omit<KeysDeps, "pepper"> & Pick<Core, "keyFor" | "instanceId" | "clock" | "logger"> & { standing: Standings }) {
+  }: Omit<KeysDeps, "pepper"> & Pick<Core, "keyFor" | "instanceId" | "clock" | "logger"> & { access: AccessDirectory }) {
     const pepper = keyFor("api-keys");
     const keys = createKeysService({ ...deps, pepper });
     const keyStore = createKeyStore({ ...deps, keys, pepper });
     const verifyAssertion = createAssertions({ audience: instanceId, clock: deps.clock });
-    return { keys, keyStore, authenticate: createAuthenticate({ store: keyStore, standing, verifyAssertion, clock: deps.clock }) };
+    return { keys, keyStore, authenticate: createAuthenticate({ store: keyStore, access, verifyAssertion, clock: deps.clock }) };
   },
   routes: ({ keys }) => keysRoutes(keys),
   jobs: ({ keys }) => ({ keys: keys.sweep }),

@@ -4,7 +4,7 @@ import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { LinkView } from "./links.schema.ts";
 
 /** Permissions of this room. */
@@ -51,13 +51,13 @@ export function requireMayLink(
   call: Call,
   pair: readonly string[],
   partial: ReadonlySet<string>,
-  { standing, permissions }: { standing: Pick<Standings, "of">; permissions: Pick<PermissionsService, "requireRankAbove"> },
+  { access, permissions }: { access: Pick<AccessDirectory, "of">; permissions: Pick<PermissionsService, "requireRankAbove"> },
 ): void {
   const actor = call.actor?.id;
   if (actor !== undefined && (pair.includes(actor) || partial.has(actor)))
     throw new ProblemError("conflict_of_interest", { detail: "Nobody links or unlinks accounts of their own." });
   for (const userId of pair) {
-    const subject = standing.of(userId);
+    const subject = access.of(userId);
     if (subject.isStaff) permissions.requireRankAbove(call, subject.rank);
   }
 }

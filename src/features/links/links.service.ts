@@ -25,7 +25,7 @@ import { createInTx } from "./in-tx.ts";
 
 export type LinksService = ReturnType<typeof createLinksService>;
 
-export interface LinksDeps extends Deps<"database" | "events" | "standing" | "cursors" | "clock"> {
+export interface LinksDeps extends Deps<"database" | "events" | "access" | "cursors" | "clock"> {
   audit: AuditService;
   matches: Pick<MatchesService, "recomputeUser">;
   reach: LinkReach;
@@ -34,7 +34,7 @@ export interface LinksDeps extends Deps<"database" | "events" | "standing" | "cu
 
 /** Which accounts may belong to one person. */
 export function createLinksService(deps: LinksDeps) {
-  const { database, standing, permissions, cursors, clock } = deps;
+  const { database, access, permissions, cursors, clock } = deps;
   const records = createLinkRecords(deps);
 
   /** Read a link of a person to change it: under the lock, in the revision the caller knows, and not ended. */
@@ -49,7 +49,7 @@ export function createLinksService(deps: LinksDeps) {
   }
 
   async function requireMay(tx: Tx, pair: readonly string[]): Promise<void> {
-    requireMayLink(tx.call, pair, await records.partialTo(tx, pair), { standing, permissions });
+    requireMayLink(tx.call, pair, await records.partialTo(tx, pair), { access, permissions });
   }
 
   return {

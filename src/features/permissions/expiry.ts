@@ -9,7 +9,7 @@ import { permissionsPolicy } from "./permissions.policy.ts";
 import { auditOf } from "./users/users.policy.ts";
 import { createUserRows } from "./user-rows.ts";
 
-export interface ExpiryDeps extends Deps<"database" | "standing" | "clock"> {
+export interface ExpiryDeps extends Deps<"database" | "access" | "clock"> {
   audit: AuditService;
   events: EventsService;
 }
@@ -21,8 +21,8 @@ const batch = 100;
  * What time does to entries and suspensions. Decisions ignore what has ended at once; this takes it off the books.
  * @returns ends every entry and suspension past its end, and answers of how many people
  */
-export function createExpiry({ database, audit, events, standing, clock }: ExpiryDeps) {
-  const userRows = createUserRows(standing);
+export function createExpiry({ database, audit, events, access, clock }: ExpiryDeps) {
+  const userRows = createUserRows(access);
 
   /** @returns whether anything of this person had ended */
   async function expireOf(tx: Tx, userId: string): Promise<boolean> {

@@ -3,19 +3,19 @@ import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import { permissionsRoutes } from "./permissions.routes.ts";
 import { createPermissionsService, type PermissionsDeps } from "./permissions.service.ts";
-import { createStanding } from "./standing/standing.ts";
+import { createAccess } from "./access/access.ts";
 
 /** What everybody on the staff may do, in memory: the first of all, as nothing is answered without it. */
-export const standing = feature({
+export const access = feature({
   create({ config, database, guildState, clock, logger }: Core) {
     const { ownerIds } = config.discord;
-    return { standing: createStanding({ database, guildState, ownerIds, leaveBars: config.leaveAccess === "none", clock, logger }) };
+    return { access: createAccess({ database, guildState, ownerIds, leaveBars: config.leaveAccess === "none", clock, logger }) };
   },
-  async load({ guildState, standing }) {
+  async load({ guildState, access }) {
     await guildState.load();
-    await standing.load();
+    await access.load();
   },
-  close: ({ standing }) => standing.close(),
+  close: ({ access }) => access.close(),
 });
 
 export const permissions = feature({

@@ -6,11 +6,11 @@ import { uuid7 } from "../../kernel/ids.ts";
 import { knownPermissions } from "../../kernel/permissions.ts";
 import { entriesAt, type EntryChange } from "./overrides.ts";
 import { auditOf } from "./users/users.policy.ts";
-import type { Override, Standings } from "./standing/standing.ts";
+import type { Override, AccessDirectory } from "./access/access.ts";
 import { createUserRows } from "./user-rows.ts";
 
 export interface PermissionsWithinDeps extends Deps<"audit" | "events"> {
-  standing: Pick<Standings, "of" | "readOverrides" | "setOverrides">;
+  access: Pick<AccessDirectory, "of" | "readOverrides" | "setOverrides">;
 }
 
 /** Permissions that an approved request takes from somebody for a while. */
@@ -27,8 +27,8 @@ const DenialUndo = z.strictObject({ user_id: z.string(), entry_ids: z.array(z.st
 export type DenialUndo = z.infer<typeof DenialUndo>;
 
 /** Entries of people inside other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
-export function createPermissionsInTx({ audit, events, standing }: PermissionsWithinDeps) {
-  const userRows = createUserRows(standing);
+export function createPermissionsInTx({ audit, events, access }: PermissionsWithinDeps) {
+  const userRows = createUserRows(access);
 
   async function save(tx: Tx, userId: string, change: EntryChange, note: { reason: string; permission: string }): Promise<void> {
     await userRows.save(tx, userId, change);
@@ -53,7 +53,7 @@ export function createPermissionsInTx({ audit, events, standing }: PermissionsWi
       const unknown = permissions.find((key) => !knownPermissions.has(key));
       if (unknown !== undefined)
         throw new ProblemError("invalid_transition", { detail: `"${unknown}" is not a permission of the catalog.` });
-      if (standing.of(userId).isOwner) return { skipped: "Owners cannot be denied anything." };
+      if (access.of(userId).isOwner) return { skipped: "Owners cannot be denied anything." };
       if (until !== null && until <= tx.now) return { skipped: "The denial would be over already." };
       const { rows } = await userRows.open(tx, userId);
       const entries = entriesAt(rows, tx.now);

@@ -1,7 +1,7 @@
 import type { Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { Grant } from "./grant.ts";
-import { isSuspension, type Override } from "./standing/subject.ts";
+import { isSuspension, type Override } from "./access/subject.ts";
 
 /** An entry of one person as a change wants it; `clear` wants none. */
 export interface Wanted {

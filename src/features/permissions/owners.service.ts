@@ -7,7 +7,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { requireRankAbove } from "./grant.ts";
 import { permissionsPolicy } from "./permissions.policy.ts";
-import { ownerRank } from "./standing/person.ts";
+import { ownerRank } from "./access/person.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 
 /** An owner and every reason why they are one. */
@@ -17,13 +17,13 @@ export interface OwnerView {
   sources: string[];
 }
 
-export interface OwnersDeps extends Deps<"database" | "standing"> {
+export interface OwnersDeps extends Deps<"database" | "access"> {
   audit: AuditService;
   events: EventsService;
 }
 
 /** Who owns the installation. Somebody always does. */
-export function createOwners({ database, audit, events, standing }: OwnersDeps) {
+export function createOwners({ database, audit, events, access }: OwnersDeps) {
   const lock = (tx: Tx): Promise<void> => tx.lock("owners");
   /** @param isOwner whether they are one from now on */
   const tell = (tx: Tx, userId: string, isOwner: boolean): void =>
@@ -44,7 +44,7 @@ export function createOwners({ database, audit, events, standing }: OwnersDeps) 
     await tx.db.owner.upsert({ where: { userId }, create: { userId, ...data }, update: data });
     audit.record(tx, { action: "owner.create", user: userId });
     tell(tx, userId, true);
-    tx.afterCommit(() => standing.setOwners((owners) => owners.set(userId, { retained: false })));
+    tx.afterCommit(() => access.setOwners((owners) => owners.set(userId, { retained: false })));
   }
 
   async function remove(tx: Tx, userId: string): Promise<void> {
@@ -52,25 +52,25 @@ export function createOwners({ database, audit, events, standing }: OwnersDeps) 
     const rows = await tx.db.owner.findMany();
     if (!rows.some((row) => row.userId === userId)) throw notNamed(userId);
     const others = rows.filter((row) => row.userId !== userId);
-    const isLast = others.length === 0 && standing.configuredOwners().length === 0 && standing.ownersByRole().length === 0;
+    const isLast = others.length === 0 && access.configuredOwners().length === 0 && access.ownersByRole().length === 0;
     if (isLast) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more. Name another one first." });
     await tx.db.owner.delete({ where: { userId } });
     audit.record(tx, { action: "owner.remove", user: userId });
-    tell(tx, userId, standing.ownersByRole().includes(userId));
-    tx.afterCommit(() => standing.setOwners((owners) => owners.delete(userId)));
+    tell(tx, userId, access.ownersByRole().includes(userId));
+    tx.afterCommit(() => access.setOwners((owners) => owners.delete(userId)));
   }
 
   /** Why somebody cannot be taken off the list of names. */
   function notNamed(userId: string): ProblemError {
-    if (standing.configuredOwners().includes(userId))
+    if (access.configuredOwners().includes(userId))
       return new ProblemError("invalid_transition", { detail: "OWNER_IDS names this owner; take them out there." });
-    if (standing.ownersByRole().includes(userId))
+    if (access.ownersByRole().includes(userId))
       return new ProblemError("invalid_transition", { detail: "This owner is one by a Discord role; take the role away in Discord." });
     return recordNotFound();
   }
 
   return {
-    settle: createLastOwners({ database, audit, standing, lock, tell }),
+    settle: createLastOwners({ database, audit, access, lock, tell }),
 
     /** Make somebody an owner, as part of another room's transaction; an owner stays one. */
     addInTx: add,
@@ -78,9 +78,9 @@ export function createOwners({ database, audit, events, standing }: OwnersDeps) 
     /** Everybody who is an owner, and why. */
     list(call: Call): OwnerView[] {
       requirePermission(call, permissionsPolicy.owners);
-      return standing.listOwners().map((userId) => {
-        const named = standing.ownerSource(userId);
-        const roles = standing.of(userId).held.filter(({ role }) => role.level === "owner");
+      return access.listOwners().map((userId) => {
+        const named = access.ownerSource(userId);
+        const roles = access.of(userId).held.filter(({ role }) => role.level === "owner");
         return { user_id: userId, sources: [...(named === null ? [] : [named]), ...roles.map(({ role }) => role.key)] };
       });
     },
@@ -104,7 +104,7 @@ export function createOwners({ database, audit, events, standing }: OwnersDeps) 
   };
 }
 
-interface LastOwnersDeps extends Deps<"database" | "standing"> {
+interface LastOwnersDeps extends Deps<"database" | "access"> {
   audit: AuditService;
   /** Hold the list of owners by name. */
   lock(tx: Tx): Promise<void>;
@@ -119,14 +119,14 @@ const keeper = "last_owner";
  * Those who were the last owners when Discord took that away stay owners, by name, until there is another one.
  * @returns brings the list of names in step with who is kept; a job calls it
  */
-export function createLastOwners({ database, audit, standing, lock, tell }: LastOwnersDeps): (call: Call) => Promise<void> {
+export function createLastOwners({ database, audit, access, lock, tell }: LastOwnersDeps): (call: Call) => Promise<void> {
   function note(tx: Tx, action: "owner.retain" | "owner.release", userId: string, reason: string): void {
     audit.record(tx, { action, user: userId, reason, permission: permissionsPolicy.jobs });
   }
 
   /** Write down those who are kept as the last owners. */
   async function retain(call: Call): Promise<void> {
-    const ids = standing.retainedOwners();
+    const ids = access.retainedOwners();
     await database.write(call, async (tx) => {
       await lock(tx);
       const known = new Set((await tx.db.owner.findMany({ where: { userId: { in: ids } } })).map((row) => row.userId));
@@ -146,10 +146,10 @@ export function createLastOwners({ database, audit, standing, lock, tell }: Last
       await tx.db.owner.deleteMany({ where: { retained: true } });
       for (const { userId } of rows) {
         note(tx, "owner.release", userId, "There is another owner again.");
-        tell(tx, userId, standing.ownersByRole().includes(userId));
+        tell(tx, userId, access.ownersByRole().includes(userId));
       }
       tx.afterCommit(() =>
-        standing.setOwners((owners) => {
+        access.setOwners((owners) => {
           for (const [userId, { retained }] of owners) if (retained) owners.delete(userId);
         }),
       );
@@ -157,11 +157,11 @@ export function createLastOwners({ database, audit, standing, lock, tell }: Last
   }
 
   async function settle(call: Call): Promise<void> {
-    if (standing.retainedOwners().length === 0) return;
-    await (standing.hasLastingOwner() ? release(call) : retain(call));
+    if (access.retainedOwners().length === 0) return;
+    await (access.hasLastingOwner() ? release(call) : retain(call));
   }
 
   // A failure is made up for by the next run of the job: until then memory knows.
-  standing.onLastOwnersLost(() => void settle(systemCall("job", uuid7())).catch(() => undefined));
+  access.onLastOwnersLost(() => void settle(systemCall("job", uuid7())).catch(() => undefined));
   return settle;
 }

@@ -2,7 +2,7 @@ import { listed } from "../../kernel/words.ts";
 import { knownPermissions, type CatalogEntry } from "../../kernel/permissions.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
 import { clientOnly, notGranted, resolve, type Subject, type RoleRules } from "./resolve.ts";
-import type { StaffRoleRecord } from "./standing/subject.ts";
+import type { StaffRoleRecord } from "./access/subject.ts";
 
 /** Who may call the verbs of this room. */
 export const permissionsPolicy = {

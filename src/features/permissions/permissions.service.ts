@@ -22,7 +22,7 @@ import { createUserRows } from "./user-rows.ts";
 
 export type PermissionsService = ReturnType<typeof createPermissionsService>;
 
-export interface PermissionsDeps extends Deps<"database" | "guildState" | "standing" | "cursors"> {
+export interface PermissionsDeps extends Deps<"database" | "guildState" | "access" | "cursors"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
@@ -60,7 +60,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
      * @throws ProblemError cannot_grant_unheld
      */
     requireWaiting(call: Call, refs: ReadonlySet<string>): void {
-      const strangers = deps.standing.holdersOf(refs).filter((one) => !one.isStaff);
+      const strangers = deps.access.holdersOf(refs).filter((one) => !one.isStaff);
       requireGrants(
         call,
         strangers.flatMap((one) => waitingGrants(one.overrides)),
@@ -69,7 +69,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     requireRankAbove,
     requireRevision,
     /** The stored entries of one person, for the room that suspends people. */
-    userRows: createUserRows(deps.standing),
+    userRows: createUserRows(deps.access),
     suspensionAt,
     suspensionBy,
     suspensionsAt,

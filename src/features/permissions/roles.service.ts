@@ -20,9 +20,9 @@ import {
 } from "./permissions.schema.ts";
 import { changedKeys, isSameMapping, mappingOf, replacedWith, updatedWith, type Mapping } from "./simulate.ts";
 import { roleRules } from "./resolve.ts";
-import type { StaffRoleRecord } from "./standing/standing.ts";
+import type { StaffRoleRecord } from "./access/access.ts";
 
-export interface RolePermissionsDeps extends Deps<"database" | "standing" | "cursors"> {
+export interface RolePermissionsDeps extends Deps<"database" | "access" | "cursors"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
@@ -31,7 +31,7 @@ export interface RolePermissionsDeps extends Deps<"database" | "standing" | "cur
 
 /** What staff roles hold. */
 export function createRolePermissions(deps: RolePermissionsDeps) {
-  const { database, audit, events, confirmations, standing, cursors, requireKeys } = deps;
+  const { database, audit, events, confirmations, access, cursors, requireKeys } = deps;
 
   async function write(tx: Tx, before: StaffRoleRecord, after: StaffRoleRecord): Promise<void> {
     await writeMapping(tx, after.key, after.rules);
@@ -43,7 +43,7 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
       permission: permissionsPolicy.changeRole,
     });
     events.emit(tx, { type: "permission.changed", data: { role_key: after.key } });
-    tx.afterCommit(() => standing.setRole(after));
+    tx.afterCommit(() => access.setRole(after));
   }
 
   /** A verb that changes what a role holds: asked for now, and carried out later where it has to be confirmed. */
@@ -54,7 +54,7 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
   ) {
     async function apply(tx: Tx, key: string, input: Input, ifMatch: number | undefined): Promise<RolePermissionsView | Held> {
       await tx.lock("staff-roles");
-      const before = await standing.readRole(tx.db, key);
+      const before = await access.readRole(tx.db, key);
       if (before === null) throw recordNotFound();
       requireRankAbove(tx.call, before.rank);
       requireRevision(ifMatch, before.revision);
@@ -96,20 +96,20 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
       requirePermission(call, permissionsPolicy.roles);
       const { limit, cursor } = query;
       const after = cursor === undefined ? "" : cursors.decode("permissions.roles", {}, cursor)[1];
-      const rows = standing
+      const rows = access
         .roles()
         .filter((role) => role.key > after)
         .toSorted((a, b) => (a.key < b.key ? -1 : 1))
         .slice(0, limit + 1);
       const present = (role: StaffRoleRecord): RolePermissionsView => presentRolePermissions(role, { withEffective: false });
       const page = toPage(rows, limit, present, (last) => cursors.encode("permissions.roles", {}, [last.key, last.key]));
-      return withTotal(page, query, () => standing.roles().length);
+      return withTotal(page, query, () => access.roles().length);
     },
 
     /** @throws ProblemError record_not_found */
     async role(call: Call, key: string): Promise<RolePermissionsView> {
       requirePermission(call, permissionsPolicy.roles);
-      const role = standing.role(key);
+      const role = access.role(key);
       if (role === undefined) throw recordNotFound();
       return presentRolePermissions(role, { withEffective: true });
     },

@@ -3,7 +3,7 @@ import { applyEdits, editsOf, entriesAt, type Edit, type Wanted } from "./overri
 import type { Change, SimulateView } from "./explain/explain.schema.ts";
 import type { KeyLists } from "./permissions.schema.ts";
 import { roleRules } from "./resolve.ts";
-import type { Override, Standing, Standings, StaffRoleRecord } from "./standing/standing.ts";
+import type { Override, Access, AccessDirectory, StaffRoleRecord } from "./access/access.ts";
 
 /** What one change would do. */
 export type ImaginedStep =
@@ -21,7 +21,7 @@ export interface Imagined {
 /** Nothing is written; later changes find what earlier ones would have left. */
 export function imagine(
   changes: readonly Change[],
-  { roleOf, overridesOf, now }: Pick<Standings, "overridesOf"> & { roleOf(key: string): StaffRoleRecord; now: Date },
+  { roleOf, overridesOf, now }: Pick<AccessDirectory, "overridesOf"> & { roleOf(key: string): StaffRoleRecord; now: Date },
 ): Imagined {
   const roles = new Map<string, StaffRoleRecord>();
   const overrides = new Map<string, readonly Override[]>();
@@ -60,24 +60,24 @@ type Difference = Pick<Affected, "gains" | "loses">;
  * @param people everyone there is, the changed ones at least
  */
 export function affected(
-  people: Iterable<Standing>,
+  people: Iterable<Access>,
   changes: readonly Change[],
   imagined: Imagined,
-  standing: Pick<Standings, "suppose">,
+  access: Pick<AccessDirectory, "suppose">,
 ): Affected[] {
   const keys = [...new Set(changes.flatMap(({ allow, deny, clear }) => [...allow, ...deny, ...clear]))];
   const alike = new Map<string, Difference>();
-  const suppose = (person: Standing): Standing => {
+  const suppose = (person: Access): Access => {
     const overrides = imagined.overrides.get(person.id);
-    return standing.suppose(person, { roles: imagined.roles, ...(overrides !== undefined && { overrides }) });
+    return access.suppose(person, { roles: imagined.roles, ...(overrides !== undefined && { overrides }) });
   };
-  const compute = (person: Standing): Affected[] => {
+  const compute = (person: Access): Affected[] => {
     const after = suppose(person);
     return placesOf(person.id, changes).map((scope) => {
       return { user_id: person.id, scope, rank: person.rank, ...differenceOf(person, after, keys, scope ?? undefined) };
     });
   };
-  const share = (person: Standing): Affected[] => {
+  const share = (person: Access): Affected[] => {
     const roles = person.held.map(({ role }) => role.key).join(" ");
     const known = alike.get(roles) ?? differenceOf(person, suppose(person), keys);
     alike.set(roles, known);
@@ -101,8 +101,8 @@ function placesOf(userId: string, changes: readonly Change[]): (string | null)[]
   return [...new Set([null, ...own.map(({ scope }) => scope ?? null)])];
 }
 
-function differenceOf(before: Standing, after: Standing, keys: readonly string[], guildId?: string): Difference {
-  const holds = (who: Standing, key: string): boolean => who.decide(key, guildId).allowed;
+function differenceOf(before: Access, after: Access, keys: readonly string[], guildId?: string): Difference {
+  const holds = (who: Access, key: string): boolean => who.decide(key, guildId).allowed;
   return {
     gains: keys.filter((key) => !holds(before, key) && holds(after, key)).toSorted(),
     loses: keys.filter((key) => holds(before, key) && !holds(after, key)).toSorted(),

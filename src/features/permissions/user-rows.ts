@@ -1,15 +1,15 @@
 import type { Tx } from "../../database/database.ts";
 import type { EntryChange } from "./overrides.ts";
-import type { Override, Standings } from "./standing/standing.ts";
+import type { Override, AccessDirectory } from "./access/access.ts";
 
 /** The stored entries of one person, whose every change counts one revision. */
-export function createUserRows(standing: Pick<Standings, "readOverrides" | "setOverrides">) {
+export function createUserRows(access: Pick<AccessDirectory, "readOverrides" | "setOverrides">) {
   return {
     /** The entries under their lock, expired ones and a suspension too. @returns revision 0 where nothing was ever written */
     async open(tx: Tx, userId: string): Promise<{ rows: Override[]; revision: number }> {
       await tx.lock(`user-permissions:${userId}`);
       const set = await tx.db.userPermissionSet.findUnique({ where: { userId } });
-      return { rows: await standing.readOverrides(tx.db, userId), revision: set?.revision ?? 0 };
+      return { rows: await access.readOverrides(tx.db, userId), revision: set?.revision ?? 0 };
     },
 
     /** @returns the new revision; memory follows the commit */
@@ -21,7 +21,7 @@ export function createUserRows(standing: Pick<Standings, "readOverrides" | "setO
         create: { userId, updatedAt: tx.now },
         update: { revision: { increment: 1 }, updatedAt: tx.now },
       });
-      tx.afterCommit(() => standing.setOverrides(userId, change.rows, revision));
+      tx.afterCommit(() => access.setOverrides(userId, change.rows, revision));
       return revision;
     },
   };

@@ -2,7 +2,7 @@ import type { Database, ReadClient } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import { parts } from "./parts/parts.ts";
 import { callOfPerson } from "./privacy.policy.ts";
@@ -13,7 +13,7 @@ export interface ExportDeps {
   read: ReadClient;
   dialect: Database["dialect"];
   servers: Pick<UserServersService, "detailsOf">;
-  standing: Pick<Standings, "of">;
+  access: Pick<AccessDirectory, "of">;
   /** Ids of the requests a caller may not know of. */
   hiddenRequests: (call: Call) => Promise<readonly string[]>;
   clock: Clock;
@@ -117,8 +117,8 @@ async function linksAndMatches({ read }: ExportDeps, userId: string): Promise<Pi
   return { linked_accounts: section(links, parts.link), matches: section(matches, parts.match) };
 }
 
-async function staffOf({ read, standing }: ExportDeps, userId: string): Promise<DataExportView["staff"]> {
-  const person = standing.of(userId);
+async function staffOf({ read, access }: ExportDeps, userId: string): Promise<DataExportView["staff"]> {
+  const person = access.of(userId);
   const [profile, entries, roster, callsigns] = await Promise.all([
     read.staffProfile.findUnique({ where: { userId } }),
     read.userPermission.findMany({ where: { userId }, orderBy: newest, take: exportLimit }),
@@ -129,14 +129,14 @@ async function staffOf({ read, standing }: ExportDeps, userId: string): Promise<
   return parts.staff(person, { profile, entries, roster, callsigns });
 }
 
-async function readsOf({ read, standing }: ExportDeps, userId: string): Promise<DataExportView["reads"]> {
+async function readsOf({ read, access }: ExportDeps, userId: string): Promise<DataExportView["reads"]> {
   const rows = await read.dataRead.findMany({ where: { userId }, orderBy: [{ hour: "desc" }, { at: "desc" }], take });
   const clientIds = [...new Set(rows.map((row) => row.clientId))];
   const keys = await read.apiKey.findMany({ where: { id: { in: clientIds } }, select: { id: true, name: true } });
   const programs = new Map(keys.map(({ id, name }) => [id, name]));
   const nameOf = (readerId: string, clientId: string): string => {
     if (readerId === "") return `A moderation client (${programs.get(clientId) ?? "gone since"})`;
-    const [member] = standing.of(readerId).members;
+    const [member] = access.of(readerId).members;
     return member?.nick ?? member?.globalName ?? member?.username ?? "A staff member";
   };
   return section(rows, ({ readerId, clientId, what, hour }) => ({ reader: nameOf(readerId, clientId), what, hour: hour.toISOString() }));

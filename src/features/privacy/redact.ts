@@ -5,14 +5,11 @@ import { requireAnswered, requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import type { Held } from "../../kernel/held.ts";
-import type { Standing } from "../permissions/standing/standing.ts";
+import type { Access } from "../permissions/access/access.ts";
 import { keptWords, privacyPolicy } from "./privacy.policy.ts";
 import { RedactInput, type ErasureView } from "./privacy.schema.ts";
 
-type RedactDeps = Pick<
-  PrivacyDeps,
-  "database" | "audit" | "events" | "confirmations" | "permissions" | "standing" | "erasures" | "reads"
-> & {
+type RedactDeps = Pick<PrivacyDeps, "database" | "audit" | "events" | "confirmations" | "permissions" | "access" | "erasures" | "reads"> & {
   wipe: Wipe;
 };
 
@@ -22,11 +19,11 @@ type HeldInput = z.output<typeof HeldInput>;
 
 /** Redaction is asked for by one person and confirmed by another; the operator's command line is above that. */
 export function createRedaction(deps: RedactDeps) {
-  const { database, audit, events, confirmations, permissions, standing, erasures, reads, wipe } = deps;
+  const { database, audit, events, confirmations, permissions, access, erasures, reads, wipe } = deps;
 
   /** @throws ProblemError last_owner, hierarchy_violation, invalid_transition */
-  function requireErasable(call: Call, target: Standing): void {
-    if (target.isOwner && standing.listOwners().length === 1)
+  function requireErasable(call: Call, target: Access): void {
+    if (target.isOwner && access.listOwners().length === 1)
       throw new ProblemError("last_owner", { detail: "This is the last owner: name another one first." });
     if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be redacted." });
     // The operator's command line has no link to Discord, and a deletion does not wait for one.
@@ -67,7 +64,7 @@ export function createRedaction(deps: RedactDeps) {
 
   async function redactInTx(tx: Tx, input: HeldInput): Promise<ErasureView | Held> {
     await tx.lock(`erasure:${input.user_id}`);
-    const target = standing.of(input.user_id);
+    const target = access.of(input.user_id);
     requireErasable(tx.call, target);
     const held = await confirmations.hold(tx, {
       action,
@@ -96,7 +93,7 @@ export function createRedaction(deps: RedactDeps) {
     async redact(call: Call, userId: string, given: RedactInput): Promise<ErasureView | Held> {
       requireWrite(call, privacyPolicy.redact);
       const input = { ...RedactInput.parse(given), user_id: Snowflake.parse(userId) };
-      requireErasable(call, await standing.resolve(userId));
+      requireErasable(call, await access.resolve(userId));
       await reads.flush();
       const answer = await database.write(call, (tx) => redactInTx(tx, input));
       await wipe.told();

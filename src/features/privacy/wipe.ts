@@ -14,13 +14,13 @@ import type { MatchesService } from "../intelligence/matches/matches.service.ts"
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standings } from "../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { AuditCode } from "../roster/audit/audit.schema.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { readsLock, type DataReadsUpkeep } from "./reads.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
-export interface PrivacyDeps extends Deps<"database" | "events" | "standing" | "clock"> {
+export interface PrivacyDeps extends Deps<"database" | "events" | "access" | "clock"> {
   audit: AuditService;
   blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
   confirmations: Pick<ConfirmationsService, "hold" | "register" | "endAbout">;
@@ -53,7 +53,7 @@ export interface WipeDeps {
   authorization: AuthorizationService;
   matches: Pick<MatchesService, "recomputeUser">;
   permissions: Pick<PermissionsService, "userRows">;
-  standing: Pick<Standings, "setLeave">;
+  access: Pick<AccessDirectory, "setLeave">;
   reads: Pick<DataReadsUpkeep, "forget">;
 }
 
@@ -174,7 +174,7 @@ async function deleteLinks(tx: Tx, { userId, before }: WipeTarget, { matches, re
 }
 
 async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, deps: WipeDeps): Promise<number> {
-  const { guildState, permissions, roster, standing } = deps;
+  const { guildState, permissions, roster, access } = deps;
   const older = upTo(before);
   const { rows } = await permissions.userRows.open(tx, userId);
   const old = await tx.db.userPermission.findMany({ where: { userId, createdAt: older }, select: { id: true } });
@@ -186,7 +186,7 @@ async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, deps: WipeDep
     await tx.db.staffProfile.delete({ where: { userId } });
     if (profile.leaveFrom !== null) {
       await roster.leaveInTx(tx, userId, { event: "loa_ended", at: tx.now, permission: "users.redact" });
-      tx.afterCommit(() => standing.setLeave(userId, null, profile.revision + 1));
+      tx.afterCommit(() => access.setLeave(userId, null, profile.revision + 1));
     }
   }
   const { count } = await tx.db.guildMember.deleteMany({ where: { userId, updatedAt: older } });

@@ -1,7 +1,7 @@
 import type { Deps } from "../deps.ts";
 import { knowing, viewsOf, type CauseSight } from "./views.ts";
 import type { RosterService } from "./roster.service.ts";
-import type { Standing } from "../permissions/standing/standing.ts";
+import type { Access } from "../permissions/access/access.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
 import type { Tx } from "../../database/database.ts";
@@ -15,7 +15,7 @@ import type { RosterStep } from "./records.ts";
 import { CreateEntryInput, UpdateEntryInput, type EntryView } from "./roster.schema.ts";
 import { isLive } from "./states.ts";
 
-export interface RosterEntriesDeps extends CauseSight, Deps<"database" | "audit" | "standing" | "cursors" | "clock"> {
+export interface RosterEntriesDeps extends CauseSight, Deps<"database" | "audit" | "access" | "cursors" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
   roster: RosterService;
   callsigns: Pick<CallsignsService, "holdAllInTx">;
@@ -26,18 +26,18 @@ type Update = ReturnType<typeof UpdateEntryInput.parse>;
 
 /** What staff do to entries by themselves, without a request. */
 export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
-  const { database, audit, standing, permissions, roster, callsigns, clock } = deps;
+  const { database, audit, access, permissions, roster, callsigns, clock } = deps;
 
-  async function viewOf(tx: Tx, row: RosterEntry, person: Standing): Promise<EntryView> {
-    const [view] = await viewsOf(tx.db, [row], { standing: knowing(standing, person), now: tx.now });
+  async function viewOf(tx: Tx, row: RosterEntry, person: Access): Promise<EntryView> {
+    const [view] = await viewsOf(tx.db, [row], { access: knowing(access, person), now: tx.now });
     return view as EntryView;
   }
 
-  const rankOf = (key: string | null): number => (key === null ? 0 : (standing.role(key)?.rank ?? 0));
+  const rankOf = (key: string | null): number => (key === null ? 0 : (access.role(key)?.rank ?? 0));
 
   /** Nobody below an owner changes what stands at or above them, nor gives what does. @throws ProblemError hierarchy_violation */
   function requireBelow(call: Call, userId: string, roles: readonly (string | null | undefined)[]): void {
-    permissions.requireRankAbove(call, Math.max(standing.of(userId).rank, ...roles.map((key) => rankOf(key ?? null))));
+    permissions.requireRankAbove(call, Math.max(access.of(userId).rank, ...roles.map((key) => rankOf(key ?? null))));
   }
 
   /** @throws ProblemError validation_failed */
@@ -45,10 +45,10 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
     { staff_role, supervisor_id }: { staff_role?: unknown; supervisor_id?: unknown },
     userId: string,
   ): Promise<void> {
-    if (typeof staff_role === "string" && standing.role(staff_role) === undefined)
+    if (typeof staff_role === "string" && access.role(staff_role) === undefined)
       throw fieldError("/staff_role", "unknown_role", "There is no such staff role.");
     if (typeof supervisor_id !== "string") return;
-    const supervisor = await standing.resolve(supervisor_id);
+    const supervisor = await access.resolve(supervisor_id);
     requireAnswered(supervisor);
     if (supervisor_id === userId || !supervisor.isStaff)
       throw fieldError("/supervisor_id", "not_staff", "A supervisor is another member of the staff.");
@@ -99,7 +99,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
       requireWrite(call, rosterPolicy.edit);
       const input = CreateEntryInput.parse(given);
       const { user_id: userId, staff_role: staffRole = null, department, supervisor_id: supervisorId, notes, reason } = input;
-      const person = await standing.resolve(userId);
+      const person = await access.resolve(userId);
       await requireKnown(input, userId);
       requireBelow(call, userId, [staffRole]);
       const joinedAt = pastOf(input.joined_at, "/joined_at", clock.now());
@@ -128,7 +128,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
       const input = UpdateEntryInput.parse(given);
       if (input.correction) requirePermission(call, rosterPolicy.correct);
       const userId = await userIdOf(call, key);
-      const person = await standing.resolve(userId);
+      const person = await access.resolve(userId);
       await requireKnown(input, userId);
       const effectiveAt = pastOf(input.effective_at, "/effective_at", clock.now());
       const view = await database.write(call, async (tx) => {

@@ -2,7 +2,7 @@ import { rosterAuditSources, rosterAuditEntries } from "./audit/audit.commands.t
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, Wording } from "../../commands/entry.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import { escapeText } from "../../discord/replies.ts";
-import type { LineView, StandingView } from "./history/history.schema.ts";
+import type { LineView, RosterStatusView } from "./history/history.schema.ts";
 import type { EntryView } from "./roster.schema.ts";
 import { rosterEvents, rosterStatuses } from "./states.ts";
 import { picked, textIn, timeIn } from "../../commands/input.ts";
@@ -67,7 +67,7 @@ function historyLine(view: LineView, { say }: Wording): string {
 }
 
 /** How somebody stood on the day that was asked about. */
-function standingNote({ standing }: { standing?: StandingView | null }, { say, given }: Wording): string {
+function standingNote({ standing }: { standing?: RosterStatusView | null }, { say, given }: Wording): string {
   const on = timeIn(given, "on");
   if (standing === undefined || on === undefined) return "";
   const user = `<@${textIn(given, "user") ?? ""}>`;

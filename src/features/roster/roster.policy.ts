@@ -2,7 +2,7 @@ import type { CallsignSlot, RosterEntry, StaffProfile } from "../../generated/sq
 import { can, type Call } from "../../kernel/call.ts";
 import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
-import type { Standing, Standings } from "../permissions/standing/standing.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access.ts";
 import { factsOf } from "./facts.ts";
 import type { driftCodes, EntryView } from "./roster.schema.ts";
 import { isLive } from "./states.ts";
@@ -17,7 +17,7 @@ export const hiddenCause = "confidential";
 
 /** What an entry is shown with, by person. */
 export interface EntrySurroundings {
-  standing: Pick<Standings, "of" | "role">;
+  access: Pick<AccessDirectory, "of" | "role">;
   now: Date;
   profiles: ReadonlyMap<string, StaffProfile>;
   callsigns: ReadonlyMap<string, readonly CallsignSlot[]>;
@@ -26,20 +26,20 @@ export interface EntrySurroundings {
 
 /** The whole entry; what leaves goes through {@link visibleEntry}. */
 export function presentEntry(row: RosterEntry, surroundings: EntrySurroundings): EntryView {
-  const { standing, now, profiles, callsigns, seen } = surroundings;
+  const { access, now, profiles, callsigns, seen } = surroundings;
   const { staff_role, supervisor_id, ...facts } = factsOf(row);
-  const person = standing.of(row.userId);
+  const person = access.of(row.userId);
   return {
     state: "present",
     id: row.id,
     user: userRef(person),
     ...facts,
     staff_role,
-    rank: staff_role === null ? null : (standing.role(staff_role)?.rank ?? null),
+    rank: staff_role === null ? null : (access.role(staff_role)?.rank ?? null),
     callsigns: (callsigns.get(row.userId) ?? []).map(({ callsign, pool }) => ({ callsign, pool })),
     loa: leaveOf(profiles.get(row.userId), now),
     last_seen_at: dayOf(seen.get(row.userId)),
-    supervisor: supervisor_id === null ? null : userRef(standing.of(supervisor_id)),
+    supervisor: supervisor_id === null ? null : userRef(access.of(supervisor_id)),
     discord: shownBy(row, person),
     notes: row.notes,
     allowed_moves: [],
@@ -50,7 +50,7 @@ export function presentEntry(row: RosterEntry, surroundings: EntrySurroundings):
 }
 
 /** A person as known now. */
-export function userRef({ id, members, isInGuild }: Standing): UserRef {
+export function userRef({ id, members, isInGuild }: Access): UserRef {
   const shown = members.find(({ present }) => present) ?? members[0];
   return {
     id,
@@ -59,7 +59,7 @@ export function userRef({ id, members, isInGuild }: Standing): UserRef {
   };
 }
 
-function nameOf({ nick, globalName, username }: Standing["members"][number]): string {
+function nameOf({ nick, globalName, username }: Access["members"][number]): string {
   return nick ?? globalName ?? username;
 }
 
@@ -76,16 +76,16 @@ function dayOf(at: Date | undefined): string | null {
 }
 
 /** Who holds no mapped role is not followed: of them counts what was found when they were last looked at. */
-function shownBy(row: RosterEntry, standing: Standing): EntryView["discord"] {
-  const { held, members } = standing;
+function shownBy(row: RosterEntry, access: Access): EntryView["discord"] {
+  const { held, members } = access;
   const isKnown = members.length > 0;
-  const isInGuild = isKnown ? standing.isInGuild : row.inGuild;
+  const isInGuild = isKnown ? access.isInGuild : row.inGuild;
   const present = members.find((member) => member.present);
   const drift: (typeof driftCodes)[number][] = [];
   const keys = held.map(({ role }) => role.key);
   const isThere = isLive(row);
   if (isThere && !isInGuild && (isKnown || row.syncedAt !== null)) drift.push("left_guild");
-  const isMissing = row.staffRole === null ? hasLostRoles(row, standing) : !keys.includes(row.staffRole);
+  const isMissing = row.staffRole === null ? hasLostRoles(row, access) : !keys.includes(row.staffRole);
   if (isThere && !drift.includes("left_guild") && isMissing) drift.push("missing_role");
   if (keys.some((key) => !isThere || key !== row.staffRole)) drift.push("extra_role");
   return {
@@ -128,12 +128,12 @@ const visible = createVisibility(fields);
 export function visibleEntry(
   call: Call,
   view: EntryView,
-  { standing, hidden }: { standing: Pick<Standings, "of">; hidden: ReadonlySet<string> },
+  { access, hidden }: { access: Pick<AccessDirectory, "of">; hidden: ReadonlySet<string> },
 ): EntryView {
   const isOwn = call.actor?.id === view.user.id;
   const isEditor = can(call, rosterPolicy.edit);
   const clearance = { ...noClearance, staff: isEditor || isOwn, confidential: isEditor && !isOwn };
-  const rank = Math.max(standing.of(view.user.id).rank, view.rank ?? 0);
+  const rank = Math.max(access.of(view.user.id).rank, view.rank ?? 0);
   const mayMove = isEditor && (call.actor === null || call.actor.isOwner || call.actor.rank > rank);
   const moves = mayMove ? statusesFrom(view, can(call, rosterPolicy.correct)) : [];
   const origin_reference = view.origin_reference !== null && hidden.has(view.origin_reference) ? hiddenCause : view.origin_reference;

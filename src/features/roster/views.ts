@@ -4,7 +4,7 @@ import type { Call } from "../../kernel/call.ts";
 import { groupBy } from "../../kernel/group.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import type { HiddenIds } from "../../kernel/visibility.ts";
-import type { Standing, Standings } from "../permissions/standing/standing.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access.ts";
 import { presentEntry } from "./roster.policy.ts";
 import type { EntryView } from "./roster.schema.ts";
 
@@ -14,7 +14,7 @@ type Reader = ReadClient | TransactionClient;
 export async function viewsOf(
   db: Reader,
   rows: readonly RosterEntry[],
-  { standing, now }: { standing: Pick<Standings, "of" | "role">; now: Date },
+  { access, now }: { access: Pick<AccessDirectory, "of" | "role">; now: Date },
 ): Promise<EntryView[]> {
   const userIds = rows.map(({ userId }) => userId);
   const profiles = await db.staffProfile.findMany({ where: { userId: { in: userIds } } });
@@ -23,7 +23,7 @@ export async function viewsOf(
     orderBy: [{ pool: "asc" }, { number: "asc" }],
   });
   const surroundings = {
-    standing,
+    access,
     now,
     profiles: new Map(profiles.map((profile) => [profile.userId, profile])),
     callsigns: groupBy(slots, ({ userId }) => userId ?? ""),
@@ -33,8 +33,8 @@ export async function viewsOf(
 }
 
 /** Where people stand, with somebody Discord was asked about. */
-export function knowing(standing: Pick<Standings, "of" | "role">, person: Standing): Pick<Standings, "of" | "role"> {
-  return { role: standing.role, of: (userId) => (userId === person.id ? person : standing.of(userId)) };
+export function knowing(access: Pick<AccessDirectory, "of" | "role">, person: Access): Pick<AccessDirectory, "of" | "role"> {
+  return { role: access.role, of: (userId) => (userId === person.id ? person : access.of(userId)) };
 }
 
 /** When people last did something with a request: every vote and decision is a step of one. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { fieldError } from "../../kernel/errors.ts";
-import type { Standing } from "../permissions/standing/standing.ts";
+import type { Access } from "../permissions/access/access.ts";
 import { presentAccess, type AccessContent } from "./staff.policy.ts";
 import type { AccessQuery, AccessView } from "./staff.schema.ts";
 
@@ -29,20 +29,20 @@ interface Asked {
 }
 
 /**
- * Access answers, each made once for a standing: a standing is replaced when anything behind it changes.
+ * The answers about access, each made once: an answer is replaced when anything behind it changes.
  * @param known every permission of the catalog
  */
 export function createAccessAnswers(known: ReadonlySet<string>, guildState: Pick<GuildState, "freshness" | "guilds">, clock: Clock) {
-  const kept = new WeakMap<Standing, Kept>();
+  const kept = new WeakMap<Access, Kept>();
 
-  function remember(standing: Standing): Kept {
+  function remember(access: Access): Kept {
     const freshness = guildState.freshness();
     const key = freshness.stale ? `stale ${String(freshness.asOf?.getTime())}` : "live";
     const now = clock.now().getTime();
-    const before = kept.get(standing);
+    const before = kept.get(access);
     if (before !== undefined && before.freshness === key && now >= before.evaluatedAt && now - before.evaluatedAt < sharedMs) return before;
     const isSame = before?.freshness === key;
-    const content = isSame ? before.content : presentAccess(standing, known, freshness);
+    const content = isSame ? before.content : presentAccess(access, known, freshness);
     const tag = isSame ? before.answer.tag : tagOf(content);
     const next = {
       content,
@@ -50,15 +50,15 @@ export function createAccessAnswers(known: ReadonlySet<string>, guildState: Pick
       evaluatedAt: now,
       answer: { view: { ...content, evaluated_at: new Date(now).toISOString() }, tag },
     };
-    kept.set(standing, next);
+    kept.set(access, next);
     return next;
   }
 
-  function decide(standing: Standing, { permissions, guildId }: Asked): TaggedAccess {
-    const { content: general, answer } = remember(standing);
-    const content = guildId === undefined ? general : presentAccess(standing, known, guildState.freshness(), guildId);
+  function decide(access: Access, { permissions, guildId }: Asked): TaggedAccess {
+    const { content: general, answer } = remember(access);
+    const content = guildId === undefined ? general : presentAccess(access, known, guildState.freshness(), guildId);
     const decisions = permissions?.map((permission) => {
-      const { allowed, reasons } = standing.decide(permission, guildId);
+      const { allowed, reasons } = access.decide(permission, guildId);
       return { permission, allowed, reasons: [...reasons] };
     });
     const asked = {
@@ -78,8 +78,7 @@ export function createAccessAnswers(known: ReadonlySet<string>, guildState: Pick
 
   return {
     /** @param asked what of an answer was asked for; undefined: the answer itself, at once */
-    answer: (standing: Standing, asked?: Asked): TaggedAccess =>
-      asked === undefined ? remember(standing).answer : decide(standing, asked),
+    answer: (access: Access, asked?: Asked): TaggedAccess => (asked === undefined ? remember(access).answer : decide(access, asked)),
     /** @throws ProblemError validation_failed for an unknown permission or guild */
     parse({ permission, guild_id: guildId }: AccessQuery): Asked | undefined {
       if (permission === undefined && guildId === undefined) return undefined;

@@ -3,12 +3,12 @@ import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { StaffRoleRecord, Standings } from "../permissions/standing/standing.ts";
+import type { StaffRoleRecord, AccessDirectory } from "../permissions/access/access.ts";
 import { createSuspensionRows, type SuspensionRowDeps } from "./suspension/suspension.service.ts";
 
 export interface StaffWithinDeps extends SuspensionRowDeps {
   audit: Pick<AuditService, "record">;
-  standing: Pick<Standings, "of" | "role" | "suppose">;
+  access: Pick<AccessDirectory, "of" | "role" | "suppose">;
   permissions: Pick<PermissionsService, "userRows" | "suspensionAt" | "suspensionBy" | "denyInTx" | "undoDenyInTx">;
 }
 
@@ -34,7 +34,7 @@ const gone = { restored: false, detail: "The suspension had ended already." };
 
 /** What other rooms do to staff inside their transactions. Those rooms have checked rights, ranks and conflicts. */
 export function createStaffInTx(deps: StaffWithinDeps) {
-  const { standing, permissions } = deps;
+  const { access, permissions } = deps;
   const rows = createSuspensionRows(deps);
 
   return {
@@ -44,7 +44,7 @@ export function createStaffInTx(deps: StaffWithinDeps) {
      */
     async suspendInTx(tx: Tx, wanted: RequestedSuspension): Promise<{ undo: SuspensionUndo } | { skipped: string }> {
       const { userId, until, reason, permission, causeReference } = wanted;
-      const target = standing.of(userId);
+      const target = access.of(userId);
       if (target.isOwner) return { skipped: "Owners cannot be suspended." };
       if (until !== null && until <= tx.now) return { skipped: "The suspension would be over already." };
       const { rows: before } = await permissions.userRows.open(tx, userId);
@@ -62,7 +62,7 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       const { rows: before } = await permissions.userRows.open(tx, userId);
       const entry = before.find(({ id }) => id === entryId);
       if (entry === undefined || (entry.expiresAt !== null && entry.expiresAt <= tx.now)) return gone;
-      const target = standing.of(userId);
+      const target = access.of(userId);
       const left = before.filter((one) => one !== entry);
       const view = await rows.settle(tx, target, "reinstate", { rows: left, gone: [entry], fresh: [] }, { ...note, ended: entry });
       const detail = view.suspension === null ? "The suspension was lifted." : "The suspension was lifted; another one still runs.";
@@ -73,16 +73,16 @@ export function createStaffInTx(deps: StaffWithinDeps) {
     undoDenyInTx: permissions.undoDenyInTx,
 
     /** A staff role by its key. */
-    staffRoleOf: (key: string): StaffRoleRecord | undefined => standing.role(key),
+    staffRoleOf: (key: string): StaffRoleRecord | undefined => access.role(key),
 
     /** The Discord roles that stand for a staff role, as known without asking anybody. */
     discordRolesOf(staffRoleKey: string): MappedRole[] {
-      return (standing.role(staffRoleKey)?.discord ?? []).map(({ guildId, roleId }) => ({ guildId, roleId }));
+      return (access.role(staffRoleKey)?.discord ?? []).map(({ guildId, roleId }) => ({ guildId, roleId }));
     },
 
     /** The Discord roles somebody holds that stand for staff roles, as known without asking anybody. */
     mappedRolesHeldBy(userId: string): (MappedRole & { staffRole: string })[] {
-      return standing.of(userId).held.flatMap(({ role, refs }) =>
+      return access.of(userId).held.flatMap(({ role, refs }) =>
         refs.map((ref) => {
           const [guildId = "", roleId = ""] = ref.split(":");
           return { guildId, roleId, staffRole: role.key };

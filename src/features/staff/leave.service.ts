@@ -4,7 +4,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { fieldError } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Leave, Standing, Standings } from "../permissions/standing/standing.ts";
+import type { Leave, Access, AccessDirectory } from "../permissions/access/access.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { EndLeaveInput, endOf, StartLeaveInput, type LeaveStateView } from "./duty/duty.schema.ts";
 import { findColleague, illegal, permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";
@@ -12,7 +12,7 @@ import { hasBegunUntold, leaveAt, noLeave, wireLeave, type ProfileRow, type Prof
 
 export interface LeavesDeps extends Deps<"database" | "events" | "clock"> {
   audit: AuditService;
-  standing: Pick<Standings, "resolve">;
+  access: Pick<AccessDirectory, "resolve">;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
   roster: Pick<RosterService, "leaveInTx">;
   profiles: ProfileStore;
@@ -22,8 +22,8 @@ const yearMs = 366 * 86_400_000;
 const batch = 100;
 
 /** Leave of absence: staff take and end their own, others are managed. */
-export function createLeavesService({ database, audit, events, standing, permissions, roster, profiles, clock }: LeavesDeps) {
-  async function write(tx: Tx, target: Standing, before: ProfileRow, wanted: Partial<ProfileRow>, note: Note): Promise<LeaveStateView> {
+export function createLeavesService({ database, audit, events, access, permissions, roster, profiles, clock }: LeavesDeps) {
+  async function write(tx: Tx, target: Access, before: ProfileRow, wanted: Partial<ProfileRow>, note: Note): Promise<LeaveStateView> {
     const { leaveFrom, leaveUntil, leaveReason, leaveBy } = { ...noLeave, ...wanted };
     const after = await profiles.change(tx, before, { leaveFrom, leaveUntil, leaveReason, leaveBy });
     await follow(tx, before, after, note);
@@ -67,7 +67,7 @@ export function createLeavesService({ database, audit, events, standing, permiss
     async startLeave(call: Call, userId: string, given: StartLeaveInput): Promise<LeaveStateView> {
       requireWrite(call, staffPolicy.manage, { own: userId });
       const input = StartLeaveInput.parse(given);
-      const target = await findColleague(standing, userId);
+      const target = await findColleague(access, userId);
       requireMayManage(call, target, permissions, { isOwnAllowed: true });
       return await database.write(call, async (tx) => {
         const leave = leaveWanted(input, tx.now);
@@ -89,7 +89,7 @@ export function createLeavesService({ database, audit, events, standing, permiss
     async endLeave(call: Call, userId: string, given: EndLeaveInput = {}, ifMatch?: number): Promise<LeaveStateView> {
       requireWrite(call, staffPolicy.manage, { own: userId });
       const { reason } = EndLeaveInput.parse(given);
-      const target = await findColleague(standing, userId);
+      const target = await findColleague(access, userId);
       return await database.write(call, async (tx) => {
         const before = await profiles.open(tx, userId);
         requireMayEnd(call, target, before, permissions);
@@ -127,7 +127,7 @@ function leaveWanted(input: StartLeaveInput, now: Date): Leave {
 }
 
 /** Whoever is barred by nothing but a leave they took themselves may come back from it. */
-function requireMayEnd(call: Call, target: Standing, row: ProfileRow, permissions: LeavesDeps["permissions"]): void {
+function requireMayEnd(call: Call, target: Access, row: ProfileRow, permissions: LeavesDeps["permissions"]): void {
   const isOwn = call.actor?.id === target.id;
   if (!isOwn || !target.isBarred) return requireMayManage(call, target, permissions, { isOwnAllowed: true });
   const isLeaveAlone = !target.reasons.some(({ code }) => code === "suspension" || code === "blacklist");
@@ -138,7 +138,7 @@ function isRunning(leave: Leave | null, now: Date): boolean {
   return leave !== null && leave.from <= now;
 }
 
-function present(target: Standing, row: ProfileRow, now: Date): LeaveStateView {
+function present(target: Access, row: ProfileRow, now: Date): LeaveStateView {
   const leave = leaveAt(row, now);
   const status = target.status === "suspended" || target.status === "former" ? target.status : isRunning(leave, now) ? "loa" : "active";
   const wire = wireLeave(leave);

@@ -3,7 +3,7 @@ import { notStaff, requireAnswered, requireWrite, type Call } from "../../kernel
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standing, Standings } from "../permissions/standing/standing.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
 
 /** Who may call the verbs of this room; access, profile and leave are open to the person they are about. */
@@ -23,8 +23,8 @@ export const staffPolicy = {
  * Somebody who is or was staff, asking Discord where memory does not tell.
  * @throws ProblemError record_not_found for somebody who never was, discord_unavailable
  */
-export async function findColleague(standing: Pick<Standings, "resolve">, userId: string): Promise<Standing> {
-  const found = await standing.resolve(userId);
+export async function findColleague(access: Pick<AccessDirectory, "resolve">, userId: string): Promise<Access> {
+  const found = await access.resolve(userId);
   requireAnswered(found);
   if (found.status === null) throw recordNotFound();
   return found;
@@ -37,7 +37,7 @@ export async function findColleague(standing: Pick<Standings, "resolve">, userId
  */
 export function requireMayManage(
   call: Call,
-  target: Standing,
+  target: Access,
   { requireRankAbove }: Pick<PermissionsService, "requireRankAbove">,
   { isOwnAllowed }: { isOwnAllowed: boolean },
 ): void {
@@ -54,7 +54,7 @@ export function permissionUsed(call: Call, userId: string): { permission?: strin
   return call.actor?.id === userId ? {} : { permission: staffPolicy.manage };
 }
 
-/** The refusal of a change that somebody's standing does not allow. @param known what the caller is told besides */
+/** The refusal of a change that somebody's access does not allow. @param known what the caller is told besides */
 export function illegal(from: string | null, action: string, allowed: string[], known: object = {}): ProblemError {
   return new ProblemError("invalid_transition", { extra: { from, action, allowed, ...known } });
 }
@@ -73,40 +73,40 @@ export type AccessContent = Omit<AccessView, "evaluated_at" | "decisions">;
 const maxAgeSeconds = 30;
 
 /** @param guildId counts entries limited to this guild, too */
-export function presentAccess(standing: Standing, known: ReadonlySet<string>, { stale, asOf }: Freshness, guildId?: string): AccessContent {
+export function presentAccess(access: Access, known: ReadonlySet<string>, { stale, asOf }: Freshness, guildId?: string): AccessContent {
   return {
-    user_id: standing.id,
+    user_id: access.id,
     ...(guildId !== undefined && { guild_id: guildId }),
-    allowed: hasAccess(standing),
-    level: standing.level,
-    rank: standing.rank,
-    staff_roles: standing.held.map(({ role }) => role.key),
-    permissions: [...known].filter((key) => standing.decide(key, guildId).allowed).toSorted(),
-    denied: guildId === undefined ? [...standing.explicitDenials] : denialsIn(standing, guildId),
-    status: standing.status,
-    reasons: [...standing.reasons],
-    expires_at: isoOrNull(standing.expiresAt),
+    allowed: hasAccess(access),
+    level: access.level,
+    rank: access.rank,
+    staff_roles: access.held.map(({ role }) => role.key),
+    permissions: [...known].filter((key) => access.decide(key, guildId).allowed).toSorted(),
+    denied: guildId === undefined ? [...access.explicitDenials] : denialsIn(access, guildId),
+    status: access.status,
+    reasons: [...access.reasons],
+    expires_at: isoOrNull(access.expiresAt),
     ...(stale && { stale, as_of: isoOrNull(asOf) }),
-    ...(standing.isUnanswered && { stale: true, as_of: null }),
-    max_age_seconds: standing.isUnanswered ? 0 : maxAgeSeconds,
+    ...(access.isUnanswered && { stale: true, as_of: null }),
+    max_age_seconds: access.isUnanswered ? 0 : maxAgeSeconds,
   };
 }
 
 /** What is denied in one guild: entries limited to it count, and may give back what a role denies. */
-function denialsIn({ explicitDenials, overrides, isOwner, isBarred, decide }: Standing, guildId: string): string[] {
+function denialsIn({ explicitDenials, overrides, isOwner, isBarred, decide }: Access, guildId: string): string[] {
   if (isOwner || isBarred) return [...explicitDenials];
   const local = overrides.filter((entry) => entry.guildId === guildId && entry.effect === "deny").map((entry) => entry.permission);
   return [...new Set([...explicitDenials, ...local])].filter((key) => !decide(key, guildId).allowed).toSorted();
 }
 
 /** Leave alone takes nobody's access away, unless this installation says so. */
-export function hasAccess({ isStaff, status, isBarred }: Standing): boolean {
+export function hasAccess({ isStaff, status, isBarred }: Access): boolean {
   return isStaff && status !== "former" && !isBarred;
 }
 
 /** The person as known now; the name kept from the last time they were seen stands beside it. */
-export function presentUser(standing: Standing): UserRef {
-  const { id, members, isInGuild } = standing;
+export function presentUser(access: Access): UserRef {
+  const { id, members, isInGuild } = access;
   const [any] = members;
   const shown = members.find((member) => member.present) ?? any;
   return {
@@ -123,13 +123,13 @@ function avatarUrl({ userId, avatar }: MemberState): string {
 }
 
 /** @param parts what of a profile an entry of the list shows */
-export function presentEntry(standing: Standing, parts: Pick<StaffEntryView, "department" | "timezone" | "available">): StaffEntryView {
+export function presentEntry(access: Access, parts: Pick<StaffEntryView, "department" | "timezone" | "available">): StaffEntryView {
   return {
-    user: presentUser(standing),
-    level: standing.level,
-    rank: standing.rank,
-    status: standing.status ?? "former",
-    staff_roles: standing.held.map(({ role }) => role.key),
+    user: presentUser(access),
+    level: access.level,
+    rank: access.rank,
+    status: access.status ?? "former",
+    staff_roles: access.held.map(({ role }) => role.key),
     ...parts,
   };
 }

@@ -7,7 +7,7 @@ import { toPage, withTotal, type Page, type Position } from "../../kernel/page.t
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Standing, Standings } from "../permissions/standing/standing.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { createAccessAnswers, type TaggedAccess } from "./access.ts";
 import { createLeavesService } from "./leave.service.ts";
@@ -23,7 +23,7 @@ import { createStaffInTx } from "./in-tx.ts";
 
 export type StaffService = ReturnType<typeof createStaffService>;
 
-export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "standing" | "cursors"> {
+export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "access" | "cursors"> {
   audit: AuditService;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   permissions: PermissionsService;
@@ -34,9 +34,9 @@ export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "
 
 /** Who is staff, and what they may do. */
 export function createStaffService(given: StaffDeps) {
-  const { database, guildState, standing, permissions, cursors, clock = systemClock } = given;
+  const { database, guildState, access, permissions, cursors, clock = systemClock } = given;
   const answers = createAccessAnswers(permissions.knownPermissions, guildState, clock);
-  const roster = createRoster(standing);
+  const roster = createRoster(access);
   const profiles = createProfileStore(given);
   const deps = { ...given, clock, profiles };
   const watch = createRoleWatch(deps);
@@ -63,7 +63,7 @@ export function createStaffService(given: StaffDeps) {
     access(call: Call, userId: string, query: AccessQuery = {}): TaggedAccess | Promise<TaggedAccess> {
       requirePermission(call, staffPolicy.access, { own: userId });
       const asked = answers.parse(query);
-      const found = standing.resolve(userId);
+      const found = access.resolve(userId);
       return found instanceof Promise ? found.then((one) => answers.answer(one, asked)) : answers.answer(found, asked);
     },
 
@@ -76,20 +76,20 @@ export function createStaffService(given: StaffDeps) {
       const start = cursor === undefined ? 0 : indexAfter(all, cursors.decode("staff", query, cursor));
       const asked = profilesAsked(query);
       const deciding = asked === undefined ? new Map() : await readProfiles(asked);
-      const found: Standing[] = [];
+      const found: Access[] = [];
       for (let index = start; index < all.length && found.length <= limit; index += 1) {
-        const current = standing.of(all[index]?.id ?? "");
+        const current = access.of(all[index]?.id ?? "");
         if (matches(current, query, deciding, now)) found.push(current);
       }
       const ids = found.slice(0, limit).map((one) => one.id);
       const shown = asked === undefined ? await readProfiles({ userId: { in: ids } }) : deciding;
-      const present = (one: Standing): StaffEntryView => {
+      const present = (one: Access): StaffEntryView => {
         const { department, timezone } = shown.get(one.id) ?? emptyProfile(one.id);
         return presentEntry(one, { department, timezone, available: isAvailable(one, shown.get(one.id), now) });
       };
       const page = toPage(found, limit, present, (last) => cursors.encode("staff", query, [last.rank, last.id]));
       const meta = freshnessMeta(guildState, now);
-      return withTotal({ ...page, meta }, query, () => all.filter(({ id }) => matches(standing.of(id), query, deciding, now)).length);
+      return withTotal({ ...page, meta }, query, () => all.filter(({ id }) => matches(access.of(id), query, deciding, now)).length);
     },
 
     /** Do what is due by time, and tell what could not be told before. For the job that runs each minute. */
@@ -102,16 +102,16 @@ export function createStaffService(given: StaffDeps) {
 }
 
 /** Everyone who is or was staff, highest rank first, then by id. */
-export type Roster = readonly Standing[];
+export type Roster = readonly Access[];
 
 /** The roster, sorted again only after something changed. */
-export function createRoster(standing: Standings): () => Roster {
+export function createRoster(access: AccessDirectory): () => Roster {
   let roster: Roster = [];
   let version = -1;
   return () => {
-    if (version !== standing.version) {
-      version = standing.version;
-      const all = standing.people().map((id) => standing.of(id));
+    if (version !== access.version) {
+      version = access.version;
+      const all = access.people().map((id) => access.of(id));
       roster = all.filter((one) => one.status !== null).toSorted((a, b) => b.rank - a.rank || compareIds(a.id, b.id));
     }
     return roster;
@@ -132,8 +132,8 @@ export function profilesAsked({ department, available }: StaffListQuery): { depa
   return available === undefined ? undefined : {};
 }
 
-/** @param current the standing as of now: a temporary entry may have ended since the roster was sorted */
-export function matches(current: Standing, query: StaffListQuery, profiles: Profiles, now: Date): boolean {
+/** @param current the access as of now: a temporary entry may have ended since the roster was sorted */
+export function matches(current: Access, query: StaffListQuery, profiles: Profiles, now: Date): boolean {
   const { role, level, status, q, department, available } = query;
   if (status === undefined ? current.status === "former" : current.status !== status) return false;
   if (role !== undefined && !current.held.some((one) => one.role.key === role)) return false;
@@ -143,11 +143,11 @@ export function matches(current: Standing, query: StaffListQuery, profiles: Prof
   return q === undefined || isFound(current, q.toLowerCase());
 }
 
-function isOfAvailability(current: Standing, available: "true" | "false", profiles: Profiles, now: Date): boolean {
+function isOfAvailability(current: Access, available: "true" | "false", profiles: Profiles, now: Date): boolean {
   return current.status !== "former" && isAvailable(current, profiles.get(current.id), now) === (available === "true");
 }
 
-function isFound({ id, members }: Standing, q: string): boolean {
+function isFound({ id, members }: Access, q: string): boolean {
   if (id.startsWith(q)) return true;
   return members.some(({ username, globalName, nick }) =>
     [username, globalName, nick].some((name) => name?.toLowerCase().includes(q) === true),

@@ -16,9 +16,9 @@ const job = () => systemCall("job", uuid7());
 export async function createRequestsGround() {
   const ground = await createGround();
   const { services, database } = ground;
-  const known = services.standing.of;
+  const known = services.access.of;
   const of = (userId: string) => ({ ...known(userId), held: [], members: [], status: null, overrides: [] });
-  Object.assign(services.standing, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)), role: () => undefined });
+  Object.assign(services.access, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)), role: () => undefined });
   const ids = new Map<string, string>();
   let start = 0;
   const idOf = (name: string): string => ids.get(name) ?? name;

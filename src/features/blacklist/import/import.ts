@@ -39,7 +39,7 @@ export interface ImportOptions {
 }
 
 export interface ImportDeps extends SettlingDeps, Deps<"database" | "clock"> {
-  standing: Ranks & SettlingDeps["standing"];
+  access: Ranks & SettlingDeps["access"];
   serversKey: Buffer;
 }
 

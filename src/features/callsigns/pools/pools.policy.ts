@@ -1,6 +1,6 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { CallsignPool } from "../../../generated/sqlite/client.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import { within } from "../fill.ts";
 import { countFree } from "../free.ts";
 import { lasting } from "../keys.ts";
@@ -103,6 +103,6 @@ function shapeOf({ template, department }: CallsignPool): string {
 }
 
 /** Staff roles whose callsigns come from a pool. */
-export function rolesFrom(standing: Pick<Standings, "roles">, pool: string): string[] {
-  return standing.roles().flatMap((role) => (role.callsignPool === pool ? [role.key] : []));
+export function rolesFrom(access: Pick<AccessDirectory, "roles">, pool: string): string[] {
+  return access.roles().flatMap((role) => (role.callsignPool === pool ? [role.key] : []));
 }

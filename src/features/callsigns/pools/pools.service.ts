@@ -5,7 +5,7 @@ import { requirePermission, requireWrite, type Call } from "../../../kernel/call
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import { callsignsPolicy } from "../callsigns.policy.ts";
 import { columnsOfPool, countsOf, presentPool, rolesFrom, rulesOf, warningsOf } from "./pools.policy.ts";
 import { requirePoolRules } from "./rules.ts";
@@ -14,7 +14,7 @@ import { CreatePoolInput, PatchPoolInput, PoolsQuery, type PoolRules, type PoolV
 export type CallsignPoolsService = ReturnType<typeof createPoolsService>;
 
 export interface PoolsDeps extends Deps<"database" | "audit" | "cursors" | "clock"> {
-  standing: Pick<Standings, "role" | "roles">;
+  access: Pick<AccessDirectory, "role" | "roles">;
   permissions: Pick<PermissionsService, "requireRevision">;
 }
 
@@ -23,8 +23,8 @@ const permission = callsignsPolicy.manage;
 type Verb = "create" | "update" | "delete";
 
 /** The pools that callsigns are taken from. */
-export function createPoolsService({ database, audit, standing, permissions, cursors, clock }: PoolsDeps) {
-  const isRole = (key: string): boolean => standing.role(key) !== undefined;
+export function createPoolsService({ database, audit, access, permissions, cursors, clock }: PoolsDeps) {
+  const isRole = (key: string): boolean => access.role(key) !== undefined;
 
   /** A pool nobody takes numbers from meanwhile. @throws ProblemError validation_failed, precondition_failed */
   async function open(tx: Tx, key: string, ifMatch: number | undefined): Promise<CallsignPool> {
@@ -113,7 +113,7 @@ export function createPoolsService({ database, audit, standing, permissions, cur
         const view = await presentPool(tx.db, pool, tx.now);
         await tx.db.callsignPool.delete({ where: { key } });
         tell(tx, key, "delete", { before: rulesOf(pool) });
-        const roles = rolesFrom(standing, key);
+        const roles = rolesFrom(access, key);
         return { ...view, warnings: roles.length === 0 ? [] : [`Staff roles still name it: ${roles.join(", ")}.`] };
       });
     },

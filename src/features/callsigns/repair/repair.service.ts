@@ -8,7 +8,7 @@ import { requirePermission, requireWrite, type Call } from "../../../kernel/call
 import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { CallsignsService } from "../callsigns.service.ts";
 import { createApply, createRepairHistory } from "./apply.ts";
@@ -36,7 +36,7 @@ export interface RepairsDeps extends Deps<"database" | "audit" | "events" | "cur
   guildState: Pick<GuildState, "guilds" | "members">;
   /** Whether what is known of the guilds is current and complete. */
   isKnown: () => boolean;
-  standing: Pick<Standings, "of" | "role">;
+  access: Pick<AccessDirectory, "of" | "role">;
   roster: Pick<RosterService, "isLive" | "lines">;
   callsigns: Pick<CallsignsService, "records">;
   /** What sets nicknames. */
@@ -48,7 +48,7 @@ const sweepBatch = 100;
 
 /** Finds what is damaged in the registry of callsigns, and puts it right. */
 export function createRepairsService(deps: RepairsDeps) {
-  const { database, audit, events, standing, roster, callsigns, discord, cursors, clock, limits = usualLimits } = deps;
+  const { database, audit, events, access, roster, callsigns, discord, cursors, clock, limits = usualLimits } = deps;
   const parts = { audit, events, history: createRepairHistory(roster.lines) };
   const apply = createApply(parts);
   const undoInTx = createRepairUndo(parts);
@@ -56,12 +56,12 @@ export function createRepairsService(deps: RepairsDeps) {
   const mayChange =
     ({ actor }: Call) =>
     (userId: string): boolean =>
-      actor === null || actor.isOwner || actor.rank > standing.of(userId).rank;
+      actor === null || actor.isOwner || actor.rank > access.of(userId).rank;
 
   async function planOf(call: Call, db: RegistryReader, scope: Scope, now: Date): Promise<Plan> {
     const registry = await readRegistry(db, roster.isLive);
     if (scope.pool !== null && !registry.pools.has(scope.pool)) throw fieldError("/pool", "unknown_pool", "There is no such pool.");
-    const poolOf = (staffRole: string): string | null => standing.role(staffRole)?.callsignPool ?? null;
+    const poolOf = (staffRole: string): string | null => access.role(staffRole)?.callsignPool ?? null;
     return await makePlan({ registry, presence: presenceIn(deps), now, mayChange: mayChange(call), poolOf }, scope, limits);
   }
 
@@ -124,8 +124,8 @@ export function createRepairsService(deps: RepairsDeps) {
       });
       const former = nicknames.map(({ from, to, ...who }) => ({ ...who, from: to, to: from }));
       const present = presenceIn(deps);
-      const standing = former.filter(({ user_id: userId, from }) => present.shown(userId)?.nickname === from);
-      return { ...view, nicknames: await setNicknames(call, `${id}:undo`, standing, reason) };
+      const access = former.filter(({ user_id: userId, from }) => present.shown(userId)?.nickname === from);
+      return { ...view, nicknames: await setNicknames(call, `${id}:undo`, access, reason) };
     },
 
     /** Repairs that were carried out, newest first. @throws ProblemError permission_denied, invalid_cursor */
@@ -205,11 +205,11 @@ export interface PresenceDeps {
   /** Whether what is known of the guilds is current and complete. */
   isKnown: () => boolean;
   guildState: Pick<GuildState, "guilds" | "members">;
-  standing: Pick<Standings, "of">;
+  access: Pick<AccessDirectory, "of">;
 }
 
 /** Who is in the guilds, by what is stored. Of somebody who was never seen there nobody can tell that they have left. */
-export function presenceIn({ isKnown, guildState, standing }: PresenceDeps): Presence {
+export function presenceIn({ isKnown, guildState, access }: PresenceDeps): Presence {
   const guilds = guildState.guilds().filter(({ present }) => present);
   const known = new Set(guilds.map(({ id }) => id));
   const membersOf = (userId: string): MemberState[] => guildState.members(userId).filter(({ guildId }) => known.has(guildId));
@@ -220,7 +220,7 @@ export function presenceIn({ isKnown, guildState, standing }: PresenceDeps): Pre
       return members.length > 0 && !members.some(({ present }) => present);
     },
     shown(userId) {
-      const refs = standing.of(userId).held.flatMap((held) => held.refs);
+      const refs = access.of(userId).held.flatMap((held) => held.refs);
       const here = membersOf(userId).filter(({ present }) => present);
       const first = here.find(({ guildId }) => refs.some((ref) => ref.startsWith(`${guildId}:`))) ?? here[0];
       if (first === undefined) return null;

@@ -23,14 +23,14 @@ export interface ActionsDeps extends Deps<"database" | "events" | "reach" | "cur
   cases: Pick<CasesService, "hiddenFrom">;
   drafts: LedgerDeps["drafts"];
   /** How staff stand towards each other, known without I/O. */
-  standing: Ranks;
+  access: Ranks;
   /** From how many points in force a punishment is suggested, rising. */
   thresholds: readonly Threshold[];
 }
 
 /** What is done about people in cases, and the ledger of strikes that comes of it. */
 export function createActionsService(deps: ActionsDeps) {
-  const { database, standing, reach, cursors, clock } = deps;
+  const { database, access, reach, cursors, clock } = deps;
   const records = createCaseRecords(deps);
   const ledger = createLedger(deps);
 
@@ -42,7 +42,7 @@ export function createActionsService(deps: ActionsDeps) {
     const isAbout = users.includes(userId) || (await reach.linkedAccountsOf(tx.db, userId)).some((id) => users.includes(id));
     if (!isAbout)
       throw fieldError("/user_id", "not_a_subject", "The case is about neither this user nor a confirmed linked account of theirs.");
-    requireOutranks(tx.call, standing, { subjects: [{ kind: "user", subjectId: userId }] });
+    requireOutranks(tx.call, access, { subjects: [{ kind: "user", subjectId: userId }] });
     return userId;
   }
 
@@ -86,7 +86,7 @@ export function createActionsService(deps: ActionsDeps) {
         const row = await records.open(tx, caseKey, actionsPolicy.write, { move: "keep" });
         const found = await tx.db.caseAction.findUnique({ where: { id: actionId, caseId: row.id } });
         if (found === null) throw recordNotFound();
-        requireOutranks(call, standing, { subjects: [{ kind: "user", subjectId: found.userId }] });
+        requireOutranks(call, access, { subjects: [{ kind: "user", subjectId: found.userId }] });
         if (found.voidedAt !== null)
           throw new ProblemError("invalid_transition", { extra: { from: "voided", action: "void", allowed: [] } });
         const data = { voidedAt: tx.now, voidedBy: call.actor?.id ?? null, voidReason: reason };

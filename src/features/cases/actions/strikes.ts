@@ -14,18 +14,18 @@ import { parseDuration } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 
 export interface StrikesDeps extends Deps<"database" | "reach" | "cursors" | "clock"> {
-  standing: Ranks;
+  access: Ranks;
   thresholds: readonly Threshold[];
   viewerOf: CaseRecords["viewerOf"];
 }
 
 /** The ledger of strikes as a caller may see it. */
-export function createStrikes({ database, standing, reach, thresholds, cursors, clock, viewerOf }: StrikesDeps) {
+export function createStrikes({ database, access, reach, thresholds, cursors, clock, viewerOf }: StrikesDeps) {
   /** The accounts whose ledger is asked for; null where one is staff's and the caller may not read their discipline. */
   async function accountsOf(call: Call, userId: string, withAlts: boolean): Promise<string[] | null> {
     if (withAlts) requirePermission(call, actionsPolicy.alts);
     const userIds = withAlts ? [userId, ...(await reach.linkedAccountsOf(database.read, userId))] : [userId];
-    const isReadable = can(call, actionsPolicy.discipline) || !userIds.some((id) => standing.of(id).isStaff);
+    const isReadable = can(call, actionsPolicy.discipline) || !userIds.some((id) => access.of(id).isStaff);
     return isReadable ? userIds : null;
   }
 

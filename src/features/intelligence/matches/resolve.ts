@@ -6,7 +6,7 @@ import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound, fieldError } from "../../../kernel/errors.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import { intelligencePermissions, matchView, presentUser, statusAt, visibleMatch } from "../intelligence.policy.ts";
 import {
   ResolveMatchInput as Input,
@@ -17,7 +17,7 @@ import {
 } from "../intelligence.schema.ts";
 import { comparePeople, matchesLock, type CompareDeps } from "./compare.ts";
 import { tellTurn } from "./store.ts";
-import { isStanding, isExemptByPerson, type StoredMatch } from "../reconcile.ts";
+import { isActive, isExemptByPerson, type StoredMatch } from "../reconcile.ts";
 import type { UserServersService } from "../user-servers/user-servers.service.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 
@@ -25,7 +25,7 @@ export interface ResolveDeps extends CompareDeps, Deps<"database" | "audit"> {
   guildState: Pick<GuildState, "lookUp">;
   grants: GrantsService;
   servers: Pick<UserServersService, "detailsOf">;
-  standing: Pick<Standings, "of">;
+  access: Pick<AccessDirectory, "of">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
 }
 
@@ -43,7 +43,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
       const isOwn = actorId === userId || (await deps.reach.linkedAccountsOf(tx.db, actorId)).includes(userId);
       if (isOwn) throw new ProblemError("conflict_of_interest", { detail: "The match is about you or about an account of yours." });
     }
-    const { isStaff, rank } = deps.standing.of(userId);
+    const { isStaff, rank } = deps.access.of(userId);
     if (isStaff) deps.permissions.requireRankAbove(tx.call, rank);
   }
 
@@ -68,7 +68,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
       after: { status, outcome, ...(until !== undefined && { until }) },
       permission: intelligencePermissions.resolve,
     });
-    const [before, after] = [isStanding(from.status), isStanding(status)];
+    const [before, after] = [isActive(from.status), isActive(status)];
     tellTurn(tx, deps.events, before === after ? null : after ? "opened" : "closed", { ...match, status });
     // What was dismissed or exempt did not follow its record meanwhile.
     if (outcome === "reopen") await comparePeople(tx, [match.userId], "everything", deps);

@@ -7,7 +7,7 @@ import { uuid7 } from "../../../kernel/ids.ts";
 import { blacklistReference, textsOf } from "../../../kernel/parsing.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { MatchRecord } from "../match-record.ts";
-import { isStanding, type MatchUpdate, type Reconciled, type Turn } from "../reconcile.ts";
+import { isActive, type MatchUpdate, type Reconciled, type Turn } from "../reconcile.ts";
 
 /** What one person's reconciliation asks to be written. */
 export interface PersonChanges {
@@ -55,7 +55,7 @@ function tell(
   events: Pick<EventsService, "emit">,
 ): void {
   for (const { id = "", userId, kind, status } of created) {
-    if (isStanding(status)) tellTurn(tx, events, "opened", { id, userId, kind, status });
+    if (isActive(status)) tellTurn(tx, events, "opened", { id, userId, kind, status });
   }
   for (const { userId, result } of people) {
     const changed = [...result.update.map((one) => ({ ...one, status: one.to.status })), ...result.close];

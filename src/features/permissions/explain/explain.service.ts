@@ -9,24 +9,24 @@ import { explainLimits, ExplainInput, SimulateInput, type ExplainView, type Simu
 import { effectivePermissions, permissionsPolicy } from "../permissions.policy.ts";
 import type { EffectiveQuery, EffectiveView } from "../users/users.schema.ts";
 import { affected, imagine, wantedBy, type Imagined, type ImaginedStep } from "../simulate.ts";
-import type { Standing, StaffRoleRecord } from "../standing/standing.ts";
+import type { Access, StaffRoleRecord } from "../access/access.ts";
 import { flawsOf } from "../users/users.policy.ts";
 
-export interface ExplanationsDeps extends Deps<"standing" | "clock"> {
+export interface ExplanationsDeps extends Deps<"access" | "clock"> {
   guildIds: () => ReadonlySet<string>;
   requireKeys: RequireKeys;
   requireGrants: RequireGrants;
 }
 
 /** What is decided about somebody and why, and what would be decided if things were otherwise. */
-export function createExplanations({ standing, clock, guildIds, requireKeys, requireGrants }: ExplanationsDeps) {
+export function createExplanations({ access, clock, guildIds, requireKeys, requireGrants }: ExplanationsDeps) {
   function requireGuild(guildId: string | undefined, pointer: string, where: FieldError["in"]): void {
     if (guildId !== undefined && !guildIds().has(guildId))
       throw fieldError(pointer, "unknown_guild", "The service does not know this guild.", where);
   }
 
   function roleOf(key: string): StaffRoleRecord {
-    const role = standing.role(key);
+    const role = access.role(key);
     if (role === undefined) throw new Error(`there is no staff role ${key}`);
     return role;
   }
@@ -73,7 +73,7 @@ export function createExplanations({ standing, clock, guildIds, requireKeys, req
     async effective(call: Call, userId: string, { guild_id: guildId }: EffectiveQuery = {}): Promise<EffectiveView> {
       requirePermission(call, permissionsPolicy.explain, { own: userId });
       requireGuild(guildId, "/guild_id", "query");
-      const found = await standing.resolve(userId);
+      const found = await access.resolve(userId);
       const { level, rank, status, isBarred } = found;
       return {
         user_id: userId,
@@ -99,7 +99,7 @@ export function createExplanations({ standing, clock, guildIds, requireKeys, req
       const { user_id, key, context } = ExplainInput.parse(given);
       if (!knownPermissions.has(key)) throw fieldError("/key", "unknown_permission", `"${key}" is not a permission of the catalog.`);
       requireGuild(context?.guild_id, "/context/guild_id", "body");
-      return explain(await standing.resolve(user_id), key, context?.guild_id);
+      return explain(await access.resolve(user_id), key, context?.guild_id);
     },
 
     /**
@@ -109,12 +109,12 @@ export function createExplanations({ standing, clock, guildIds, requireKeys, req
     async simulate(call: Call, given: SimulateInput): Promise<SimulateView> {
       requirePermission(call, permissionsPolicy.explain);
       const { changes } = SimulateInput.parse(given);
-      const named = await Promise.all(changes.flatMap(({ user_id }) => user_id ?? []).map(async (id) => await standing.resolve(id)));
-      requireThinkable(changes, { hasRole: (key) => standing.role(key) !== undefined, guilds: guildIds(), now: clock.now() });
-      const people = new Map<string, Standing>(named.map((one) => [one.id, one]));
-      for (const id of standing.people()) if (!people.has(id)) people.set(id, standing.of(id));
-      const imagined = imagine(changes, { roleOf, overridesOf: standing.overridesOf, now: clock.now() });
-      const changed = affected(people.values(), changes, imagined, standing);
+      const named = await Promise.all(changes.flatMap(({ user_id }) => user_id ?? []).map(async (id) => await access.resolve(id)));
+      requireThinkable(changes, { hasRole: (key) => access.role(key) !== undefined, guilds: guildIds(), now: clock.now() });
+      const people = new Map<string, Access>(named.map((one) => [one.id, one]));
+      for (const id of access.people()) if (!people.has(id)) people.set(id, access.of(id));
+      const imagined = imagine(changes, { roleOf, overridesOf: access.overridesOf, now: clock.now() });
+      const changed = affected(people.values(), changes, imagined, access);
       return {
         people: changed.slice(0, explainLimits.people).map(({ rank: _, ...one }) => one),
         people_total: changed.length,

@@ -2,7 +2,7 @@ import type { Reason } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { steps, type ExplainView, type Step } from "./explain.schema.ts";
 import { clientOnly, notGranted, notStaff, notTold } from "../resolve.ts";
-import type { Standing } from "../standing/standing.ts";
+import type { Access } from "../access/access.ts";
 
 /** What is known of a rule besides its reason. */
 interface Details {
@@ -58,7 +58,7 @@ function stepOf({ code, source, ref }: Reason): Step {
 }
 
 /** What is known of the rules of a step. */
-const details: Partial<Readonly<Record<Step, (standing: Standing, ref: string | null) => Details>>> = {
+const details: Partial<Readonly<Record<Step, (access: Access, ref: string | null) => Details>>> = {
   suspension: entryDetails,
   blacklist: ({ listing }) => ({ expiresAt: listing?.expiresAt ?? null }),
   loa_policy: ({ leave }) => ({ expiresAt: leave?.until ?? null }),
@@ -67,17 +67,17 @@ const details: Partial<Readonly<Record<Step, (standing: Standing, ref: string | 
   default: ({ held }, ref) => ({ level: held.find(({ role }) => role.key === ref)?.role.level ?? "none" }),
 };
 
-function entryDetails({ overrides }: Standing, ref: string | null): Details {
+function entryDetails({ overrides }: Access, ref: string | null): Details {
   const entry = overrides.find(({ id }) => id === ref);
   return { expiresAt: entry?.expiresAt ?? null, ...(typeof entry?.guildId === "string" && { scope: entry.guildId }) };
 }
 
 /** Every rule that spoke about a permission, in the order in which they were asked. */
-export function explain(standing: Standing, permission: string, guildId?: string): ExplainView {
-  const { allowed, reasons } = standing.decide(permission, guildId);
+export function explain(access: Access, permission: string, guildId?: string): ExplainView {
+  const { allowed, reasons } = access.decide(permission, guildId);
   const trace = reasons.map((reason, index) => {
     const step = stepOf(reason);
-    const known = details[step]?.(standing, reason.ref) ?? {};
+    const known = details[step]?.(access, reason.ref) ?? {};
     const { expiresAt, scope } = known;
     return {
       step,
@@ -89,10 +89,10 @@ export function explain(standing: Standing, permission: string, guildId?: string
       text: kinds[step].sentence({ ...reason, ...known, permission }),
     };
   });
-  return { user_id: standing.id, key: permission, allowed, expires_at: endOf(standing, permission, guildId), trace, order: [...steps] };
+  return { user_id: access.id, key: permission, allowed, expires_at: endOf(access, permission, guildId), trace, order: [...steps] };
 }
 
 /** When somebody's holding of a permission ends by itself. */
-export function endOf(standing: Standing, permission: string, guildId?: string): string | null {
-  return isoOrNull(standing.heldUntil(permission, guildId) ?? null);
+export function endOf(access: Access, permission: string, guildId?: string): string | null {
+  return isoOrNull(access.heldUntil(permission, guildId) ?? null);
 }

@@ -8,7 +8,7 @@ import { entriesAt, suspensionAt, type Edit, type Wanted } from "../overrides.ts
 import { permissionsPolicy, summaryOf } from "../permissions.policy.ts";
 import type { UpdateUserPermissionsInput, UserPermissionsView } from "./users.schema.ts";
 import { clientOnly } from "../resolve.ts";
-import type { Override } from "../standing/subject.ts";
+import type { Override } from "../access/subject.ts";
 
 const told = { id: "public", expires_at: "public", created_at: "public", reason: "requester", created_by: "staff" } as const;
 

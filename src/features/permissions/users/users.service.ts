@@ -18,10 +18,10 @@ import {
   UpdateUserPermissionsInput,
   type UserPermissionsView,
 } from "./users.schema.ts";
-import type { Override } from "../standing/standing.ts";
+import type { Override } from "../access/access.ts";
 import { createUserRows } from "../user-rows.ts";
 
-export interface UserPermissionsDeps extends Deps<"database" | "standing" | "clock"> {
+export interface UserPermissionsDeps extends Deps<"database" | "access" | "clock"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
@@ -43,13 +43,13 @@ interface UserChange {
 
 /** What single people are allowed and denied besides their roles. */
 export function createUserPermissions(deps: UserPermissionsDeps) {
-  const { database, audit, events, confirmations, guildIds, standing, clock, requireGrants } = deps;
-  const userRows = createUserRows(standing);
+  const { database, audit, events, confirmations, guildIds, access, clock, requireGrants } = deps;
+  const userRows = createUserRows(access);
 
   async function apply(tx: Tx, change: UserChange): Promise<UserPermissionsView | Held> {
     const { action, userId, ifMatch, input } = change;
     const { rows, revision } = await userRows.open(tx, userId);
-    const rank = Math.max(change.rank, standing.of(userId).rank);
+    const rank = Math.max(change.rank, access.of(userId).rank);
     requireRankAbove(tx.call, rank);
     requireRevision(ifMatch, revision === 0 ? null : revision);
     const entries = entriesAt(rows, tx.now);
@@ -115,7 +115,7 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
 
   /** People who are not stored are looked up before the transaction, which waits for nobody. */
   async function change(call: Call, userId: string, ifMatch: number | undefined, of: (target: Target) => UserChange) {
-    const target = await standing.resolve(userId);
+    const target = await access.resolve(userId);
     requireAnswered(target);
     const { rank } = target;
     const answer = await database.write(call, (tx) => apply(tx, of({ userId, rank, ifMatch })));
@@ -128,7 +128,7 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
       requirePermission(call, permissionsPolicy.user, { own: userId });
       // Entries newer than the revision fail a later If-Match; older ones would pass it.
       const set = await database.read.userPermissionSet.findUnique({ where: { userId } });
-      const rows = await standing.readOverrides(database.read, userId);
+      const rows = await access.readOverrides(database.read, userId);
       return visibleUser(call, presentUser(userId, rows, set?.revision ?? 0, clock.now()));
     },
 

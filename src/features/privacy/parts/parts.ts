@@ -20,7 +20,7 @@ import { isoOrNull } from "../../../kernel/fields.ts";
 import { blacklistReference, caseReference, textsOf } from "../../../kernel/parsing.ts";
 import { onWire } from "../../../kernel/wire.ts";
 import type { StoredMessage } from "../../evidence/rows.ts";
-import type { Standing } from "../../permissions/standing/standing.ts";
+import type { Access } from "../../permissions/access/access.ts";
 import type { DataExportView } from "../privacy.schema.ts";
 
 type EntryOf<Section extends { entries: readonly unknown[] }> = Section["entries"][number];
@@ -101,7 +101,7 @@ export const parts = {
     ...onWire(row, "present", "joinedAt"),
   }),
 
-  staff: ({ held }: Standing, { profile, entries, roster, callsigns }: StaffRows): Staff => ({
+  staff: ({ held }: Access, { profile, entries, roster, callsigns }: StaffRows): Staff => ({
     roles: held.map(({ role }) => onWire(role, "key", "name", "level")),
     department: profile?.department ?? null,
     timezone: profile?.timezone ?? null,

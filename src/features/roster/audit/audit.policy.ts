@@ -3,7 +3,7 @@ import { z } from "zod";
 import { can, type Call } from "../../../kernel/call.ts";
 import { isoOrNull, type UserRef } from "../../../kernel/fields.ts";
 import type { LinkReach } from "../../links/reach.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import { auditChecks } from "./checks.ts";
 import type { AuditDb } from "./people.ts";
 import { AuditCode, auditCodes, AuditScope, RosterAuditSummary, RosterFindingView, Severity } from "./audit.schema.ts";
@@ -56,7 +56,11 @@ export type Acknowledgements = ReadonlyMap<string, RosterAcknowledgement>;
 const Stored = RosterFindingView.pick({ facts: true, fix: true });
 
 /** @param known how people stand now */
-export function presentFinding(row: PresentedFinding, known: Pick<Standings, "of">, acknowledged: Acknowledgements): RosterFindingView {
+export function presentFinding(
+  row: PresentedFinding,
+  known: Pick<AccessDirectory, "of">,
+  acknowledged: Acknowledgements,
+): RosterFindingView {
   const { facts, fix } = Stored.parse({ facts: row.facts, fix: row.fix });
   const acknowledgement = acknowledged.get(row.key);
   return {
@@ -78,7 +82,7 @@ function presentAcknowledgement({ by, at, reason, until }: RosterAcknowledgement
   return { by: by === "" ? null : by, at: at.toISOString(), reason, until: isoOrNull(until) };
 }
 
-function presentUser(id: string, known: Pick<Standings, "of">): UserRef {
+function presentUser(id: string, known: Pick<AccessDirectory, "of">): UserRef {
   const { members, isInGuild } = known.of(id);
   const shown = members.find((member) => member.present) ?? members[0];
   const name =

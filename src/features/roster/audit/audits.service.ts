@@ -21,7 +21,7 @@ import type { RosterSync } from "../sync/sync.service.ts";
 
 export type RosterAudits = ReturnType<typeof createRosterAudits>;
 
-export interface RosterAuditsDeps extends Deps<"database" | "events" | "standing" | "cursors" | "clock"> {
+export interface RosterAuditsDeps extends Deps<"database" | "events" | "access" | "cursors" | "clock"> {
   audit: Pick<AuditService, "record" | "noteDenied">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
   reach: LinkReach;
@@ -37,7 +37,7 @@ export interface RosterAuditsDeps extends Deps<"database" | "events" | "standing
 
 /** Finds what is not as it should be about those on the roster. */
 export function createRosterAudits(deps: RosterAuditsDeps) {
-  const { database, standing, callsigns } = deps;
+  const { database, access, callsigns } = deps;
   const people = createAuditPeople(deps);
   const scan = createScan({ ...deps, people });
   const runs = createAuditRuns({ ...deps, scan, isGuildStateReliable: deps.rosterSync.isKnown });
@@ -49,7 +49,7 @@ export function createRosterAudits(deps: RosterAuditsDeps) {
   async function requireKnown({ pool, role }: AuditScope): Promise<void> {
     if (pool !== undefined && !(await callsigns.knowsPool(database.read, pool)))
       throw fieldError("/scope/pool", "unknown_pool", "There is no such pool of callsigns.");
-    const isKnown = role === undefined || standing.role(role) !== undefined || (await isOnRoster(role));
+    const isKnown = role === undefined || access.role(role) !== undefined || (await isOnRoster(role));
     if (!isKnown) throw fieldError("/scope/role", "unknown_role", "There is no such staff role.");
   }
 

@@ -74,8 +74,8 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     needsDiscord: true,
     fix: { action: "sync_roles", detail: "The Discord roles become those of the staff role." },
     find: (person) => {
-      const { entry, standing } = person;
-      if (entry !== null && standing.isInGuild && hasLostRoles(entry, standing)) return [noRole];
+      const { entry, access } = person;
+      if (entry !== null && access.isInGuild && hasLostRoles(entry, access)) return [noRole];
       const missing = missingRoles(person);
       const key = person.role?.key ?? "";
       const found = { detail: `Does not hold the Discord role of ${key}.`, facts: { staff_role: key, missing } };
@@ -109,7 +109,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     description: "Holds the Discord role of a staff role, and is not on the roster",
     needsDiscord: true,
     fix: { action: "begin", detail: "They come on the roster with the highest of their staff roles." },
-    find: ({ entry, standing: { held } }) => {
+    find: ({ entry, access: { held } }) => {
       const keys = held.map(({ role }) => role.key);
       return when(entry === null && keys.length > 0, { detail: `Holds ${keys.join(", ")}.`, facts: { staff_roles: keys } });
     },
@@ -149,7 +149,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     severity: "warning",
     description: "On leave on the roster, and no leave runs",
     fix: { action: "end_leave", detail: "The entry is active again." },
-    find: ({ entry, standing: { leave } }, { now }) => {
+    find: ({ entry, access: { leave } }, { now }) => {
       const runs = leave !== null && leave.from <= now && (leave.until === null || leave.until > now);
       const until = leave?.until?.toISOString() ?? null;
       return when(entry?.status === "loa" && !runs, { detail: "Stands on leave, and no leave runs.", facts: { until } });
@@ -170,7 +170,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     needsDiscord: true,
     fix: { action: "suspend", detail: "They are suspended as staff, for as long as the entry is." },
     fixPermission: "staff.suspend",
-    find: ({ entry, standing: { isStaff, isBarred } }) => {
+    find: ({ entry, access: { isStaff, isBarred } }) => {
       const isOut = entry !== null && (entry.status === "suspended" || !isLive(entry));
       const detail = `The entry is ${entry?.status ?? ""}, and the permissions still count.`;
       return when(isOut && isStaff && !isBarred, { detail, facts: { status: entry?.status } });
@@ -210,7 +210,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     permission: "permissions.read",
     find: (person, { now }) => {
       const soon = now.getTime() + soonDays * dayMs;
-      return person.standing.overrides.flatMap(({ id, permission, effect, expiresAt }) => {
+      return person.access.overrides.flatMap(({ id, permission, effect, expiresAt }) => {
         const isEnding = effect === "allow" && expiresAt !== null && expiresAt > now && expiresAt.getTime() <= soon;
         if (!isEnding || !isOn(person)) return [];
         return [
@@ -227,12 +227,12 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
   },
 };
 
-function hasLeft({ standing: { members, isInGuild } }: AuditedPerson): boolean {
+function hasLeft({ access: { members, isInGuild } }: AuditedPerson): boolean {
   return members.length > 0 && !isInGuild;
 }
 
 /** The Discord roles (`guildId:roleId`) of the staff role in the guilds they are in and hold none of them; one of a guild is enough. */
-function missingRoles({ role, standing: { members } }: AuditedPerson): string[] {
+function missingRoles({ role, access: { members } }: AuditedPerson): string[] {
   return members.flatMap(({ guildId, roleIds, present }) => {
     const mapped = (role?.discord ?? []).filter((one) => one.guildId === guildId);
     if (!present || mapped.some(({ roleId }) => roleIds.includes(roleId))) return [];
@@ -241,14 +241,14 @@ function missingRoles({ role, standing: { members } }: AuditedPerson): string[] 
 }
 
 /** Staff roles above their own: many communities give those below it, too. After leaving, every one. */
-function extraRoles(person: AuditedPerson): AuditedPerson["standing"]["held"] {
-  const { entry, role: own, standing } = person;
+function extraRoles(person: AuditedPerson): AuditedPerson["access"]["held"] {
+  const { entry, role: own, access } = person;
   if (entry === null) return [];
-  return standing.held.filter(({ role }) => !isOn(person) || own === undefined || role.rank > own.rank);
+  return access.held.filter(({ role }) => !isOn(person) || own === undefined || role.rank > own.rank);
 }
 
 /** Looks at the first guild whose name is not as it should be, of those in which their staff role is mapped: only there is it set. */
-function wrongNickname({ role, callsigns, standing: { members } }: AuditedPerson, { pools }: AuditTime) {
+function wrongNickname({ role, callsigns, access: { members } }: AuditedPerson, { pools }: AuditTime) {
   const shown = callsigns.filter(({ pool }) => (pools.get(pool)?.nicknameTemplate ?? null) !== null);
   const own = shown.find(({ pool }) => pool === role?.callsignPool) ?? shown[0];
   const template = own === undefined ? null : (pools.get(own.pool)?.nicknameTemplate ?? null);

@@ -45,7 +45,7 @@ export function createFixes(deps: FixesDeps) {
 
   /** Nobody puts right what stands at or above them, nor gives a staff role that does. @throws ProblemError hierarchy_violation */
   function requireRank(call: Call, person: AuditedPerson): void {
-    permissions.requireRankAbove(call, Math.max(person.standing.rank, person.role?.rank ?? 0));
+    permissions.requireRankAbove(call, Math.max(person.access.rank, person.role?.rank ?? 0));
   }
 
   async function note(tx: Tx, row: RosterFinding, reason: string): Promise<void> {

@@ -65,7 +65,7 @@ export function createFixings({ roster, callsigns, staff }: FixingDeps): Fixings
     },
 
     async begin(tx, { person, reason }) {
-      const staffRole = person.standing.held[0]?.role.key ?? null;
+      const staffRole = person.access.held[0]?.role.key ?? null;
       const note = { causeReference: null, permission, reason };
       const { entry } = await roster.beginTrialInTx(tx, { userId: person.userId, staffRole, trialDays: 0, ...note });
       return fixed(`They are on the roster now: ${entry.staffRole ?? "no staff role"}.`);

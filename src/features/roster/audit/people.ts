@@ -3,7 +3,7 @@ import { createPace } from "../../../database/pace.ts";
 import type { CallsignPool, RosterEntry } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { blacklistReference } from "../../../kernel/parsing.ts";
-import type { StaffRoleRecord, Standing, Standings } from "../../permissions/standing/standing.ts";
+import type { StaffRoleRecord, Access, AccessDirectory } from "../../permissions/access/access.ts";
 
 export type AuditDb = ReadClient | TransactionClient;
 
@@ -18,7 +18,7 @@ export interface AuditedPerson {
   userId: string;
   /** Null: they hold a staff role in Discord and are not on the roster. */
   entry: RosterEntry | null;
-  standing: Standing;
+  access: Access;
   /** The staff role of the entry, where it is known. */
   role: StaffRoleRecord | undefined;
   /** The callsigns they have, the one they have had longest first. */
@@ -41,14 +41,14 @@ export interface AuditTime {
 }
 
 export interface AuditPeopleDeps {
-  standing: Pick<Standings, "of" | "role">;
+  access: Pick<AccessDirectory, "of" | "role">;
   inactiveDays: number;
 }
 
 export type AuditPeople = ReturnType<typeof createAuditPeople>;
 
 /** Reads what is looked at about people, for many of them in a handful of statements. */
-export function createAuditPeople({ standing, inactiveDays }: AuditPeopleDeps) {
+export function createAuditPeople({ access, inactiveDays }: AuditPeopleDeps) {
   const pace = createPace(budgetMs);
 
   return {
@@ -74,8 +74,8 @@ export function createAuditPeople({ standing, inactiveDays }: AuditPeopleDeps) {
         return {
           userId,
           entry,
-          standing: standing.of(userId),
-          role: staffRole === null ? undefined : standing.role(staffRole),
+          access: access.of(userId),
+          role: staffRole === null ? undefined : access.role(staffRole),
           callsigns: callsigns.get(userId) ?? [],
           records: records.get(userId) ?? [],
           matches: matches.get(userId) ?? [],
@@ -89,7 +89,7 @@ export function createAuditPeople({ standing, inactiveDays }: AuditPeopleDeps) {
     stranger: (userId: string): AuditedPerson => ({
       userId,
       entry: null,
-      standing: standing.of(userId),
+      access: access.of(userId),
       role: undefined,
       callsigns: [],
       records: [],

@@ -5,7 +5,7 @@ import type { Prisma, RosterAudit, RosterFinding, RosterAcknowledgement } from "
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import {
   auditPermissions,
   isVisible,
@@ -29,7 +29,7 @@ import {
 } from "./audit.schema.ts";
 
 export interface ReportsDeps extends Deps<"database" | "reach" | "cursors" | "clock"> {
-  standing: Pick<Standings, "of">;
+  access: Pick<AccessDirectory, "of">;
   runs: Pick<AuditRuns, "current">;
 }
 
@@ -38,13 +38,13 @@ const keysAtOnce = 500;
 type Resolved = { count: number; first: RosterFinding[] };
 
 /** Reports as their readers may see them. */
-export function createAuditReports({ database, standing, reach, runs, cursors, clock }: ReportsDeps) {
+export function createAuditReports({ database, access, reach, runs, cursors, clock }: ReportsDeps) {
   const { read } = database;
   const acknowledged = createAcknowledged({ read, clock });
 
   async function present(rows: readonly RosterFinding[]): Promise<RosterFindingView[]> {
     const known = await acknowledged.of(rows.map(({ key }) => key));
-    return rows.map((row) => presentFinding(row, standing, known));
+    return rows.map((row) => presentFinding(row, access, known));
   }
 
   /** What may be seen of several runs, by their ids. */
@@ -141,7 +141,7 @@ export function createAuditReports({ database, standing, reach, runs, cursors, c
         new_total: isNew,
         summary: found,
         stale: run.checks.skipped.length > 0,
-        findings: shown.map((one) => presentFinding(one, standing, known)),
+        findings: shown.map((one) => presentFinding(one, access, known)),
         acknowledged_total: visible.filter(isAcknowledged).length,
         compared_to: await comparison(run.former, new Set(visible.map(({ key }) => key)), isNew, sight),
         withheld: run.checks.run.filter((code) => sight.hidden.has(code)).length,
@@ -207,7 +207,7 @@ export function createAuditReports({ database, standing, reach, runs, cursors, c
       const page = toPage(
         rows,
         limit,
-        (row) => presentFinding(row, standing, known),
+        (row) => presentFinding(row, access, known),
         (last) => cursors.encode("roster.findings", bound, [last.position, last.id]),
       );
       return await withTotal(page, { count }, async () => {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import { auditChecks, type Fix, type Found } from "./checks.ts";
 import type { AuditDb, AuditedPerson, AuditPeople, AuditTime } from "./people.ts";
 import { auditCodes, severities, type AuditCode, type AuditScope, type Severity } from "./audit.schema.ts";
@@ -28,13 +28,13 @@ export interface Scan {
 }
 
 export interface ScanDeps extends WholeDeps {
-  standing: Pick<Standings, "of" | "role" | "roles" | "people">;
+  access: Pick<AccessDirectory, "of" | "role" | "roles" | "people">;
   people: AuditPeople;
 }
 
 /** Looks at everybody in a scope. */
-export function createScan({ standing, people, reach }: ScanDeps) {
-  const whole = createWholeChecks({ standing, reach });
+export function createScan({ access, people, reach }: ScanDeps) {
+  const whole = createWholeChecks({ access, reach });
 
   /** Every person of the scope, a slice at a time. */
   async function* slices(db: AuditDb, scope: AuditScope, time: AuditTime): AsyncGenerator<AuditedPerson[], void, undefined> {
@@ -59,7 +59,7 @@ export function createScan({ standing, people, reach }: ScanDeps) {
   /** Those who hold a staff role and have no entry. */
   async function strangers(db: AuditDb, scope: AuditScope): Promise<AuditedPerson[]> {
     if (scope.department !== undefined) return [];
-    const holders = standing.people().filter((userId) => isHolderIn(userId, scope));
+    const holders = access.people().filter((userId) => isHolderIn(userId, scope));
     const found: AuditedPerson[] = [];
     for (let from = 0; from < holders.length; from += slice) {
       const some = holders.slice(from, from + slice);
@@ -72,7 +72,7 @@ export function createScan({ standing, people, reach }: ScanDeps) {
   }
 
   function isHolderIn(userId: string, { pool, role }: AuditScope): boolean {
-    const { held } = standing.of(userId);
+    const { held } = access.of(userId);
     const isWanted = (key: string, callsignPool: string | null) => (role ?? key) === key && (pool ?? callsignPool) === callsignPool;
     return held.some((one) => isWanted(one.role.key, one.role.callsignPool));
   }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LinkReach } from "../../links/reach.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import type { Found } from "./checks.ts";
 import type { AuditDb } from "./people.ts";
 import type { AuditCode, AuditScope } from "./audit.schema.ts";
@@ -28,14 +28,14 @@ export interface FoundOverall extends Found {
 }
 
 export interface WholeDeps {
-  standing: Pick<Standings, "roles">;
+  access: Pick<AccessDirectory, "roles">;
   reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 export type WholeCheck = (db: AuditDb, scanned: Scanned) => Promise<FoundOverall[]>;
 
 /** The kinds of findings that are about several people, or none. */
-export function createWholeChecks({ standing, reach }: WholeDeps): Readonly<Partial<Record<AuditCode, WholeCheck>>> {
+export function createWholeChecks({ access, reach }: WholeDeps): Readonly<Partial<Record<AuditCode, WholeCheck>>> {
   return {
     async callsign_duplicate(db, { userIds, scope }) {
       const where = { state: "assigned" };
@@ -60,7 +60,7 @@ export function createWholeChecks({ standing, reach }: WholeDeps): Readonly<Part
       const where = { status: { in: liveStatuses.filter((status) => status !== "applicant") } };
       const counts = await db.rosterEntry.groupBy({ by: ["staffRole"], where, _count: true });
       const held = new Map(counts.map(({ staffRole, _count: count }) => [staffRole, count]));
-      return standing.roles().flatMap(({ key, capacity }): FoundOverall[] => {
+      return access.roles().flatMap(({ key, capacity }): FoundOverall[] => {
         const holders = held.get(key) ?? 0;
         if (capacity === null || holders <= capacity || !(isEverybody(scope) || roles.has(key))) return [];
         const detail = `${holders.toString()} people hold ${key}, which has ${capacity.toString()} places.`;

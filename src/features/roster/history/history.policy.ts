@@ -1,18 +1,18 @@
 import type { RosterEvent } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../../kernel/visibility.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import { changesOf, replayHistory, inEffect, type FoldedTime } from "../fold.ts";
-import type { LineView, StandingView } from "./history.schema.ts";
+import type { LineView, RosterStatusView } from "./history.schema.ts";
 import { hiddenCause, userRef } from "../roster.policy.ts";
 
-export function presentLine(row: RosterEvent, standing: Pick<Standings, "of">): LineView {
+export function presentLine(row: RosterEvent, access: Pick<AccessDirectory, "of">): LineView {
   return {
     id: row.id,
-    user: userRef(standing.of(row.userId)),
+    user: userRef(access.of(row.userId)),
     event: row.event as LineView["event"],
     ...changesOf(row),
-    actor: row.actorId === null ? null : userRef(standing.of(row.actorId)),
+    actor: row.actorId === null ? null : userRef(access.of(row.actorId)),
     cause_reference: row.causeReference,
     reason: row.reason,
     source: row.source as LineView["source"],
@@ -94,7 +94,7 @@ export function standingLines(lines: readonly RosterEvent[], time: FoldedTime): 
 }
 
 /** How somebody stood at a time; null when they were neither on the roster nor held a callsign. */
-export function standingOf(lines: readonly RosterEvent[], time: FoldedTime): StandingView | null {
+export function standingOf(lines: readonly RosterEvent[], time: FoldedTime): RosterStatusView | null {
   const facts = replayHistory(
     lines.filter((line) => !isAboutCallsign(line)),
     time,

@@ -73,4 +73,4 @@ export const HistoryNotes = z.object({
       description: "With `on` and `user_id`: how they stood then; null: neither on the roster nor with a callsign",
     }),
 });
-export type StandingView = NonNullable<z.infer<typeof HistoryNotes>["standing"]>;
+export type RosterStatusView = NonNullable<z.infer<typeof HistoryNotes>["standing"]>;

@@ -3,7 +3,7 @@ import type { Prisma, RosterEvent } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
 import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
 import { hiddenInTx, presentLine, visibleLine, holdingLines, newestFirst, standingLines, standingOf } from "./history.policy.ts";
-import { HistoryQuery, type LineView, type StandingView } from "./history.schema.ts";
+import { HistoryQuery, type LineView, type RosterStatusView } from "./history.schema.ts";
 import { rosterPolicy } from "../roster.policy.ts";
 import { hiddenAmong } from "../views.ts";
 
@@ -11,11 +11,11 @@ type Where = Prisma.RosterEventWhereInput;
 type Filters = Omit<ReturnType<typeof HistoryQuery.parse>, "limit" | "cursor" | "count">;
 
 /** Reads of what happened to people on the roster. */
-export function createHistory(deps: Pick<RosterEntriesDeps, "database" | "standing" | "cursors" | "hiddenRequests" | "hiddenCases">) {
-  const { database, standing, cursors } = deps;
+export function createHistory(deps: Pick<RosterEntriesDeps, "database" | "access" | "cursors" | "hiddenRequests" | "hiddenCases">) {
+  const { database, access, cursors } = deps;
 
-  async function shown(call: Call, rows: readonly RosterEvent[], stand?: StandingView | null): Promise<LineView[]> {
-    const views = rows.map((row) => presentLine(row, standing));
+  async function shown(call: Call, rows: readonly RosterEvent[], stand?: RosterStatusView | null): Promise<LineView[]> {
+    const views = rows.map((row) => presentLine(row, access));
     const named = views.flatMap((view) => hiddenInTx(view)).concat(stand?.origin_reference ?? []);
     const hidden = await hiddenAmong(database.read, call, named, deps);
     if (stand?.origin_reference && hidden.has(stand.origin_reference)) stand.origin_reference = "confidential";

@@ -1,12 +1,12 @@
 import type { SyncMemberInput, SyncChange, SyncMemberView, SyncValue } from "./sync.schema.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
-import type { Standing } from "../../permissions/standing/standing.ts";
+import type { Access } from "../../permissions/access/access.ts";
 import { isLive } from "../states.ts";
 import { followsDiscord, hasLostRoles, highestOf, storedOf, type RankOf, type Shown } from "./diff.ts";
 
 /** Somebody as both sides know them. */
 export interface Known {
-  person: Standing;
+  person: Access;
   shown: Shown | null;
   input: SyncMemberInput;
 }
@@ -30,7 +30,7 @@ export function stateOf(entry: RosterEntry | null): SyncMemberView["state"] {
 const lostRoles = "They hold no staff role any more. Give them one, or end their entry: that is for a person to decide.";
 
 /** @param shown null when Discord shows nothing of them */
-export function compare(entry: RosterEntry | null, shown: Shown | null, person: Pick<Standing, "status">, rankOf: RankOf): Difference[] {
+export function compare(entry: RosterEntry | null, shown: Shown | null, person: Pick<Access, "status">, rankOf: RankOf): Difference[] {
   if (shown === null) return [];
   const highest = highestOf(shown.held_roles, rankOf);
   if (entry === null) return highest === null ? [] : [{ field: "entry", discord: highest, roster: null, reason: null }];

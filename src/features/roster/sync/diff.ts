@@ -1,6 +1,6 @@
 import type { GuildInfo, MemberState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
-import type { Standing } from "../../permissions/standing/standing.ts";
+import type { Access } from "../../permissions/access/access.ts";
 import { factsOf, type RosterFacts, type ShownFacts } from "../facts.ts";
 import type { RosterExtras, RosterStep } from "../records.ts";
 import type { RosterEventName } from "../states.ts";
@@ -45,12 +45,12 @@ export function isWorking({ status }: Pick<RosterEntry, "status">): boolean {
 }
 
 /** Whether somebody is still on the roster although they lost every staff role they had. Whether they leave it is for a person to decide. */
-export function hasLostRoles(entry: Pick<RosterEntry, "status" | "staffRole">, { status }: Pick<Standing, "status">): boolean {
+export function hasLostRoles(entry: Pick<RosterEntry, "status" | "staffRole">, { status }: Pick<Access, "status">): boolean {
   return isWorking(entry) && entry.staffRole === null && status === "former";
 }
 
 /** What the guilds show of somebody; null when nothing at all is known of them. */
-export function shownOf({ members, held }: Pick<Standing, "members" | "held">, guilds: readonly GuildInfo[]): Shown | null {
+export function shownOf({ members, held }: Pick<Access, "members" | "held">, guilds: readonly GuildInfo[]): Shown | null {
   if (members.length === 0) return null;
   const present = presentIn(members, guilds);
   const mapped = new Set(held.flatMap(({ refs }) => refs.map((ref) => ref.split(":")[0])));

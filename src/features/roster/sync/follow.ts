@@ -4,12 +4,12 @@ import type { Database } from "../../../database/database.ts";
 import { systemCall, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import type { Differing, People } from "./people.ts";
 import { liveStatuses } from "../states.ts";
 
 export interface FollowDeps extends Deps<"database" | "events" | "guildState" | "clock"> {
-  standing: Pick<Standings, "roles">;
+  access: Pick<AccessDirectory, "roles">;
   isFollowing: boolean;
   logger: Logger;
 }
@@ -31,7 +31,7 @@ export interface FollowState {
 }
 
 /** Brings the roster in step with what the gateway tells, unless too much would change at once. */
-export function createFollow({ database, events, guildState, standing, isFollowing, clock, logger }: FollowDeps, people: People) {
+export function createFollow({ database, events, guildState, access, isFollowing, clock, logger }: FollowDeps, people: People) {
   const breaker = createBreaker(database, clock);
   const pending = new Set<string>();
   const state: FollowState = { heldBack: 0, trippedAt: null, lastRoundAt: null };
@@ -155,7 +155,7 @@ export function createFollow({ database, events, guildState, standing, isFollowi
         state.heldBack = people.isKnown() ? await inTurn(() => drift()) : state.heldBack;
         return state.heldBack;
       }
-      const now = mappingOf(standing);
+      const now = mappingOf(access);
       if (now !== mapping) isAnybody = true;
       mapping = now;
       return isAnybody || pending.size > 0 ? await inTurn(() => round(call)) : 0;
@@ -170,7 +170,7 @@ export function createFollow({ database, events, guildState, standing, isFollowi
 }
 
 /** What stands for the staff roles, as one text. */
-function mappingOf({ roles }: Pick<Standings, "roles">): string {
+function mappingOf({ roles }: Pick<AccessDirectory, "roles">): string {
   const lines = roles().map(({ key, rank, discord }) =>
     [key, rank, ...discord.map(({ guildId, roleId }) => `${guildId}:${roleId}`).toSorted()].join(" "),
   );

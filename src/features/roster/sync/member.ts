@@ -11,17 +11,13 @@ import { presentPerson, rankOfPerson, syncPolicy } from "./sync.policy.ts";
 import { SyncMemberInput, type SyncChange, type SyncMemberView } from "./sync.schema.ts";
 import type { ToDiscord } from "./to-discord.ts";
 
-export interface MemberDeps extends Deps<"database" | "guildState" | "standing" | "clock"> {
+export interface MemberDeps extends Deps<"database" | "guildState" | "access" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: Pick<RosterService, "records" | "find">;
 }
 
 /** Compares one person, or brings one side in line with the other. */
-export function createSyncMember(
-  { database, guildState, standing, permissions, roster, clock }: MemberDeps,
-  people: People,
-  out: ToDiscord,
-) {
+export function createSyncMember({ database, guildState, access, permissions, roster, clock }: MemberDeps, people: People, out: ToDiscord) {
   function viewOf(
     { person, input }: Known,
     entry: RosterEntry | null,
@@ -48,7 +44,7 @@ export function createSyncMember(
     const isDone = !input.dry_run && wanted.length > 0;
     const changes = rows.map((row) => inwardChange(row, wanted.includes(row), isDone, isAsked(row.field)));
     const following = wanted.length === 0 || shown === null ? null : followingOf(entry, shown, wanted, at);
-    if (following !== null) permissions.requireRankAbove(call, rankOfPerson(standing, person.id, entry, following.steps));
+    if (following !== null) permissions.requireRankAbove(call, rankOfPerson(access, person.id, entry, following.steps));
     return { changes, following };
   }
 
@@ -96,7 +92,7 @@ export function createSyncMember(
       if (isWrite) requireWrite(call, syncPolicy.member);
       const replay = isWrite ? await database.findReplay(call) : undefined;
       if (replay !== undefined) return replay.value as SyncMemberView;
-      const person = await standing.resolve(input.discord_user_id);
+      const person = await access.resolve(input.discord_user_id);
       if (person.isUnanswered) throw unanswered();
       const known: Known = { person, shown: shownOf(person, guildState.guilds()), input };
       if (isWrite && input.direction === "from_discord") return await fromDiscord(call, known);

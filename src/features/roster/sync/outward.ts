@@ -1,7 +1,7 @@
 import type { GuildInfo, MemberState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import { roleRef } from "../../../kernel/ids.ts";
-import type { Standing, StaffRoleRecord } from "../../permissions/standing/standing.ts";
+import type { Access, StaffRoleRecord } from "../../permissions/access/access.ts";
 import { isHalted, isLive } from "../states.ts";
 import { nameOf, presentIn } from "./diff.ts";
 import { nicknameFor } from "../../../kernel/nickname.ts";
@@ -21,7 +21,7 @@ export interface Outward {
 /** What the roster says of somebody, and what Discord shows. */
 export interface OutwardFacts {
   entry: RosterEntry;
-  person: Pick<Standing, "members" | "held" | "isOwner">;
+  person: Pick<Access, "members" | "held" | "isOwner">;
   guilds: readonly GuildInfo[];
   /** The staff role of the entry as it is configured. */
   role: StaffRoleRecord | undefined;
@@ -104,7 +104,7 @@ function done(member: MemberState, wish: Wish): MemberState {
 }
 
 /** The staff roles that memberships give. */
-export function heldBy(members: readonly MemberState[], roles: readonly StaffRoleRecord[]): Standing["held"] {
+export function heldBy(members: readonly MemberState[], roles: readonly StaffRoleRecord[]): Access["held"] {
   const refs = new Set(members.flatMap(({ guildId, roleIds }) => roleIds.map((roleId) => roleRef(guildId, roleId))));
   return roles.flatMap((role) => {
     const found = role.discord.map(({ guildId, roleId }) => roleRef(guildId, roleId)).filter((ref) => refs.has(ref));

@@ -7,7 +7,7 @@ import type { Call } from "../../../kernel/call.ts";
 import type { RosterService } from "../roster.service.ts";
 import { shownOf, stepsFor, type Following } from "./diff.ts";
 
-export interface PeopleDeps extends Deps<"database" | "guildState" | "standing"> {
+export interface PeopleDeps extends Deps<"database" | "guildState" | "access"> {
   roster: Pick<RosterService, "records">;
 }
 
@@ -25,12 +25,12 @@ const writtenAtOnce = 4;
 const workedAtOnce = 1;
 
 /** Those whom following is about, looked at and written in parts so that nobody else waits long. */
-export function createPeople({ database, guildState, standing, roster }: PeopleDeps) {
-  const rankOf = (key: string): number | undefined => standing.role(key)?.rank;
+export function createPeople({ database, guildState, access, roster }: PeopleDeps) {
+  const rankOf = (key: string): number | undefined => access.role(key)?.rank;
 
   /** What differs for somebody now. */
   function differenceOf(userId: string, entry: RosterEntry | null, at: Date): Following | null {
-    const shown = shownOf(standing.of(userId), guildState.guilds());
+    const shown = shownOf(access.of(userId), guildState.guilds());
     return shown === null ? null : stepsFor(entry, shown, rankOf, at);
   }
 
@@ -69,7 +69,7 @@ export function createPeople({ database, guildState, standing, roster }: PeopleD
      */
     isKnown(): boolean {
       const guilds = guildState.guilds();
-      const mapped = new Set(standing.roles().flatMap(({ discord }) => discord.map(({ guildId }) => guildId)));
+      const mapped = new Set(access.roles().flatMap(({ discord }) => discord.map(({ guildId }) => guildId)));
       const isRead = ({ id, present, syncedAt }: GuildInfo): boolean => (present ? syncedAt !== null : !mapped.has(id));
       return !guildState.freshness().stale && guilds.some(({ present }) => present) && guilds.every(isRead);
     },

@@ -8,19 +8,19 @@ import type { Differing, People } from "./people.ts";
 import { isBelow, rankOfPerson, stepView, syncPolicy } from "./sync.policy.ts";
 import { SyncRosterInput, type SyncPlanView, type SyncStatusView } from "./sync.schema.ts";
 
-export interface PlanDeps extends Deps<"database" | "audit" | "standing" | "clock"> {
+export interface PlanDeps extends Deps<"database" | "audit" | "access" | "clock"> {
   isFollowing: boolean;
 }
 
 const shownPeople = 200;
 
 /** Everything in which the roster and the guilds differ, as one plan that a person looks at and applies. */
-export function createSyncPlan({ database, audit, standing, isFollowing, clock }: PlanDeps, people: People, follow: Follow) {
+export function createSyncPlan({ database, audit, access, isFollowing, clock }: PlanDeps, people: People, follow: Follow) {
   async function draw(call: Call): Promise<{ differing: Differing[]; within: string[]; view: SyncPlanView }> {
     const everybody = await people.differing(await people.everyone(), clock.now());
     const differing = everybody.filter(({ steps }) => steps.length > 0);
     const { live, limit } = await follow.allowance();
-    const isWithin = (one: Differing): boolean => isBelow(call, rankOfPerson(standing, one.userId, one.entry, one.steps));
+    const isWithin = (one: Differing): boolean => isBelow(call, rankOfPerson(access, one.userId, one.entry, one.steps));
     const within = differing.filter(isWithin).map(({ userId }) => userId);
     const reached = new Set(within);
     const view: SyncPlanView = {

@@ -1,7 +1,7 @@
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { UserRef } from "../../../kernel/fields.ts";
-import type { Standing, Standings } from "../../permissions/standing/standing.ts";
+import type { Access, AccessDirectory } from "../../permissions/access/access.ts";
 import type { RosterStep } from "../records.ts";
 import type { SyncPlanView, SyncValue } from "./sync.schema.ts";
 
@@ -13,17 +13,17 @@ export const syncPolicy = {
   jobs: "system.act",
 } as const;
 
-type Ranks = Pick<Standings, "of" | "role">;
+type Ranks = Pick<AccessDirectory, "of" | "role">;
 
 /** The highest rank a change of somebody touches: theirs, that of the staff role they have on the roster, and of what they would have. */
 export function rankOfPerson(
-  standing: Ranks,
+  access: Ranks,
   userId: string,
   entry: RosterEntry | null,
   steps: readonly Pick<RosterStep, "after">[],
 ): number {
   const roles = [entry?.staffRole ?? null, ...steps.map(({ after }) => after.staff_role)];
-  return Math.max(standing.of(userId).rank, ...roles.map((key) => (key === null ? 0 : (standing.role(key)?.rank ?? 0))));
+  return Math.max(access.of(userId).rank, ...roles.map((key) => (key === null ? 0 : (access.role(key)?.rank ?? 0))));
 }
 
 /** Whether the caller stands above a rank. */
@@ -38,7 +38,7 @@ export function stepView({ event, shown, after }: RosterStep, staffRole: string 
 }
 
 /** The person as known now. */
-export function presentPerson({ id, members, isInGuild }: Standing): UserRef {
+export function presentPerson({ id, members, isInGuild }: Access): UserRef {
   const shown = members.find((member) => member.present) ?? members[0];
   return {
     id,

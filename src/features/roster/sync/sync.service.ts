@@ -15,7 +15,7 @@ import { createToDiscord } from "./to-discord.ts";
 
 export type RosterSync = ReturnType<typeof createRosterSync>;
 
-export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "guildState" | "standing" | "clock"> {
+export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "guildState" | "access" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: RosterService;
   discord: Pick<Discord, "actions">;
@@ -30,7 +30,7 @@ const readAtOnce = 500;
 export function createRosterSync(deps: RosterSyncDeps) {
   const people = createPeople(deps);
   const follow = createFollow(deps, people);
-  const { database, standing, logger } = deps;
+  const { database, access, logger } = deps;
   let tracked = "";
 
   /** Everybody on the roster is known of, also who holds no staff role yet: else nobody sees that the role is missing. */
@@ -45,7 +45,7 @@ export function createRosterSync(deps: RosterSyncDeps) {
     const found = `${users.join()};${neverStaff.join()}`;
     if (found === tracked) return;
     tracked = found;
-    standing.trackAlso(new Set(users), new Set(neverStaff));
+    access.trackAlso(new Set(users), new Set(neverStaff));
   }
 
   /** Those who lost a staff role, in Discord or on the roster, as their history says. */

@@ -14,7 +14,7 @@ import type { People } from "./people.ts";
 import { rankOfPerson, syncPolicy } from "./sync.policy.ts";
 import type { SyncChange, SyncMemberView } from "./sync.schema.ts";
 
-export interface ToDiscordDeps extends Deps<"database" | "audit" | "events" | "guildState" | "standing"> {
+export interface ToDiscordDeps extends Deps<"database" | "audit" | "events" | "guildState" | "access"> {
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: Pick<RosterService, "records" | "find" | "lines">;
   discord: Pick<Discord, "actions">;
@@ -29,14 +29,14 @@ const keptFor = "The role of the roster could not be given; this one stays until
 
 /** Makes Discord what the roster says of one person. */
 export function createToDiscord(deps: ToDiscordDeps, people: People) {
-  const { database, audit, events, guildState, standing, permissions, roster } = deps;
+  const { database, audit, events, guildState, access, permissions, roster } = deps;
 
   /** Their callsign of the pool of their staff role, else the one they have had longest, where nicknames show it. */
   async function callsignOf({ userId, staffRole }: RosterEntry): Promise<{ template: string; callsign: string } | null> {
     const { callsignSlot, callsignPool } = database.read;
     const slots = await callsignSlot.findMany({ where: { userId, state: "assigned" }, orderBy: [{ since: "asc" }, { id: "asc" }] });
     const pools = await callsignPool.findMany({ where: { key: { in: slots.map(({ pool }) => pool) }, nicknameTemplate: { not: null } } });
-    const own = staffRole === null ? null : standing.role(staffRole)?.callsignPool;
+    const own = staffRole === null ? null : access.role(staffRole)?.callsignPool;
     const shown = slots.filter(({ pool }) => pools.some(({ key }) => key === pool));
     const slot = shown.find(({ pool }) => pool === own) ?? shown[0];
     const template = pools.find(({ key }) => key === slot?.pool)?.nicknameTemplate;
@@ -75,7 +75,7 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
     const entry = await roster.find(tx.db, userId);
     if (entry === null) return;
     const members = afterwards(person.members, done);
-    const shown = shownOf({ members, held: heldBy(members, standing.roles()) }, guildState.guilds());
+    const shown = shownOf({ members, held: heldBy(members, access.roles()) }, guildState.guilds());
     if (shown !== null) await remember(tx, entry, shown, input.reason);
     audit.record(tx, {
       action: "roster.sync",
@@ -110,10 +110,10 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
     async toDiscord(call: Call, known: Known, entry: RosterEntry | null, present: Present): Promise<SyncMemberView> {
       if (entry === null) return present([], ["The person is not on the roster: nothing is given or taken."]);
       const { person, input } = known;
-      const role = entry.staffRole === null ? undefined : standing.role(entry.staffRole);
+      const role = entry.staffRole === null ? undefined : access.role(entry.staffRole);
       const callsign = await callsignOf(entry);
       const { outward, warnings } = outwardOf({ entry, person, guilds: guildState.guilds(), role, callsign, apply: input.apply });
-      if (outward.some(({ wish }) => wish !== null)) permissions.requireRankAbove(call, rankOfPerson(standing, person.id, entry, []));
+      if (outward.some(({ wish }) => wish !== null)) permissions.requireRankAbove(call, rankOfPerson(access, person.id, entry, []));
       if (input.dry_run) {
         return present(
           outward.map(({ change }) => change),

@@ -18,7 +18,7 @@ const suggested = [
 type Suggested = (typeof suggested)[number];
 
 /** Whichever role stands for a level already: that of the suggested key, else the highest one. What a key sounds like says nothing. */
-function standing(roles: readonly StaffRoleView[], { key, level }: Suggested): StaffRoleView | undefined {
+function access(roles: readonly StaffRoleView[], { key, level }: Suggested): StaffRoleView | undefined {
   const able = roles.filter((role) => role.level === level);
   return able.find((role) => role.key === key) ?? able[0];
 }
@@ -38,13 +38,13 @@ async function page(ground: SetupContext): Promise<SetupPage> {
   const roles = await listSeen<StaffRoleView>(ground, "listStaffRoles");
   if (roles === undefined) return { text: say("setup not-seen"), rows: [] };
   const lines = suggested.map((one) => {
-    const role = standing(roles, one);
+    const role = access(roles, one);
     const mapped = here(role, ground).map(({ role_id: id, missing }) => (missing ? `\`${id}\` ⚠` : `<@&${id}>`));
     const name = role === undefined ? say(`setup role ${one.key}`) : escapeText(role.name);
     return `• **${name}** (${named(say, one.level)}): ${mapped.length === 0 ? say("setup nothing-yet") : mapped.join(" ")}`;
   });
   const rows = suggested.map((one) => {
-    const role = standing(roles, one);
+    const role = access(roles, one);
     const known = present(role, ground);
     return rowOf({
       type: 6,
@@ -64,7 +64,7 @@ async function act(ground: SetupContext, what: string, values: readonly string[]
   if (one === undefined) return undefined;
   const { verbs, call, say } = ground;
   const roles = (await listSeen<StaffRoleView>(ground, "listStaffRoles")) ?? [];
-  const role = standing(roles, one);
+  const role = access(roles, one);
   if (role === undefined && values.length === 0) return undefined;
   // What the menu did not show was not taken out of it: others mapped it since, or it had no room for it.
   const isKept = ({ guild_id: guild, role_id: id }: { guild_id: string; role_id: string }): boolean =>

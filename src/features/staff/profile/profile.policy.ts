@@ -2,7 +2,7 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../../kernel/visibility.ts";
-import type { Override, Standing } from "../../permissions/standing/standing.ts";
+import type { Override, Access } from "../../permissions/access/access.ts";
 import { presentUser, staffPolicy } from "../staff.policy.ts";
 import type { ActivityView, DisciplineView, ProfileView, SuspensionView } from "./profile.schema.ts";
 import { leaveAt, type ProfileRow } from "./store.ts";
@@ -44,7 +44,7 @@ export function visibleProfile(call: Call, view: ProfileView): ProfileView {
   return visible(view, clearanceFor(call, view.user.id), seesRedactions(call));
 }
 
-/** What a profile is made from besides its row and the standing. */
+/** What a profile is made from besides its row and the access. */
 interface ProfileParts {
   guilds: ReturnType<GuildState["guilds"]>;
   now: Date;
@@ -53,21 +53,21 @@ interface ProfileParts {
 }
 
 /** The whole profile. What leaves goes through {@link visibleProfile}. */
-export function presentProfile(standing: Standing, row: ProfileRow, { guilds, now, activity, discipline }: ProfileParts): ProfileView {
+export function presentProfile(access: Access, row: ProfileRow, { guilds, now, activity, discipline }: ProfileParts): ProfileView {
   const names = new Map(guilds.map((guild) => [guild.id, guild.name]));
   const leave = leaveAt(row, now);
   return {
-    user: presentUser(standing),
-    level: standing.level,
-    rank: standing.rank,
-    status: standing.status ?? "former",
-    staff_roles: standing.held.map(({ role: { key, name, rank, level } }) => ({ key, name, rank, level })),
+    user: presentUser(access),
+    level: access.level,
+    rank: access.rank,
+    status: access.status ?? "former",
+    staff_roles: access.held.map(({ role: { key, name, rank, level } }) => ({ key, name, rank, level })),
     department: row.department,
     timezone: row.timezone,
     availability: availabilityOf(row),
     quiet_hours: quietHoursOf(row),
     leave: leave === null ? null : { from: leave.from.toISOString(), until: isoOrNull(leave.until), reason: row.leaveReason },
-    guilds: standing.members.map(({ guildId, nick, joinedAt, present }) => ({
+    guilds: access.members.map(({ guildId, nick, joinedAt, present }) => ({
       guild_id: guildId,
       name: names.get(guildId) ?? null,
       nick,
@@ -89,8 +89,8 @@ export function availabilityOf({ availability }: Pick<ProfileRow, "availability"
 }
 
 /** Whether somebody can be asked at a moment: on duty, by their own word, and not in their quiet hours. */
-export function isAvailable(standing: Standing, row: ProfileRow | undefined, at: Date): boolean {
-  if (standing.status !== "active" || standing.isBarred) return false;
+export function isAvailable(access: Access, row: ProfileRow | undefined, at: Date): boolean {
+  if (access.status !== "active" || access.isBarred) return false;
   if (row === undefined) return true;
   return availabilityOf(row) === "available" && !isQuietAt(quietHoursOf(row), row.timezone, at);
 }

@@ -3,22 +3,22 @@ import { requirePermission, requireWrite, type Call } from "../../../kernel/call
 import { seesRedactions } from "../../../kernel/visibility.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Standing } from "../../permissions/standing/standing.ts";
+import type { Access } from "../../permissions/access/access.ts";
 import { readActivity, readPunishments } from "../activity.ts";
 import { findColleague, permissionUsed, requireMayManage, staffPolicy } from "../staff.policy.ts";
 import { availabilityOf, clearanceFor, presentProfile, presentSuspension, quietHoursOf, visibleProfile } from "./profile.policy.ts";
 import { UpdateProfileInput, type DisciplineView, type ProfileView } from "./profile.schema.ts";
 import type { ProfileRow, ProfileStore } from "./store.ts";
 
-export interface ProfilesDeps extends Deps<"database" | "events" | "guildState" | "standing" | "clock"> {
+export interface ProfilesDeps extends Deps<"database" | "events" | "guildState" | "access" | "clock"> {
   audit: AuditService;
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision" | "suspensionAt">;
   profiles: ProfileStore;
 }
 
 /** What is known about present and former staff. */
-export function createProfilesService({ database, audit, events, guildState, standing, permissions, profiles, clock }: ProfilesDeps) {
-  async function disciplineOf(person: Standing, now: Date): Promise<DisciplineView> {
+export function createProfilesService({ database, audit, events, guildState, access, permissions, profiles, clock }: ProfilesDeps) {
+  async function disciplineOf(person: Access, now: Date): Promise<DisciplineView> {
     const suspension = presentSuspension(permissions.suspensionAt(person.overrides, now));
     return { suspension, punishments: await readPunishments(database.read, person.id) };
   }
@@ -27,7 +27,7 @@ export function createProfilesService({ database, audit, events, guildState, sta
     /** @throws ProblemError record_not_found for somebody who never was staff */
     async profile(call: Call, userId: string): Promise<ProfileView> {
       requirePermission(call, staffPolicy.profile, { own: userId });
-      const found = await findColleague(standing, userId);
+      const found = await findColleague(access, userId);
       const now = clock.now();
       const { decider, confidential } = clearanceFor(call, userId);
       const isTold = seesRedactions(call);
@@ -46,7 +46,7 @@ export function createProfilesService({ database, audit, events, guildState, sta
     async update(call: Call, userId: string, given: UpdateProfileInput, ifMatch?: number): Promise<ProfileView> {
       requireWrite(call, staffPolicy.manage, { own: userId });
       const input = UpdateProfileInput.parse(given);
-      const found = await findColleague(standing, userId);
+      const found = await findColleague(access, userId);
       requireMayManage(call, found, permissions, { isOwnAllowed: input.department === undefined });
       const view = await database.write(call, async (tx) => {
         const row = await profiles.open(tx, userId);

@@ -2,7 +2,7 @@ import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { StaffProfile } from "../../../generated/sqlite/client.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { Leave, Standings } from "../../permissions/standing/standing.ts";
+import type { Leave, AccessDirectory } from "../../permissions/access/access.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { QuietHours } from "../quiet-hours.ts";
 
@@ -58,7 +58,7 @@ export type ProfileStore = ReturnType<typeof createProfileStore>;
 
 export interface ProfileStoreDeps extends Deps<"database" | "events"> {
   audit: AuditService;
-  standing: Pick<Standings, "setLeave">;
+  access: Pick<AccessDirectory, "setLeave">;
   /** Their place on the roster follows a leave. */
   roster: Pick<RosterService, "leaveInTx">;
 }
@@ -66,7 +66,7 @@ export interface ProfileStoreDeps extends Deps<"database" | "events"> {
 const byTime = { permission: "system.act", source: "time" } as const;
 
 /** The rows of profiles: memory hears of every leave, and what time did to one is settled before anybody changes it. */
-export function createProfileStore({ database, audit, events, standing, roster }: ProfileStoreDeps) {
+export function createProfileStore({ database, audit, events, access, roster }: ProfileStoreDeps) {
   async function change(tx: Tx, row: ProfileRow, changes: ProfileChanges): Promise<ProfileRow> {
     const { userId } = row;
     const { quietHours, ...others } = changes;
@@ -80,7 +80,7 @@ export function createProfileStore({ database, audit, events, standing, roster }
       if (after.leaveFrom !== null) events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change: "loa_start" } });
       await roster.leaveInTx(tx, userId, { event: "loa_started", at: row.leaveFrom, ...byTime });
     }
-    tx.afterCommit(() => standing.setLeave(userId, leaveOf(after), after.revision));
+    tx.afterCommit(() => access.setLeave(userId, leaveOf(after), after.revision));
     return after;
   }
 

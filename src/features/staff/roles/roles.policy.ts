@@ -5,7 +5,7 @@ import { levelOrder, type Level } from "../../../kernel/permissions.ts";
 import { onWire } from "../../../kernel/wire.ts";
 import { roleRef } from "../../../kernel/ids.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { StaffRoleRecord } from "../../permissions/standing/standing.ts";
+import type { StaffRoleRecord } from "../../permissions/access/access.ts";
 import type { PutStaffRoleInput, StaffRoleView } from "./roles.schema.ts";
 
 /** @param counts numbers about a role that come from the people and the catalog, not from its record */

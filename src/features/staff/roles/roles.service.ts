@@ -7,7 +7,7 @@ import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { ConfirmationsService } from "../../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { StaffRoleRecord } from "../../permissions/standing/standing.ts";
+import type { StaffRoleRecord } from "../../permissions/access/access.ts";
 import { staffPolicy } from "../staff.policy.ts";
 import {
   gainsOf,
@@ -34,7 +34,7 @@ import type { RoleWatch } from "./watch.ts";
 
 export type StaffRolesService = ReturnType<typeof createStaffRolesService>;
 
-export interface StaffRolesDeps extends Deps<"database" | "events" | "guildState" | "standing" | "cursors"> {
+export interface StaffRolesDeps extends Deps<"database" | "events" | "guildState" | "access" | "cursors"> {
   audit: AuditService;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   permissions: Pick<PermissionsService, "requireHeld" | "requireWaiting" | "requireRankAbove" | "requireRevision" | "dangerousOf"> &
@@ -47,18 +47,18 @@ const changes = { create: "created", update: "updated", delete: "deleted" } as c
 
 /** Staff roles and the Discord roles that stand for them. */
 export function createStaffRolesService(deps: StaffRolesDeps) {
-  const { database, audit, events, confirmations, guildState, standing, permissions, cursors, watch } = deps;
+  const { database, audit, events, confirmations, guildState, access, permissions, cursors, watch } = deps;
   const turns = createTurns();
 
   function present(role: StaffRoleRecord): StaffRoleView {
-    const members = standing.countHolders(new Set(refsOf(role)));
+    const members = access.countHolders(new Set(refsOf(role)));
     return presentStaffRole(role, { permissions: permissions.effectivePermissions(role.rules).length, members }, guildState);
   }
 
   /** @throws ProblemError hierarchy_violation */
   function requireAbove(call: Call, { rank, level }: Pick<StaffRoleRecord, "rank" | "level">): void {
     permissions.requireRankAbove(call, rank);
-    requireLevel(call, call.actor === null ? "owner" : standing.of(call.actor.id).level, level);
+    requireLevel(call, call.actor === null ? "owner" : access.of(call.actor.id).level, level);
   }
 
   /**
@@ -69,7 +69,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     const gains = gainsOf(before, after, permissions);
     permissions.requireHeld(tx.call, gains);
     permissions.requireWaiting(tx.call, newRefs(before, after));
-    if (standing.losesLastOwner(key, after)) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more." });
+    if (access.losesLastOwner(key, after)) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more." });
     if (!isAboutAccess(before, after)) return undefined;
     return await confirmations.hold(tx, {
       action: "staffroles.change",
@@ -98,8 +98,8 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     tx.afterCommit(() =>
       inTurn(() => {
         // A new role takes the place of whatever memory still has under its key: its revision says nothing about that one.
-        if (before === null || after === null) standing.removeRole(key);
-        if (after !== null) standing.setRole(after);
+        if (before === null || after === null) access.removeRole(key);
+        if (after !== null) access.setRole(after);
         watch.look();
       }),
     );
@@ -109,7 +109,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
 
   async function put(tx: Tx, key: string, wanted: Wanted, ifMatch: number | undefined): Promise<StaffRoleView | Held> {
     await tx.lock("staff-roles");
-    const before = await standing.readRole(tx.db, key);
+    const before = await access.readRole(tx.db, key);
     const input = wanted(before);
     for (const role of [before, input]) if (role !== null) requireAbove(tx.call, role);
     requireDiscordRoles(input.discord, before, guildState);
@@ -126,7 +126,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
 
   async function remove(tx: Tx, key: string, reason: string | undefined, ifMatch: number | undefined): Promise<StaffRoleView | Held> {
     await tx.lock("staff-roles");
-    const before = await standing.readRole(tx.db, key);
+    const before = await access.readRole(tx.db, key);
     if (before === null) throw recordNotFound();
     requireAbove(tx.call, before);
     permissions.requireRevision(ifMatch, before.revision);
@@ -150,7 +150,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
       requirePermission(call, staffPolicy.roles);
       const { limit, cursor } = query;
       const position = cursor === undefined ? undefined : cursors.decode("staffroles", {}, cursor);
-      const all = standing.roles().toSorted((a, b) => b.rank - a.rank || (a.key < b.key ? -1 : 1));
+      const all = access.roles().toSorted((a, b) => b.rank - a.rank || (a.key < b.key ? -1 : 1));
       const isAfter = (role: StaffRoleRecord): boolean =>
         position === undefined || role.rank < Number(position[0]) || (role.rank === Number(position[0]) && role.key > position[1]);
       const rows = all.filter(isAfter).slice(0, limit + 1);
@@ -161,7 +161,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     /** @throws ProblemError record_not_found */
     async get(call: Call, key: string): Promise<StaffRoleView> {
       requirePermission(call, staffPolicy.roles);
-      const role = standing.role(key);
+      const role = access.role(key);
       if (role === undefined) throw recordNotFound();
       return present(role);
     },

@@ -3,11 +3,11 @@ import type { Logger, Tx } from "../../../database/database.ts";
 import { systemCall } from "../../../kernel/call.ts";
 import { uuid7, roleRef } from "../../../kernel/ids.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { Standings } from "../../permissions/standing/standing.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 
 export interface RoleWatchDeps extends Deps<"database" | "events" | "guildState"> {
   audit: AuditService;
-  standing: Pick<Standings, "roles" | "readRole">;
+  access: Pick<AccessDirectory, "roles" | "readRole">;
   logger?: Logger;
 }
 
@@ -29,7 +29,7 @@ const refOf = ({ guildId, roleId }: { guildId: string; roleId: string }): string
  * Notices when Discord has no longer a role that stands for a staff role: its holders lose their access although nobody here took
  * it. It is told once, in the audit and as an event.
  */
-export function createRoleWatch({ database, audit, events, guildState, standing, logger }: RoleWatchDeps) {
+export function createRoleWatch({ database, audit, events, guildState, access, logger }: RoleWatchDeps) {
   /** The holders of each mapped Discord role (`guildId:roleId`) that is there, as of the last look. */
   let holders = new Map<string, Set<string>>();
   const told = new Set<string>();
@@ -37,7 +37,7 @@ export function createRoleWatch({ database, audit, events, guildState, standing,
   async function tell(tx: Tx, { key, guildId, roleId, people }: Vanished): Promise<void> {
     await tx.lock("staff-roles");
     const ref = refOf({ guildId, roleId });
-    const role = await standing.readRole(tx.db, key);
+    const role = await access.readRole(tx.db, key);
     if (role?.discord.some((one) => refOf(one) === ref) !== true) return;
     // What vanished before this process began may have been told by an earlier one.
     const where = { action, targetId: key, targetReference: ref };
@@ -55,7 +55,7 @@ export function createRoleWatch({ database, audit, events, guildState, standing,
 
   function vanishedNow(): Vanished[] {
     const present = new Set(guildState.guilds().flatMap((guild) => (guild.present ? [guild.id] : [])));
-    return standing.roles().flatMap(({ key, discord }) =>
+    return access.roles().flatMap(({ key, discord }) =>
       discord.flatMap(({ guildId, roleId }) => {
         const ref = refOf({ guildId, roleId });
         const isThere = present.has(guildId) && guildState.role(guildId, roleId) !== undefined;
@@ -67,7 +67,7 @@ export function createRoleWatch({ database, audit, events, guildState, standing,
   }
 
   function countHolders(): void {
-    const mapped = new Map(standing.roles().flatMap(({ discord }) => discord.map((one) => [refOf(one), new Set<string>()] as const)));
+    const mapped = new Map(access.roles().flatMap(({ discord }) => discord.map((one) => [refOf(one), new Set<string>()] as const)));
     for (const userId of guildState.trackedUsers()) add(mapped, userId);
     for (const ref of mapped.keys()) if (told.has(ref)) mapped.delete(ref);
     holders = mapped;

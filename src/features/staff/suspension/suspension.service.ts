@@ -3,7 +3,7 @@ import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Override, Standing, Standings } from "../../permissions/standing/standing.ts";
+import type { Override, Access, AccessDirectory } from "../../permissions/access/access.ts";
 import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
 import { findColleague, illegal, staffPolicy } from "../staff.policy.ts";
 import { presentSuspension } from "../profile/profile.policy.ts";
@@ -12,18 +12,18 @@ import type { EventsService } from "../../events/events.service.ts";
 export interface SuspensionsDeps extends SuspensionRowDeps {
   database: Database;
   audit: AuditService;
-  standing: Standings;
+  access: AccessDirectory;
   permissions: Pick<PermissionsService, "requireRankAbove" | "userRows" | "suspensionAt" | "suspensionBy" | "suspensionsAt">;
 }
 
 /** A suspension takes every permission away at once: it is a personal entry that denies them all. */
 export function createSuspensionsService(deps: SuspensionsDeps) {
-  const { database, standing, permissions } = deps;
+  const { database, access, permissions } = deps;
   const { settle } = createSuspensionRows(deps);
 
   /** @throws ProblemError record_not_found, hierarchy_violation */
-  async function targetOf(call: Call, userId: string): Promise<Standing> {
-    const target = await findColleague(standing, userId);
+  async function targetOf(call: Call, userId: string): Promise<Access> {
+    const target = await findColleague(access, userId);
     if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be suspended." });
     if (call.actor?.id === userId) throw new ProblemError("hierarchy_violation", { detail: "Nobody suspends or reinstates themselves." });
     permissions.requireRankAbove(call, target.rank);
@@ -70,7 +70,7 @@ type Entries = Parameters<PermissionsService["userRows"]["save"]>[2];
 
 export interface SuspensionRowDeps {
   events: Pick<EventsService, "emit">;
-  standing: Pick<Standings, "suppose">;
+  access: Pick<AccessDirectory, "suppose">;
   permissions: Pick<PermissionsService, "userRows" | "suspensionAt">;
 }
 
@@ -86,14 +86,14 @@ interface Cause {
 
 /** The entries that suspend somebody, inside a given transaction. */
 export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<AuditService, "record"> }) {
-  const { audit, events, standing, permissions } = deps;
+  const { audit, events, access, permissions } = deps;
   return {
     /** Write and audit the change, tell whoever follows along, and present how it stands now. */
-    async settle(tx: Tx, target: Standing, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
+    async settle(tx: Tx, target: Access, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
       const { id: userId } = target;
       const revision = await permissions.userRows.save(tx, userId, entries);
       events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change } });
-      const status = standing.suppose(target, { overrides: entries.rows }).status ?? "former";
+      const status = access.suppose(target, { overrides: entries.rows }).status ?? "former";
       const suspension = presentSuspension(permissions.suspensionAt(entries.rows, tx.now));
       const { ended, request, ...note } = cause;
       audit.record(tx, {

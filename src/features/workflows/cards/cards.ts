@@ -158,8 +158,8 @@ export function createCards(parts: CardsDeps) {
       const later = lag.note(await keeping.bring(messages, wanted, "check"));
       if (later !== undefined) return later;
     }
-    const standing = await database.read.reviewCard.findMany({ where: { requestId: { startsWith: boardKey }, messageId: { not: null } } });
-    for (const { requestId, guildId } of standing) {
+    const access = await database.read.reviewCard.findMany({ where: { requestId: { startsWith: boardKey }, messageId: { not: null } } });
+    for (const { requestId, guildId } of access) {
       if (boards.some((board) => board.guildId === guildId)) continue;
       const later = await keeping.takeAway(messages, requestId);
       if (later !== undefined) return later;

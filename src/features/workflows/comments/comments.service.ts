@@ -25,7 +25,7 @@ export type CommentsService = ReturnType<typeof createComments>;
 
 export interface CommentsDeps extends Deps<"database" | "audit" | "events" | "guildState" | "reach" | "cursors" | "clock"> {
   effects: Pick<Effects, "append">;
-  standing: Ranks;
+  access: Ranks;
   /** Read a request the caller may see. @throws ProblemError record_not_found */
   findVisible(call: Call, type: string, key: string): Promise<Request>;
 }
@@ -41,7 +41,7 @@ const toldSeconds = 8 * day;
 
 /** What is said about requests: among those who decide, and with whoever filed them. */
 export function createComments(parts: CommentsDeps) {
-  const { database, guildState, standing, reach, cursors, clock, findVisible } = parts;
+  const { database, guildState, access, reach, cursors, clock, findVisible } = parts;
   const present = (comment: WorkflowComment): CommentView => presentComment(guildState, comment);
   const record = createRecord(parts);
   const accountsOf = (db: Parameters<LinkReach["linkedAccountsOf"]>[0], { actor }: Call): Promise<string[]> =>
@@ -55,7 +55,7 @@ export function createComments(parts: CommentsDeps) {
     const request = await openRequest(tx, { type: kind, key, permission: null, accounts });
     const side = sideOf(tx.call, request, accounts);
     const decider = deciderOf(tx.call, accounts);
-    const isPartial = decider !== null && side !== "requester" && (await contextOf(tx.db, standing, decider, request)).isConflicted;
+    const isPartial = decider !== null && side !== "requester" && (await contextOf(tx.db, access, decider, request)).isConflicted;
     if (isPartial)
       throw new ProblemError("conflict_of_interest", { detail: "Whoever is partial does not take part in what is said about a request." });
     return { request, side, accounts };

@@ -11,7 +11,7 @@ import { chosenOf, defaultPolicy, policiesOf, policyKey, policyWith, type Chosen
 import { kindOf } from "../kinds/kinds.ts";
 
 export interface PoliciesDeps extends Deps<"database" | "audit" | "cursors"> {
-  standing: Staff;
+  access: Staff;
   /** Gives every kind this one prefix and one counter. */
   referencePrefix: string | null | undefined;
 }
@@ -19,7 +19,7 @@ export interface PoliciesDeps extends Deps<"database" | "audit" | "cursors"> {
 type Choices = Partial<Policy>;
 
 /** How each kind of request is decided, as the operator chooses. What is open keeps the approvals and dates it was filed with. */
-export function createPolicies({ database, audit, standing, cursors, referencePrefix }: PoliciesDeps) {
+export function createPolicies({ database, audit, access, cursors, referencePrefix }: PoliciesDeps) {
   function present(type: WorkflowKind, { choices, ...stored }: Chosen): PolicyView {
     const policy = policyWith(type, choices);
     return {
@@ -28,7 +28,7 @@ export function createPolicies({ database, audit, standing, cursors, referencePr
       reference_prefix: referencePrefix ?? policy.prefix,
       defaults: defaultPolicy(type),
       chosen: policyFields.filter((field) => choices[field] !== undefined),
-      warnings: warningsOf(standing, type, policy),
+      warnings: warningsOf(access, type, policy),
       ...stored,
     };
   }

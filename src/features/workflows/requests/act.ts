@@ -38,7 +38,7 @@ export type Acting = ReturnType<typeof createActing>;
 
 export interface ActDeps extends SettleDeps, Deps<"database" | "reach"> {
   effects: Effects;
-  standing: Ranks;
+  access: Ranks;
 }
 
 export interface ActOptions {
@@ -73,7 +73,7 @@ class DryRunEnd extends Error {
 }
 
 export function createActing(parts: ActDeps) {
-  const { database, effects, standing, reach } = parts;
+  const { database, effects, access, reach } = parts;
   const settle = createSettling(parts);
 
   async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<Prepared> {
@@ -91,10 +91,10 @@ export function createActing(parts: ActDeps) {
       expectedRevision: input.revision ?? ifMatch,
       steal: input.body.steal,
       override: input.body.override,
-      ...(input.action === "assign" && { assignee: await assigneeFor(tx, { standing, reach, request, decider, input }) }),
+      ...(input.action === "assign" && { assignee: await assigneeFor(tx, { access, reach, request, decider, input }) }),
       ...(input.action === "amend" && { isChanged, isDescribed: Object.keys(redescribed?.before ?? {}).length > 0 }),
     };
-    const found = await contextOf(tx.db, standing, decider, request);
+    const found = await contextOf(tx.db, access, decider, request);
     const context = input.described === undefined ? found : amenderOf(found, payload, input.described);
     return {
       request,

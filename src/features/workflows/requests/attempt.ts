@@ -24,7 +24,7 @@ export function amendedPayload(request: Request, { body }: DecisionInput): Recor
 }
 
 interface Assigning {
-  standing: Ranks;
+  access: Ranks;
   reach: Pick<LinkReach, "linkedAccountsOf">;
   request: Request;
   decider: Decider;
@@ -34,14 +34,14 @@ interface Assigning {
 /** Whom a request is to be assigned to, and whether that person could work on it. */
 export async function assigneeFor(
   tx: Tx,
-  { standing, reach, request, decider, input }: Assigning,
+  { access, reach, request, decider, input }: Assigning,
 ): Promise<{ id: string; isEligible: boolean }> {
   const named = input.body.assignee;
   const id = named === undefined || named === "@me" ? decider.actorId : named;
-  const person = standing.of(id);
+  const person = access.of(id);
   const accounts = await reach.linkedAccountsOf(tx.db, id);
   const other = { call: decider.call, actorId: id, isOwner: person.isOwner, rank: person.rank, accounts };
-  const context = await contextOf(tx.db, standing, other, request);
+  const context = await contextOf(tx.db, access, other, request);
   const permission = claimPermission;
   const mayClaim = id === decider.actorId ? can(decider.call, permission) : person.isStaff && person.decide(permission).allowed;
   return { id, isEligible: mayClaim && !context.isConflicted && !context.isOutranked };

@@ -29,17 +29,17 @@ export interface Decider {
 }
 
 /** How a person stands towards a request they want to decide. */
-export async function contextOf(db: Reader, standing: Ranks, decider: Decider, request: Request): Promise<Context> {
-  return contextWith(standing, decider, request, await targetsOf(db, [request]));
+export async function contextOf(db: Reader, access: Ranks, decider: Decider, request: Request): Promise<Context> {
+  return contextWith(access, decider, request, await targetsOf(db, [request]));
 }
 
 /** {@link contextOf} of several requests, in their order: what they appeal against is looked up once each. */
-export async function contextsOf(db: Reader, standing: Ranks, decider: Decider, requests: readonly Request[]): Promise<Context[]> {
+export async function contextsOf(db: Reader, access: Ranks, decider: Decider, requests: readonly Request[]): Promise<Context[]> {
   const targets = await targetsOf(db, requests);
-  return requests.map((request) => contextWith(standing, decider, request, targets));
+  return requests.map((request) => contextWith(access, decider, request, targets));
 }
 
-function contextWith(standing: Ranks, decider: Decider, request: Request, targetsByName: ReadonlyMap<string, AppealTarget>): Context {
+function contextWith(access: Ranks, decider: Decider, request: Request, targetsByName: ReadonlyMap<string, AppealTarget>): Context {
   const { call, actorId, accounts } = decider;
   const users = subjectsOf(request)
     .filter(({ kind }) => kind === "user")
@@ -55,7 +55,7 @@ function contextWith(standing: Ranks, decider: Decider, request: Request, target
     actorId,
     isRequester: request.requesterId === actorId,
     isConflicted: [actorId, ...accounts].some((id) => partial.has(id)),
-    isOutranked: !decider.isOwner && about.some((id) => isAtOrAbove(standing, id, decider.rank)),
+    isOutranked: !decider.isOwner && about.some((id) => isAtOrAbove(access, id, decider.rank)),
     can: (permission) => can(call, permission),
   };
 }
@@ -66,8 +66,8 @@ export function deciderOf(call: Call, accounts: readonly string[]): Decider | nu
   return actor === null ? null : { call, actorId: actor.id, isOwner: actor.isOwner, rank: actor.rank, accounts };
 }
 
-function isAtOrAbove(standing: Ranks, userId: string, rank: number): boolean {
-  const subject = standing.of(userId);
+function isAtOrAbove(access: Ranks, userId: string, rank: number): boolean {
+  const subject = access.of(userId);
   return subject.isStaff && subject.rank >= rank;
 }
 

@@ -10,14 +10,14 @@ import { kindOf } from "../kinds/kinds.ts";
 import { canSee, eventPermission, statusAt, subjectsOf, viewerOf, whole, type Request } from "./workflows.policy.ts";
 
 interface RequestHostDeps extends Deps<"database" | "reach"> {
-  standing: Ranks;
+  access: Ranks;
 }
 
 /**
  * Evidence on requests: read by whoever may know of the request, added while it is open by its requester and those who review.
  * Keys are ids, or `<kind>/<id or reference>`: then the kind has to be the request's own.
  */
-export function createRequestHost({ database, standing, reach }: RequestHostDeps): EvidenceHost {
+export function createRequestHost({ database, access, reach }: RequestHostDeps): EvidenceHost {
   async function find(
     db: Pick<ReadClient, "workflowRequest"> & Parameters<LinkReach["linkedAccountsOf"]>[0],
     call: Call,
@@ -53,7 +53,7 @@ export function createRequestHost({ database, standing, reach }: RequestHostDeps
       const row = await find(tx.db, tx.call, key);
       const decider = deciderOf(tx.call, await reach.linkedAccountsOf(tx.db, tx.call.actor?.id ?? ""));
       if (decider === null) return;
-      const context = await contextOf(tx.db, standing, decider, row);
+      const context = await contextOf(tx.db, access, decider, row);
       if (context.isConflicted) throw new ProblemError("conflict_of_interest");
       if (context.isOutranked) throw new ProblemError("hierarchy_violation");
     },

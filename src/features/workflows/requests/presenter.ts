@@ -190,8 +190,8 @@ export function refusal({ refused, detail, required }: Refused, { action, reques
     case "precondition_failed":
       return new ProblemError(refused, { extra: { current_etag: `"v${request.revision.toString()}"` } });
     case "already_decided": {
-      const standing = request.decision as unknown as WorkflowDecision | null;
-      const decision = standing === null ? null : { outcome: standing.outcome, by: standing.by, at: standing.at };
+      const access = request.decision as unknown as WorkflowDecision | null;
+      const decision = access === null ? null : { outcome: access.outcome, by: access.by, at: access.at };
       return new ProblemError(refused, { extra: { decision } });
     }
     case "invalid_transition":

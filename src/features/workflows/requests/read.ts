@@ -16,20 +16,20 @@ import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 export type Reading = ReturnType<typeof createReading>;
 
 export interface ReadDeps extends Deps<"database" | "guildState" | "reach" | "cursors" | "clock"> {
-  standing: Ranks;
+  access: Ranks;
 }
 
 const list = "workflow_requests";
 
 /** How requests are read: one by one, or in lists. */
-export function createReading({ database, guildState, standing, reach, cursors, clock }: ReadDeps) {
+export function createReading({ database, guildState, access, reach, cursors, clock }: ReadDeps) {
   /** Requests as their reader sees them; what that takes besides the rows is read once for all of them. */
   async function presentAll(call: Call, rows: readonly Request[], isWhyNotAsked = false): Promise<WorkflowView[]> {
     const { read } = database;
     const now = clock.now();
     const accounts = call.actor === null ? [] : await reach.linkedAccountsOf(read, call.actor.id);
     const decider = deciderOf(call, accounts);
-    const contexts = decider === null ? [] : await contextsOf(read, standing, decider, rows);
+    const contexts = decider === null ? [] : await contextsOf(read, access, decider, rows);
     const kinds = [...new Set(rows.map(({ type }) => type as WorkflowKind))];
     const policies = await policiesOf(read, kinds);
     const comments = await countComments(read, { call, accounts }, rows);

@@ -39,7 +39,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   audit: Pick<AuditService, "record" | "noteDenied">;
   evidence: Pick<EvidenceService, "moveInTx">;
   grants: GrantsService;
-  standing: Staff;
+  access: Staff;
   /** Who belongs together: linked accounts share a conflict of interest. */
   reach: LinkReach;
   matches: Pick<MatchesService, "recomputeUser">;
@@ -53,7 +53,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
 export type WorkflowsDeps = OwnDeps & Omit<EffectRooms, "overturning"> & ChecksDeps;
 
 export function createWorkflowsService(parts: WorkflowsDeps) {
-  const { database, audit, events, evidence, guildState, standing, reach, matches, cursors, clock = systemClock } = parts;
+  const { database, audit, events, evidence, guildState, access, reach, matches, cursors, clock = systemClock } = parts;
   const { referencePrefix, filing = defaultFilingLimits, requests: reading } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
   const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }));
@@ -70,16 +70,16 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     filing,
     referencePrefix,
   });
-  const { act, decide } = createActing({ database, audit, events, effects, standing, reach, matches, moveEvidence: evidence.moveInTx });
+  const { act, decide } = createActing({ database, audit, events, effects, access, reach, matches, moveEvidence: evidence.moveInTx });
 
   const beside = {
-    policies: createPolicies({ database, audit, standing, cursors, referencePrefix }),
+    policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
     stats: createStats({ database, clock }),
     types: createTypes({ database, effects, referencePrefix }),
   };
 
   const { findVisible } = reading;
-  const comments = createComments({ database, audit, events, effects, guildState, standing, reach, cursors, clock, findVisible });
+  const comments = createComments({ database, audit, events, effects, guildState, access, reach, cursors, clock, findVisible });
   const history = createHistory({ database, guildState, reach, cursors, clock, findVisible });
 
   /** The kind whose references begin like this one; undefined where all kinds share one prefix. */

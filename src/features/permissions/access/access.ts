@@ -3,18 +3,18 @@ import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
 import { createFacts } from "./facts.ts";
 import { createOwnership } from "./owners.ts";
-import { presentRefs, standingOf, type Standing, type PersonFacts } from "./person.ts";
+import { presentRefs, standingOf, type Access, type PersonFacts } from "./person.ts";
 import { listingOf, type ListedRecord } from "./rows.ts";
 import type { Override, StaffRoleRecord } from "./subject.ts";
 import type { Decision } from "../../../kernel/call.ts";
 import { places } from "../resolve.ts";
 
-export type { Standing } from "./person.ts";
+export type { Access } from "./person.ts";
 export type { HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./subject.ts";
 
-export type Standings = ReturnType<typeof createStanding>;
+export type AccessDirectory = ReturnType<typeof createAccess>;
 
-export interface StandingOptions {
+export interface AccessOptions {
   database: Database;
   guildState: GuildState;
   /** Owners named in the configuration. */
@@ -42,10 +42,10 @@ const listingsMs = 30_000;
  * Who stands where: staff roles, overrides and owners in memory, so that decisions wait for nothing.
  * @param options.guildState is loaded before `load` is called
  */
-export function createStanding(options: StandingOptions) {
+export function createAccess(options: AccessOptions) {
   const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000 } = options;
-  const memo = new Map<string, Standing>();
-  const shared = createSharedStandings();
+  const memo = new Map<string, Access>();
+  const shared = createSharedAccess();
   let version = 0;
   const timers: NodeJS.Timeout[] = [];
   let further: ReadonlySet<string> = new Set();
@@ -86,7 +86,7 @@ export function createStanding(options: StandingOptions) {
     members: readonly MemberState[],
     isStored: boolean,
     { supposition, isUnanswered = false }: { supposition?: Supposition; isUnanswered?: boolean } = {},
-  ): Standing {
+  ): Access {
     const { roles, overrides = facts.overridesOf(userId) } = supposition ?? {};
     const roleAt = (ref: string): StaffRoleRecord | undefined => {
       const role = facts.roleAt(ref);
@@ -110,26 +110,26 @@ export function createStanding(options: StandingOptions) {
     });
   }
 
-  /** The standing when everything about this person is in memory. */
-  function find(userId: string): Standing | undefined {
+  /** The access when everything about this person is in memory. */
+  function find(userId: string): Access | undefined {
     const known = memo.get(userId);
     if (known !== undefined && (known.expiresAt === null || known.expiresAt.getTime() > clock.now().getTime())) return known;
     const members = guildState.members(userId);
     if (members.length === 0 && facts.ownerSource(userId) === null) return undefined;
-    const standing = build(userId, members, members.length > 0 && !strangers.has(userId));
-    memo.set(userId, standing);
-    return standing;
+    const access = build(userId, members, members.length > 0 && !strangers.has(userId));
+    memo.set(userId, access);
+    return access;
   }
 
-  /** The standing by what is stored; synchronous. Somebody not stored looks like a stranger: ask `resolve` for them. */
-  const of = (userId: string): Standing => find(userId) ?? build(userId, [], false);
+  /** The access by what is stored; synchronous. Somebody not stored looks like a stranger: ask `resolve` for them. */
+  const of = (userId: string): Access => find(userId) ?? build(userId, [], false);
   /** Everyone who may be staff: stored people and owners. */
   const people = (): string[] => [...new Set([...guildState.trackedUsers(), ...facts.owners()])];
   const refsOf = (userId: string): string[] => presentRefs(guildState.members(userId), isPresentGuild);
   const holders = (refs: ReadonlySet<string>): string[] => people().filter((id) => refsOf(id).some((ref) => refs.has(ref)));
   const ownership = createOwnership(facts, people, refsOf);
 
-  async function lookUp(userId: string): Promise<Standing> {
+  async function lookUp(userId: string): Promise<Access> {
     const { members, isComplete } = await guildState.lookUp(userId);
     // What only a part of Discord's answer says gives no right: a rule that denies may stand in the other part.
     return find(userId) ?? build(userId, isComplete ? members : [], false, { isUnanswered: !isComplete });
@@ -147,12 +147,11 @@ export function createStanding(options: StandingOptions) {
     },
     of,
     /** The standing, asking Discord about people who are not stored; at once where everything is in memory. */
-    resolve: (userId: string): Standing | Promise<Standing> => find(userId) ?? lookUp(userId),
+    resolve: (userId: string): Access | Promise<Access> => find(userId) ?? lookUp(userId),
     /** Who acts: as `resolve`, at once where memory tells. While every member list is known, whoever is not stored is no staff. */
-    actorOf: (userId: string): Standing | Promise<Standing> => find(userId) ?? (isCertain() ? build(userId, [], false) : lookUp(userId)),
-    /** The standing this person would have with other roles or entries. */
-    suppose: ({ id, members, status }: Standing, supposition: Supposition): Standing =>
-      build(id, members, status !== null, { supposition }),
+    actorOf: (userId: string): Access | Promise<Access> => find(userId) ?? (isCertain() ? build(userId, [], false) : lookUp(userId)),
+    /** The access this person would have with other roles or entries. */
+    suppose: ({ id, members, status }: Access, supposition: Supposition): Access => build(id, members, status !== null, { supposition }),
     people,
     /**
      * Further people whom the guild state is to store, whatever roles they hold.
@@ -167,7 +166,7 @@ export function createStanding(options: StandingOptions) {
     /** A blacklist record was written: a severe one about a person bars them while it is in force. */
     noteRecord: (record: ListedRecord): void => facts.setListing(record.subjectId, record.id, listingOf(record)),
     /** Those who hold one of these Discord roles (`guildId:roleId`) now. */
-    holdersOf: (refs: ReadonlySet<string>): Standing[] => holders(refs).map(of),
+    holdersOf: (refs: ReadonlySet<string>): Access[] => holders(refs).map(of),
     /** How many people hold one of these Discord roles (`guildId:roleId`) now. */
     countHolders: (refs: ReadonlySet<string>): number => holders(refs).length,
     /** Grows with every change that can make an earlier answer wrong. */
@@ -184,11 +183,11 @@ export function createStanding(options: StandingOptions) {
 /** So many combinations of Discord roles are kept; a staff has few. */
 const capacity = 5000;
 
-/** Standings of which everything but the person is the same for all who hold the same Discord roles. */
-export function createSharedStandings() {
-  const known = new Map<string, Standing>();
+/** Access answers of which everything but the person is the same for all who hold the same Discord roles. */
+export function createSharedAccess() {
+  const known = new Map<string, Access>();
 
-  function byRoles(facts: PersonFacts): Standing {
+  function byRoles(facts: PersonFacts): Access {
     const key = combination(facts);
     const found = known.get(key);
     if (found !== undefined) return found;
@@ -199,7 +198,7 @@ export function createSharedStandings() {
   }
 
   return {
-    of(facts: PersonFacts): Standing {
+    of(facts: PersonFacts): Access {
       if (!isByRolesAlone(facts)) return standingOf(facts);
       const { userId: id, members } = facts;
       return { ...byRoles(facts), id, members };
@@ -221,13 +220,13 @@ function combination({ members, isPresentGuild }: PersonFacts): string {
 }
 
 /** Without entries of the person the guild is of no matter, and every decision stays as it is. */
-function withKeptDecisions(standing: Standing): Standing {
+function withKeptDecisions(access: Access): Access {
   const kept: (Decision | undefined)[] = [];
   return {
-    ...standing,
+    ...access,
     decide(permission) {
       const place = places.get(permission);
-      return place === undefined ? standing.decide(permission) : (kept[place] ??= standing.decide(permission));
+      return place === undefined ? access.decide(permission) : (kept[place] ??= access.decide(permission));
     },
   };
 }

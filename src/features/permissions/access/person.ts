@@ -16,7 +16,7 @@ import {
 } from "./subject.ts";
 
 /** Where one person stands: their roles, level and permissions, resolved in memory. */
-export interface Standing extends Actor {
+export interface Access extends Actor {
   level: Level;
   /** `former` held a role once; null was never staff. */
   status: "active" | "loa" | "suspended" | "former" | null;
@@ -44,7 +44,7 @@ export interface Standing extends Actor {
   expiresAt: Date | null;
 }
 
-/** What a standing is made from. */
+/** What an access answer is made from. */
 export interface PersonFacts extends BarFacts {
   userId: string;
   members: readonly MemberState[];
@@ -65,8 +65,8 @@ export interface PersonFacts extends BarFacts {
 /** Owners stand above every rank a role can have. */
 export const ownerRank = 1_000_000;
 
-/** The standing of one person. Only roles of members present in a guild the bot is in count. */
-export function standingOf(facts: PersonFacts): Standing {
+/** The access of one person. Only roles of members present in a guild the bot is in count. */
+export function standingOf(facts: PersonFacts): Access {
   const { now, leave } = facts;
   const isInGuild = presentMembers(facts.members, facts.isPresentGuild).length > 0;
   const held = heldRoles(presentRefs(facts.members, facts.isPresentGuild), facts.roleAt);
