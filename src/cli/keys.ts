@@ -1,6 +1,6 @@
 import { Command, Option, InvalidArgumentError } from "commander";
 import type { KeyView, CreateKeyInput } from "../features/keys/keys.schema.ts";
-import { settled } from "../kernel/held.ts";
+import { requireDone } from "../kernel/held.ts";
 import { list, wholeNumber } from "./arguments.ts";
 import { print, printError, table } from "./output.ts";
 import { findKey, listKeys, withServices } from "./services.ts";
@@ -27,7 +27,7 @@ function createCommand(): Command {
   for (const option of settingsOptions("days until the key expires (default: 365)")) command.addOption(option);
   return command.action(async ({ name, scopes, ...options }: SettingsOptions & { name: string; scopes: string[] }) => {
     await withServices(async ({ keys }, call) => {
-      const created = settled(await keys.create(call, { name, scopes, ...settingsInput(options) }));
+      const created = requireDone(await keys.create(call, { name, scopes, ...settingsInput(options) }));
       printError(`Key "${name}", valid until ${created.expires_at}. Keep it safe, it is shown only now:`);
       print(created.key);
     });
@@ -83,7 +83,7 @@ export function updateCommand(): Command {
     if (Object.keys(input).length === 0) throw new Error("Say what to change: add --help for the options.");
     await withServices(async (services, call) => {
       const known = await findKey(services, call, given);
-      const { name, revision } = settled(await services.keys.update(call, known.id, input));
+      const { name, revision } = requireDone(await services.keys.update(call, known.id, input));
       printError(revision === known.revision ? `Key "${name}" is so already.` : `Key "${name}" is changed.`);
     });
   });
@@ -105,7 +105,7 @@ export function rotateCommand(): Command {
     await withServices(async (services, call) => {
       const known = await findKey(services, call, given);
       const input = { grace_seconds: grace, ...endInput(end) };
-      const made = settled(await services.keys.rotate(call, known.id, input));
+      const made = requireDone(await services.keys.rotate(call, known.id, input));
       const old = grace === 0 ? "is revoked" : `works for ${grace.toString()} more seconds at most`;
       printError(`Key "${made.name}", valid until ${made.expires_at}; the old one ${old}. Keep it safe, it is shown only now:`);
       print(made.key);
@@ -121,7 +121,7 @@ export function revokeCommand(): Command {
     .action(async (given: string) => {
       await withServices(async (services, call) => {
         const known = await findKey(services, call, given);
-        settled(await services.keys.revoke(call, known.id));
+        requireDone(await services.keys.revoke(call, known.id));
         printError(`Key "${known.name}" is revoked.`);
       });
     });

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { Command } from "commander";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
 import type { Call } from "../kernel/call.ts";
-import { settled } from "../kernel/held.ts";
+import { requireDone } from "../kernel/held.ts";
 import { snowflake } from "./arguments.ts";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
@@ -44,7 +44,7 @@ function eraseCommand(): Command {
     .option("--yes", "do it; without this nothing is erased")
     .action(async (id: string, { reason, suppress, yes }: { reason: string; suppress: boolean; yes?: true }) => {
       if (yes !== true) throw new Error(`Nothing was erased. It cannot be undone: add --yes to erase ${id}.`);
-      const { deleted, kept } = settled(await withPrivacy((privacy, call) => privacy.redact(call, id, { reason, suppress })));
+      const { deleted, kept } = requireDone(await withPrivacy((privacy, call) => privacy.redact(call, id, { reason, suppress })));
       for (const [what, count] of Object.entries(deleted)) if (count > 0) print(`${what}: ${count.toString()}`);
       printError(`${id} is erased. What stays:`);
       for (const line of kept) printError(`- ${line}`);

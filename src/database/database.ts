@@ -73,7 +73,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   await client.$connect();
   const read = readsOf(client);
   const claims = createClaims();
-  const turns = createSemaphore({ places: concurrentTransactions, waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
+  const transactionSlots = createSemaphore({ places: concurrentTransactions, waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   const instance = createInstance(read, () => write);
   const write: Write = createWrite({
     client,
@@ -84,7 +84,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     logger,
     watchNesting,
     instance,
-    ...(dialect === "postgres" && { turns }),
+    ...(dialect === "postgres" && { transactionSlots }),
   });
   const commits = watchCommits(write);
   const ending = createEnding(client, commits.write);

@@ -45,7 +45,7 @@ export interface WriteOptions {
   idempotencySeconds: number;
   claims: ReturnType<typeof createClaims>;
   /** Where transactions wait for their turn. SQLite's adapter has its own queue, for single statements too. */
-  turns?: Semaphore;
+  transactionSlots?: Semaphore;
   logger: Logger | undefined;
   instance: Pick<Instance, "assertSame">;
   /** Whether a write inside a write is found out. */
@@ -89,7 +89,7 @@ async function attempt<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<Outcome<T>> {
   for (let tries = 1; ; tries += 1) {
-    const endTurn = await options.turns?.acquire();
+    const endTurn = await options.transactionSlots?.acquire();
     try {
       return await inTransaction(options, call, claim, work);
     } catch (error) {

@@ -31,7 +31,7 @@ interface Connection {
  * limit it is told once: what it has sent besides is dropped, and the connection is ended.
  * @param onDropped called when a connection is ended, also when too many wait: then that of the request that is one too many
  */
-export function createTurns(onDropped: () => void) {
+export function createResponseQueue(onDropped: () => void) {
   const connections = new WeakMap<Socket, Connection>();
   let waiting = 0;
 

@@ -8,7 +8,7 @@ import type { HttpApp } from "./app.ts";
 import type { ServerBindings } from "./context.ts";
 import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
 import { problemDocument } from "./problem.ts";
-import { createTurns, createUnreadWatch } from "./pipelining.ts";
+import { createResponseQueue, createUnreadWatch } from "./pipelining.ts";
 
 /** Milliseconds. */
 export interface ServerTimeouts {
@@ -58,7 +58,7 @@ export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUr
   const commonHeaders = createCommonHeaders(publicUrl);
   const serving = { isClosing: false, bodyMs: limits.request };
   const noteDropped = createSparseLog(logger, "connections ended that sent too many requests at once");
-  const turns = createTurns(() => noteDropped({}));
+  const queue = createResponseQueue(() => noteDropped({}));
   const server = createAdaptorServer({
     fetch: (request, bindings) => app.fetch(request, Object.assign(bindings, serving) as ServerBindings),
     serverOptions: {
@@ -70,7 +70,7 @@ export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUr
       requireHostHeader: false,
     },
     createServer: ((options: object, serve: RequestListener) => {
-      const listener = turns.take(readPlainly(serve, commonHeaders));
+      const listener = queue.take(readPlainly(serve, commonHeaders));
       // Otherwise Node invites every body by itself, before anything is checked.
       return createServer(options, listener).on("checkContinue", listener).on("checkExpectation", listener);
     }) as typeof createServer,
@@ -79,7 +79,7 @@ export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUr
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
-    turns.open(socket);
+    queue.open(socket);
     socket.once("close", () => sockets.delete(socket));
   });
   const watch = setInterval(createUnreadWatch(sockets, limits.unread), limits.check).unref();

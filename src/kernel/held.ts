@@ -27,7 +27,7 @@ export function isHeld(answer: unknown): answer is Held {
  * The view of a verb in a call whose changes are never held, such as the operator's command line.
  * @throws Error when it was held all the same
  */
-export function settled<View>(answer: View | Held): View {
+export function requireDone<View>(answer: View | Held): View {
   if (isHeld(answer)) throw new Error(`the change waits for a confirmation: ${answer.confirmation_required.summary}`);
   return answer;
 }

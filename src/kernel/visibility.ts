@@ -84,10 +84,10 @@ function isCleared(fieldClass: FieldClass, clearance: Clearance): boolean {
 export type HiddenIds = (call: Call) => Promise<readonly string[]>;
 
 /** What several rooms hide from a caller, each telling its own once, at start. */
-export function createWithheld() {
+export function createHiddenIds() {
   const sources: HiddenIds[] = [];
   return {
     add: (source: HiddenIds): void => void sources.push(source),
-    hiddenFrom: async (call: Call): Promise<string[]> => (await Promise.all(sources.map((source) => source(call)))).flat(),
+    hiddenIds: async (call: Call): Promise<string[]> => (await Promise.all(sources.map((source) => source(call)))).flat(),
   };
 }

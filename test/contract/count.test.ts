@@ -4,7 +4,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import { settled } from "../../src/kernel/held.ts";
+import { requireDone } from "../../src/kernel/held.ts";
 import { ladder } from "../support/world.ts";
 import { documentedRoutes, filing, freshId } from "./document.ts";
 import { createPersonnel } from "./personnel.ts";
@@ -300,7 +300,7 @@ test("a hidden reason cannot be searched for by its count", async () => {
 test("keys are counted, revoked ones too", async () => {
   const { keys } = shared.world.app;
   const call = systemCall("cli", uuid7());
-  const { id } = settled(await keys.create(call, { name: "retired", scopes: ["staff.read"], delegation: "none" }));
+  const { id } = requireDone(await keys.create(call, { name: "retired", scopes: ["staff.read"], delegation: "none" }));
   await keys.revoke(call, id);
   const first = await keys.list(call, { limit: 1 });
   expect(first).not.toHaveProperty("total");

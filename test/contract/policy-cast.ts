@@ -1,4 +1,4 @@
-import { settled, isHeld } from "../../src/kernel/held.ts";
+import { requireDone, isHeld } from "../../src/kernel/held.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
@@ -138,7 +138,7 @@ async function signedKeys(world: World): Promise<Key[]> {
 
 async function revokedKey({ app }: World): Promise<string> {
   const call = systemCall("cli", uuid7());
-  const { id, key } = settled(await app.keys.create(call, { name: "revoked", scopes: ["*"], delegation: "trusted" }));
+  const { id, key } = requireDone(await app.keys.create(call, { name: "revoked", scopes: ["*"], delegation: "trusted" }));
   await app.keys.revoke(call, id);
   return key;
 }

@@ -4,7 +4,7 @@ import { describe, expect, inject, test } from "vitest";
 import type { BlacklistChangeView, BlacklistView } from "../../src/features/blacklist/blacklist.schema.ts";
 import { createBlacklistRecords } from "../../src/features/blacklist/records.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import { settled } from "../../src/kernel/held.ts";
+import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { sizeOf } from "../support/size.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
@@ -37,7 +37,7 @@ async function createScene() {
         const note = { action: "blacklist.supersede", permission: "blacklist.import" } as const;
         await records.change(tx, row, { status: "superseded", activeKey: null }, note);
       }),
-    purge: async (id: string) => settled(await ground.blacklist.purge(call(), id, { reason: "no ground for it" })),
+    purge: async (id: string) => requireDone(await ground.blacklist.purge(call(), id, { reason: "no ground for it" })),
   };
 }
 type Scene = Awaited<ReturnType<typeof createScene>>;

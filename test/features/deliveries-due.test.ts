@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { pauseAfter } from "../../src/features/workflows/delivery/pace.ts";
-import type { Delivering } from "../../src/features/workflows/delivery/outward.ts";
+import type { DiscordPort } from "../../src/features/workflows/delivery/discord.ts";
 import { createDeliveries } from "../../src/features/workflows/delivery/deliveries.ts";
-import { outward } from "../../src/features/workflows/effects/outward.ts";
+import { discordEffect } from "../../src/features/workflows/effects/discord-effect.ts";
 import type { Effects } from "../../src/features/workflows/effects/effects.ts";
 import type { Done } from "../../src/features/workflows/effects/types.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -28,7 +28,7 @@ interface Given {
   run?: Run;
   /** How the bot answers. */
   perform?: (action: DiscordAction) => Performed;
-  state?: ReturnType<Delivering["status"]>["state"];
+  state?: ReturnType<DiscordPort["status"]>["state"];
 }
 
 /** One instance that delivers, with an effect of its own. */
@@ -74,7 +74,7 @@ const leave = async (ground: Ground, requestId: string, rows: (Done & { key: str
 const dated = (dueAt: Date): Done & { key: string } => ({ key, status: "pending", detail: "At its date.", dueAt, input: { plan: 1 } });
 const told = (name: string): Done & { key: string } => ({
   key: "test.told",
-  ...outward({ kind: "message_channel", channelId: "80351110224678912", content: name, reason: "x" }, { id: name, detail: "Told." }),
+  ...discordEffect({ kind: "message_channel", channelId: "80351110224678912", content: name, reason: "x" }, { id: name, detail: "Told." }),
 });
 const rowsOf = async (ground: Ground, requestId: string) =>
   await ground.database.read.workflowEffect.findMany({ where: { requestId }, orderBy: { place: "asc" } });

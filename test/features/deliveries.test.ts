@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outward, type OutwardAction } from "../../src/features/workflows/effects/outward.ts";
+import { discordEffect, type DiscordActionDraft } from "../../src/features/workflows/effects/discord-effect.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { DiscordActions } from "../../src/kernel/discord-port.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -70,9 +70,9 @@ async function scene() {
 }
 
 /** What an approval would leave for the bot, left by hand behind the effects of a request. */
-async function leave(requestId: string, key: string, action: OutwardAction): Promise<void> {
+async function leave(requestId: string, key: string, action: DiscordActionDraft): Promise<void> {
   const { database, workflows } = shared.world.app;
-  const left = { key, ...outward(action, { id: uuid7(), detail: "The bot acts." }) };
+  const left = { key, ...discordEffect(action, { id: uuid7(), detail: "The bot acts." }) };
   await database.write(system(), async (tx) => void (await workflows.effects.append(tx, { id: requestId }, [left])));
 }
 

@@ -112,8 +112,8 @@ describe("a suggestion", () => {
     const { world } = shared;
     const [moderator, admin] = [await world.staff("moderator"), await world.staff("admin")];
     const reference = `HID-${freshId()}`;
-    world.app.draftRecords.withhold({
-      hiddenFrom: (call) => Promise.resolve(call.actor?.id === moderator.id ? [reference] : []),
+    world.app.draftRecords.registerHiddenIds({
+      hiddenIds: (call) => Promise.resolve(call.actor?.id === moderator.id ? [reference] : []),
       permissionFor: (_db, asked) => Promise.resolve(asked === reference ? "cases.confidential" : undefined),
     });
     const userId = freshId();
@@ -126,7 +126,7 @@ describe("a suggestion", () => {
     expect({ ...hidden, request_id: 0, instance: 0 }).toEqual({ ...missing, request_id: 0, instance: 0 });
     await expectRefused(() => file(moderator, id), 404, { code: "record_not_found" });
     await expectRefused(() => dismiss(moderator, id, { reason: "Not now." }), 404, { code: "record_not_found" });
-    expect(await world.app.drafts.hiddenFrom(await callOf(moderator))).toContain(id);
+    expect(await world.app.drafts.hiddenIds(await callOf(moderator))).toContain(id);
     const event = await world.app.database.read.outboxEvent.findFirst({ orderBy: { seq: "desc" } });
     expect(event).toMatchObject({ type: "request_draft.changed", permission: "cases.confidential" });
   });

@@ -117,13 +117,13 @@ describe("a file", () => {
       redact_reason: "Shows a home.",
       revision: 2,
     });
-    await world.app.evidence.settled();
+    await world.app.evidence.drained();
     expect((await download(world, one.id, 0, admin)).status).toBe(404);
     expect((await download(world, two.id, 0, admin)).bytes.equals(bytes)).toBe(true);
     expect(JSON.stringify(await everyRow(world))).not.toMatch(/secret-name|secret note/);
 
     expect((await world.post(`/evidence/${two.id}/redact`, { reason: "Shows a home." }, { actor: admin })).status).toBe(200);
-    await world.app.evidence.settled();
+    await world.app.evidence.drained();
     expect(await isThere(sha256)).toBe(false);
     const again = await world.post(`/evidence/${two.id}/redact`, { reason: "Once more." }, { actor: admin });
     expect([again.status, again.body.code]).toEqual([409, "invalid_transition"]);
@@ -346,7 +346,7 @@ test("the evidence of a record that is deleted for good goes with it, and its fi
   const { id: recordId } = (await world.get(path, { actor: admin })).body.data;
   const { id } = (await upload(world, `${path}/evidence`, { actor: admin, bytes })).body.data;
   const dropped = await world.app.database.write(systemCall("cli", uuid7()), (tx) => world.app.evidence.dropOf(tx, "blacklist", recordId));
-  await world.app.evidence.settled();
+  await world.app.evidence.drained();
   expect(dropped).toBe(1);
   expect((await world.get(`/evidence/${id as string}`, { actor: admin })).status).toBe(404);
   expect(await world.app.database.read.evidenceFile.count({ where: { evidenceId: id } })).toBe(0);

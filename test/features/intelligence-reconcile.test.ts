@@ -93,7 +93,7 @@ describe("reconciling stored matches", () => {
         const after = first.match ?? before;
         const delta = Number(isActive(after.status)) - Number(isActive(before.status));
         expect(first.result.changes.added - first.result.changes.removed).toBe(delta);
-        const turns = [...first.result.update, ...first.result.close].flatMap(({ turn }) => turn ?? []);
+        const turns = [...first.result.update, ...first.result.close].flatMap(({ change }) => change ?? []);
         const isGraceOver = before.status === "grace" && after.status === "open";
         expect(turns).toEqual(delta === 1 || isGraceOver ? ["opened"] : delta === -1 ? ["closed"] : []);
         const { create, update, close, revive, changes: none } = written(after, drafts, now).result;
@@ -191,7 +191,7 @@ describe("reconciling stored matches", () => {
     expect(updates({ revision: 5 })).toEqual([]);
     expect(updates({ revision: 5, severity: "low" })).toEqual([]);
     expect(updates({ severity: "critical" })).toEqual([]);
-    expect(updates({ revision: 6, severity: "high" })).toMatchObject([{ turn: "opened", to: { status: "open", keepsDecision: false } }]);
+    expect(updates({ revision: 6, severity: "high" })).toMatchObject([{ change: "opened", to: { status: "open", keepsDecision: false } }]);
   });
 
   test("a dismissed match whose ground is gone is closed and remembered, and comes back dismissed", () => {
@@ -228,5 +228,5 @@ test("a transaction that began before the end of a grace period does not bring b
   const { update, keep, changes } = reconcile([opened], [draftOf({ status: "grace", graceUntil })], now, () => "cleared");
   expect([update, keep, changes]).toEqual([[], ["m1"], { added: 0, changed: 0, removed: 0 }]);
   const longer = reconcile([opened], [draftOf({ status: "grace", graceUntil: at(2), revision: 2 })], now, () => "cleared");
-  expect(longer.update.map(({ to, turn }) => [to.status, turn])).toEqual([["grace", null]]);
+  expect(longer.update.map(({ to, change }) => [to.status, change])).toEqual([["grace", null]]);
 });

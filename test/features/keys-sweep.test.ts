@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";
-import { settled } from "../../src/kernel/held.ts";
+import { requireDone } from "../../src/kernel/held.ts";
 import { createKeys } from "./keys-ground.ts";
 
 const day = 86_400;
@@ -18,7 +18,7 @@ async function createRoom() {
     ),
     audits: await database.read.auditEntry.count({ where: { action: "api_key.expiring" } }),
   });
-  const make = async (name: string, expires_days: number) => settled(await keys.create(cli(), { name, scopes: ["*"], expires_days }));
+  const make = async (name: string, expires_days: number) => requireDone(await keys.create(cli(), { name, scopes: ["*"], expires_days }));
   return { keys, time, warnings, database, told, make, end: () => fresh.drop() };
 }
 
@@ -61,7 +61,7 @@ test("nothing is told of keys that have ended, last long, or have a successor", 
   await make("lasting", 400);
   time.now = addSeconds(time.now, day);
   await keys.revoke(cli(), revoked.id);
-  const successor = settled(await keys.rotate(cli(), rotated.id, { expires_days: 365 }));
+  const successor = requireDone(await keys.rotate(cli(), rotated.id, { expires_days: 365 }));
   expect(await keys.sweep(job())).toBe(0);
   time.now = addSeconds(time.now, day / 2);
   expect(await keys.sweep(job())).toBe(0);

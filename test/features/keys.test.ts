@@ -9,7 +9,7 @@ import { createKeyText, formatKey, parseKey } from "../../src/features/keys/secr
 import { createPermissionsService } from "../../src/features/permissions/permissions.service.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";
-import { settled } from "../../src/kernel/held.ts";
+import { requireDone } from "../../src/kernel/held.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createJournals } from "../support/rooms.ts";
 import { createKeys, nobody, secret } from "./keys-ground.ts";
@@ -91,7 +91,7 @@ async function refusalOf(work: () => unknown): Promise<{ code: unknown; text: st
 
 test("missing, mistyped, unknown and wrong keys are one and the same refusal", async () => {
   const { authenticate, keys, fresh } = await createKeys();
-  const { key } = settled(await keys.create(cli(), { name: "k", scopes: ["*"] }));
+  const { key } = requireDone(await keys.create(cli(), { name: "k", scopes: ["*"] }));
   const known = parseKey(key);
   const wrong = formatKey({ keyId: known?.keyId ?? "", secret: createKeyText().secret });
   const refusals = [];
@@ -105,7 +105,7 @@ test("missing, mistyped, unknown and wrong keys are one and the same refusal", a
 
 test("a key used before is verified at once, without the database", async () => {
   const { authenticate, keys, store, fresh } = await createKeys();
-  const { key, id, key_id } = settled(await keys.create(cli(), { name: "k", scopes: ["staff.*"], delegation: "trusted" }));
+  const { key, id, key_id } = requireDone(await keys.create(cli(), { name: "k", scopes: ["staff.*"], delegation: "trusted" }));
   expect(authenticate({ ...asked, presented: key })).toBeInstanceOf(Promise);
   await authenticate({ ...asked, presented: key });
   await store.close();
@@ -121,7 +121,7 @@ test("a key used before is verified at once, without the database", async () => 
 
 test("for an address that failed too often nothing is looked up but keys that exist", async () => {
   const { authenticate, keys, store, fresh } = await createKeys(20);
-  const { key } = settled(await keys.create(cli(), { name: "k", scopes: ["*"] }));
+  const { key } = requireDone(await keys.create(cli(), { name: "k", scopes: ["*"] }));
   await expect.poll(() => store.exists(key)).toBe(true);
   const lookedUp = vi.spyOn(fresh.database.read.apiKey, "findUnique");
   const guess = formatKey({ keyId: parseKey(key)?.keyId ?? "", secret: createKeyText().secret });
@@ -135,8 +135,8 @@ test("for an address that failed too often nothing is looked up but keys that ex
 
 test("that a key has ended is told to the holder of its secret alone", async () => {
   const { authenticate, keys, time, fresh } = await createKeys();
-  const revoked = settled(await keys.create(cli(), { name: "revoked", scopes: ["*"] }));
-  const expiring = settled(await keys.create(cli(), { name: "expiring", scopes: ["*"], expires_days: 1 }));
+  const revoked = requireDone(await keys.create(cli(), { name: "revoked", scopes: ["*"] }));
+  const expiring = requireDone(await keys.create(cli(), { name: "expiring", scopes: ["*"], expires_days: 1 }));
   await authenticate({ ...asked, presented: revoked.key });
   await authenticate({ ...asked, presented: expiring.key });
   await keys.revoke(cli(), revoked.id);
@@ -150,7 +150,7 @@ test("that a key has ended is told to the holder of its secret alone", async () 
 
 test("a key revoked while it is being looked up is not remembered as good", async () => {
   const { database, keys, fresh, service } = await createKeys();
-  const { key, key_id } = settled(await keys.create(cli(), { name: "k", scopes: ["*"] }));
+  const { key, key_id } = requireDone(await keys.create(cli(), { name: "k", scopes: ["*"] }));
   // The row is read before the revocation and used after it.
   const slow = async (query: Parameters<typeof database.read.apiKey.findUnique>[0]) => {
     const row = await database.read.apiKey.findUnique(query);
@@ -174,7 +174,7 @@ test("a key revoked while it is being looked up is not remembered as good", asyn
 
 test("a key may be used from its addresses alone", async () => {
   const { authenticate, keys, fresh } = await createKeys();
-  const { key } = settled(await keys.create(cli(), { name: "k", scopes: ["*"], ip_allowlist: ["203.0.113.0/24"] }));
+  const { key } = requireDone(await keys.create(cli(), { name: "k", scopes: ["*"], ip_allowlist: ["203.0.113.0/24"] }));
   await expect(authenticate({ ...asked, presented: key, remoteAddress: "203.0.113.4" })).resolves.toBeDefined();
   expect((await refusalOf(() => authenticate({ ...asked, presented: key }))).code).toBe("invalid_credentials");
   await fresh.drop();
@@ -184,7 +184,7 @@ test("keys made and revoked by another process are noticed", async () => {
   const { authenticate, fresh, service } = await createKeys(20);
   const other = await openDatabase({ url: fresh.url, synchronous: "normal" });
   const elsewhere = service(other).keys;
-  const { key, key_id } = settled(await elsewhere.create(cli(), { name: "k", scopes: ["*"] }));
+  const { key, key_id } = requireDone(await elsewhere.create(cli(), { name: "k", scopes: ["*"] }));
   // The first look at the table empties the memory once, whenever it comes.
   const isWarm = async (): Promise<boolean> => {
     await authenticate({ ...asked, presented: key });
@@ -201,7 +201,7 @@ test("keys made and revoked by another process are noticed", async () => {
 
 test("the secret is in one answer and nowhere in the database", async () => {
   const { database, keys, fresh } = await createKeys();
-  const { key } = settled(await keys.create(cli(), { name: "k", scopes: ["*"] }));
+  const { key } = requireDone(await keys.create(cli(), { name: "k", scopes: ["*"] }));
   const hidden = parseKey(key)?.secret ?? "";
   const rows = [
     await database.read.apiKey.findMany(),
@@ -236,7 +236,7 @@ test("unknown scopes are refused with their places, a missing or unwanted public
 test("keys are listed in pages and stay revoked", async () => {
   const { keys, fresh } = await createKeys();
   const made = [];
-  for (const name of ["a", "b", "c"]) made.push(settled(await keys.create(cli(), { name, scopes: ["*"] })));
+  for (const name of ["a", "b", "c"]) made.push(requireDone(await keys.create(cli(), { name, scopes: ["*"] })));
   const first = await keys.list(cli(), { limit: 2 });
   const second = await keys.list(cli(), { limit: 2, cursor: first.next_cursor ?? "" });
   expect([...first.data, ...second.data].map((key) => key.id).toSorted()).toEqual(made.map((key) => key.id).toSorted());

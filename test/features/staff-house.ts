@@ -23,7 +23,7 @@ import { createHttpApp } from "../../src/http/app.ts";
 import { listen } from "../../src/http/server.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
-import { settled } from "../../src/kernel/held.ts";
+import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
@@ -140,7 +140,7 @@ export async function createHouse(options: HouseOptions = {}) {
     await staff.roles.put(cli(), rung, { name: rung, rank: ladder[rung], level: rung, discord: discordRoles });
   }
   const makeKey = async (scopes: string[], delegation: "none" | "trusted" = "trusted"): Promise<string> =>
-    settled(await keys.create(cli(), { name: "test", scopes, delegation })).key;
+    requireDone(await keys.create(cli(), { name: "test", scopes, delegation })).key;
   const everything = await makeKey(["*"]);
 
   async function ask(method: string, path: string, body?: unknown, { key = everything, actor, headers }: Ask = {}) {

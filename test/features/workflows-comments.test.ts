@@ -168,7 +168,7 @@ test("of an internal comment no event reaches whoever filed the request", async 
   const { ground, say, requester, reviewer } = await scene();
   const internal = (await say("Internal.", reviewer)).body.data.id;
   const shared = (await say("Shared.", reviewer, { visibility: "requester" })).body.data.id;
-  const hidden = (actor: string) => ground.workflows.comments.hiddenFrom(ground.callOf({ actor }));
+  const hidden = (actor: string) => ground.workflows.comments.hiddenIds(ground.callOf({ actor }));
   expect(await hidden(requester)).toEqual([internal]);
   expect(await hidden(reviewer)).toEqual([]);
   const events = await ground.database.read.outboxEvent.findMany({ where: { type: "workflow.updated" }, orderBy: { seq: "asc" } });

@@ -10,7 +10,7 @@ import type { Verbs } from "../../src/commands/verbs.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
-import { settled } from "../../src/kernel/held.ts";
+import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createSandbox, type GuildHandle, type Role, type Sandbox, type User } from "../../src/sandbox/index.ts";
 import { createEmptyCopy } from "./database.ts";
@@ -178,7 +178,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     roles,
     key,
     makeKey: async (scopes, delegation = "trusted") =>
-      settled(await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
+      requireDone(await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
     async staff(level, name = `${level}${(count += 1).toString()}`) {
       const user = sandbox.createUser(name);
       guild.addMember(user, { roles: [roles[level]] });

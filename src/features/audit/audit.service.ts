@@ -5,7 +5,7 @@ import { can, requirePermission, systemCall, type Call } from "../../kernel/call
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { createWithheld } from "../../kernel/visibility.ts";
+import { createHiddenIds } from "../../kernel/visibility.ts";
 import type { Cursors, Page } from "../../kernel/page.ts";
 import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
 import { createDenied } from "./denied.ts";
@@ -43,9 +43,9 @@ export interface AuditDeps {
 export function createAuditService(deps: AuditDeps) {
   const { database, cursors, clock = systemClock, logger, detailsDays = 0, checkpoints, origin = () => Promise.resolve("") } = deps;
   const keeper = checkpoints?.keeper;
-  const withheld = createWithheld();
+  const hiddenRecords = createHiddenIds();
   const record = createRecorder(keeper?.note);
-  const reader = createAuditReader({ db: database.read, cursors, hiddenFrom: withheld.hiddenFrom });
+  const reader = createAuditReader({ db: database.read, cursors, hiddenIds: hiddenRecords.hiddenIds });
   const verifyLive = createVerification({
     database,
     ...(checkpoints !== undefined && { checkpoints: { path: checkpoints.path, key: checkpoints.keeper.key, origin } }),
@@ -79,7 +79,7 @@ export function createAuditService(deps: AuditDeps) {
      * Leave entries about some targets out of what a caller reads: records they may not know of. Each room with such records tells its own,
      * at start: what is added answers the ids of those targets.
      */
-    withhold: withheld.add,
+    registerHiddenIds: hiddenRecords.add,
 
     /** Remember an attempt that was refused; it becomes an entry within seconds. */
     noteDenied: denied.note,

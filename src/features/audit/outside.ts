@@ -6,7 +6,7 @@ import { createEntryReader, entryOfColumns, type StoredEntry } from "./entries.t
 import type { AuditVerification } from "./audit.schema.ts";
 import type { PublicKey } from "./sign.ts";
 import { databaseSource } from "./verification.ts";
-import { createTurns } from "./turns.ts";
+import { createTimeSlices } from "./time-slices.ts";
 import { verifyChain, type ChainSource } from "./verify.ts";
 import { readCheckpoints } from "./verify-checkpoints.ts";
 import { open } from "node:fs/promises";
@@ -42,16 +42,16 @@ interface Opened {
  */
 export async function verifyOutside(options: OutsideOptions): Promise<AuditVerification> {
   const { from, checkpoints, keys, isBackup = false, first, last, onProgress } = options;
-  const turns = createTurns(50);
+  const slices = createTimeSlices(50);
   const opened = "file" in from ? await openExport(from.file) : await openDatabase(from.database);
   try {
     const lines = checkpoints === undefined ? [] : createCheckpointFile(checkpoints).read();
     const until = opened.madeAt === undefined ? {} : { until: opened.madeAt };
-    const held = await readCheckpoints({ lines, keys, origin: opened.origin, ...until }, turns);
+    const held = await readCheckpoints({ lines, keys, origin: opened.origin, ...until }, slices);
     const answer = await verifyChain({
       source: opened.source,
       checkpoints: held,
-      turns,
+      slices,
       mayEndEarly: isBackup,
       from: first,
       to: last,

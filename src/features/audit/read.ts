@@ -14,13 +14,13 @@ export interface ReaderDeps {
   db: ReadClient;
   cursors: Cursors;
   /** Ids of targets that a caller may not know of. */
-  hiddenFrom: (call: Call) => Promise<string[]>;
+  hiddenIds: (call: Call) => Promise<string[]>;
 }
 
 /** Reads pages of entries that the caller may know of, newest first. */
-export function createAuditReader({ db, cursors, hiddenFrom }: ReaderDeps) {
+export function createAuditReader({ db, cursors, hiddenIds }: ReaderDeps) {
   async function searchOf(call: Call, filters: AuditFilters, own: object = {}): Promise<Search & { isWhole: boolean }> {
-    const hidden = await hiddenFrom(call);
+    const hidden = await hiddenIds(call);
     return {
       filters,
       where: { AND: [...conditionsOf(filters), own] },

@@ -4,7 +4,7 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { text } from "../../kernel/fields.ts";
 import { createCheckpointFile } from "./checkpoint-file.ts";
 import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
-import { createTurns } from "./turns.ts";
+import { createTimeSlices } from "./time-slices.ts";
 import { readCheckpoints } from "./verify-checkpoints.ts";
 import type { FoundEntry } from "./walk.ts";
 import { columnsOf } from "./entries.ts";
@@ -28,7 +28,10 @@ export interface RestoreDeps {
  */
 export async function findLeftBehind({ read, keeper, path, origin }: RestoreDeps): Promise<LeftBehind> {
   const id = await origin();
-  const { lines } = await readCheckpoints({ lines: createCheckpointFile(path).read(), keys: [keeper.key], origin: id }, createTurns(50));
+  const { lines } = await readCheckpoints(
+    { lines: createCheckpointFile(path).read(), keys: [keeper.key], origin: id },
+    createTimeSlices(50),
+  );
   const own = lines.filter((line) => line.origin === id);
   const hashes = new Map<number, string>();
   for (let from = 0; from < own.length; from += slice) {

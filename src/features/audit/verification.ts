@@ -4,7 +4,7 @@ import { createCheckpointFile } from "./checkpoint-file.ts";
 import { createEntryReader, type EntryReader } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";
 import type { PublicKey } from "./sign.ts";
-import { createTurns } from "./turns.ts";
+import { createTimeSlices } from "./time-slices.ts";
 import { verifyChain, type ChainSource } from "./verify.ts";
 import { readCheckpoints } from "./verify-checkpoints.ts";
 
@@ -20,7 +20,7 @@ export interface VerificationDeps {
 }
 
 /** How long hashing keeps the event loop to itself. */
-const turnMs = 4;
+const sliceMs = 4;
 
 /** Verifies the live chain, one walk at a time: whoever asks the same meanwhile gets the answer of the running one. */
 export function createVerification({ database, checkpoints }: VerificationDeps): (bounds: Bounds) => Promise<AuditVerification> {
@@ -31,7 +31,7 @@ export function createVerification({ database, checkpoints }: VerificationDeps):
   let last: Promise<unknown> = Promise.resolve();
 
   async function run(bounds: Bounds): Promise<AuditVerification> {
-    const turns = createTurns(turnMs);
+    const slices = createTimeSlices(sliceMs);
     // The file first: what it names is committed before the chain's end is read.
     const held = await readCheckpoints(
       {
@@ -39,9 +39,9 @@ export function createVerification({ database, checkpoints }: VerificationDeps):
         keys: checkpoints === undefined ? [] : [checkpoints.key],
         origin: await checkpoints?.origin(),
       },
-      turns,
+      slices,
     );
-    return verifyChain({ source, checkpoints: held, turns, ...bounds });
+    return verifyChain({ source, checkpoints: held, slices, ...bounds });
   }
 
   return (bounds) => {

@@ -1,7 +1,7 @@
 import type { ReadLine } from "./checkpoint-file.ts";
 import type { AuditVerification } from "./audit.schema.ts";
 import { createLineCheck, type CheckpointLine, type PublicKey } from "./sign.ts";
-import type { Turns } from "./turns.ts";
+import type { TimeSlices } from "./time-slices.ts";
 
 type Warning = NonNullable<AuditVerification["checkpoint_warnings"]>[number];
 
@@ -27,7 +27,7 @@ const none: ReadonlyMap<string, boolean> = new Map();
  * the chain must reach, 0 without any; `lines`: those that count, in the order of the file; `forged`: the first position whose line is
  * not as it was signed
  */
-export async function readCheckpoints({ lines, keys, origin, until }: CheckpointOptions, turns: Turns) {
+export async function readCheckpoints({ lines, keys, origin, until }: CheckpointOptions, slices: TimeSlices) {
   const check = createLineCheck(keys);
   let kept: KeptLine[] = [];
   const counts = new Map<Warning["kind"], number>();
@@ -35,7 +35,7 @@ export async function readCheckpoints({ lines, keys, origin, until }: Checkpoint
   let forged: number | undefined;
 
   for await (const line of lines) {
-    if (turns.isSpent()) await turns.next();
+    if (slices.isSpent()) await slices.next();
     if (line === "unreadable") {
       warn("unreadable_line");
       continue;

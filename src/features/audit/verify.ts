@@ -2,7 +2,7 @@ import { commitment, entryHash, genesis } from "./chain.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 import type { StoredEntry } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";
-import type { Turns } from "./turns.ts";
+import type { TimeSlices } from "./time-slices.ts";
 import type { HeldCheckpoints } from "./verify-checkpoints.ts";
 
 type Kind = NonNullable<AuditVerification["kind"]>;
@@ -24,7 +24,7 @@ export interface ChainSource {
 export interface VerifyOptions {
   source: ChainSource;
   checkpoints: HeldCheckpoints;
-  turns: Turns;
+  slices: TimeSlices;
   /** The first and the last position to look at. */
   from?: number | undefined;
   to?: number | undefined;
@@ -60,7 +60,7 @@ export async function verifyChain(options: VerifyOptions): Promise<AuditVerifica
 }
 
 async function walkChain(
-  { source, checkpoints, turns, from = 1, to, onProgress }: VerifyOptions,
+  { source, checkpoints, slices, from = 1, to, onProgress }: VerifyOptions,
   walk: Walk,
 ): Promise<Finding | undefined> {
   const until = to ?? Number.MAX_SAFE_INTEGER;
@@ -74,7 +74,7 @@ async function walkChain(
       isFirst = false;
       const found = isAnchor ? undefined : await judge(stored, walk, source, checkpoints);
       if (found !== undefined) return found;
-      if (turns.isSpent()) await turns.next();
+      if (slices.isSpent()) await slices.next();
     }
     onProgress?.(walk.entries);
   }

@@ -1,5 +1,5 @@
 import type { Prisma, BlacklistRecord } from "../../generated/sqlite/client.ts";
-import { createSettling, type ChangeNote, type SettlingDeps } from "./settle.ts";
+import { createSideEffects, type ChangeNote, type SideEffectDeps } from "./side-effects.ts";
 import { nextNumber } from "../../database/counter.ts";
 import type { Tx } from "../../database/database.ts";
 import { insertRows } from "../../database/insert.ts";
@@ -27,8 +27,8 @@ export interface ChangedRecord {
 export type BulkChange = NewRecord | ChangedRecord;
 
 /** Writes of many records inside a given transaction, in few statements. Whoever writes tells of all of them in one event. */
-export function createBulkWrites(deps: SettlingDeps) {
-  const settleAll = createSettling(deps);
+export function createBulkWrites(deps: SideEffectDeps) {
+  const applySideEffects = createSideEffects(deps);
 
   return {
     /** The records that hold these subjects and scopes, those past their end included, each under its lock. */
@@ -57,7 +57,7 @@ export function createBulkWrites(deps: SettlingDeps) {
       await updateRows(tx, changed);
       const rows = numbered.map(({ row }) => row);
       await insertRows(tx, "blacklist_records", rows, { gracePeriod: "grace_period_seconds" });
-      await settleAll(tx, [...changed, ...numbered], { tellsEach: false });
+      await applySideEffects(tx, [...changed, ...numbered], { tellsEach: false });
       return rows;
     },
   };

@@ -10,11 +10,11 @@ import type { LineError } from "./import-lines.ts";
 import type { ImportedLine, ImportMode, ImportOutcome } from "./import/import.schema.ts";
 import { referenceOf, type Ranks } from "./blacklist.policy.ts";
 import { activeKeyOf, mergedFields, rowOf, type RecordDraft } from "./records.ts";
-import type { SettlingDeps, BlacklistAction } from "./settle.ts";
+import type { SideEffectDeps, BlacklistAction } from "./side-effects.ts";
 import { canonical, saysTheSame } from "./same.ts";
 
-interface RunDeps extends SettlingDeps, Deps<"database" | "clock"> {
-  access: Ranks & SettlingDeps["access"];
+interface RunDeps extends SideEffectDeps, Deps<"database" | "clock"> {
+  access: Ranks & SideEffectDeps["access"];
   serversKey: Buffer;
 }
 

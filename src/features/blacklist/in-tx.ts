@@ -1,5 +1,5 @@
 import type { Changes } from "./bulk.ts";
-import type { ChangeNote } from "./settle.ts";
+import type { ChangeNote } from "./side-effects.ts";
 import { type Severity, severities } from "../../kernel/vocabulary.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";

@@ -9,7 +9,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
-import { createFeed } from "./settle.ts";
+import { createFeed } from "./side-effects.ts";
 import type { Opening } from "./open.ts";
 import { referenceOf, statusAt, toMatchRecord } from "./blacklist.policy.ts";
 import { PurgeBlacklistInput, type BlacklistPurge } from "./blacklist.schema.ts";

@@ -1,5 +1,5 @@
 import { updateRows, type Changes, type ChangedRecord } from "./bulk.ts";
-import { createSettling, type ChangeNote, type SettlingDeps } from "./settle.ts";
+import { createSideEffects, type ChangeNote, type SideEffectDeps } from "./side-effects.ts";
 import { type Severity, severities } from "../../kernel/vocabulary.ts";
 import type { Tx } from "../../database/database.ts";
 import { nextNumber } from "../../database/counter.ts";
@@ -64,17 +64,17 @@ const altChoices = ["none", "confirmed", "probable"];
 
 export type BlacklistRecords = ReturnType<typeof createBlacklistRecords>;
 
-interface RecordsDeps extends SettlingDeps {
+interface RecordsDeps extends SideEffectDeps {
   /** The key of server hashes, the same that hashes people's servers. */
   serversKey: Buffer;
 }
 
 /** Writes of records inside a given transaction: each keeps a version, an audit entry and the matches in step. */
 export function createBlacklistRecords({ audit, events, matches, access, serversKey }: RecordsDeps) {
-  const settleAll = createSettling({ audit, events, matches, access });
+  const applySideEffects = createSideEffects({ audit, events, matches, access });
 
-  async function settle(tx: Tx, before: BlacklistRecord | null, row: BlacklistRecord, note: ChangeNote): Promise<RecordChange> {
-    return { row, matches: await settleAll(tx, [{ before, row, note }]) };
+  async function writeChange(tx: Tx, before: BlacklistRecord | null, row: BlacklistRecord, note: ChangeNote): Promise<RecordChange> {
+    return { row, matches: await applySideEffects(tx, [{ before, row, note }]) };
   }
 
   /** Change a record read under its lock. @throws ProblemError storage_busy when somebody changed it meanwhile */
@@ -82,7 +82,7 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
     const data = { ...changes, revision: before.revision + 1, updatedAt: tx.now };
     const { count } = await tx.db.blacklistRecord.updateMany({ where: { id: before.id, revision: before.revision }, data });
     if (count !== 1) throw new ProblemError("storage_busy", { retryAfter: 1 });
-    return settle(tx, before, await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id: before.id } }), note);
+    return writeChange(tx, before, await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id: before.id } }), note);
   }
 
   /** The record that holds a subject and scope now, and one past its end that still does. */
@@ -107,7 +107,7 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
     const number = await nextNumber(tx, "blacklist");
     if (over !== null) await expire(tx, over);
     const row = await tx.db.blacklistRecord.create({ data: rowOf(tx.now, draft, number, serversKey) });
-    return settle(tx, null, row, note);
+    return writeChange(tx, null, row, note);
   }
 
   return {
@@ -118,7 +118,7 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
     /** Change records read under their locks, in few statements. @throws ProblemError storage_busy when somebody changed one meanwhile */
     async changeAll(tx: Tx, all: readonly ChangedRecord[]): Promise<void> {
       await updateRows(tx, all);
-      await settleAll(tx, all);
+      await applySideEffects(tx, all);
     },
 
     /**

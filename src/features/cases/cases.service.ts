@@ -101,7 +101,7 @@ export function createCasesService(deps: CasesDeps) {
     },
 
     /** The ids of the confidential cases that are not the caller's business. */
-    async hiddenFrom(call: Call): Promise<string[]> {
+    async hiddenIds(call: Call): Promise<string[]> {
       const rows = await database.read.case.findMany({ where: hiddenWhere(await viewerOf(call)), select: { id: true } });
       return rows.map(({ id }) => id);
     },

@@ -19,7 +19,7 @@ interface CasesNeeds
   access: CasesDeps["access"];
   reach: CasesDeps["reach"];
   events: CasesDeps["events"];
-  eventStreams: Pick<EventStreamsService, "withhold">;
+  eventStreams: Pick<EventStreamsService, "registerHiddenIds">;
   evidence: Pick<EvidenceService, "register" | "dropOf">;
   draftRecords: DraftRecords;
 }
@@ -30,9 +30,9 @@ export const cases = feature({
     const cases = createCasesService({ ...deps, drafts, dropEvidence: (tx, caseId) => evidence.dropOf(tx, "case", caseId) });
     const actions = createActionsService({ ...deps, drafts, cases, thresholds: config.strikeThresholds });
     evidence.register("case", cases.evidenceHost);
-    drafts.withhold(actions.causes);
-    for (const reader of [deps.audit, eventStreams]) reader.withhold(cases.hiddenFrom);
-    return { cases, actions, hiddenCases: cases.hiddenFrom, visibleCases: cases.visibleTo };
+    drafts.registerHiddenIds(actions.causes);
+    for (const reader of [deps.audit, eventStreams]) reader.registerHiddenIds(cases.hiddenIds);
+    return { cases, actions, hiddenCases: cases.hiddenIds, visibleCases: cases.visibleTo };
   },
   routes: ({ cases, actions }) => [...casesRoutes(cases), ...actionsRoutes(actions)],
   jobs: ({ cases, actions }) => ({ cases: cases.sweep, strikes: actions.sweep }),

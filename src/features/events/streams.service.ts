@@ -2,14 +2,14 @@ import type { Readable } from "node:stream";
 import type { Logger } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { createWithheld } from "../../kernel/visibility.ts";
+import { createHiddenIds } from "../../kernel/visibility.ts";
 import { createPlaces, eventsPolicy, requireReadable } from "./events.policy.ts";
 import { FollowEventsQuery, typesOf } from "./events.schema.ts";
 import type { EventsService } from "./events.service.ts";
 import { createEventStream, type EventStream, type Pace, type Start } from "./stream.ts";
 import { createTail, createViewer, type ViewerDeps } from "./tail.ts";
 
-export interface StreamsDeps extends Omit<ViewerDeps, "hiddenFrom"> {
+export interface StreamsDeps extends Omit<ViewerDeps, "hiddenIds"> {
   events: Pick<EventsService, "onCommit">;
   logger?: Logger;
   pace?: Pace;
@@ -27,7 +27,7 @@ const positionForm = /^\d{1,15}$/;
 export function createEventStreams(deps: StreamsDeps) {
   const { database, events, logger, pace = defaultPace, places: limits = defaultPlaces, pollMs = 1000 } = deps;
   const streams = new Set<EventStream>();
-  const withheld = createWithheld();
+  const hiddenRecords = createHiddenIds();
   const places = createPlaces(limits);
   const tail = createTail({
     read: database.read,
@@ -54,7 +54,7 @@ export function createEventStreams(deps: StreamsDeps) {
   async function open(call: Call, wanted: ReadonlySet<string> | undefined, position: number | undefined): Promise<Readable> {
     const leave = places.take(call.client?.id ?? call.actor?.id ?? "");
     try {
-      const viewer = await createViewer({ ...deps, hiddenFrom: withheld.hiddenFrom }, call);
+      const viewer = await createViewer({ ...deps, hiddenIds: hiddenRecords.hiddenIds }, call);
       const start = await startAt(position);
       if (isClosed) throw new ProblemError("shutting_down", { retryAfter: 5 });
       const stream = createEventStream({
@@ -82,7 +82,7 @@ export function createEventStreams(deps: StreamsDeps) {
      * Leave events about some records out of what a caller is told. Each room with such records tells its own, at start: what is added
      * answers their ids.
      */
-    withhold: withheld.add,
+    registerHiddenIds: hiddenRecords.add,
 
     /**
      * Follow events: frames of text/event-stream, from after a known event or from now on, until the caller leaves or may not listen

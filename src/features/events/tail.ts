@@ -90,7 +90,7 @@ export interface ViewerDeps {
   access: Pick<AccessDirectory, "actorOf">;
   clock: Clock;
   /** Ids of the records a caller may not know of. */
-  hiddenFrom: (call: Call) => Promise<readonly string[]>;
+  hiddenIds: (call: Call) => Promise<readonly string[]>;
 }
 
 export type Viewer = Awaited<ReturnType<typeof createViewer>>;
@@ -100,7 +100,7 @@ export type Viewer = Awaited<ReturnType<typeof createViewer>>;
  * @param call whose key and acting user are followed from now on
  * @throws ProblemError credential_revoked, storage_busy
  */
-export async function createViewer({ database, permissions, access, clock, hiddenFrom }: ViewerDeps, call: Call) {
+export async function createViewer({ database, permissions, access, clock, hiddenIds }: ViewerDeps, call: Call) {
   const { actor } = call;
   const first = call.client === null ? undefined : await findKey(database, call.client.id);
   const client = call.client === null ? null : clientOf(call.client, first, permissions);
@@ -117,7 +117,7 @@ export async function createViewer({ database, permissions, access, clock, hidde
     holds,
     /** Whether none of these ids is of a record they may not know of. */
     async knows(ids: readonly string[]): Promise<boolean> {
-      const hidden = new Set(await hiddenFrom(await callNow()));
+      const hidden = new Set(await hiddenIds(await callNow()));
       return !ids.some((id) => hidden.has(id));
     },
     /**

@@ -33,6 +33,6 @@ export function createEvidenceBytes(store: EvidenceStore, read: ReadClient, onFa
     },
 
     /** Settles when nothing is being deleted. */
-    settled: async (): Promise<void> => void (await Promise.all(removing)),
+    drained: async (): Promise<void> => void (await Promise.all(removing)),
   };
 }

@@ -79,7 +79,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
     /** Where files arrive. */
     arriving: store.loose,
     /** Settles when no file is being deleted. */
-    settled: bytes.settled,
+    drained: bytes.drained,
 
     /** Make the folder of files. @throws Error naming the folder when it cannot be written */
     prepare: (): Promise<void> => store.prepare(),

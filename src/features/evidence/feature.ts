@@ -12,5 +12,5 @@ export const evidence = feature({
   routes: ({ evidence }) => evidenceRoutes(evidence),
   jobs: ({ evidence }) => ({ evidence: evidence.sweep }),
   load: ({ evidence }) => evidence.prepare(),
-  close: ({ evidence }) => evidence.settled(),
+  close: ({ evidence }) => evidence.drained(),
 });

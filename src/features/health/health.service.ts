@@ -92,13 +92,13 @@ function overall(storage: CheckView, others: readonly CheckView[]): HealthView["
 function shared(check: HealthCheck, patience: number): () => Promise<CheckView> {
   let running: Promise<CheckView> | undefined;
   return () =>
-    (running ??= settle(check, patience).finally(() => {
+    (running ??= runCheck(check, patience).finally(() => {
       running = undefined;
     }));
 }
 
 /** A check that breaks or takes too long has failed. */
-async function settle(check: HealthCheck, patience: number): Promise<CheckView> {
+async function runCheck(check: HealthCheck, patience: number): Promise<CheckView> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<CheckView>((resolve) => {
     timer = setTimeout(() => resolve({ status: "fail", reason: "The check took too long." }), patience);

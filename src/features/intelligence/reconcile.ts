@@ -31,12 +31,12 @@ export interface MatchUpdate {
 }
 
 /** Whether a change makes a match ask for attention (again), or makes it stop to. */
-export type Turn = "opened" | "closed" | null;
+export type StatusChange = "opened" | "closed" | null;
 
 interface Changed {
   id: string;
   kind: string;
-  turn: Turn;
+  change: StatusChange;
 }
 
 export interface Reconciled {
@@ -92,8 +92,8 @@ function close(result: Reconciled, match: StoredMatch, closeAs: (match: StoredMa
   const isOpen = match.closedAt === null && (isActive(match.status) || remembered.has(match.status));
   const status = isOpen ? closeAs(match) : undefined;
   if (status === undefined) return;
-  if (!isActive(match.status)) return void result.close.push({ id, kind, turn: null, status: match.status });
-  result.close.push({ id, kind, turn: "closed", status });
+  if (!isActive(match.status)) return void result.close.push({ id, kind, change: null, status: match.status });
+  result.close.push({ id, kind, change: "closed", status });
   result.changes.removed += 1;
 }
 
@@ -110,8 +110,8 @@ function revise(result: Reconciled, match: StoredMatch, draft: MatchDraft, now: 
   }
   const [before, after] = [isActive(match.status), isActive(status)];
   const isGraceOver = match.status === "grace" && status === "open";
-  const turn = after && (!before || isGraceOver) ? "opened" : before && !after ? "closed" : null;
-  result.update.push({ id: match.id, kind: match.kind, turn, to: { status, draft, keepsDecision } });
+  const change = after && (!before || isGraceOver) ? "opened" : before && !after ? "closed" : null;
+  result.update.push({ id: match.id, kind: match.kind, change, to: { status, draft, keepsDecision } });
   result.changes[before === after ? "changed" : after ? "added" : "removed"] += 1;
 }
 

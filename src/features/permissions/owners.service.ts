@@ -70,7 +70,7 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
   }
 
   return {
-    settle: createLastOwners({ database, audit, access, lock, tell }),
+    handleLastOwnersLost: createLastOwners({ database, audit, access, lock, tell }),
 
     /** Make somebody an owner, as part of another room's transaction; an owner stays one. */
     addInTx: add,
@@ -156,12 +156,12 @@ export function createLastOwners({ database, audit, access, lock, tell }: LastOw
     });
   }
 
-  async function settle(call: Call): Promise<void> {
+  async function handleLastOwnersLost(call: Call): Promise<void> {
     if (access.retainedOwners().length === 0) return;
     await (access.hasLastingOwner() ? release(call) : retain(call));
   }
 
   // A failure is made up for by the next run of the job: until then memory knows.
-  access.onLastOwnersLost(() => void settle(systemCall("job", uuid7())).catch(() => undefined));
-  return settle;
+  access.onLastOwnersLost(() => void handleLastOwnersLost(systemCall("job", uuid7())).catch(() => undefined));
+  return handleLastOwnersLost;
 }

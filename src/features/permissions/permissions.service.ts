@@ -95,7 +95,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     /** End what is past its end, and keep the list of owners true. For the job that runs each minute. @returns how many people it was about */
     async expireDue(call: Call): Promise<number> {
       const people = await expireEntries(call);
-      await owners.settle(call);
+      await owners.handleLastOwnersLost(call);
       return people;
     },
   };

@@ -38,7 +38,7 @@ const byManager: RegisterNote = { permission: registryPermissions.manage };
 /** Writes of the register inside a given transaction: each is told, and the matches follow. */
 export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
   /** Tell of a change that is written. */
-  async function settle(tx: Tx, { before, id, concerned, note }: Written): Promise<RegisteredServer> {
+  async function persist(tx: Tx, { before, id, concerned, note }: Written): Promise<RegisteredServer> {
     const row = await tx.db.server.findUniqueOrThrow({ where: { id }, include: aliases });
     audit.record(tx, {
       action: before === null ? "server.create" : "server.update",
@@ -78,7 +78,7 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
         data: { id: input.id, hash: hashOf(input.id), ...told, status: input.status, createdBy, ...times },
       });
       await tx.db.serverAlias.createMany({ data: aliasRows(input.id, others) });
-      return settle(tx, { before: null, id: input.id, concerned: [input.id, ...others], note });
+      return persist(tx, { before: null, id: input.id, concerned: [input.id, ...others], note });
     },
 
     /** Change a server read by `open`; nothing changed: nothing written. @throws ProblemError duplicate_active_record, validation_failed */
@@ -98,7 +98,7 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
       await tx.db.server.update({ where: { id: before.id }, data: { ...changes, revision: { increment: 1 }, updatedAt: tx.now } });
       if (gone.length > 0) await tx.db.serverAlias.deleteMany({ where: { serverId: before.id, aliasId: { in: gone } } });
       if (fresh.length > 0) await tx.db.serverAlias.createMany({ data: aliasRows(before.id, fresh) });
-      return settle(tx, { before, id: before.id, concerned, note });
+      return persist(tx, { before, id: before.id, concerned, note });
     },
   };
 }

@@ -52,7 +52,7 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       if (running !== undefined && isAsLong(running.expiresAt, until)) return { skipped: "A suspension that lasts as long runs already." };
       const entry = permissions.suspensionBy(tx.call, { reason, expiresAt: until }, tx.now);
       const entries = { rows: [...before, entry], gone: [], fresh: [entry] };
-      await rows.settle(tx, target, "suspend", entries, { reason, permission, request: causeReference });
+      await rows.persist(tx, target, "suspend", entries, { reason, permission, request: causeReference });
       return { undo: { user_id: userId, entry_id: entry.id } };
     },
 
@@ -64,7 +64,7 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       if (entry === undefined || (entry.expiresAt !== null && entry.expiresAt <= tx.now)) return gone;
       const target = access.of(userId);
       const left = before.filter((one) => one !== entry);
-      const view = await rows.settle(tx, target, "reinstate", { rows: left, gone: [entry], fresh: [] }, { ...note, ended: entry });
+      const view = await rows.persist(tx, target, "reinstate", { rows: left, gone: [entry], fresh: [] }, { ...note, ended: entry });
       const detail = view.suspension === null ? "The suspension was lifted." : "The suspension was lifted; another one still runs.";
       return { restored: true, detail };
     },

@@ -50,7 +50,7 @@ export function createLeavesService({ database, audit, events, access, permissio
   }
 
   /** End leaves that are over, and tell of those that have begun. */
-  async function settle(call: Call, userIds: readonly string[]): Promise<void> {
+  async function endDueLeaves(call: Call, userIds: readonly string[]): Promise<void> {
     await database.write(call, async (tx) => {
       for (const userId of userIds) {
         const row = await profiles.open(tx, userId);
@@ -105,7 +105,7 @@ export function createLeavesService({ database, audit, events, access, permissio
       const now = clock.now();
       const begun = await database.read.staffProfile.findMany({ where: { leaveFrom: { lte: now } } });
       const due = begun.filter((row) => leaveAt(row, now) === null || hasBegunUntold(row, now)).map(({ userId }) => userId);
-      for (let index = 0; index < due.length; index += batch) await settle(call, due.slice(index, index + batch));
+      for (let index = 0; index < due.length; index += batch) await endDueLeaves(call, due.slice(index, index + batch));
       return due.length;
     },
   };

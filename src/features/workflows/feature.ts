@@ -32,7 +32,7 @@ import { mayKnow, viewerOf } from "./requests/workflows.policy.ts";
 interface RecordsNeeds extends ReadDeps {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
-  eventStreams: Pick<EventStreamsService, "withhold">;
+  eventStreams: Pick<EventStreamsService, "registerHiddenIds">;
   evidence: Pick<EvidenceService, "register">;
 }
 
@@ -40,8 +40,8 @@ interface RecordsNeeds extends ReadDeps {
 export const requestRecords = feature({
   create(deps: RecordsNeeds) {
     const { audit, events, eventStreams, evidence } = deps;
-    const { hiddenFrom: hiddenRequests } = createRequestVisibility(deps);
-    for (const reader of [audit, eventStreams]) reader.withhold(hiddenRequests);
+    const { hiddenIds: hiddenRequests } = createRequestVisibility(deps);
+    for (const reader of [audit, eventStreams]) reader.registerHiddenIds(hiddenRequests);
     evidence.register("request", createRequestHost(deps));
     return { hiddenRequests, requests: createReading(deps), draftRecords: createDraftRecords({ audit, events }) };
   },
@@ -51,7 +51,7 @@ interface WorkflowsNeeds
   extends Omit<WorkflowsDeps, "referencePrefix" | "drafts">, Omit<DraftsDeps, "workflows" | "records">, Pick<Core, "config"> {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
-  eventStreams: Pick<EventStreamsService, "withhold">;
+  eventStreams: Pick<EventStreamsService, "registerHiddenIds">;
   database: Core["database"];
   cursors: Core["cursors"];
   draftRecords: DraftRecords;
@@ -63,8 +63,8 @@ export const workflows = feature({
   create({ config, draftRecords, eventStreams, ...deps }: WorkflowsNeeds) {
     const workflows = createWorkflowsService({ ...deps, drafts: draftRecords, referencePrefix: config.referencePrefix });
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
-    eventStreams.withhold(workflows.comments.hiddenFrom);
-    for (const reader of [deps.audit, eventStreams]) reader.withhold(drafts.hiddenFrom);
+    eventStreams.registerHiddenIds(workflows.comments.hiddenIds);
+    for (const reader of [deps.audit, eventStreams]) reader.registerHiddenIds(drafts.hiddenIds);
     return { workflows, drafts };
   },
   routes: ({ workflows, drafts }) => [
@@ -123,7 +123,7 @@ export function createRequestVisibility({
 }) {
   return {
     /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
-    async hiddenFrom(call: Call): Promise<string[]> {
+    async hiddenIds(call: Call): Promise<string[]> {
       const restricted = await database.read.workflowRequest.findMany({
         where: { subjects: { some: { kind: "restricted" } } },
         select: { id: true, requesterId: true, subjects: true },

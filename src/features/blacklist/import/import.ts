@@ -17,7 +17,7 @@ import {
 } from "./import.schema.ts";
 import { readCsv } from "../csv.ts";
 import type { Ranks } from "../blacklist.policy.ts";
-import type { SettlingDeps } from "../settle.ts";
+import type { SideEffectDeps } from "../side-effects.ts";
 
 /** What an import of any length came to. */
 export interface ImportSummary {
@@ -38,8 +38,8 @@ export interface ImportOptions {
   signal?: AbortSignal;
 }
 
-export interface ImportDeps extends SettlingDeps, Deps<"database" | "clock"> {
-  access: Ranks & SettlingDeps["access"];
+export interface ImportDeps extends SideEffectDeps, Deps<"database" | "clock"> {
+  access: Ranks & SideEffectDeps["access"];
   serversKey: Buffer;
 }
 

@@ -37,7 +37,7 @@ export async function makePlan(parts: DraftDeps, scope: Scope, limits: Limits): 
   const counts = new Map<RepairCode, number>();
   const leftOff = { findings: 0, steps: 0 };
 
-  function settle({ code, severity, plan }: Check, found: Found): void {
+  function planFinding({ code, severity, plan }: Check, found: Found): void {
     counts.set(code, (counts.get(code) ?? 0) + 1);
     const { slot: _, ...rest } = found;
     const finding = { code, severity, ...rest };
@@ -56,7 +56,7 @@ export async function makePlan(parts: DraftDeps, scope: Scope, limits: Limits): 
   const looking = checks.filter(({ needsGuilds }) => needsGuilds !== true || parts.presence.isComplete);
   for (const check of looking) {
     for (const found of await all(check.find(draft))) {
-      if (scope.pool === null || found.pool === scope.pool) settle(check, found);
+      if (scope.pool === null || found.pool === scope.pool) planFinding(check, found);
     }
   }
   const looked = new Set(looking.map(({ code }) => code));

@@ -20,7 +20,7 @@ export type ActionsService = ReturnType<typeof createActionsService>;
 
 export interface ActionsDeps extends Deps<"database" | "events" | "reach" | "cursors" | "clock"> {
   audit: AuditService;
-  cases: Pick<CasesService, "hiddenFrom">;
+  cases: Pick<CasesService, "hiddenIds">;
   drafts: LedgerDeps["drafts"];
   /** How staff stand towards each other, known without I/O. */
   access: Ranks;
@@ -127,10 +127,10 @@ export function createActionsService(deps: ActionsDeps) {
 }
 
 /** Whose business it is what cases suggest: of a confidential one, only those who may know of it. */
-export function createCauses({ database, cases }: { database: Database; cases: Pick<CasesService, "hiddenFrom"> }): DraftCauses {
+export function createCauses({ database, cases }: { database: Database; cases: Pick<CasesService, "hiddenIds"> }): DraftCauses {
   return {
-    async hiddenFrom(call) {
-      const hidden = new Set(await cases.hiddenFrom(call));
+    async hiddenIds(call) {
+      const hidden = new Set(await cases.hiddenIds(call));
       if (hidden.size === 0) return [];
       // Cases that suggested nothing are left out: a statement takes only so many values.
       const causes = await database.read.requestDraft.findMany({

@@ -16,7 +16,7 @@ import {
   type ResolutionOutcome,
 } from "../intelligence.schema.ts";
 import { comparePeople, matchesLock, type CompareDeps } from "./compare.ts";
-import { tellTurn } from "./store.ts";
+import { emitMatchChange } from "./store.ts";
 import { isActive, isExemptByPerson, type StoredMatch } from "../reconcile.ts";
 import type { UserServersService } from "../user-servers/user-servers.service.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -47,7 +47,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
     if (isStaff) deps.permissions.requireRankAbove(tx.call, rank);
   }
 
-  async function settle(tx: Tx, match: Match, input: Parsed): Promise<void> {
+  async function persistResolution(tx: Tx, match: Match, input: Parsed): Promise<void> {
     const { outcome, reason } = input;
     const from = { ...match, status: statusAt(match, tx.now) };
     const status = statusAfter(from, outcome, tx.now);
@@ -69,7 +69,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
       permission: intelligencePermissions.resolve,
     });
     const [before, after] = [isActive(from.status), isActive(status)];
-    tellTurn(tx, deps.events, before === after ? null : after ? "opened" : "closed", { ...match, status });
+    emitMatchChange(tx, deps.events, before === after ? null : after ? "opened" : "closed", { ...match, status });
     // What was dismissed or exempt did not follow its record meanwhile.
     if (outcome === "reopen") await comparePeople(tx, [match.userId], "everything", deps);
   }
@@ -98,7 +98,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
       if (known !== undefined && known !== match.revision) {
         throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${match.revision.toString()}"` } });
       }
-      await settle(tx, match, input);
+      await persistResolution(tx, match, input);
       return matchView(await tx.db.match.findUniqueOrThrow({ where: { id: match.id } }), presentUser(userId, []), undefined, tx.now);
     });
     return visibleMatch(call, await named(view, userId), userId);

@@ -7,7 +7,7 @@ import { uuid7 } from "../../../kernel/ids.ts";
 import { blacklistReference, textsOf } from "../../../kernel/parsing.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import type { MatchRecord } from "../match-record.ts";
-import { isActive, type MatchUpdate, type Reconciled, type Turn } from "../reconcile.ts";
+import { isActive, type MatchUpdate, type Reconciled, type StatusChange } from "../reconcile.ts";
 
 /** What one person's reconciliation asks to be written. */
 export interface PersonChanges {
@@ -55,24 +55,24 @@ function tell(
   events: Pick<EventsService, "emit">,
 ): void {
   for (const { id = "", userId, kind, status } of created) {
-    if (isActive(status)) tellTurn(tx, events, "opened", { id, userId, kind, status });
+    if (isActive(status)) emitMatchChange(tx, events, "opened", { id, userId, kind, status });
   }
   for (const { userId, result } of people) {
     const changed = [...result.update.map((one) => ({ ...one, status: one.to.status })), ...result.close];
-    for (const { id, kind, status, turn } of changed) tellTurn(tx, events, turn, { id, userId, kind, status });
+    for (const { id, kind, status, change } of changed) emitMatchChange(tx, events, change, { id, userId, kind, status });
   }
 }
 
 /** Tell that a match asks for attention, or no longer does. */
-export function tellTurn(
+export function emitMatchChange(
   tx: Tx,
   events: Pick<EventsService, "emit">,
-  turn: Turn,
+  change: StatusChange,
   match: { id: string; userId: string; kind: string; status: string },
 ): void {
-  if (turn === null) return;
+  if (change === null) return;
   const { id, userId, kind, status } = match;
-  events.emit(tx, { type: `match.${turn}`, data: { match_id: id, user_id: userId, kind, status } });
+  events.emit(tx, { type: `match.${change}`, data: { match_id: id, user_id: userId, kind, status } });
 }
 
 function newRow(tx: Tx, userId: string, draft: MatchDraft): Prisma.MatchCreateManyInput {

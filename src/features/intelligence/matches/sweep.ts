@@ -6,7 +6,7 @@ import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { comparePeople, matchesLock, type CompareDeps } from "./compare.ts";
 import { denialSeconds } from "./people.ts";
-import { tellTurn } from "./store.ts";
+import { emitMatchChange } from "./store.ts";
 
 export interface SweepDeps extends CompareDeps, Deps<"database" | "clock" | "audit"> {}
 
@@ -33,7 +33,7 @@ export function createMatchSweep(deps: SweepDeps): (call: Call) => Promise<numbe
       const rows = await tx.db.match.findMany({ where: { id: { in: ids }, ...due } });
       const still = { id: { in: rows.map(({ id }) => id) } };
       await tx.db.match.updateMany({ where: still, data: { status: "open", revision: { increment: 1 } } });
-      for (const match of rows) tellTurn(tx, events, "opened", { ...match, status: "open" });
+      for (const match of rows) emitMatchChange(tx, events, "opened", { ...match, status: "open" });
       for (const [userId, matches] of groupBy(rows, (row) => row.userId)) noteGrace(tx, userId, matches);
       return found.length;
     });

@@ -63,7 +63,7 @@ export function createNightly({ database, runs, hour, clock, logger }: NightlyDe
      */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, auditPermissions.sweep);
-      await runs.settle(call);
+      await runs.endAbandoned(call);
       await forget(call);
       if (!(await isDue())) return 0;
       try {

@@ -208,7 +208,7 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
     },
 
     /** End runs that another start of the service began and did not end. @returns how many */
-    async settle(call: Call): Promise<number> {
+    async endAbandoned(call: Call): Promise<number> {
       const where = { status: "running", ...(current !== null && { id: { not: current.id } }) };
       const rows = await database.read.rosterAudit.findMany({ where, select: { id: true }, take: 100 });
       for (const { id } of rows) await fail(call, id);

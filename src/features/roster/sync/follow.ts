@@ -78,7 +78,7 @@ export function createFollow({ database, events, guildState, access, isFollowing
     pending.clear();
     try {
       const differing = await people.differing(taken.isAnybody ? await people.everyone() : taken.userIds, clock.now());
-      const done = differing.length === 0 ? inStep() : await settle(call, differing);
+      const done = differing.length === 0 ? inStep() : await applyDifferences(call, differing);
       state.lastRoundAt = clock.now();
       return done;
     } catch (error) {
@@ -88,7 +88,7 @@ export function createFollow({ database, events, guildState, access, isFollowing
     }
   }
 
-  async function settle(call: Call, differing: readonly Differing[]): Promise<number> {
+  async function applyDifferences(call: Call, differing: readonly Differing[]): Promise<number> {
     const allowed = await breaker.allowance();
     const isFirstFilling = allowed.isFirstFilling && differing.every(({ entry }) => entry === null);
     const allowance = { ...allowed, isFirstFilling };

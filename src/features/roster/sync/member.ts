@@ -37,7 +37,7 @@ export function createSyncMember({ database, guildState, access, permissions, ro
   }
 
   /** The changes of the roster, and what makes them. @throws ProblemError hierarchy_violation */
-  function inward(call: Call, { person, shown, input }: Known, entry: RosterEntry | null, at: Date): Inward {
+  function rosterChanges(call: Call, { person, shown, input }: Known, entry: RosterEntry | null, at: Date): RosterChanges {
     const rows = compare(entry, shown, person, people.rankOf);
     const isAsked = (field: SyncField): boolean => input.apply?.includes(field) ?? true;
     const wanted = rows.filter(({ field, reason }) => reason === null && isAsked(field));
@@ -67,7 +67,7 @@ export function createSyncMember({ database, guildState, access, permissions, ro
     return await database.write(call, async (tx) => {
       await roster.records.lock(tx, userId);
       const entry = await roster.find(tx.db, userId);
-      const { changes, following } = inward(call, known, entry, tx.now);
+      const { changes, following } = rosterChanges(call, known, entry, tx.now);
       const [first, ...more] = following?.steps ?? [];
       if (following === null) return viewOf(known, entry, changes);
       const note = { causeReference: null, source: "discord", permission: syncPolicy.member, reason: known.input.reason } as const;
@@ -98,7 +98,7 @@ export function createSyncMember({ database, guildState, access, permissions, ro
       if (isWrite && input.direction === "from_discord") return await fromDiscord(call, known);
       const entry = await roster.find(database.read, person.id);
       if (input.direction === "to_discord") return await out.toDiscord(call, known, entry, (...answer) => viewOf(known, entry, ...answer));
-      if (input.direction === "from_discord") return viewOf(known, entry, inward(call, known, entry, clock.now()).changes);
+      if (input.direction === "from_discord") return viewOf(known, entry, rosterChanges(call, known, entry, clock.now()).changes);
       const rows = compare(entry, known.shown, person, people.rankOf);
       return viewOf(
         known,
@@ -109,7 +109,7 @@ export function createSyncMember({ database, guildState, access, permissions, ro
   };
 }
 
-interface Inward {
+interface RosterChanges {
   changes: SyncChange[];
   following: Following | null;
 }

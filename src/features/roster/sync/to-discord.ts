@@ -9,7 +9,7 @@ import { ProblemError } from "../../../kernel/errors.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { RosterService } from "../roster.service.ts";
 import { shownOf, storedOf, type Shown, type Stored } from "./diff.ts";
-import { afterwards, heldBy, outwardOf, type Outward, type Wish } from "./outward.ts";
+import { afterwards, heldBy, discordChangesOf, type DiscordChange, type Wish } from "./discord-changes.ts";
 import type { People } from "./people.ts";
 import { rankOfPerson, syncPolicy } from "./sync.policy.ts";
 import type { SyncChange, SyncMemberView } from "./sync.schema.ts";
@@ -43,10 +43,10 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
     return slot === undefined || typeof template !== "string" ? null : { template, callsign: slot.callsign };
   }
 
-  async function performAll(call: Call, { person, input }: Known, outward: readonly Outward[]): Promise<Carried> {
+  async function performAll(call: Call, { person, input }: Known, changes: readonly DiscordChange[]): Promise<Carried> {
     const carried: Carried = { changes: [], done: [], isCut: false };
     const without = new Set<string>();
-    for (const [index, { change, wish }] of outward.entries()) {
+    for (const [index, { change, wish }] of changes.entries()) {
       const isKept = wish?.kind === "role_remove" && without.has(wish.guildId);
       if (wish === null || isKept) {
         carried.changes.push(isKept ? { ...change, reason: keptFor } : change);
@@ -112,16 +112,16 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
       const { person, input } = known;
       const role = entry.staffRole === null ? undefined : access.role(entry.staffRole);
       const callsign = await callsignOf(entry);
-      const { outward, warnings } = outwardOf({ entry, person, guilds: guildState.guilds(), role, callsign, apply: input.apply });
-      if (outward.some(({ wish }) => wish !== null)) permissions.requireRankAbove(call, rankOfPerson(access, person.id, entry, []));
+      const { changes, warnings } = discordChangesOf({ entry, person, guilds: guildState.guilds(), role, callsign, apply: input.apply });
+      if (changes.some(({ wish }) => wish !== null)) permissions.requireRankAbove(call, rankOfPerson(access, person.id, entry, []));
       if (input.dry_run) {
         return present(
-          outward.map(({ change }) => change),
+          changes.map(({ change }) => change),
           warnings,
         );
       }
       if (!people.isKnown()) throw new ProblemError("roster_stale", { retryAfter: 30 });
-      const carried = await performAll(call, known, outward);
+      const carried = await performAll(call, known, changes);
       if (carried.isCut) warnings.push("Discord could not be reached for everything: ask again in a while.");
       const view = present(carried.changes, warnings);
       if (carried.done.length === 0) return view;

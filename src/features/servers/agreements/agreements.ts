@@ -78,7 +78,7 @@ export function createAgreements(deps: AgreementDeps) {
       await tx.db.agreementParty.createMany({
         data: serverIds.map((serverId) => ({ agreementId: id, serverId, serverHash: hashOf(serverId) })),
       });
-      return rows.settle(tx, await rows.read(tx, id), { action: "agreement.create", permission });
+      return rows.persist(tx, await rows.read(tx, id), { action: "agreement.create", permission });
     },
 
     /** End an agreement inside another room's transaction; one that has ended stays as it is. @throws ProblemError record_not_found */

@@ -28,7 +28,7 @@ const parties = { parties: true } as const;
 /** Writes of agreements inside a given transaction: each is told, and the matches follow. */
 export function createAgreementRows({ audit, events, matches, hashOf }: AgreementRowDeps) {
   /** Tell of a change that is written, and compare the members of the parties again. @param left servers that are no party any more */
-  async function settle(tx: Tx, row: AgreementRow, note: AgreementNote & { action: string }, left: readonly string[] = []) {
+  async function persist(tx: Tx, row: AgreementRow, note: AgreementNote & { action: string }, left: readonly string[] = []) {
     const view = presentAgreement(row, tx.now);
     const { status, server_ids: serverIds } = view;
     audit.record(tx, {
@@ -48,7 +48,7 @@ export function createAgreementRows({ audit, events, matches, hashOf }: Agreemen
     note: AgreementNote & { action: string },
   ): Promise<AgreementView> {
     const data = { ...changes, revision: { increment: 1 } };
-    return settle(tx, await tx.db.agreement.update({ where: { id }, data, include: parties }), note);
+    return persist(tx, await tx.db.agreement.update({ where: { id }, data, include: parties }), note);
   }
 
   async function find(tx: Tx, id: string): Promise<AgreementRow> {
@@ -58,7 +58,7 @@ export function createAgreementRows({ audit, events, matches, hashOf }: Agreemen
   }
 
   return {
-    settle,
+    persist,
     change,
 
     /** Read an agreement to change it. @throws ProblemError record_not_found */
@@ -83,7 +83,7 @@ export function createAgreementRows({ audit, events, matches, hashOf }: Agreemen
       const data = serverIds.map((serverId) => ({ agreementId: row.id, serverId, serverHash: hashOf(serverId) }));
       await tx.db.agreementParty.createMany({ data });
       await tx.db.agreement.update({ where: { id: row.id }, data: { revision: { increment: 1 } } });
-      return settle(tx, await find(tx, row.id), { action: "agreement.parties", ...note }, left);
+      return persist(tx, await find(tx, row.id), { action: "agreement.parties", ...note }, left);
     },
 
     end: (tx: Tx, row: AgreementRow, note: AgreementNote & { reason: string }): Promise<AgreementView> =>

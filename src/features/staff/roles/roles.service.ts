@@ -29,7 +29,7 @@ import {
   type StaffRolesListQuery,
   type StaffRoleView,
 } from "./roles.schema.ts";
-import { claimsOfOthers, createTurns, isSame, recordOf, settingsOf, writeRole } from "./store.ts";
+import { claimsOfOthers, createKeyedQueue, isSame, recordOf, settingsOf, writeRole } from "./store.ts";
 import type { RoleWatch } from "./watch.ts";
 
 export type StaffRolesService = ReturnType<typeof createStaffRolesService>;
@@ -48,7 +48,7 @@ const changes = { create: "created", update: "updated", delete: "deleted" } as c
 /** Staff roles and the Discord roles that stand for them. */
 export function createStaffRolesService(deps: StaffRolesDeps) {
   const { database, audit, events, confirmations, guildState, access, permissions, cursors, watch } = deps;
-  const turns = createTurns();
+  const queue = createKeyedQueue();
 
   function present(role: StaffRoleRecord): StaffRoleView {
     const members = access.countHolders(new Set(refsOf(role)));
@@ -83,7 +83,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
   }
 
   /** Audit, tell and remember a change, in the order in which transactions got hold of the roles. */
-  function settle(tx: Tx, key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null, reason?: string): void {
+  function finishChange(tx: Tx, key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null, reason?: string): void {
     const verb = before === null ? "create" : after === null ? "delete" : "update";
     audit.record(tx, {
       action: `staff_role.${verb}`,
@@ -94,7 +94,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
       permission: staffPolicy.manageRoles,
     });
     events.emit(tx, { type: "staff_role.changed", data: { role_key: key, change: changes[verb] } });
-    const inTurn = turns.take(key);
+    const inTurn = queue.take(key);
     tx.afterCommit(() =>
       inTurn(() => {
         // A new role takes the place of whatever memory still has under its key: its revision says nothing about that one.
@@ -120,7 +120,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     const held = await allow(tx, key, before, after);
     if (held !== undefined) return held;
     await writeRole(tx, key, input, before !== null);
-    settle(tx, key, before, after);
+    finishChange(tx, key, before, after);
     return present(after);
   }
 
@@ -134,7 +134,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     if (held !== undefined) return held;
     const view = present(before);
     await tx.db.staffRole.delete({ where: { key } });
-    settle(tx, key, before, null, reason);
+    finishChange(tx, key, before, null, reason);
     return view;
   }
 

@@ -65,7 +65,7 @@ export function isSame(role: StaffRoleRecord, input: PutStaffRoleInput): boolean
  * Changes of memory in the order of the transactions behind them: their commits may be heard of in another one, and a role that was
  * made again after its deletion has no revision that would tell.
  */
-export function createTurns() {
+export function createKeyedQueue() {
   const newest = new Map<string, number>();
   let last = 0;
   return {

@@ -19,7 +19,7 @@ export interface SuspensionsDeps extends SuspensionRowDeps {
 /** A suspension takes every permission away at once: it is a personal entry that denies them all. */
 export function createSuspensionsService(deps: SuspensionsDeps) {
   const { database, access, permissions } = deps;
-  const { settle } = createSuspensionRows(deps);
+  const { persist } = createSuspensionRows(deps);
 
   /** @throws ProblemError record_not_found, hierarchy_violation */
   async function targetOf(call: Call, userId: string): Promise<Access> {
@@ -45,7 +45,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
         const { reason } = input;
         const entry = permissions.suspensionBy(call, { reason, expiresAt }, tx.now);
         const entries = { rows: [...rows, entry], gone: [], fresh: [entry] };
-        return await settle(tx, target, "suspend", entries, { reason, permission: staffPolicy.suspend });
+        return await persist(tx, target, "suspend", entries, { reason, permission: staffPolicy.suspend });
       });
     },
 
@@ -60,7 +60,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
         if (running === undefined) throw illegal(target.status, "reinstate", ["suspend"]);
         const gone = permissions.suspensionsAt(rows, tx.now);
         const entries = { rows: rows.filter((entry) => !gone.includes(entry)), gone, fresh: [] };
-        return await settle(tx, target, "reinstate", entries, { reason, ended: running, permission: staffPolicy.suspend });
+        return await persist(tx, target, "reinstate", entries, { reason, ended: running, permission: staffPolicy.suspend });
       });
     },
   };
@@ -89,7 +89,7 @@ export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<Aud
   const { audit, events, access, permissions } = deps;
   return {
     /** Write and audit the change, tell whoever follows along, and present how it stands now. */
-    async settle(tx: Tx, target: Access, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
+    async persist(tx: Tx, target: Access, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
       const { id: userId } = target;
       const revision = await permissions.userRows.save(tx, userId, entries);
       events.emit(tx, { type: "staff.access_changed", data: { user_id: userId, change } });

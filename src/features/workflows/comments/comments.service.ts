@@ -12,7 +12,7 @@ import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { endedAt, partialKinds, presentComment, sideOf, visibleComments, type Side } from "./comments.policy.ts";
 import { CommentInput, CommentsQuery as Query, EditCommentInput, type CommentsQuery, type CommentView } from "./comments.schema.ts";
-import { outward } from "../effects/outward.ts";
+import { discordEffect } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
 import { policyOf, type Policy } from "../policies/policies.ts";
 import { isOpenStatus } from "../state/table.ts";
@@ -129,7 +129,7 @@ export function createComments(parts: CommentsDeps) {
     },
 
     /** The ids of internal comments on what the caller filed or is partial in: they are not told that there are any. */
-    async hiddenFrom(call: Call): Promise<string[]> {
+    async hiddenIds(call: Call): Promise<string[]> {
       if (call.actor === null) return [];
       const ids = [call.actor.id, ...(await accountsOf(database.read, call))];
       const own = { OR: [{ requesterId: { in: ids } }, { subjects: { some: { kind: { in: partialKinds }, subjectId: { in: ids } } } }] };
@@ -178,7 +178,7 @@ function noticeOf({ requesterId, reference }: Request, { id, body, visibility }:
   if (requesterId === null || visibility !== "requester" || notify !== "dm") return [];
   const content = [`There is a word on your request ${reference}:`, body].join("\n");
   const message = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
-  return [{ key: "notice.requester", ...outward(message, { id, detail: "The requester is told of a comment." }) }];
+  return [{ key: "notice.requester", ...discordEffect(message, { id, detail: "The requester is told of a comment." }) }];
 }
 
 /** @returns the permission that allows it @throws ProblemError permission_denied, roster_stale, invalid_transition */

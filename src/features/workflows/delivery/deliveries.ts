@@ -5,11 +5,11 @@ import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { requirePermission, systemCall, type Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { createInwardDelivery } from "./inward.ts";
-import { createOutwardDelivery, type Delivering, type Tried } from "./outward.ts";
+import { createInternalDelivery } from "./internal.ts";
+import { createDiscordDelivery, type DiscordPort, type Tried } from "./discord.ts";
 import { createEffectRecords, waitingFor, type EffectRecordDeps } from "./records.ts";
 import { createEffectRetry } from "./retry.ts";
-import { OutwardInput } from "../effects/outward.ts";
+import { DiscordEffectInput } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
@@ -17,7 +17,7 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach" | "clock"> {
   effects: Pick<Effects, "append" | "onLeft" | "wake" | "dueOf">;
   /** What is left for the bot waits while there is no connection. */
-  discord: Delivering;
+  discord: DiscordPort;
   logger: Logger;
 }
 
@@ -42,8 +42,8 @@ const stopMs = 5000;
 export function createDeliveries(parts: DeliveryDeps) {
   const { database, effects, discord, clock, logger } = parts;
   const records = createEffectRecords(parts);
-  const outward = createOutwardDelivery({ database, records, discord, logger });
-  const inward = createInwardDelivery({ database, records, effects, logger });
+  const discordDelivery = createDiscordDelivery({ database, records, discord, logger });
+  const internalDelivery = createInternalDelivery({ database, records, effects, logger });
   const stopping = new AbortController();
   let last: Promise<unknown> = Promise.resolve();
   let alarm = new AbortController();
@@ -75,7 +75,7 @@ export function createDeliveries(parts: DeliveryDeps) {
       for (const row of rows) {
         from = row;
         if (stopping.signal.aborted) return { ended, isLeft };
-        const isForBot = row.status === "pending" && OutwardInput.safeParse(row.input).success;
+        const isForBot = row.status === "pending" && DiscordEffectInput.safeParse(row.input).success;
         if (isForBot && (discord.status().state !== "ready" || retries >= maxRetries)) {
           isLeft = true;
           continue;
@@ -95,8 +95,8 @@ export function createDeliveries(parts: DeliveryDeps) {
   async function attempt(call: Call, { requestId, place, status }: Left, isForBot: boolean): Promise<Tried> {
     const at = { requestId, place };
     try {
-      if (status === "skipped") return await outward.mend(call, at);
-      return await (isForBot ? outward.deliver(call, at) : inward.deliver(call, at));
+      if (status === "skipped") return await discordDelivery.mend(call, at);
+      return await (isForBot ? discordDelivery.deliver(call, at) : internalDelivery.deliver(call, at));
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       logger.error({ err: error, ...at }, "an effect of a request could not be seen to");

@@ -2,8 +2,8 @@ import type { Deps } from "../../deps.ts";
 import { tellOf } from "../requests/told.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import { amendsKeyOf, OutwardInput } from "../effects/outward.ts";
-import { takenBackOf } from "../effects/standing.ts";
+import { amendsKeyOf, DiscordEffectInput } from "../effects/discord-effect.ts";
+import { takenBackOf } from "../effects/shared-actions.ts";
 import type { Effects } from "../effects/effects.ts";
 import { lockKept } from "../requests/attempt.ts";
 import { whole, type Request } from "../requests/workflows.policy.ts";
@@ -40,7 +40,7 @@ export const waitingFor = (now: Date) => ({ status: "pending", attempts: { gt: 0
  */
 export function isItsTurn({ request, row }: Opened, now: Date): boolean {
   const isDue = (effect: WorkflowEffect): boolean => effect.dueAt !== null && effect.dueAt <= now;
-  const isForBot = ({ input }: WorkflowEffect): boolean => OutwardInput.safeParse(input).success;
+  const isForBot = ({ input }: WorkflowEffect): boolean => DiscordEffectInput.safeParse(input).success;
   const isOther = (effect: WorkflowEffect): boolean => effect.place !== row.place && isForBot(effect) === isForBot(row);
   const others = request.effects.filter((effect) => effect.status === "pending" && isOther(effect));
   return isDue(row) && !others.some((other) => (isDue(other) ? other.place < row.place : other.attempts > 0));

@@ -11,7 +11,7 @@ export const draftsPolicy = { read: "workflows.read", dismiss: "workflows.review
 /** A room whose records suggest requests, and that has records not everybody may know of. */
 export interface DraftCauses {
   /** References of its records that a caller may not know of. */
-  hiddenFrom(call: Call): Promise<readonly string[]>;
+  hiddenIds(call: Call): Promise<readonly string[]>;
   /** The permission that being told of a record needs beyond the usual one, if any. */
   permissionFor(db: ReadClient | TransactionClient, reference: string): Promise<string | undefined>;
 }

@@ -24,7 +24,7 @@ export function createDraftsService({ database, records, workflows, cursors }: D
 
   return {
     /** The ids of the drafts a caller may not know of. */
-    async hiddenFrom(call: Call): Promise<string[]> {
+    async hiddenIds(call: Call): Promise<string[]> {
       const hidden = await hiddenCauses(call);
       if (hidden.length === 0) return [];
       const rows = await database.read.requestDraft.findMany({ where: { causeReference: { in: hidden } }, select: { id: true } });

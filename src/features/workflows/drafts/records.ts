@@ -72,12 +72,12 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
     end,
 
     /** Hide drafts from callers who may not know what they come of. Each feature whose records suggest requests registers its own, at start. */
-    withhold(cause: DraftCauses): void {
+    registerHiddenIds(cause: DraftCauses): void {
       causes.push(cause);
     },
 
     /** References of causes a caller may not know of. */
-    hiddenCauses: async (call: Call): Promise<string[]> => (await Promise.all(causes.map((cause) => cause.hiddenFrom(call)))).flat(),
+    hiddenCauses: async (call: Call): Promise<string[]> => (await Promise.all(causes.map((cause) => cause.hiddenIds(call)))).flat(),
 
     /** Read an open draft to end it: under its lock, in the revision the caller knows. @throws ProblemError */
     async open(

@@ -4,7 +4,7 @@ import { parseDuration } from "../../../kernel/fields.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import type { EffectInputs } from "./inputs.ts";
 import { createNoticeEffects, type NoticeEffectDeps, type NoticeKeys } from "./notices.ts";
-import { outward, type OutwardAction } from "./outward.ts";
+import { discordEffect, type DiscordActionDraft } from "./discord-effect.ts";
 import type { Approval, Done, SomeEffects } from "./types.ts";
 
 type Keys = NoticeKeys | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
@@ -22,7 +22,7 @@ interface Role {
 /** What Discord takes. */
 const maxTimeout = 28 * 86_400;
 
-const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => OutwardAction }>> = {
+const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => DiscordActionDraft }>> = {
   timeout: {
     detail: "They are timed out in a server.",
     action: (member, until) => ({ ...member, kind: "timeout", until: until.toISOString() }),
@@ -59,7 +59,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     return roles.map(({ guildId, roleId }) => {
       const id = nameOf(approval, key, `${guildId}:${roleId}`);
       const action = { kind, guildId, roleId, userId, reason: request.reference };
-      return { ...outward(action, { id, detail }), target: { kind: "discord_role", id: roleId } };
+      return { ...discordEffect(action, { id, detail }), target: { kind: "discord_role", id: roleId } };
     });
   }
 
@@ -71,7 +71,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     return guildIds.map((guildId) => {
       const id = nameOf(approval, "discord.punish", `${kind}:${guildId}`);
       const target = { kind: "server", id: guildId };
-      return { ...outward(action({ guildId, userId, reason: request.reference }, until), { id, detail }), target };
+      return { ...discordEffect(action({ guildId, userId, reason: request.reference }, until), { id, detail }), target };
     });
   }
 

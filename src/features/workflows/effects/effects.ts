@@ -14,8 +14,8 @@ import type {
   EffectUndone,
   Reversal,
 } from "./types.ts";
-import { amendsKeyOf, isAmends, mayBeDone, type Delivered } from "./outward.ts";
-import { takenBackOf } from "./standing.ts";
+import { amendsKeyOf, isAmends, mayBeDone, type Delivered } from "./discord-effect.ts";
+import { takenBackOf } from "./shared-actions.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds } from "../kinds/kinds.ts";
 import type { EffectView } from "../requests/workflows.schema.ts";

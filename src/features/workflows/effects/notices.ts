@@ -1,5 +1,5 @@
 import type { StaffService } from "../../staff/staff.service.ts";
-import { outward } from "./outward.ts";
+import { discordEffect } from "./discord-effect.ts";
 import type { Approval, Done, SomeEffects } from "./types.ts";
 import { untilOf, dayOf } from "./words.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -69,7 +69,7 @@ function aboutOf({ request, input }: Approval) {
 
 function told({ request }: Approval, key: NoticeKeys, { userId, content, amends, detail }: Message): Promise<Done[]> {
   const action = { kind: "message_user", userId, content, reason: request.reference } as const;
-  return Promise.resolve([outward(action, { id: `${request.id}:${request.revision.toString()}:${key}`, detail, amends })]);
+  return Promise.resolve([discordEffect(action, { id: `${request.id}:${request.revision.toString()}:${key}`, detail, amends })]);
 }
 
 function skipped(detail: string): Promise<Done[]> {

@@ -29,14 +29,14 @@ import { requireUnique } from "./filing.ts";
 import { requireKnownFields } from "./intake.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { canSee, mayKnow, stateOf, subjectsOf, viewerOf, wholeToMove, type Request } from "./workflows.policy.ts";
-import { approvalOf, createSettling, type SettleDeps } from "./settle.ts";
+import { approvalOf, createSideEffects, type SideEffectDeps } from "./side-effects.ts";
 import { isWaived, presentBlocker, refusal } from "./presenter.ts";
 import type { DecisionAnswer, EffectView } from "./workflows.schema.ts";
 import { visibleDecision } from "./visibility.ts";
 
 export type Acting = ReturnType<typeof createActing>;
 
-export interface ActDeps extends SettleDeps, Deps<"database" | "reach"> {
+export interface ActDeps extends SideEffectDeps, Deps<"database" | "reach"> {
   effects: Effects;
   access: Ranks;
 }
@@ -74,7 +74,7 @@ class DryRunEnd extends Error {
 
 export function createActing(parts: ActDeps) {
   const { database, effects, access, reach } = parts;
-  const settle = createSettling(parts);
+  const applySideEffects = createSideEffects(parts);
 
   async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<Prepared> {
     const { accounts } = await viewerOf(tx.db, reach, tx.call);
@@ -144,7 +144,17 @@ export function createActing(parts: ActDeps) {
       );
     const isWaiving = input.body.override === true && isTakingEffect(state, result);
     const { policy, amended, redescribed } = prepared;
-    const done = await settle(tx, { tx, request, input, actorId: context.actorId, result, policy, amended, redescribed, isWaiving });
+    const done = await applySideEffects(tx, {
+      tx,
+      request,
+      input,
+      actorId: context.actorId,
+      result,
+      policy,
+      amended,
+      redescribed,
+      isWaiving,
+    });
     const approvalsRequired = amended === undefined ? state.approvalsRequired : approvalsFor(type, policy, amended);
     return answerOf({ ...request, effects: done, revision: request.revision + 1 }, { ...state, approvalsRequired }, result, {});
   }

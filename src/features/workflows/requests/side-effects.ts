@@ -17,10 +17,10 @@ import { moves, permissionOf, verdicts, type Action, type Status } from "../stat
 import { changesOf, moreEvidence, reasonOf, type Move } from "./changes.ts";
 import type { DecisionInput } from "./decision.ts";
 import { kinds } from "../kinds/kinds.ts";
-import { outward } from "../effects/outward.ts";
+import { discordEffect } from "../effects/discord-effect.ts";
 import { Origin } from "./fields.ts";
 
-export interface SettleDeps extends Deps<"audit" | "events" | "reach"> {
+export interface SideEffectDeps extends Deps<"audit" | "events" | "reach"> {
   effects: Effects;
   matches: Pick<MatchesService, "recomputeUser">;
   /** Bring the evidence of a request that is a duplicate to the one that is kept. */
@@ -28,7 +28,7 @@ export interface SettleDeps extends Deps<"audit" | "events" | "reach"> {
 }
 
 /** A move with what only its writing needs. */
-export interface Settled extends Move {
+export interface Transition extends Move {
   /** Whether break-glass passed a failed check. */
   isWaiving: boolean;
 }
@@ -48,9 +48,9 @@ const told: Partial<Readonly<Record<Action, EventType>>> = {
 };
 
 /** Writes a move: vote, status, effects, history, audit, events and messages, together or not at all. */
-export function createSettling({ audit, events, effects, reach, matches, moveEvidence }: SettleDeps) {
+export function createSideEffects({ audit, events, effects, reach, matches, moveEvidence }: SideEffectDeps) {
   /** What a move does outside the request itself. */
-  async function carryOut(tx: Tx, { request, input, actorId, result }: Settled): Promise<WorkflowEffect[]> {
+  async function carryOut(tx: Tx, { request, input, actorId, result }: Transition): Promise<WorkflowEffect[]> {
     const { status } = result.next;
     if (input.action === "approve" && status === "approved") return await effects.apply(approvalOf(tx, request, input, actorId, result));
     if (input.action === "reverse" && status === "reversed") return await effects.undo(reversalOf(tx, request, input, actorId));
@@ -93,7 +93,7 @@ export function createSettling({ audit, events, effects, reach, matches, moveEvi
     tellOf(events, tx, "workflow.updated", found, { status: kept.status, action: "absorb" });
   }
 
-  return async (tx: Tx, move: Settled): Promise<WorkflowEffect[]> => {
+  return async (tx: Tx, move: Transition): Promise<WorkflowEffect[]> => {
     const { request, result } = move;
     await writeVote(tx, move);
     const done = await carryOut(tx, move);
@@ -111,7 +111,7 @@ export function createSettling({ audit, events, effects, reach, matches, moveEvi
     return result.isFinal || done.length > 0 ? rows : request.effects;
   };
 
-  function tell(tx: Tx, move: Settled): void {
+  function tell(tx: Tx, move: Transition): void {
     const { request, input, actorId, result, isWaiving } = move;
     const changed = Object.keys(changedBy(move));
     const { action } = input;
@@ -154,11 +154,11 @@ export function createSettling({ audit, events, effects, reach, matches, moveEvi
 
 const isVerdict = (action: Action): boolean => action === "reverse" || verdicts.some((verdict) => verdict === action);
 
-function isRemembered({ request, input, result }: Settled): boolean {
+function isRemembered({ request, input, result }: Transition): boolean {
   return result.isFinal && isVerdict(input.action) && kinds[request.type as WorkflowKind].isRemembered === true;
 }
 
-async function writeVote(tx: Tx, { request, input, actorId }: Settled): Promise<void> {
+async function writeVote(tx: Tx, { request, input, actorId }: Transition): Promise<void> {
   const { action } = input;
   if (!isVerdict(action)) return;
   const key = {
@@ -179,7 +179,7 @@ async function replaceSubjects(tx: Tx, request: Request, payload: Record<string,
 }
 
 /** The fields that an amendment changed, with what they were. */
-function changedBy({ request, amended, redescribed }: Settled): Record<string, unknown> {
+function changedBy({ request, amended, redescribed }: Transition): Record<string, unknown> {
   const before = jsonObject(request.payload);
   const after = amended ?? before;
   const names = Object.keys({ ...before, ...after }).filter((name) => !isDeepStrictEqual(before[name], after[name]));
@@ -187,7 +187,7 @@ function changedBy({ request, amended, redescribed }: Settled): Record<string, u
 }
 
 /** One row of history per revision. */
-async function writeStep(tx: Tx, move: Settled): Promise<void> {
+async function writeStep(tx: Tx, move: Transition): Promise<void> {
   const { request, input, actorId, result } = move;
   const { questions, answer, assignee, duplicate_of: duplicateOf, duration, effects: chosen } = input.body;
   const changed = changedBy(move);
@@ -276,7 +276,7 @@ export function noticesOf({ request, input, actorId, result, policy }: Move): (D
     return [
       {
         key,
-        ...outward(
+        ...discordEffect(
           { kind: "message_channel", channelId: origin.data.channel_id, content: `Request ${request.reference} ${said}.`, reason },
           { id, detail: "The channel it was filed in is told." },
         ),
@@ -287,7 +287,7 @@ export function noticesOf({ request, input, actorId, result, policy }: Move): (D
   return [
     {
       key,
-      ...outward(
+      ...discordEffect(
         { kind: "message_user", userId: requesterId, content, reason },
         { id, detail: `The requester is told that the request ${said}.` },
       ),

@@ -4,8 +4,8 @@ import { z } from "zod";
 import type { Done, Json, Reversal } from "./types.ts";
 
 /** What an effect leaves for the bot: an action, and the words that make up for a message when its ground is taken back. */
-export const OutwardInput = z.object({ discord: DiscordAction, amends: z.string().optional() });
-export type OutwardInput = z.output<typeof OutwardInput>;
+export const DiscordEffectInput = z.object({ discord: DiscordAction, amends: z.string().optional() });
+export type DiscordEffectInput = z.output<typeof DiscordEffectInput>;
 
 /** What is known of a delivered action. */
 export const Delivered = z.object({
@@ -33,9 +33,9 @@ export function mayBeDone({ undo }: Pick<WorkflowEffect, "undo">): boolean {
 
 type Action = DiscordAction;
 /** An action without the name that keeps it from being done twice; the effect's place gives it one. */
-export type OutwardAction = Action extends infer One ? (One extends Action ? Omit<One, "id"> : never) : never;
+export type DiscordActionDraft = Action extends infer One ? (One extends Action ? Omit<One, "id"> : never) : never;
 
-interface Outward {
+interface DiscordEffect {
   key?: string;
   /** Unique within the request: the same thing left again gets another one. */
   id: string;
@@ -44,13 +44,13 @@ interface Outward {
 }
 
 /** Leave something for the bot to do in Discord after the commit. */
-export function outward(action: OutwardAction, { key, id, detail, amends }: Outward): Done {
+export function discordEffect(action: DiscordActionDraft, { key, id, detail, amends }: DiscordEffect): Done {
   const input = { discord: { ...action, id }, ...(amends !== undefined && { amends }) } as unknown as Json;
   return { ...(key !== undefined && { key }), status: "pending", detail, input };
 }
 
 /** What takes an action of the bot back, if anything does. */
-const opposites: Readonly<Record<Action["kind"], (action: never, until: string | undefined) => OutwardAction | null>> = {
+const opposites: Readonly<Record<Action["kind"], (action: never, until: string | undefined) => DiscordActionDraft | null>> = {
   role_add: (action: Extract<Action, { kind: "role_add" }>) => ({ ...bare(action), kind: "role_remove" }),
   role_remove: (action: Extract<Action, { kind: "role_remove" }>) => ({ ...bare(action), kind: "role_add" }),
   timeout: ({ guildId, userId, reason }: Extract<Action, { kind: "timeout" }>, until) => ({
@@ -86,7 +86,7 @@ export interface Amended {
  * @returns undefined when the bot did nothing for it, or only told somebody of what happened to a request: that stays true
  */
 export function compensationOf(row: WorkflowEffect, { tx, reason }: Pick<Reversal, "tx" | "reason">): Amended | undefined {
-  const input = OutwardInput.safeParse(row.input);
+  const input = DiscordEffectInput.safeParse(row.input);
   if (!input.success) return undefined;
   const { discord, amends: words } = input.data;
   if (words === undefined && (discord.kind === "message_user" || discord.kind === "message_channel")) return undefined;
@@ -98,7 +98,7 @@ export function compensationOf(row: WorkflowEffect, { tx, reason }: Pick<Reversa
     return {
       status: "reversed",
       detail: row.detail,
-      amends: [outward({ ...opposite, reason }, { id, detail: "The bot takes back what it did." })],
+      amends: [discordEffect({ ...opposite, reason }, { id, detail: "The bot takes back what it did." })],
     };
   if (words === undefined || discord.kind !== "message_user")
     return { status: "reversed", detail: `${row.detail} It cannot be undone in Discord.`, amends: [] };
@@ -106,6 +106,6 @@ export function compensationOf(row: WorkflowEffect, { tx, reason }: Pick<Reversa
   return {
     status: "reversed",
     detail: row.detail,
-    amends: [outward(message, { id, detail: "Whoever was told is told of the reversal." })],
+    amends: [discordEffect(message, { id, detail: "Whoever was told is told of the reversal." })],
   };
 }

@@ -7,22 +7,22 @@ import { addSeconds } from "../../../kernel/clock.ts";
 import type { Performed } from "../../../kernel/discord-port.ts";
 import { leaseSeconds, maxAttempts, pauseAfter } from "./pace.ts";
 import { isItsTurn, openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
-import { mayBeDone, OutwardInput } from "../effects/outward.ts";
+import { mayBeDone, DiscordEffectInput } from "../effects/discord-effect.ts";
 
 /** How the service reaches Discord. */
-export type Delivering = Pick<Discord, "actions" | "status">;
+export type DiscordPort = Pick<Discord, "actions" | "status">;
 
 /** What became of a try; `passed`: it was not this one's to do. */
 export type Tried = "ended" | "retry" | "passed";
 
-export interface OutwardDeps {
+export interface DiscordDeliveryDeps {
   database: Database;
   records: EffectRecords;
-  discord: Delivering;
+  discord: DiscordPort;
   logger: Logger;
 }
 
-type Action = OutwardInput["discord"];
+type Action = DiscordEffectInput["discord"];
 
 /** An attempt that is under way: nobody else makes one until its lease is over. */
 interface Claim extends Place {
@@ -33,13 +33,13 @@ interface Claim extends Place {
 }
 
 /** Has the bot do what approvals left for it. */
-export function createOutwardDelivery({ database, records, discord, logger }: OutwardDeps) {
+export function createDiscordDelivery({ database, records, discord, logger }: DiscordDeliveryDeps) {
   /** Take an effect on. Until its end is written, it may be done for all that anybody knows. */
   async function claim(tx: Tx, at: Place): Promise<Claim | undefined> {
     const opened = await openEffect(tx, at);
     if (opened?.row.status !== "pending" || !isItsTurn(opened, tx.now)) return undefined;
     const { row } = opened;
-    const { discord: action } = OutwardInput.parse(row.input);
+    const { discord: action } = DiscordEffectInput.parse(row.input);
     if (row.attempts >= maxAttempts) {
       await records.write(tx, opened, { status: "failed", dueAt: null, lastError: "The last try came to no end." });
       return undefined;

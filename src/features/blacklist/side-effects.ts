@@ -31,7 +31,7 @@ export const blacklistActions = {
 } as const satisfies Record<string, { what: Change["what"]; event: EventType }>;
 export type BlacklistAction = keyof typeof blacklistActions;
 
-export interface SettlingDeps {
+export interface SideEffectDeps {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   matches: Pick<MatchesService, "applyRecord" | "applyRecords">;
@@ -45,16 +45,20 @@ export interface Written {
   note: ChangeNote;
 }
 
-export interface SettlingOptions {
+export interface SideEffectOptions {
   /** Whether there is an event for every record; true unless told. Whoever says no tells of all of them at once. */
   tellsEach?: boolean;
 }
 
 /** @returns brings everything that follows from written records in step: versions, words, feed, audit, events, access, matches */
-export function createSettling({ audit, events, matches, access }: SettlingDeps) {
+export function createSideEffects({ audit, events, matches, access }: SideEffectDeps) {
   const feed = createFeed();
 
-  return async function settleAll(tx: Tx, written: readonly Written[], { tellsEach = true }: SettlingOptions = {}): Promise<MatchChanges> {
+  return async function applySideEffects(
+    tx: Tx,
+    written: readonly Written[],
+    { tellsEach = true }: SideEffectOptions = {},
+  ): Promise<MatchChanges> {
     const numbers = await numbersFor(
       tx.db,
       written.map(({ row }) => row),

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-export type Turns = ReturnType<typeof createTurns>;
+export type TimeSlices = ReturnType<typeof createTimeSlices>;
 
 /** Bounds how long work keeps the event loop to itself. @param budgetMs of one turn */
-export function createTurns(budgetMs: number) {
+export function createTimeSlices(budgetMs: number) {
   let began = performance.now();
   return {
     /** Whether this turn's time is used up: then wait for `next`. */

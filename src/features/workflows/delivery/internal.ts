@@ -9,11 +9,11 @@ import { ProblemError, problems } from "../../../kernel/errors.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { maxAttempts, pauseAfter } from "./pace.ts";
 import { isItsTurn, openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
-import type { Tried } from "./outward.ts";
+import type { Tried } from "./discord.ts";
 import type { Done } from "../effects/types.ts";
 import type { Effects } from "../effects/effects.ts";
 
-export interface InwardDeps {
+export interface InternalDeliveryDeps {
   database: Database;
   records: EffectRecords;
   effects: Pick<Effects, "dueOf">;
@@ -21,7 +21,7 @@ export interface InwardDeps {
 }
 
 /** Carries out what approvals left for a date. */
-export function createInwardDelivery({ database, records, effects, logger }: InwardDeps) {
+export function createInternalDelivery({ database, records, effects, logger }: InternalDeliveryDeps) {
   /** Done and written together, under the request's lock: once, or not at all. */
   async function run(tx: Tx, at: Place): Promise<Tried> {
     const opened = await openEffect(tx, at);

@@ -13,13 +13,13 @@ export type Wish =
   | { kind: "nickname"; guildId: string; nickname: string };
 
 /** One difference, and what puts it right in Discord; without a wish `reason` says why not. */
-export interface Outward {
+export interface DiscordChange {
   change: SyncChange;
   wish: Wish | null;
 }
 
 /** What the roster says of somebody, and what Discord shows. */
-export interface OutwardFacts {
+export interface DiscordFacts {
   entry: RosterEntry;
   person: Pick<Access, "members" | "held" | "isOwner">;
   guilds: readonly GuildInfo[];
@@ -33,23 +33,23 @@ export interface OutwardFacts {
 const ownersKeep = "An owner's roles are not taken away.";
 
 /** What makes Discord what the roster says: roles are given before others are taken, and none that is not mapped is touched. */
-export function outwardOf(facts: OutwardFacts): { outward: Outward[]; warnings: string[] } {
+export function discordChangesOf(facts: DiscordFacts): { changes: DiscordChange[]; warnings: string[] } {
   const { entry, role, apply } = facts;
   const warnings: string[] = [];
   const asksRoles = apply?.some((field) => field === "held_roles" || field === "staff_role") ?? false;
   const touchesRoles = asksRoles || (apply === undefined && !isHalted(entry));
   const members = presentIn(facts.person.members, facts.guilds);
-  const outward: Outward[] = [];
+  const changes: DiscordChange[] = [];
   if (isLive(entry) && role === undefined) warnings.push("The entry names no staff role that is configured: no role is given or taken.");
-  else if (touchesRoles) outward.push(...(isLive(entry) && role !== undefined ? given(facts, role, members) : []), ...taken(facts));
+  else if (touchesRoles) changes.push(...(isLive(entry) && role !== undefined ? given(facts, role, members) : []), ...taken(facts));
   else if (isHalted(entry)) warnings.push(`The entry is ${entry.status}: roles are left as they are unless asked for by name.`);
-  if (isLive(entry) && (apply?.includes("nickname") ?? true)) outward.push(...named(facts, members));
+  if (isLive(entry) && (apply?.includes("nickname") ?? true)) changes.push(...named(facts, members));
   if (members.length === 0) warnings.push("The person is in none of the servers.");
-  return { outward, warnings };
+  return { changes, warnings };
 }
 
 /** One of the mapped roles in every server in which the staff role is mapped and they hold none of them. */
-function given({ entry }: OutwardFacts, role: StaffRoleRecord, members: readonly MemberState[]): Outward[] {
+function given({ entry }: DiscordFacts, role: StaffRoleRecord, members: readonly MemberState[]): DiscordChange[] {
   return members.flatMap(({ guildId, roleIds }) => {
     const mapped = role.discord.filter((one) => one.guildId === guildId);
     const [first] = mapped;
@@ -61,13 +61,13 @@ function given({ entry }: OutwardFacts, role: StaffRoleRecord, members: readonly
 }
 
 /** The mapped roles they hold that stand above their staff role: those at or below it are theirs as well. After leaving, every one. */
-function taken({ entry, person, role }: OutwardFacts): Outward[] {
+function taken({ entry, person, role }: DiscordFacts): DiscordChange[] {
   const own = isLive(entry) ? role : undefined;
   const keeps = own?.key;
   return person.held.flatMap(({ role: held, refs }) => {
     if (own !== undefined && held.rank <= own.rank) return [];
     const isKept = person.isOwner || held.level === "owner";
-    return refs.map((ref): Outward => {
+    return refs.map((ref): DiscordChange => {
       const [guildId = "", roleId = ""] = ref.split(":");
       const change = { ...changeOf(guildId, roleId), discord: held.key, roster: keeps ?? null, action: "remove_role" } as const;
       if (isKept) return { change: { ...change, reason: ownersKeep }, wish: null };
@@ -76,10 +76,10 @@ function taken({ entry, person, role }: OutwardFacts): Outward[] {
   });
 }
 
-function named({ callsign, role }: OutwardFacts, members: readonly MemberState[]): Outward[] {
+function named({ callsign, role }: DiscordFacts, members: readonly MemberState[]): DiscordChange[] {
   if (callsign === null || role === undefined) return [];
   const mapped = new Set(role.discord.map(({ guildId }) => guildId));
-  return members.flatMap((member): Outward[] => {
+  return members.flatMap((member): DiscordChange[] => {
     const { guildId } = member;
     const nickname = nicknameFor(callsign.template, callsign.callsign, nameOf(member));
     if (!mapped.has(guildId) || nickname === nameOf(member)) return [];

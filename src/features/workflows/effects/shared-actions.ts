@@ -1,9 +1,9 @@
 import type { Tx } from "../../../database/database.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import type { Reversal } from "./types.ts";
-import { compensationOf, Delivered, isAmends, OutwardInput, type Amended } from "./outward.ts";
+import { compensationOf, Delivered, isAmends, DiscordEffectInput, type Amended } from "./discord-effect.ts";
 
-type Discord = OutwardInput["discord"];
+type Discord = DiscordEffectInput["discord"];
 /** What several approvals can ask for alike, and what stands in Discord once only. */
 type Shared = Extract<Discord, { kind: "ban" | "role_remove" }>;
 type Found = WorkflowEffect & { request: { status: string } };
@@ -31,7 +31,7 @@ export async function takenBackOf(row: WorkflowEffect, reversal: Pick<Reversal, 
 }
 
 function sharedOf({ input }: Pick<WorkflowEffect, "input">): Shared | undefined {
-  const { data } = OutwardInput.safeParse(input);
+  const { data } = DiscordEffectInput.safeParse(input);
   return data?.discord.kind === "ban" || data?.discord.kind === "role_remove" ? data.discord : undefined;
 }
 
