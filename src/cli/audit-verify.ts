@@ -37,7 +37,7 @@ export function auditVerifyCommand(setExitCode: (code: number) => void): Command
     .option("--backup", "the database is a backup: it may end before the newest signed position")
     .option("--json", "print the whole answer as JSON")
     .action(async (options: VerifyOptions) => {
-      // Whoever checks a copy may have no configuration; everybody else is told what is wrong with theirs.
+      // Anyone who checks a copy may have no configuration; everybody else is told what is wrong with theirs.
       const place = options.file === undefined && options.database === undefined ? loadConfigOrExit() : configurationIfAny();
       try {
         const answer = await verify(options, place);

@@ -33,7 +33,7 @@ export async function runCli(argv: readonly string[], standIns: Partial<Commands
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    // Whoever reads has enough, such as `head`.
+    // Anyone who reads has enough, such as `head`.
     if (error instanceof Error && "code" in error && error.code === "EPIPE") return exitCodes.done;
     explain(error);
     return exitCodes.failed;

@@ -2,7 +2,7 @@ import type { RouteSpec } from "../operations/route.ts";
 import type { Entry } from "./entry.ts";
 import { type CommandTable, nameOf } from "./table.ts";
 
-/** One operation of the HTTP door, and how people do the same in Discord. */
+/** One operation of the HTTP API, and how people do the same in Discord. */
 export interface Door {
   operation: string;
   method: string;
@@ -26,7 +26,7 @@ export function commandsOf({ entries, menus, entryOf }: Commands, operation: str
   return [...found, ...inMenus, ...(buttons === undefined ? [] : [buttons])];
 }
 
-/** Both doors, operation by operation. @param routes what the HTTP door has */
+/** Both transports, operation by operation. @param routes what the HTTP API has */
 export function doorsOf(table: Commands, routes: readonly { spec: Pick<RouteSpec, "operationId" | "method" | "path"> }[]): Door[] {
   return routes.map(({ spec: { operationId: operation, method, path } }) => {
     const reason = notInDiscord[operation];

@@ -27,7 +27,7 @@ export interface OptionSpec {
   /** Least and most: characters of a text, value of a number. */
   min?: number;
   max?: number;
-  /** Of a channel: Discord's numbers of the kinds that are offered; every kind unless told. */
+  /** Of a channel: Discord's numbers of the kinds that are offered; every kind by default. */
   channelTypes?: readonly number[];
 }
 
@@ -62,7 +62,7 @@ export interface Entry {
   path: string;
   /** The operation id of the HTTP route. */
   operation: string;
-  /** Which of several routes, by what was given; `operation` unless told. */
+  /** Which of several routes, by what was given; `operation` by default. */
   operationFor?: (given: CommandInput) => string;
   /** Every route that `operationFor` may choose. */
   operations?: readonly string[];
@@ -71,7 +71,7 @@ export interface Entry {
   options?: readonly OptionSpec[];
   /** Asked for in a form, at most five: what is long, and reasons. An option of the same name fills a field in beforehand. */
   form?: readonly FieldSpec[];
-  /** Whether the form is shown; unless told, it is as long as one of its fields was not given. */
+  /** Whether the form is shown; by default, it is as long as one of its fields was not given. */
   formWhen?: (given: CommandInput) => boolean;
   /**
    * What the form is filled in with that has to be looked up. As Discord takes a form only at once, the answer then is a button that
@@ -83,15 +83,15 @@ export interface Entry {
   locate?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;
   /** Shown with a button before anything happens: what would happen, such as `say("callsign repair ask")`; undefined: nothing is asked. */
   asks?: (wording: Wording, verbs: Verbs) => Question | undefined | Promise<Question | undefined>;
-  /** Of one view, which is what the route of the operation answers; the general wording unless told. */
+  /** Of one view, which is what the route of the operation answers; the general wording by default. */
   show?: (view: never, wording: Wording, verbs: Verbs) => Reply | Promise<Reply>;
-  /** Of one line of a list; the general wording unless told. */
+  /** Of one line of a list; the general wording by default. */
   line?: (view: never, wording: Wording) => string;
   /** Of a list: what stands above its lines, from what its page says beside them. */
   note?: (notes: Readonly<Record<string, never>>, wording: Wording) => string;
   /** Of a list: it is answered whole, as files, instead of in pages. */
   asFiles?: true;
-  /** Of a list: how many lines a page has; ten unless told. */
+  /** Of a list: how many lines a page has; ten by default. */
   lines?: number;
   /** Of a list: rows of buttons under a page, for its lines. */
   rows?: (views: readonly never[], wording: Wording) => readonly Row[];
@@ -137,7 +137,7 @@ export interface PickSpec {
   of(view: never, wording: Wording): { value: string; label: string } | undefined;
 }
 
-/** Where the choices of an option that is typed come from: a list of the HTTP door, seen with the rights of whoever types. */
+/** Where the choices of an option that is typed come from: a list of the HTTP API, seen with the rights of the person who types. */
 export interface SourceSpec {
   operation: string;
   input(typed: string, given: CommandInput): VerbInput;

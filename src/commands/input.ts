@@ -50,7 +50,7 @@ export function picked({ values }: CommandInput, ...names: readonly string[]): R
   return Object.fromEntries(names.flatMap((name) => (values[name] === undefined ? [] : [[name.replaceAll("-", "_"), values[name]]])));
 }
 
-/** A time that was typed, as the HTTP door takes it: `2026-11-20` is the midnight its day begins with, `2026-11-20 14:30` a minute, both in UTC. */
+/** A time that was typed, as the HTTP API takes it: `2026-11-20` is the midnight its day begins with, `2026-11-20 14:30` a minute, both in UTC. */
 export function timeIn(given: CommandInput, name: string): string | undefined {
   const typed = textIn(given, name);
   return typed === undefined ? undefined : typedTime(typed);

@@ -24,7 +24,7 @@ export interface PendingInteractions {
   keep(asked: PendingInteraction): string;
   /** @throws ProblemError invalid_transition when it is too old, from before a restart, or somebody else's */
   find(key: string, userId: string): PendingInteraction;
-  /** As `find`, once: whoever presses twice is told that it was taken. @throws ProblemError invalid_transition as `find`, and when it was */
+  /** As `find`, once: anyone who presses twice is told that it was taken. @throws ProblemError invalid_transition as `find`, and when it was */
   take(key: string, userId: string): PendingInteraction;
   /** What was taken came to nothing, and can be asked for again. */
   giveBack(key: string): void;

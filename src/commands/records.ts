@@ -81,7 +81,7 @@ export function numberIn(given: CommandInput, name: string): number | undefined 
   return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
 }
 
-/** One view, read with the rights of whoever asks. @throws ProblemError as the route refuses */
+/** One view, read with the rights of the caller. @throws ProblemError as the route refuses */
 export async function readView<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View> {
   return annotated(await verbs.run(operation, call, input)).view as View;
 }
@@ -96,7 +96,7 @@ export async function unlessRefused<T>(read: () => Promise<T>): Promise<T | unde
   }
 }
 
-/** As `readView`; undefined where whoever asks may not see it. @throws ProblemError of what may be well a little later */
+/** As `readView`; undefined where the caller may not see it. @throws ProblemError of what may be well a little later */
 export async function readIfSeen<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View | undefined> {
   try {
     return await readView<View>(verbs, operation, call, input);

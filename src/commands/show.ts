@@ -45,7 +45,7 @@ export function showLine(view: unknown, say: Say): string {
 
 /**
  * A value as people read it: times in the reader's own, people as mentions that alert nobody, texts without formatting.
- * @param say names the fields of what stands in it; they are called as over HTTP unless told
+ * @param say names the fields of what stands in it; they are called as over HTTP by default
  */
 export function valueOf(value: unknown, say?: Say): string {
   if (value === null || value === undefined || value === "") return "–";

@@ -13,7 +13,7 @@ export interface GivenFile {
   url: string;
 }
 
-/** What the HTTP door would get: parts of a path and a query, a body. */
+/** What the HTTP API would get: parts of a path and a query, a body. */
 export interface VerbInput {
   params?: Readonly<Record<string, string>>;
   /** Left out where undefined. */
@@ -22,7 +22,7 @@ export interface VerbInput {
   body?: unknown;
   /** The file of an upload. */
   file?: GivenFile | undefined;
-  /** The revision that is meant; any unless told. */
+  /** The revision that is meant; any by default. */
   revision?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface RequestPlaces {
   cardOf(requestId: string): Promise<string | undefined>;
 }
 
-/** The verbs behind the HTTP routes, for the door of slash commands: the same right, the same check of what was sent, the same verb. */
+/** The verbs behind the HTTP routes, for slash commands: the same right, the same check of what was sent, the same verb. */
 export interface Verbs {
   /** @throws Error when there is no such operation */
   spec(operation: string): RouteSpec;
@@ -56,7 +56,7 @@ export interface Verbs {
   require(operation: string, call: Call, params: VerbInput["params"]): void;
   /** @returns what the route's handler answers @throws ProblemError as the route refuses */
   run(operation: string, call: Call, input: VerbInput): Promise<unknown>;
-  /** What a refusal for lack of rights was about, as the HTTP door notes it; undefined when it came from no verb. */
+  /** What a refusal for lack of rights was about, as the HTTP API notes it; undefined when it came from no verb. */
   denialOf(error: unknown): Denial | undefined;
   requests: RequestPlaces;
 }
@@ -93,7 +93,7 @@ export function createVerbs({ routes, knownPermissions, switchedOff, withFile, t
     return read(spec, call, given);
   }
 
-  /** A file stands for the body where a route takes a text. It is read only for those who pass the door. */
+  /** A file stands for the body where a route takes a text. It is read only for those who may call the route. */
   async function withText(operation: string, call: Call, given: VerbInput): Promise<VerbInput> {
     const { route, requireAllowed } = find(operation);
     const field = route.spec.request?.textBody?.field;

@@ -43,7 +43,7 @@ export interface Config {
   auditCheckpoints: string;
   /** How long at most new entries of the audit wait for a signed position. */
   auditCheckpointMinutes: number;
-  /** How long the details of audit entries are kept; 0: for good. */
+  /** How long the details of audit entries are kept; 0: permanently. */
   auditDetailsDays: number;
   /** The most that one file of evidence may hold. */
   evidenceMaxBytes: number;

@@ -20,7 +20,7 @@ export const defaultRateLimits: Readonly<RateLimits> = {
   failed_auth: { count: 20, seconds: 60 },
 };
 
-/** The optional capabilities, each with its routes; a room by its name means all of its own. */
+/** The optional capabilities, each with its routes; a feature by its name means all of its own. */
 export const capabilities = [
   "callsigns.next",
   "callsigns.lookup",

@@ -48,13 +48,13 @@ export interface DatabaseOptions {
   /** `file:…` or `postgresql://…` */
   url: string;
   clock?: Clock;
-  /** How long answers to idempotency keys are kept; a day unless told. */
+  /** How long answers to idempotency keys are kept; a day by default. */
   idempotencySeconds?: number;
   /** SQLite: whether a commit survives a power loss (`full`, the default). */
   synchronous?: "full" | "normal";
   logger?: Logger;
   /**
-   * Whether a write inside a write, which waits for itself, is found out at once, as it is unless told. What follows the asynchronous calls
+   * Whether a write inside a write, which waits for itself, is found out at once, as it is by default. What follows the asynchronous calls
    * of a process makes each of its promises dearer, so that a running service goes without.
    */
   watchNesting?: boolean;

@@ -4,7 +4,7 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 /**
  * Node 24.19 and later 24.x abort the process when the garbage collector frees a native object of an addon that was compiled against
- * their headers (nodejs/node#65446). What is never freed cannot abort: there, connections and their statements are kept for good.
+ * their headers (nodejs/node#65446). What is never freed cannot abort: there, connections and their statements are kept permanently.
  * Their number is bounded by the texts of statements there are.
  */
 const mustKeep = major === 24 && minor >= 19;

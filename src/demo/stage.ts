@@ -9,7 +9,7 @@ import { systemCall } from "../kernel/call.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 
-/** What an answer looked like; the body is typed by the room's own view. */
+/** What an answer looked like; the body is typed by the feature's own view. */
 export interface Answer<Body> {
   status: number;
   body: Body;

@@ -17,7 +17,7 @@ export interface Discord extends DiscordPort {
   rest: DiscordRest;
   /** Set what answers interactions and gateway events; once, before `start`. */
   serve(options: ServeOptions): void;
-  /** Begins to connect and returns at once; never throws once served, and tries again until `stop` or a refusal for good. */
+  /** Begins to connect and returns at once; never throws once served, and tries again until `stop` or a permanent refusal. */
   start(): void;
   /** Ends the link; afterwards nothing keeps the process alive or writes. */
   stop(): Promise<void>;

@@ -48,7 +48,7 @@ export interface HttpAppOptions {
   trustedProxies?: readonly string[];
   /** How browsers reach the service. */
   publicUrl?: string;
-  /** The address in the document, asked when that is made; `publicUrl` unless told. */
+  /** The address in the document, asked when that is made; `publicUrl` by default. */
   documentedUrl?: () => string;
   info: DocumentInfo;
   /** How many requests are worked on at once, and how many more may wait. */

@@ -1,7 +1,7 @@
 import { ProblemError } from "./errors.ts";
 import type { PermissionKey } from "./permissions.ts";
 
-/** The door a call came through; kept in the audit. */
+/** The transport a call came through; kept in the audit. */
 export type Via = "rest" | "slash" | "job" | "cli" | "web";
 
 /** One rule that spoke in a permission decision. */
@@ -32,7 +32,7 @@ export interface Actor {
   isUnknown?(): boolean;
   /** @param guildId where the call was given, if in a guild: entries limited to that guild count, too */
   decide(permission: string, guildId?: string): Decision;
-  /** Until when a permission is held: null for good, undefined when it is not held. */
+  /** Until when a permission is held; null: permanently, undefined when it is not held. */
   heldUntil(permission: string, guildId?: string): Date | null | undefined;
 }
 
@@ -46,14 +46,14 @@ export interface CallClient {
   expiresAt?: Date;
 }
 
-/** An idempotency key that the effect's own transaction keeps. `status` is what the door answers on success. */
+/** An idempotency key that the effect's own transaction keeps. `status` is what the transport answers on success. */
 export interface IdempotencyClaim {
   scope: string;
   fingerprint: string;
   status: number;
 }
 
-/** Everything a verb knows about who asks. A slash command has an actor and no client. */
+/** Everything a service method knows about who asks. A slash command has an actor and no client. */
 export interface Call {
   client: CallClient | null;
   actor: Actor | null;

@@ -1,7 +1,7 @@
 import type { Call } from "./call.ts";
 import { ProblemError, problems, type ProblemCode } from "./errors.ts";
 
-/** What somebody tried and may not do, as the door that refused it tells it. Nothing of the content is in it. */
+/** What somebody tried and may not do, as the transport that refused it tells it. Nothing of the content is in it. */
 export interface DeniedAttempt {
   caller: AuditedCaller;
   /** The permission it needs, or the operation where there is none. */

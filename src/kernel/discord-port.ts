@@ -88,7 +88,7 @@ export interface AttachmentSource {
 }
 
 const every = {
-  /** Its own name for good: a message sent again under the same name within minutes is one message. */
+  /** A name of its own that stays: a message sent again under the same name within minutes is one message. */
   id: z.string().min(1).max(200),
   /** For Discord's own audit log, of any length; what does not fit there is cut. */
   reason: z.string(),

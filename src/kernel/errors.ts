@@ -1,5 +1,5 @@
 /**
- * The closed registry of problem codes (RFC 9457). The OpenAPI document, the problem pages and every door are made from it.
+ * The closed registry of problem codes (RFC 9457). The OpenAPI document, the problem pages and every transport are made from it.
  * A code is never renamed; `retryable` tells a client whether the same request may succeed later.
  */
 export const problems = {
@@ -78,7 +78,7 @@ interface ProblemOptions {
   cause?: unknown;
 }
 
-/** A refusal of the closed registry; each door translates it once. */
+/** A refusal of the closed registry; each transport translates it once. */
 export class ProblemError extends Error {
   override name = "ProblemError";
   readonly code: ProblemCode;

@@ -13,18 +13,18 @@ export interface HeldView {
   key?: string;
 }
 
-/** What a write verb answers instead of its view when nothing was changed yet: the change is kept until it is confirmed. */
+/** What a write service method answers instead of its view when nothing was changed yet: the change is kept until it is confirmed. */
 export interface Held {
   confirmation_required: HeldView;
 }
 
-/** Whether a verb held its change back. An answer kept for a repeated request is recognised, too. */
+/** Whether a service method held its change back. An answer kept for a repeated request is recognised, too. */
 export function isHeld(answer: unknown): answer is Held {
   return typeof answer === "object" && answer !== null && "confirmation_required" in answer;
 }
 
 /**
- * The view of a verb in a call whose changes are never held, such as the operator's command line.
+ * The view of a service method in a call whose changes are never held, such as the operator's command line.
  * @throws Error when it was held all the same
  */
 export function requireDone<View>(answer: View | Held): View {

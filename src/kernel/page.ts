@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { ProblemError } from "./errors.ts";
 import type { ListQuery } from "./fields.ts";
 
-/** One page of a list, as verbs return it; the HTTP door wraps it into the list envelope. */
+/** One page of a list, as service methods return it; the HTTP API wraps it into the list envelope. */
 export interface Page<T> {
   data: T[];
   limit: number;

@@ -58,7 +58,7 @@ export function hashToken(token: string): string {
 }
 
 /**
- * What every sealed text of the database belongs to: its column and its row. Whoever seals, opens or seals again names it from
+ * What every sealed text of the database belongs to: its column and its row. Anyone who seals, opens or seals again names it from
  * here, so that a text moved to another row or column opens nowhere.
  */
 export const sealedIn = {

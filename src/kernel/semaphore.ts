@@ -1,11 +1,11 @@
 import { type ProblemCode, ProblemError } from "./errors.ts";
 
 export interface SemaphoreOptions {
-  /** How many hold it at once; one unless told. */
+  /** How many hold it at once; one by default. */
   places?: number;
   /** How many may wait; who comes beyond is refused at once. */
   waiting: number;
-  /** How long one waits, in milliseconds; without end unless told. */
+  /** How long one waits, in milliseconds; without end by default. */
   timeoutMs?: number;
   refusal: ProblemCode;
   /** What the refusal says; by default the usual words of its code. */

@@ -18,7 +18,7 @@ type PartsOf<Value> = Value extends readonly (infer Entry)[] ? PartsOf<Entry> : 
 /** Which classes a viewer is cleared for; `secret` never is. */
 export type Clearance = Readonly<Record<Exclude<FieldClass, "public" | "secret">, boolean>>;
 
-/** The clearance of whoever may ask and is nothing more. */
+/** The clearance of anyone who may ask and is nothing more. */
 export const noClearance: Clearance = { requester: false, staff: false, decider: false, confidential: false };
 
 /** A view without what its viewer may not see, and for those who may know it, the names of what was left out. */
@@ -83,7 +83,7 @@ function isCleared(fieldClass: FieldClass, clearance: Clearance): boolean {
 /** Answers the ids of records that a caller may not know of. */
 export type HiddenIds = (call: Call) => Promise<readonly string[]>;
 
-/** What several rooms hide from a caller, each telling its own once, at start. */
+/** What several features hide from a caller, each telling its own once, at start. */
 export function createHiddenIds() {
   const sources: HiddenIds[] = [];
   return {

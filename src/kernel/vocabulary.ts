@@ -24,7 +24,7 @@ export const blacklistCategories = {
   server: ["poaching", "raiding", "exploits", "stolen_assets", "leaking", "scam", "predatory", "ban_evasion_hub", "terms", "other"],
 } as const;
 
-/** What a record about a user recommends to whoever meets them. */
+/** What a record about a user recommends to anyone who meets them. */
 export const recommendedActions = ["monitor", "verify", "deny_entry", "kick", "ban"] as const;
 /** What is done about the members of a listed server. */
 export const memberPolicies = ["inform", "flag", "verify", "deny_staff", "deny_entry"] as const;

@@ -27,7 +27,7 @@ export function createPermissionCheck(
     const others = call.actor === null ? [] : othersFor.map((other) => other(params));
     const asked = [permission, ...others].filter((one) => known.has(one));
     const held = asked.find((one) => can(call, one));
-    // Whoever holds none of them is let in by the key alone: whether it is their own matter is for the verb to find out.
+    // Anyone who holds none of them is let in by the key alone: whether it is their own matter is for the service method to find out.
     const inKey =
       held === undefined && access.personal === true && call.actor !== null ? asked.find((one) => allows(call, one)) : undefined;
     if (inKey !== undefined) require(call, inKey, { own: call.actor?.id });

@@ -8,12 +8,12 @@ import type { Page } from "../kernel/page.ts";
 import type { PermissionKey, RoutePermission } from "../kernel/permissions.ts";
 
 /**
- * Who may pass the door. `permission` may hold `{param}` placeholders, filled from the path (lower-cased, `_` as `-`).
+ * Who may call the route. `permission` may hold `{param}` placeholders, filled from the path (lower-cased, `_` as `-`).
  * `also` is a second permission that is needed besides, such as that of the record something hangs on.
  * `own` names the path parameter of the person whose own data this is: being that person stands in for the permission.
- * `either` names further permissions of which one does as well where an acting user is named: the verb asks for the one it needs.
- * `personal`: every acting user passes if the key holds one of them; the verb finds out whether it is their own matter.
- * A public door with optional credentials still refuses wrong ones; without any, its call has neither client nor actor.
+ * `either` names further permissions of which one does as well where an acting user is named: the service method asks for the one it needs.
+ * `personal`: every acting user passes if the key holds one of them; the service method finds out whether it is their own matter.
+ * A public route with optional credentials still refuses wrong ones; without any, its call has neither client nor actor.
  */
 export type Access =
   | { public: true; credentials?: "optional" }
@@ -58,7 +58,7 @@ export function annotated(answer: unknown): { view: unknown; etag?: string; stat
 
 /** An answer that is not JSON: a file, an export, a stream of events. A body nobody reads to its end is destroyed. */
 export interface RawAnswer {
-  /** The media type; the first one of the route unless told. */
+  /** The media type; the first one of the route by default. */
   type?: string;
   headers?: Readonly<Record<string, string>>;
   body: string | Buffer | Readable;
@@ -165,7 +165,7 @@ interface OperationSpec<
   capability?: string;
   request?: RequestSpec<Params, Query, Body>;
   success: SuccessSpec<Kind, View>;
-  /** Whether the verb may hold its change back until it is confirmed: `202 confirmation_required`. */
+  /** Whether the service method may hold its change back until it is confirmed: `202 confirmation_required`. */
   confirmable?: boolean;
   /** Problem codes this route can answer with beyond those every route has. */
   refusals?: readonly ProblemCode[];
@@ -216,7 +216,7 @@ export interface RouteSpec extends OperationSpec {
   tags: string[];
 }
 
-/** A route whose types have been checked; doors pass these to the app. */
+/** A route whose types have been checked; transports pass these to the app. */
 export interface Route {
   spec: RouteSpec;
   handle(input: RouteInput): Promise<unknown>;

@@ -19,14 +19,14 @@ import { messagePayload } from "./message-payload.ts";
 /** What is typed in an autocomplete box: the text alone goes to the command's first such option. */
 export type Typed = string | { focused: string; value: string; options?: Record<string, OptionValue> };
 
-/** What a member sends: text, files, or both; into the first channel unless told. */
+/** What a member sends: text, files, or both; into the first channel by default. */
 export type Posting = {
   content?: string;
   attachments?: readonly (Pick<Attachment, "name" | "bytes"> & Partial<Attachment>)[];
   channel?: Pick<Channel, "id">;
 };
 
-/** Where a command is run; the guild's first channel unless told. */
+/** Where a command is run; the guild's first channel by default. */
 export type Where = { channel?: Pick<Channel, "id"> };
 
 /** A user at the keyboard. */
@@ -186,6 +186,6 @@ const opening = (command: APIApplicationCommand, targetId: string, resolved: obj
 export const userCommandOpening = (world: World, guild: Guild, command: APIApplicationCommand, target: User): Opened =>
   opening(command, target.id, resolve(world, guild, [target]), { user: target });
 
-/** The message is told in full, whoever wrote it: the person hands it over. */
+/** The message is told in full, no matter who wrote it: the person hands it over. */
 export const messageCommandOpening = (world: World, command: APIApplicationCommand, message: Message): Opened =>
   opening(command, message.id, { messages: { [message.id]: messagePayload(world, message, true) } }, { messageId: message.id });

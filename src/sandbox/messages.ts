@@ -51,7 +51,7 @@ export function requireSomething(message: MessageContent): void {
     throw new DiscordApiError(400, 50006, "Cannot send an empty message");
 }
 
-/** A new message, of the bot unless told; ephemeral ones are not kept in the channel and nobody is told. */
+/** A new message, of the bot by default; ephemeral ones are not kept in the channel and nobody is told. */
 export function postMessage(world: World, channel: Channel, content: MessageContent, given: Given = {}): Message {
   const message: Message = {
     id: world.nextId(),

@@ -10,7 +10,7 @@ export type User = {
   readonly bot: boolean;
   /** The user accepts no direct messages. */
   dmsClosed: boolean;
-  /** The language of their Discord, as Discord names it; English unless told. */
+  /** The language of their Discord, as Discord names it; English by default. */
   locale?: string;
 };
 

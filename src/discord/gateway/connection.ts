@@ -145,7 +145,7 @@ function aborted(signal: AbortSignal): Promise<undefined> {
 
 type ConnectionStatus = ReturnType<typeof createStatus>;
 
-/** Follows the shard events: the library's own readiness stays true during an outage and after a refusal for good. */
+/** Follows the shard events: the library's own readiness stays true during an outage and after a permanent refusal. */
 export function createStatus(clock: Clock) {
   let now: DiscordStatus = { state: "connecting", since: clock.now(), reconnects: 0 };
   let readyCount = 0;

@@ -14,7 +14,7 @@ import type { AuditService } from "./audit.service.ts";
 
 const { get } = routesFor("audit");
 
-/** The HTTP door to the audit. */
+/** HTTP routes for the audit. */
 export function auditRoutes(audit: AuditService): Route[] {
   return [...listRoutes(audit), ...proofRoutes(audit)];
 }

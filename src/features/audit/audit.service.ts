@@ -32,7 +32,7 @@ export interface AuditDeps {
   cursors: Cursors;
   clock?: Clock;
   logger?: Logger;
-  /** How long details are kept, in days; 0, as unless told: for good. */
+  /** How long details are kept, in days; 0 (the default): kept permanently. */
   detailsDays?: number;
   /** Positions signed outside the database; none are kept without. */
   checkpoints?: { keeper: Checkpoints; path: string };
@@ -76,7 +76,7 @@ export function createAuditService(deps: AuditDeps) {
     },
 
     /**
-     * Leave entries about some targets out of what a caller reads: records they may not know of. Each room with such records tells its own,
+     * Leave entries about some targets out of what a caller reads: records they may not know of. Each feature with such records tells its own,
      * at start: what is added answers the ids of those targets.
      */
     registerHiddenIds: hiddenRecords.add,

@@ -27,7 +27,7 @@ export interface CheckpointsDeps {
   signer: CheckpointSigner;
   /** How long at most new entries wait. */
   minutes: number;
-  /** After so many entries there is a position at once; 1,000 unless told. */
+  /** After so many entries there is a position at once; 1,000 by default. */
   entries?: number;
   /** The id of this installation. */
   origin: () => Promise<string>;

@@ -1,7 +1,7 @@
 import type { Dialect } from "../../database/dialect.ts";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 
-/** An entry as it is stored, whoever stored it: what does not read as an entry should fails its hash. */
+/** An entry as it is stored, no matter who stored it: what does not read as an entry should fails its hash. */
 export interface StoredEntry {
   entry: AuditEntry;
   /** Absent once erased. `payload` is undefined where the text is no JSON. */

@@ -56,7 +56,7 @@ export interface RetainDeps {
   database: Database;
   clock: Clock;
   record: (tx: Tx, entry: AuditInput) => void;
-  /** How long details are kept; 0: for good. */
+  /** How long details are kept; 0: permanently. */
   days: number;
 }
 

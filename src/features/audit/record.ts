@@ -7,7 +7,7 @@ import { callerOf, type AuditedCaller } from "../../kernel/denied.ts";
 import type { Head } from "./checkpoints.ts";
 import { cleanText, commitment, entryHash, genesis, storable } from "./chain.ts";
 
-/** One thing that happened, as the verb that did it tells it. Actor, client, door and request come from `tx.call`. */
+/** One thing that happened, as the service method that did it tells it. Actor, client, transport and request come from `tx.call`. */
 export interface AuditInput {
   /** `entity.verb`, such as `staff_role.update`. */
   action: string;

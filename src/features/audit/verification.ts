@@ -22,7 +22,7 @@ export interface VerificationDeps {
 /** How long hashing keeps the event loop to itself. */
 const sliceMs = 4;
 
-/** Verifies the live chain, one walk at a time: whoever asks the same meanwhile gets the answer of the running one. */
+/** Verifies the live chain, one walk at a time: who asks the same meanwhile gets the answer of the running one. */
 export function createVerification({ database, checkpoints }: VerificationDeps): (bounds: Bounds) => Promise<AuditVerification> {
   const rows = async (sql: string): Promise<string[]> =>
     (await database.read.$queryRaw<{ line: string }[]>(Prisma.raw(sql))).map(({ line }) => line);

@@ -109,7 +109,7 @@ function howToTakeBack(base: string): Markup {
   </section>`;
 }
 
-/** The way back to whoever sent the person here. */
+/** The way back to the site that sent the person here. */
 export interface WayBack {
   name: string;
   /** As the operator has configured it. */

@@ -4,7 +4,7 @@ import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { authorizationStatuses, type AuthorizationStatus, type ServerDetail } from "./authorization.schema.ts";
 
-/** Permissions of this room. */
+/** Permissions of this feature. */
 export const authorizationPermissions = {
   create: "authorize.create",
   read: "users.authorization.read",

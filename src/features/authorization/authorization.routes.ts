@@ -31,7 +31,7 @@ const granted: AuthorizationView = {
   revision: 1,
 };
 
-/** The HTTP door to what people have granted. The pages people see are in authorization.pages.ts. */
+/** HTTP routes for what people have granted. The pages people see are in authorization.pages.ts. */
 export function authorizationRoutes(authorization: AuthorizationService): Route[] {
   return [createSession(authorization), getAuthorization(authorization), revokeAuthorization(authorization), refreshUser(authorization)];
 }

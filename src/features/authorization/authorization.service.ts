@@ -17,7 +17,7 @@ import { createRevocations } from "./revocations.ts";
 import { createRevokeService, type RevokeService } from "./revoke.service.ts";
 import { createSessionsService, type SessionsService } from "./sessions/sessions.service.ts";
 
-/** The verbs of the room, for its doors and jobs. */
+/** The service methods of the feature, for its transports and jobs. */
 export interface AuthorizationService
   extends SessionsService, FlowService, RefreshService, RefreshDueService, RevokeService, SweepService, Reencryption {
   /** What a person has granted and is being asked; answers for everybody. @throws ProblemError permission_denied */

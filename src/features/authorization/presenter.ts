@@ -9,7 +9,7 @@ import { authorizationPurposes } from "../../kernel/vocabulary.ts";
 import { endedStatuses, sessionFailures, type AuthorizationView } from "./authorization.schema.ts";
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 
-/** What of a status is for whom: nearly all of it for whoever may ask, the person themself included. */
+/** What of a status is for whom: nearly all of it for anyone who may ask, the person themself included. */
 const fields: FieldClasses<AuthorizationView> = {
   discord_user_id: "public",
   status: "public",

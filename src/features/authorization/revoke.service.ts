@@ -118,7 +118,7 @@ export interface EndDeps {
 }
 
 /**
- * End a grant for good: its tokens, its servers and what they matched go in this transaction, and Discord is owed the end of it.
+ * End a grant permanently: its tokens, its servers and what they matched go in this transaction, and Discord is owed the end of it.
  * @returns how many servers and matches went; null when the grant is not the one that was read any more
  */
 export async function endGrant(

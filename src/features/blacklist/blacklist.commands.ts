@@ -91,7 +91,7 @@ function newRecord(given: CommandInput): VerbInput {
   return { body };
 }
 
-/** A record is about one subject. @throws ProblemError as the verb refuses; validation_failed when both are named */
+/** A record is about one subject. @throws ProblemError as the service method refuses; validation_failed when both are named */
 function requireOneSubject(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.require("createBlacklistRecord", call, {});
   if (given.values["user"] !== undefined && given.values["server"] !== undefined)

@@ -138,7 +138,7 @@ export const confidentialFields: ReadonlySet<string> = new Set(
   Object.entries(fields).flatMap(([field, fieldClass]) => (fieldClass === "confidential" ? [field] : [])),
 );
 
-/** @param isReader whether the record is the caller's to read: the verb's own permission says so, or `blacklist.read` */
+/** @param isReader whether the record is the caller's to read: the service method's own permission says so, or `blacklist.read` */
 function clearanceFor(call: Call, isReader: boolean): Clearance {
   return { ...noClearance, staff: isReader, confidential: isReader && can(call, "blacklist.read_confidential") };
 }

@@ -26,7 +26,7 @@ export interface ChangedRecord {
 
 export type BulkChange = NewRecord | ChangedRecord;
 
-/** Writes of many records inside a given transaction, in few statements. Whoever writes tells of all of them in one event. */
+/** Writes of many records inside a given transaction, in few statements. Anyone who writes tells of all of them in one event. */
 export function createBulkWrites(deps: SideEffectDeps) {
   const applySideEffects = createSideEffects(deps);
 

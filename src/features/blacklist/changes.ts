@@ -12,7 +12,7 @@ const endings: ReadonlySet<string> = new Set(["superseded", "revoked", "expired"
 
 type Filters = Pick<ReturnType<typeof ListBlacklistChangesQuery.parse>, "kind" | "category">;
 
-/** @returns the feed of changes, oldest first, which can be followed for good */
+/** @returns the feed of changes, oldest first, which can be followed without end */
 export function createChanges({ database, cursors }: { database: Database; cursors: Cursors }) {
   /** The records as they stood after some changes, by record and revision. */
   async function snapshotsOf(rows: readonly BlacklistChange[]): Promise<Map<string, BlacklistView>> {
@@ -71,7 +71,7 @@ function present(call: Call, row: BlacklistChange, snapshot: BlacklistView | und
   };
 }
 
-/** Take the locks of the records about a person, in one order: whoever changes one of them takes its lock before any matches. */
+/** Take the locks of the records about a person, in one order: anyone who changes one of them takes its lock before any matches. */
 export async function lockRecordsOf(tx: Tx, userId: string): Promise<void> {
   const about = { kind: "user", subjectId: userId };
   const rows = await tx.db.blacklistRecord.findMany({ where: about, select: { id: true }, orderBy: { id: "asc" } });

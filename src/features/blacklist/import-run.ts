@@ -61,7 +61,7 @@ export function createWriting(deps: RunDeps) {
     return changes.length === 0 ? [] : await bulk.write(tx, changes);
   }
 
-  /** One event for the batch: whoever follows it reads the feed of changes. */
+  /** One event for the batch: anyone who follows it reads the feed of changes. */
   function tell(tx: Tx, results: readonly ImportedLine[]): void {
     const count = (outcome: string) => results.filter((result) => result.outcome === outcome).length;
     const data = { created: count("created"), merged: count("merged"), replaced: count("replaced") };

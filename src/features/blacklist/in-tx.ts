@@ -25,7 +25,7 @@ type Reader = Pick<ReadClient | TransactionClient, "blacklistRecord">;
 const erased = { restored: false, detail: "The record was erased.", row: null };
 const ended = (row: BlacklistRecord): UndoneRecord => ({ restored: false, detail: "The record does not count any more.", row });
 
-/** Records as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
+/** Records as parts of other features' transactions. Those features have checked rights, ranks and conflicts. */
 export function createInTx(records: BlacklistRecords) {
   /** A record under its lock, or null once it was erased. */
   async function lockInTx(tx: Tx, id: string): Promise<BlacklistRecord | null> {
@@ -79,7 +79,7 @@ export function createInTx(records: BlacklistRecords) {
   return {
     lockInTx,
 
-    /** @param key number such as `BL-000123`, or id; whoever asks has checked who may know of the record */
+    /** @param key number such as `BL-000123`, or id; the caller has checked who may know of the record */
     findForReference: (db: Reader, key: string): Promise<BlacklistRecord | null> => db.blacklistRecord.findFirst({ where: byKey(key) }),
 
     /** Make a record, or strengthen the active one. */
@@ -133,7 +133,7 @@ export function createInTx(records: BlacklistRecords) {
       const parsed = BlacklistUndo.parse(undo);
       const found = await tx.db.blacklistRecord.findUnique({ where: { id: parsed.record_id } });
       if (found === null) return erased;
-      // In the order in which whoever makes a record takes them: its subject and scope, then the record that holds them.
+      // In the order in which anyone who makes a record takes them: its subject and scope, then the record that holds them.
       await tx.lock(`blacklist:${activeKeyOf(found)}`);
       const row = await lockInTx(tx, parsed.record_id);
       if (row === null) return erased;

@@ -37,7 +37,7 @@ export function createPurge(deps: PurgeDeps) {
   async function erase(tx: Tx, row: BlacklistRecord): Promise<void> {
     const about = { where: { recordId: row.id } };
     await dropEvidence?.(tx, row.id);
-    // Time may have ended it before the sweep came by: whoever remembers it is told as if it had.
+    // Time may have ended it before the sweep came by: anyone who remembers it is told as if it had.
     await matches.applyRecord(tx, toMatchRecord(row, tx.now));
     tx.afterCommit(() => access.noteRecord({ ...row, status: statusAt(row, tx.now) }));
     await tx.db.match.deleteMany(about);

@@ -14,10 +14,10 @@ import { canonical } from "./same.ts";
 import { referenceOf } from "./blacklist.policy.ts";
 
 const day = 86_400;
-/** When a record is looked at again unless told, in seconds. */
+/** When a record is looked at again by default, in seconds. */
 export const reviewAfter = 180 * day;
 const defaultGrace = 7 * day;
-/** What is recommended unless told. */
+/** What is recommended by default. */
 export const defaultActions = { low: "monitor", medium: "verify", high: "deny_entry", critical: "ban" } as const satisfies Record<
   Severity,
   string
@@ -103,7 +103,7 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
 
   /** @param over what is expired to make room */
   async function insert(tx: Tx, draft: RecordDraft, note: ChangeNote, over: BlacklistRecord | null): Promise<RecordChange> {
-    // Whoever holds the numbers waits for matches: so the number comes before the change that takes those.
+    // Anyone who holds the numbers waits for matches: so the number comes before the change that takes those.
     const number = await nextNumber(tx, "blacklist");
     if (over !== null) await expire(tx, over);
     const row = await tx.db.blacklistRecord.create({ data: rowOf(tx.now, draft, number, serversKey) });
@@ -123,7 +123,7 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
 
     /**
      * Take all that several drafts will wait for, in one order: the subjects, the records that hold them, the numbers. The first
-     * draft takes the matches, and whoever holds one of these waits for those.
+     * draft takes the matches, and anyone who holds one of these waits for those.
      */
     async lockSubjects(tx: Tx, drafts: readonly RecordDraft[]): Promise<void> {
       const keys = [...new Set(drafts.map(activeKeyOf))].toSorted();
@@ -158,7 +158,7 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
   };
 }
 
-/** What takes a record back, whoever does. */
+/** What takes a record back, no matter who does. */
 export function revocation({ call, now }: Tx, reason: string): Changes {
   return { status: "revoked", activeKey: null, revokedAt: now, revokedBy: call.actor?.id ?? null, revokeReason: reason };
 }

@@ -46,7 +46,7 @@ export interface Written {
 }
 
 export interface SideEffectOptions {
-  /** Whether there is an event for every record; true unless told. Whoever says no tells of all of them at once. */
+  /** Whether there is an event for every record; true by default. Whoever says no tells of all of them at once. */
   tellsEach?: boolean;
 }
 
@@ -72,7 +72,7 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
     await keepWords(tx, written);
     for (const [index, { before, row, note }] of written.entries()) {
       const { what, event } = blacklistActions[note.action];
-      // Whoever follows only the category that the record leaves is told, too.
+      // Anyone who follows only the category that the record leaves is told, too.
       for (const category of new Set([before?.category ?? row.category, row.category]))
         feed(tx, { recordId: row.id, number: row.number, revision: row.revision, what, kind: row.kind, category });
       audit.record(tx, {

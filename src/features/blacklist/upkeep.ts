@@ -86,7 +86,7 @@ export function createSweep({ database, records, clock }: { database: Database; 
     const ids = await database.read.blacklistRecord.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
     if (ids.length === 0) return 0;
     return database.write(call, async (tx) => {
-      // Every lock before the first change: whoever changes one of them waits for its matches after it, too.
+      // Every lock before the first change: anyone who changes one of them waits for its matches after it, too.
       for (const { id } of ids) await tx.lock(`blacklist:${id}`);
       const rows = await tx.db.blacklistRecord.findMany({ where: { id: { in: ids.map(({ id }) => id) } }, orderBy: { id: "asc" } });
       const changed = rows.flatMap((row) => {

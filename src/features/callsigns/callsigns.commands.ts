@@ -33,7 +33,7 @@ function numbersIn(text: string): (number | string)[] {
       const [, first, last = first] = span.exec(part) ?? [];
       if (first === undefined) return [part];
       const count = Number(last) - Number(first) + 1;
-      // One more than may be named at once: the door says so.
+      // One more than may be named at once: the route says so.
       return count < 1 ? [part] : Array.from({ length: Math.min(count, maxOfSpan + 1) }, (_, index) => Number(first) + index);
     });
 }

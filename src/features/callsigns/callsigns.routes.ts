@@ -34,7 +34,7 @@ const exampleNext = {
   free: 92,
 } as const;
 
-/** The HTTP door to callsigns. */
+/** HTTP routes for callsigns. */
 export function callsignsRoutes(callsigns: CallsignRegistry): Route[] {
   return [
     ...nextRoutes(callsigns),

@@ -17,7 +17,7 @@ export interface CallsignWish {
   preferred?: number | null | undefined;
   /** In place of the pool's own. */
   department?: string | null | undefined;
-  /** Which of the free numbers; the lowest unless told. */
+  /** Which of the free numbers; the lowest by default. */
   fill?: Fill | undefined;
 }
 

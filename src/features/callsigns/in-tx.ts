@@ -34,7 +34,7 @@ interface Taken {
 /** How often a number is looked for that others take at the same time. */
 const maxTries = 5;
 
-/** Callsigns inside another room's transaction. The caller has checked rights, ranks and conflicts. */
+/** Callsigns inside another feature's transaction. The caller has checked rights, ranks and conflicts. */
 export function createCallsignsInTx(records: CallsignRecords) {
   /** Take a free number for a wish; what is theirs already comes back as it is. */
   async function take(tx: Tx, wish: OpenWish & CallsignNote, as: "reserved" | "assigned"): Promise<Taken> {
@@ -78,7 +78,7 @@ export function createCallsignsInTx(records: CallsignRecords) {
 
     /**
      * Let every callsign of a person rest: nobody else gets its number meanwhile.
-     * @param note `days` it rests; as long as each pool says unless told
+     * @param note `days` it rests; as long as each pool says by default
      */
     async holdAllInTx(tx: Tx, userId: string, note: CallsignNote & { days?: number | undefined }): Promise<HeldCallsigns> {
       await records.lock(tx, { userId, pools: [] });

@@ -102,7 +102,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
   return {
     place,
 
-    /** Take a callsign from whoever has it; it rests. @throws ProblemError validation_failed, precondition_failed, hierarchy_violation, invalid_transition */
+    /** Take a callsign from its holder; it rests. @throws ProblemError validation_failed, precondition_failed, hierarchy_violation, invalid_transition */
     async release(call: Call, named: Named, given: ReleaseInput): Promise<SlotView> {
       requireWrite(call, callsignsPolicy.release);
       const { reason, rest_days: days } = ReleaseInput.parse(given);
@@ -110,7 +110,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
       return await move(call, callsignsPolicy.release, reason, (tx, note) => releaseInTx(tx, named, days, note));
     },
 
-    /** Take a callsign from whoever has it and give it to somebody else. @throws ProblemError as `release` */
+    /** Take a callsign from its holder and give it to somebody else. @throws ProblemError as `release` */
     async transfer(call: Call, named: Named, given: TransferInput): Promise<SlotView> {
       requireWrite(call, callsignsPolicy.manage);
       const { user_id: userId, reason } = TransferInput.parse(given);

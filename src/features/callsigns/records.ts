@@ -16,7 +16,7 @@ const daySeconds = 86_400;
 /** Of a pool that says nothing else. */
 const usualHoldDays = 90;
 
-/** How a slot stands that begins to rest now. @param days for how long; as its pool says unless told */
+/** How a slot stands that begins to rest now. @param days for how long; as its pool says by default */
 export async function resting(tx: Tx, { pool, originReference }: CallsignSlot, days?: number): Promise<SlotStand> {
   const known = days ?? (await tx.db.callsignPool.findUnique({ where: { key: pool }, select: { holdDays: true } }))?.holdDays;
   const until = addSeconds(tx.now, (known ?? usualHoldDays) * daySeconds);
@@ -110,7 +110,7 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
       events.emit(tx, { type: event, data: { slot_id: id, pool, number, callsign, user_id: userId, state: after.state } });
   }
 
-  /** Bring a slot read under its locks into another state. @param userId who has it now; who had it before unless told */
+  /** Bring a slot read under its locks into another state. @param userId who has it now; who had it before by default */
   async function change(tx: Tx, row: CallsignSlot, stand: SlotStand, note: CallsignNote, userId = row.userId): Promise<CallsignSlot> {
     const data = { userId, ...columnsOf({ ...row, userId }, stand, tx.now), revision: row.revision + 1 };
     const changed = await tx.db.callsignSlot.update({ where: { id: row.id }, data });

@@ -2,7 +2,7 @@ import type { Case, CaseLabel, CaseLink, CaseMember, CaseSubject, Prisma } from 
 import { can, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 
-/** What each verb of cases needs. */
+/** What each service method of cases needs. */
 export const casesPolicy = {
   read: "cases.read",
   readAll: "cases.read_all",
@@ -116,7 +116,7 @@ export function soleUserOf({ subjects }: Pick<Seen, "subjects">): string | null 
   return users.length === 1 ? (users[0]?.subjectId ?? null) : null;
 }
 
-/** Who is told of events about a case; undefined: whoever the type of the event names. */
+/** Who is told of events about a case; undefined: anyone the type of the event names. */
 export function eventPermission({ isConfidential }: Pick<Case, "isConfidential">): typeof casesPolicy.confidential | undefined {
   return isConfidential ? casesPolicy.confidential : undefined;
 }

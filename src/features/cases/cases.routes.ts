@@ -11,7 +11,7 @@ const { del, get, patch, post, put } = routesFor("cases");
 const params = z.object({ id: CaseKey });
 const single = { status: 200, shape: "single", schema: CaseView } as const;
 
-/** The HTTP door to cases. */
+/** HTTP routes for cases. */
 export function casesRoutes(cases: CasesService): Route[] {
   // Templates first: their address would be taken for that of a case.
   return [...casesTemplatesRoutes(cases), ...coreRoutes(cases), ...casesLifeRoutes(cases), ...casesNotesRoutes(cases)];
@@ -67,7 +67,7 @@ const example = { body: "Spoke with the reporter." };
 const working = ["record_not_found", "conflict_of_interest", "hierarchy_violation", "invalid_transition"] as const;
 const reading = ["record_not_found", "invalid_cursor", "unknown_parameter"] as const;
 
-/** The HTTP door to notes of cases. */
+/** HTTP routes for notes of cases. */
 export function casesNotesRoutes({ notes }: Pick<CasesService, "notes">): Route[] {
   return [
     post("/cases/{id}/notes", "createCaseNote", {
@@ -110,7 +110,7 @@ export function casesNotesRoutes({ notes }: Pick<CasesService, "notes">): Route[
 const templateParams = z.object({ key: TemplateKey });
 const templateAnswer = { status: 200, shape: "single", schema: TemplateView } as const;
 
-/** The HTTP door to templates of cases. */
+/** HTTP routes for templates of cases. */
 export function casesTemplatesRoutes({ templates }: Pick<CasesService, "templates">): Route[] {
   return [
     get("/cases/templates", "listCaseTemplates", {

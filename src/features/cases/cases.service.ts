@@ -41,11 +41,11 @@ export interface CasesDeps extends Deps<"database" | "events" | "guildState" | "
   reach: LinkReach;
   /** Ids of the requests a caller may not know of. */
   hiddenRequests: (call: Call) => Promise<readonly string[]>;
-  /** Requests as their own room lists them for a caller. */
+  /** Requests as their own feature lists them for a caller. */
   requests: RequestList;
   /** Requests that the end of a case suggests. */
   drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">;
-  /** Deletes the evidence of a case for good. */
+  /** Deletes the evidence of a case permanently. */
   dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
 }
 
@@ -85,7 +85,7 @@ export function createCasesService(deps: CasesDeps) {
     evidenceHost: createHost({ database, records }),
     /** Who asks, with their further accounts. */
     viewerOf,
-    /** For rooms whose records belong to a case: a case for work on it, and what was added to it. */
+    /** For features whose records belong to a case: a case for work on it, and what was added to it. */
     open: records.open,
     touch: records.touch,
 
@@ -114,7 +114,7 @@ export function createCasesService(deps: CasesDeps) {
       return await shown(call, view as CaseView);
     },
 
-    /** Cases the caller may see, newest first unless told. */
+    /** Cases the caller may see, newest first by default. */
     async list(call: Call, query: ListCasesQuery): Promise<Page<CaseView>> {
       requirePermission(call, casesPolicy.read);
       const { limit, cursor, count, ...given } = ListCasesQuery.parse(query);

@@ -31,7 +31,7 @@ export interface CaseDraft {
   retentionUntil?: Date | null | undefined;
   originReference?: string | null | undefined;
   openedBy: string | null;
-  /** The permission that opens it; `cases.create` unless told. */
+  /** The permission that opens it; `cases.create` by default. */
   permission?: PermissionKey | undefined;
 }
 

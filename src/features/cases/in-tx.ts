@@ -22,11 +22,11 @@ export interface Addition {
   authorId: string | null;
   /** What it comes from, linked as `related` unless it is linked so already. */
   from?: Target;
-  /** The permission that adds it; that of cases themselves unless told. */
+  /** The permission that adds it; that of cases themselves by default. */
   permission?: PermissionKey | undefined;
 }
 
-/** Cases inside another room's transaction. The caller has checked rights, ranks and conflicts. */
+/** Cases inside another feature's transaction. The caller has checked rights, ranks and conflicts. */
 export function createInTx({ guildState, records, notes, links }: WithinDeps) {
   return {
     /** Open a case. The number is taken here: whatever else the transaction locks, it locks before. */

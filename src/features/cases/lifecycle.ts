@@ -95,7 +95,7 @@ const binSeconds = 30 * 86_400;
 export interface CaseSweepDeps extends Deps<"database" | "events" | "clock"> {
   audit: Pick<AuditService, "erase">;
   records: CaseRecords;
-  /** Deletes the evidence of a case for good. */
+  /** Deletes the evidence of a case permanently. */
   dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
 }
 

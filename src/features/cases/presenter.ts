@@ -44,7 +44,7 @@ export async function viewsOf(
   return rows.map((row) => presentCase(row, countsById(row.id), names, now));
 }
 
-/** @param readsConfidential whether confidential evidence counts for whoever asks */
+/** @param readsConfidential whether confidential evidence counts for the caller */
 async function countsOf(db: Reader, ids: readonly string[], now: Date, readsConfidential: boolean): Promise<(id: string) => Counts> {
   const ofThem = { caseId: { in: [...ids] } };
   const inForce = { ...ofThem, points: { gt: 0 }, voidedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };

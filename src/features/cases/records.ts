@@ -33,17 +33,17 @@ export interface CaseNews {
   /** `case.verb`, such as `case.note`. */
   action: `case.${string}`;
   permission: PermissionKey;
-  /** `case.updated` unless told. */
+  /** `case.updated` by default. */
   event?: Extract<EventType, `case.${string}`>;
   reason?: string | undefined;
-  /** The person it was done to; the only person the case is about unless told. */
+  /** The person it was done to; the only person the case is about by default. */
   subjectUserId?: string;
   before?: object;
   after?: object;
 }
 
 export interface OpenOptions {
-  /** What is to be done; `update` unless told. */
+  /** What is to be done; `update` by default. */
   move?: CaseMove;
   /** The revision the caller knows. */
   ifMatch?: number | undefined;

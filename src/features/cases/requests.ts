@@ -20,21 +20,21 @@ export interface RequestedCase {
   type: string;
   title: string;
   subject: { kind: "user" | "server"; id: string };
-  /** `normal` unless told. */
+  /** `normal` by default. */
   priority?: string | undefined;
   isConfidential?: boolean | undefined;
-  /** Lead and team of a case that is opened; whoever cannot be either is left out. */
+  /** Lead and team of a case that is opened; anyone who cannot be either is left out. */
   leadId?: string | null | undefined;
   team?: readonly string[] | undefined;
   dueAt?: Date | null | undefined;
-  /** Id or number of the case it is to be added to, if it can be; whoever asks has checked who may know of that case. */
+  /** Id or number of the case it is to be added to, if it can be; the caller has checked who may know of that case. */
   caseReference?: string | undefined;
   originReference: string;
   originRequestId: string;
   /** The note that is written. */
   body: string;
   authorId: string | null;
-  /** The permission that approved it; that of cases themselves unless told. */
+  /** The permission that approved it; that of cases themselves by default. */
   permission?: PermissionKey | undefined;
 }
 
@@ -123,7 +123,7 @@ export interface CaseUndoNote extends UndoNote {
   authorId: string | null;
 }
 
-/** How what requests did to cases is taken back, inside other rooms' transactions. */
+/** How what requests did to cases is taken back, inside other features' transactions. */
 export function createUndo({ records, notes }: Pick<WithinDeps, "notes"> & { records: CaseRecords }) {
   /** The requests that came to a case and whose approval is taken back, this one included. */
   async function reversedOf({ db }: Tx, row: WholeCase, { reference }: CaseUndo): Promise<string[]> {

@@ -81,7 +81,7 @@ function sentSettings(input: Input): object {
   return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined));
 }
 
-/** Requests as their own room lists them. */
+/** Requests as their own feature lists them. */
 export interface RequestList {
   list(call: Call, query: ListWorkflowsQuery): Promise<{ data: WorkflowView[] }>;
 }
@@ -91,7 +91,7 @@ const maxSuggestions = 20;
 
 export interface OpeningDeps extends Deps<"database" | "reach"> {
   access: Ranks;
-  /** Requests as their own room lists them for a caller. */
+  /** Requests as their own feature lists them for a caller. */
   requests: RequestList;
   records: CaseRecords;
   openInTx: (tx: Tx, draft: CaseDraft) => Promise<WholeCase>;

@@ -24,7 +24,7 @@ export function channelsKey(guildId: string): string {
   return `${prefix}${guildId}`;
 }
 
-/** All settings of this room, by guild. */
+/** All settings of this feature, by guild. */
 export const channelsKeys = { startsWith: prefix } as const;
 
 export function guildOf(key: string): string {

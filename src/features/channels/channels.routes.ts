@@ -17,7 +17,7 @@ const example = {
   updated_at: "2026-11-20T10:00:00.000Z",
 } as const satisfies ChannelsView;
 
-/** The HTTP door to the channels the service posts in. */
+/** HTTP routes for the channels the service posts in. */
 export function channelsRoutes(channels: ChannelsService): Route[] {
   return [
     get("/channels", "listChannels", {

@@ -5,7 +5,7 @@ import { canConfirm } from "./rights.ts";
 import { answersOf, needsOf, statusAt, type ConfirmationRow } from "./rows.ts";
 import type { ConfirmationView } from "./confirmations.schema.ts";
 
-/** Who may call the verbs of this room; whoever may ask for such a change has it. */
+/** Who may call the service methods of this feature; anyone who may ask for such a change has it. */
 export const confirmationsPermission = "permissions.read";
 
 /** What of a held change is for whom. */

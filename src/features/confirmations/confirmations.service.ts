@@ -43,8 +43,8 @@ export function createConfirmationsService(deps: ConfirmationsDeps) {
     },
 
     /**
-     * Ask, inside the verb's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
-     * returned is the verb's answer; if not, undefined, and the verb goes on.
+     * Ask, inside the service method's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
+     * returned is the service method's answer; if not, undefined, and the service method goes on.
      * @throws ProblemError acting_user_required when nobody could confirm it, rate_limited when too much waits for this person,
      * invalid_transition when it is being carried out and would do more than what was confirmed
      */

@@ -84,12 +84,12 @@ export function createDecisions({ database, records, access, actions }: DecideDe
      * the answer again (`call.replayed`), and nothing happens.
      * @param key id or code
      * @throws ProblemError record_not_found, invalid_transition (not the caller's turn), conflict_of_interest, permission_denied,
-     * cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed for good
+     * cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed permanently
      */
     async confirm(call: Call, key: string): Promise<ConfirmationView> {
       requireWrite(call, confirmationsPermission);
       const { id, actorId } = await locate(key);
-      // Whoever asked may have to be looked up at Discord: not while the database waits.
+      // The person who asked may have to be looked up at Discord: not while the database waits.
       const requester = await access.actorOf(actorId);
       try {
         return await database.write(call, (tx) => accept(tx, id, requester));
@@ -124,7 +124,7 @@ function requireActor(call: Call): Actor {
 
 /**
  * What the caller's confirmation stands for.
- * @throws ProblemError invalid_transition when it is not their turn or not their door, and as {@link requireSecondPerson}
+ * @throws ProblemError invalid_transition when it is not their turn or not their transport, and as {@link requireSecondPerson}
  */
 function requireTurn(call: Call, row: ConfirmationRow): Need {
   const actor = requireActor(call);
@@ -143,14 +143,14 @@ function requireSecond(call: Call, actor: Actor, row: ConfirmationRow): void {
   requireSecondPerson(call, actor, row);
 }
 
-/** In whose name the change is carried out: whoever asked, as they stand now, in the guild they last spoke from. */
+/** In whose name the change is carried out: the person who asked, as they stand now, in the guild they last spoke from. */
 function callOf({ via, requestId }: Call, row: ConfirmationRow, requester: Actor): Call {
   const guildId = answersOf(row).findLast((answer) => answer.user_id === row.actorId)?.guild_id;
   const base = { client: null, actor: requester, via, requestId, idempotency: null, replayed: false, confirmation: row.id };
   return guildId === undefined ? base : { ...base, guildId };
 }
 
-/** A refusal for good; what may pass on another try leaves the change pending. What was asked is not told by it. */
+/** A permanent refusal; what may pass on another try leaves the change pending. What was asked is not told by it. */
 function refusalOf(error: unknown): RefusedChangeError | undefined {
   const problem =
     error instanceof ZodError ? new ProblemError("validation_failed", { detail: "What was asked does not fit any more." }) : error;

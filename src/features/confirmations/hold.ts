@@ -15,13 +15,13 @@ import type { Need } from "./confirmations.schema.ts";
 
 /**
  * Carries out a held change in the transaction that ends its confirmation, for the person who asked (`tx.call`): it checks again
- * all that the verb checked. It may run more than once. @throws ProblemError when it is not allowed any more
+ * all that the service method checked. It may run more than once. @throws ProblemError when it is not allowed any more
  */
 export type Apply = (tx: Tx, input: unknown) => Promise<unknown>;
 
-/** A change that may have to wait, as the verb that would make it tells it. */
+/** A change that may have to wait, as the service method that would make it tells it. */
 export interface Confirmable {
-  /** The registered verb that carries it out, such as `permissions.users.update`. */
+  /** The registered service method that carries it out, such as `permissions.users.update`. */
   action: string;
   /** What of `CONFIRM_IN_DISCORD` it belongs to. */
   group: "permissions" | "keys" | "erasure";

@@ -10,7 +10,7 @@ export function isForTwo(row: ConfirmationRow): boolean {
 }
 
 /**
- * Refuse whoever cannot be the second person.
+ * Refuse anyone who cannot be the second person.
  * @throws ProblemError conflict_of_interest, permission_denied, acting_user_not_staff, cannot_grant_unheld, hierarchy_violation
  */
 export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationRow): void {

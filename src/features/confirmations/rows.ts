@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Confirmation } from "../../generated/sqlite/client.ts";
 import { ConfirmationKey, needs, type ConfirmationView, type Need } from "./confirmations.schema.ts";
 
-/** A held change without what it is carried out with, which leaves the database for nobody but the verb that does it. */
+/** A held change without what it is carried out with, which leaves the database for nobody but the service method that does it. */
 export type ConfirmationRow = Omit<Confirmation, "input">;
 export const withoutInput = { input: true } as const;
 

@@ -79,7 +79,7 @@ export function createEventStreams(deps: StreamsDeps) {
 
   return {
     /**
-     * Leave events about some records out of what a caller is told. Each room with such records tells its own, at start: what is added
+     * Leave events about some records out of what a caller is told. Each feature with such records tells its own, at start: what is added
      * answers their ids.
      */
     registerHiddenIds: hiddenRecords.add,

@@ -21,7 +21,7 @@ const pageSize = 500;
 const keptInMemory = 1000;
 
 /**
- * The end of the outbox, read once for all streams. Numbers are given and committed in the same order, so whoever has seen one
+ * The end of the outbox, read once for all streams. Numbers are given and committed in the same order, so anyone who has seen one
  * event has nothing to wait for below it.
  */
 export function createTail({ read, onGrowth, logger }: TailOptions) {
@@ -96,7 +96,7 @@ export interface ViewerDeps {
 export type Viewer = Awaited<ReturnType<typeof createViewer>>;
 
 /**
- * Whoever follows events, as they stand now and not as they stood when they came.
+ * Anyone who follows events, as they stand now and not as they stood when they came.
  * @param call whose key and acting user are followed from now on
  * @throws ProblemError credential_revoked, storage_busy
  */

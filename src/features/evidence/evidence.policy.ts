@@ -2,7 +2,7 @@ import type { PermissionKey } from "../../kernel/permissions.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import type { HostKind } from "./hosts.ts";
 
-/** What the verbs need, besides that the caller may know of the record. */
+/** What the service methods need, besides that the caller may know of the record. */
 export const evidencePolicy = { add: "evidence.add", read: "evidence.read", redact: "evidence.redact" } as const;
 
 /** What reading, and making, confidential evidence of each kind of record needs. */

@@ -14,7 +14,7 @@ const Id = z
   .transform((id) => id.toLowerCase())
   .meta({ description: "Id of the evidence", example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
 const params = z.object({ id: Id });
-/** A record as its own room takes it: by its id or its number. */
+/** A record as its own feature takes it: by its id or its number. */
 const recordKey = (prefix: string) =>
   z
     .string()
@@ -58,7 +58,7 @@ const records = [
 type Named = Partial<Record<"id" | "type" | "website_id", string>>;
 type RecordPlace = (typeof records)[number];
 
-/** The HTTP door to evidence. */
+/** HTTP routes for evidence. */
 export function evidenceRoutes(evidence: EvidenceService): Route[] {
   return [...records.flatMap((record) => recordRoutes(evidence, record)), ...pieceRoutes(evidence)];
 }

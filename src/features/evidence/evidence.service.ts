@@ -138,7 +138,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
     },
 
     /**
-     * Delete the evidence of a record that is deleted for good. Files that nothing refers to then go after the commit.
+     * Delete the evidence of a record that is deleted permanently. Files that nothing refers to then go after the commit.
      * @returns how many pieces
      */
     async dropOf(tx: Tx, kind: HostKind, recordId: string): Promise<number> {

@@ -8,7 +8,7 @@ export interface Place {
   key: string;
 }
 
-/** The rooms whose records hold evidence. */
+/** The features whose records hold evidence. */
 export interface EvidenceHosts {
   /** @throws ProblemError record_not_found for a kind of record nobody stands for */
   of(place: Pick<Place, "kind">): EvidenceHost;
@@ -18,17 +18,17 @@ export interface EvidenceHosts {
 export const hostKinds = ["case", "blacklist", "request"] as const;
 export type HostKind = (typeof hostKinds)[number];
 
-/** A record that evidence belongs to, as its room tells it. */
+/** A record that evidence belongs to, as its feature tells it. */
 export interface Host {
   id: string;
   reference: string;
   /** The person it is about, when it is one person. */
   subjectUserId: string | null;
-  /** Only holders of this permission are told of events about it; undefined: whoever the type of the event names. */
+  /** Only holders of this permission are told of events about it; undefined: anyone the type of the event names. */
   eventPermission?: string;
 }
 
-/** How a room lets evidence be kept on its records. */
+/** How a feature lets evidence be kept on its records. */
 export interface EvidenceHost {
   /**
    * The record, for a caller who may read it.

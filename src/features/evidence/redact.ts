@@ -27,7 +27,7 @@ const action = "evidence.redact";
 const HeldInput = RedactEvidenceInput.extend({ id: z.string(), revision: z.int().optional() });
 type HeldInput = z.output<typeof HeldInput>;
 
-/** The content goes for good; that there was something, whose it was and its hash stay. */
+/** The content goes permanently; that there was something, whose it was and its hash stay. */
 export function createRedacting({ database, audit, confirmations, hosts, bytes, find }: RedactDeps) {
   async function redactInTx(tx: Tx, { id, reason, revision }: HeldInput): Promise<EvidenceView | Held> {
     const { host, kind } = await find(tx.call, id);
@@ -95,7 +95,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
 
   return {
     /**
-     * Remove the content of a piece for good: its words, names and addresses, and the bytes that no other piece refers to. Kind, hash,
+     * Remove the content of a piece permanently: its words, names and addresses, and the bytes that no other piece refers to. Kind, hash,
      * sizes, times and people stay.
      * @param ifMatch the revision the caller read
      * @throws ProblemError record_not_found, precondition_failed, invalid_transition, conflict_of_interest, hierarchy_violation

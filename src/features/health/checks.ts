@@ -51,7 +51,7 @@ export function createChecks({ database, audit, discord, cards, guildState, guil
       if (reasons.length === 0) return { status: "pass" };
       return { status: "warn", reason: reasons.join(" "), ...(isLate && { age_seconds: dueSeconds }) };
     },
-    /** Each check is a durable commit, so that whoever polls health shares one a second. */
+    /** Each check is a durable commit, so that anyone who polls health shares one a second. */
     storage(): Promise<Check> {
       const now = performance.now();
       if (latest === undefined || now - latest.at > storageCheckMs) latest = { check: tryStorage(), at: now };

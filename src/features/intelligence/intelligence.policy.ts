@@ -7,7 +7,7 @@ import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../kernel/visibility.ts";
 import { matchKinds, MatchResolution, matchStatuses, type MatchView, type ServerRef } from "./intelligence.schema.ts";
 
-/** Permissions of this room. */
+/** Permissions of this feature. */
 export const intelligencePermissions = {
   servers: "users.servers.read",
   unlistedCount: "users.servers.read_unlisted_count",
@@ -64,7 +64,7 @@ const resolved = new Set<string>(["acknowledged", "confirmed", "dismissed", "exe
 /** The match without what this viewer may not see. @param userId the person it is about */
 export function visibleMatch(call: Call, view: MatchView, userId: string): MatchView {
   const [base, namesAccounts] = [clearanceFor(call, userId), can(call, intelligencePermissions.links)];
-  // The record names the linked account: whoever may not know the account is not led to it by the record.
+  // The record names the linked account: anyone who may not know the account is not led to it by the record.
   const staff = base.staff && (view.via_user_id === undefined || namesAccounts);
   return visible(view, { ...base, staff, decider: namesAccounts }, seesRedactions(call));
 }

@@ -48,7 +48,7 @@ const matchExample = {
   revision: 1,
 };
 
-/** The HTTP door to what is known about a person's servers. */
+/** HTTP routes for what is known about a person's servers. */
 export function intelligenceRoutes({ servers, matches }: { servers: UserServersService; matches: MatchesService }): Route[] {
   return [
     get("/users/{discord_user_id}/servers", "listUserServers", {

@@ -36,7 +36,7 @@ type Update = z.output<typeof Update>;
 const Revocation = Update.omit({ input: true });
 type Revocation = z.output<typeof Revocation>;
 
-/** The verbs that change and end keys. */
+/** The service methods that change and end keys. */
 export function createKeyChanges({ database, permissions, confirmations, records, grants }: ChangeDeps) {
   /** @throws ProblemError validation_failed, cannot_grant_unheld */
   function requireMayChange(call: Call, before: KeySettings, after: KeySettings): boolean {
@@ -154,7 +154,7 @@ type Draft = z.output<typeof Draft>;
 
 const defaultDays = 365;
 
-/** The verbs that make keys out of nothing. */
+/** The service methods that make keys out of nothing. */
 export function createKeyCreation({ database, permissions, confirmations, records, grants, secrets }: CreateDeps) {
   async function make(tx: Tx, draft: Draft): Promise<KeyView | Held> {
     const { name, delegation, public_key: publicKey = null } = draft;

@@ -14,7 +14,7 @@ export interface KeySettings extends Pick<ApiKey, "name" | "expiresAt"> {
   ipAllowlist: string[];
 }
 
-/** Who may call the verbs of this room. */
+/** Who may call the service methods of this feature. */
 export const keysPolicy = {
   create: "clients.manage",
   read: "clients.manage",

@@ -37,7 +37,7 @@ type Rotation = z.output<typeof Rotation>;
 /** Nothing more is told of the end of a key whose place is taken. */
 const noMoreNotices = 0;
 
-/** The verb that gives a key a new secret. */
+/** The service method that gives a key a new secret. */
 export function createKeyRotation({ database, permissions, confirmations, records, grants, secrets }: RotateDeps) {
   async function rotate(tx: Tx, asked: Rotation): Promise<KeyView | Held> {
     const row = await records.lock(tx, asked.id);

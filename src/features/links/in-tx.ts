@@ -15,7 +15,7 @@ export interface RequestedLink extends LinkDraft {
   permission: string;
 }
 
-/** Links as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
+/** Links as parts of other features' transactions. Those features have checked rights, ranks and conflicts. */
 export function createInTx(records: LinkRecords) {
   return {
     /**

@@ -7,7 +7,7 @@ import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { LinkView } from "./links.schema.ts";
 
-/** Permissions of this room. */
+/** Permissions of this feature. */
 export const linksPolicy = { read: "users.links.read", manage: "users.links.manage", sweep: "system.act" } as const;
 
 export const StoredBasis = LinkView.shape.basis;

@@ -49,7 +49,7 @@ const linkExample = { ...example, user_ids: [...example.user_ids], basis: [...ex
 const changedExample = { ...linkExample, matches: { added: 1, changed: 0, removed: 0 } };
 const refusals = ["conflict_of_interest", "hierarchy_violation", "invalid_transition"] as const;
 
-/** The HTTP door to linked accounts. */
+/** HTTP routes for linked accounts. */
 export function linksRoutes(links: LinksService): Route[] {
   return [...readRoutes(links), ...collectionRoutes(links), ...recordRoutes(links)];
 }

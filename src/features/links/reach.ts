@@ -12,7 +12,7 @@ export interface LinkedAccount {
 export interface LinkReach {
   /**
    * The accounts that records about this one concern, too: everyone of the group over confirmed links, and every group that has a
-   * probable link to one of them. So it holds both ways: whoever is reached from here reaches back. Probable links are not
+   * probable link to one of them. So it holds both ways: anyone who is reached from here reaches back. Probable links are not
    * followed twice, links that do not propagate lead nowhere, and suspected links never do.
    */
   reachOf(db: LinkReader, userId: string): Promise<LinkedAccount[]>;
@@ -98,7 +98,7 @@ async function gather(edgesOf: EdgesOf, userIds: readonly string[]): Promise<Edg
     }
   };
   await spread(userIds);
-  // Whoever was met without being followed is at the far end of a probable link.
+  // Anyone who was met without being followed is at the far end of a probable link.
   await spread([...ends.keys()]);
   return (asked) => Promise.resolve([...new Set(asked.flatMap((id) => [...(ends.get(id)?.values() ?? [])]))]);
 }

@@ -21,7 +21,7 @@ export interface LinkDraft {
 /** What a change may say; revision and time are its own business. */
 export type LinkChanges = Omit<Prisma.AccountLinkUncheckedUpdateManyInput, "id" | "revision" | "updatedAt">;
 
-/** What ends a link, whoever ends it. */
+/** What ends a link, no matter who ends it. */
 export function ending(tx: Tx, reason: string): LinkChanges {
   return { status: "ended", activeKey: null, endedAt: tx.now, endedBy: tx.call.actor?.id ?? null, endReason: reason };
 }

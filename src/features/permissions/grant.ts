@@ -8,11 +8,11 @@ export interface Grant {
   key: string;
   /** Where: one guild, or (null) everywhere. */
   guildId: string | null;
-  /** Until when; null: for good. */
+  /** Until when; null: permanently. */
   until: Date | null;
 }
 
-/** The rule that nobody gives what they do not hold, for permissions given everywhere. @param until null or left out: for good */
+/** The rule that nobody gives what they do not hold, for permissions given everywhere. @param until null or left out: permanently */
 export type RequireKeys = (call: Call, keys: readonly string[], until?: Date | null) => void;
 
 /** The same rule for grants of any reach. */

@@ -26,7 +26,7 @@ export interface RequestedDenial {
 const DenialUndo = z.strictObject({ user_id: z.string(), entry_ids: z.array(z.string()) });
 export type DenialUndo = z.infer<typeof DenialUndo>;
 
-/** Entries of people inside other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
+/** Entries of people inside other features' transactions. Those features have checked rights, ranks and conflicts. */
 export function createPermissionsInTx({ audit, events, access }: PermissionsWithinDeps) {
   const userRows = createUserRows(access);
 

@@ -29,7 +29,7 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
   const tell = (tx: Tx, userId: string, isOwner: boolean): void =>
     events.emit(tx, { type: "owner.changed", data: { user_id: userId, owner: isOwner } });
 
-  /** @throws ProblemError hierarchy_violation for whoever is no owner */
+  /** @throws ProblemError hierarchy_violation for anyone who is no owner */
   function requireOwner(call: Call): void {
     requireWrite(call, permissionsPolicy.owners);
     requireRankAbove(call, ownerRank);
@@ -72,7 +72,7 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
   return {
     handleLastOwnersLost: createLastOwners({ database, audit, access, lock, tell }),
 
-    /** Make somebody an owner, as part of another room's transaction; an owner stays one. */
+    /** Make somebody an owner, as part of another feature's transaction; an owner stays one. */
     addInTx: add,
 
     /** Everybody who is an owner, and why. */

@@ -4,7 +4,7 @@ import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
 import { clientOnly, notGranted, resolve, type Subject, type RoleRules } from "./resolve.ts";
 import type { StaffRoleRecord } from "./access/subject.ts";
 
-/** Who may call the verbs of this room. */
+/** Who may call the service methods of this feature. */
 export const permissionsPolicy = {
   catalog: "permissions.read",
   roles: "permissions.read",
@@ -34,7 +34,7 @@ export function effectivePermissions(rules: RoleRules): string[] {
   return [...all].filter(isHeld).toSorted();
 }
 
-/** A change in plain words, for whoever has to confirm it. */
+/** A change in plain words, for anyone who has to confirm it. */
 export function summaryOf(whose: string, lists: Readonly<Record<string, readonly string[]>>): string {
   const parts = Object.entries(lists).flatMap(([verb, keys]) => {
     if (keys.length === 0) return [];

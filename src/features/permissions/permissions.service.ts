@@ -29,7 +29,7 @@ export interface PermissionsDeps extends Deps<"database" | "guildState" | "acces
   clock?: Clock;
 }
 
-/** What is permitted to whom, and the rules of granting that other rooms share. */
+/** What is permitted to whom, and the rules of granting that other features share. */
 export function createPermissionsService({ clock = systemClock, ...deps }: PermissionsDeps) {
   const { cursors, guildState } = deps;
   const guildIds = (): ReadonlySet<string> => new Set(guildState.guilds().map((guild) => guild.id));
@@ -55,7 +55,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     /** @throws ProblemError cannot_grant_unheld when these are given everywhere, until then, and the call does not hold them so */
     requireHeld: requireKeys,
     /**
-     * Whoever makes people staff gives what their own entries hold ready for that.
+     * Anyone who makes people staff gives what their own entries hold ready for that.
      * @param refs Discord roles (`guildId:roleId`) whose holders become staff
      * @throws ProblemError cannot_grant_unheld
      */
@@ -68,7 +68,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     },
     requireRankAbove,
     requireRevision,
-    /** The stored entries of one person, for the room that suspends people. */
+    /** The stored entries of one person, for the feature that suspends people. */
     userRows: createUserRows(deps.access),
     suspensionAt,
     suspensionBy,
@@ -79,7 +79,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     ...createExplanations(ground),
     ...createPermissionsInTx(ground),
     owners,
-    /** Make somebody an owner, as part of another room's transaction; an owner stays one. */
+    /** Make somebody an owner, as part of another feature's transaction; an owner stays one. */
     addOwner: owners.addInTx,
 
     /** The definitions of all permissions, ordered by key. */

@@ -46,7 +46,7 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
     tx.afterCommit(() => access.setRole(after));
   }
 
-  /** A verb that changes what a role holds: asked for now, and carried out later where it has to be confirmed. */
+  /** A service method that changes what a role holds: asked for now, and carried out later where it has to be confirmed. */
   function verb<Given, Input extends object>(
     action: "permissions.roles.replace" | "permissions.roles.update",
     schema: z.ZodType<Input, Given>,

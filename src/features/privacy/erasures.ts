@@ -12,7 +12,7 @@ export interface ErasuresDeps {
   journal: Pick<Journal, "append">;
 }
 
-/** What was deleted for good, as far as other rooms have to know. */
+/** What was deleted permanently, as far as other features have to know. */
 export function createErasures({ hashOf, journal }: ErasuresDeps) {
   const queues = new WeakMap<Tx, JournalLine[]>();
   return {

@@ -22,7 +22,7 @@ export interface ExportDeps {
 const take = exportLimit + 1;
 const newest = { createdAt: "desc" } as const;
 
-/** @returns makes the export of one person; the same one whoever asks */
+/** @returns makes the export of one person; the same one no matter who asks */
 export function createExporter(deps: ExportDeps) {
   const { read, hiddenRequests, clock } = deps;
   return async (call: Call, userId: string): Promise<DataExportView> => {

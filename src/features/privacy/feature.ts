@@ -50,7 +50,7 @@ export const privacy = feature({
 });
 
 /**
- * A journal with a copy in another place, for whoever puts a whole folder back from a backup: what one of the two has lost, the
+ * A journal with a copy in another place, for anyone who puts a whole folder back from a backup: what one of the two has lost, the
  * other gives back. The copy is written after the journal and may fail; then it is told once and made good at the next start.
  */
 export function withCopy(journal: Journal, copy: Journal, logger: Logger): Journal {

@@ -23,7 +23,7 @@ const kinds: readonly (readonly [key: KeyAfter<"mydata">, count: (data: DataExpo
 const countOf = ({ entries, truncated }: { entries: readonly unknown[]; truncated?: true | undefined }): number | string =>
   truncated === true ? `> ${entries.length.toString()}` : entries.length;
 
-/** `/mydata`: what is stored about whoever asks. Everybody may ask about themself. */
+/** `/mydata`: what is stored about the caller. Everybody may ask about themself. */
 const mydataEntries: readonly Entry[] = [
   {
     command: "mydata",

@@ -1,7 +1,7 @@
 import type { Actor, Call } from "../../kernel/call.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
-/** Permissions of this room. */
+/** Permissions of this feature. */
 export const privacyPolicy = { export: "users.export", redact: "users.redact", jobs: "system.act" } as const;
 
 /** How long it is kept who looked at somebody's information. */
@@ -24,7 +24,7 @@ export const keptWords: Readonly<Record<ErasureView["kind"], readonly string[]>>
 };
 
 /**
- * The person's own view of things, whoever asks for it: what an export shows must not depend on who makes it.
+ * The person's own view of things, no matter who asks for it: what an export shows must not depend on who makes it.
  * @param call where the request came from
  */
 export function callOfPerson(call: Call, userId: string): Call {

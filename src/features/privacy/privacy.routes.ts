@@ -62,7 +62,7 @@ const exampleErasure = {
   suppressed: true,
 };
 
-/** The HTTP door to export and redaction. */
+/** HTTP routes for export and redaction. */
 export function privacyRoutes(privacy: PrivacyService): Route[] {
   return [
     get("/users/{discord_user_id}/data-export", "exportUserData", {

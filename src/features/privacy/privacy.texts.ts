@@ -1,6 +1,6 @@
 import { texts } from "../../kernel/texts.ts";
 
-/** The texts about what is stored about whoever asks: commands, options and values by the keys of `keysOf` and `choiceKeys`, and what replies say. */
+/** The texts about what is stored about the caller: commands, options and values by the keys of `keysOf` and `choiceKeys`, and what replies say. */
 export const privacyTexts = texts({
   en: {
     mydata: "What this service stores about you",

@@ -9,15 +9,15 @@ import type { Erasures } from "./erasures.ts";
 /** What of a person's information can be looked at. */
 export type ReadKind = "authorization" | "servers" | "matches" | "timeline" | "export";
 
-/** The looks with their upkeep, for the room itself. */
+/** The looks with their upkeep, for the feature itself. */
 export type DataReadsUpkeep = ReturnType<typeof createDataReads>;
-/** What other rooms tell it. */
+/** What other features tell it. */
 export type DataReads = Pick<DataReadsUpkeep, "note">;
 
 export interface DataReadsDeps extends Deps<"database" | "clock"> {
   erasures: Pick<Erasures, "erasedAt">;
   logger: Logger;
-  /** How many looks wait in memory while the database refuses them, the oldest going first; 10,000 unless told. */
+  /** How many looks wait in memory while the database refuses them, the oldest going first; 10,000 by default. */
   maxWaiting?: number;
 }
 
@@ -25,7 +25,7 @@ const hourMs = 3_600_000;
 /** How many looks of this hour are known as written; one that is forgotten costs a statement, not a second row. */
 const maxKnown = 50_000;
 const batchSize = 500;
-/** Held by whoever writes or deletes looks. */
+/** Held by anyone who writes or deletes looks. */
 export const readsLock = "data-reads";
 
 /** Remembers who looked at what of whom, so that the person can see it. */

@@ -144,7 +144,7 @@ export function createWipe(deps: WipeDeps) {
 
     /** Everything but the records of moderation, which lose the person's name. */
     async all(tx: Tx, target: WipeTarget): Promise<Deleted> {
-      // Before the lock of matches, as whoever changes a link takes them.
+      // Before the lock of matches, as anyone who changes a link takes them.
       await tx.lock("account_links");
       await deps.blacklist.lockRecordsOf(tx, target.userId);
       const deleted = await shared(tx, target);
@@ -159,7 +159,7 @@ export function createWipe(deps: WipeDeps) {
   };
 }
 
-/** Whoever was linked is compared again: what concerned them only through this account is gone. */
+/** Anyone who was linked is compared again: what concerned them only through this account is gone. */
 async function deleteLinks(tx: Tx, { userId, before }: WipeTarget, { matches, reach }: WipeDeps): Promise<number> {
   const reached = await reach.reachOf(tx.db, userId);
   const where = { OR: [{ userA: userId }, { userB: userId }], createdAt: upTo(before) };
@@ -194,7 +194,7 @@ async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, deps: WipeDep
   return gone.length + (profile === null ? 0 : 1) + count;
 }
 
-/** Whoever is on the roster is followed in the guilds: their place ends, or their name would come back with the next event. */
+/** Anyone who is on the roster is followed in the guilds: their place ends, or their name would come back with the next event. */
 async function endPlace(tx: Tx, { userId, before }: WipeTarget, { roster, callsigns }: WipeDeps): Promise<void> {
   const entry = await tx.db.rosterEntry.findUnique({ where: { userId, createdAt: upTo(before) } });
   if (entry === null || !roster.isLive(entry)) return;

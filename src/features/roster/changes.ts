@@ -85,7 +85,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
     };
     const whose = { userId: entry.userId, entry };
     const row = await roster.records.write(tx, whose, [first, ...more], told, { before: stood, extras: { notes } });
-    // Whoever leaves leaves their callsigns: they rest.
+    // Anyone who leaves leaves their callsigns: they rest.
     if (isLive(entry) && !isLive(row)) await callsigns.holdAllInTx(tx, row.userId, told);
     return row;
   }

@@ -28,7 +28,7 @@ export function createRosterEntries(deps: RosterEntriesDeps) {
     shown(call, await viewsOf(database.read, rows, { access: known, now: clock.now() }));
 
   return {
-    /** Entries, the newest first unless told; without a status, of those who have not left. @throws ProblemError invalid_cursor */
+    /** Entries, the newest first by default; without a status, of those who have not left. @throws ProblemError invalid_cursor */
     async list(call: Call, query: ListEntriesQuery): Promise<Page<EntryView>> {
       requirePermission(call, rosterPolicy.read);
       const { limit, cursor, count, ...filters } = ListEntriesQuery.parse(query);

@@ -11,7 +11,7 @@ export interface FoldedLine {
   recordedAt: Date;
 }
 
-/** Which lines count: those in effect at a time, and those known by then. Every one unless told. */
+/** Which lines count: those in effect at a time, and those known by then. Every one by default. */
 export interface FoldedTime {
   at?: Date | undefined;
   knownAt?: Date | undefined;

@@ -25,11 +25,11 @@ export interface Beginning extends RosterNote {
 export interface RosterMove extends RosterNote {
   /** Joining is no move. Probation is told as `suspended`, retirement as `resigned`: `to` says which. */
   event: Exclude<WantedMove["event"], "hired" | "rehired">;
-  /** Where it leads; to where the event usually does unless told. */
+  /** Where it leads; to where the event usually does by default. */
   to?: RosterStatus | undefined;
   /** The end of a suspension or probation; open without. */
   until?: Date | null | undefined;
-  /** The staff role after it; the same unless told. */
+  /** The staff role after it; the same by default. */
   staffRole?: string | null | undefined;
   department?: string | null | undefined;
 }
@@ -40,7 +40,7 @@ export interface RosterChange {
   undo: RosterUndo;
 }
 
-/** Entries inside another room's transaction. The caller has checked rights, ranks and conflicts. */
+/** Entries inside another feature's transaction. The caller has checked rights, ranks and conflicts. */
 export function createRosterInTx(records: RosterRecords) {
   return {
     /**

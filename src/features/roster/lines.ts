@@ -25,9 +25,9 @@ export interface LineNote {
   /** The request or case it comes from. */
   causeReference: string | null;
   reason?: string | undefined;
-  /** Since when it is so; from now on unless told, and then never before what is in effect already. */
+  /** Since when it is so; from now on by default, and then never before what is in effect already. */
   effectiveAt?: Date | undefined;
-  /** A request where there is a cause, time where the service acts by itself, staff else, unless told. */
+  /** A request where there is a cause, time where the service acts by itself, staff else, by default. */
   source?: LineSource | undefined;
 }
 

@@ -35,7 +35,7 @@ export type RosterExtras = Partial<
 /** How a change is written that differs from "so it stands from now on". */
 export interface RosterWriting {
   extras?: RosterExtras;
-  /** How somebody stood when a back-dated change took effect; as the entry stands unless told. */
+  /** How somebody stood when a back-dated change took effect; as the entry stands by default. */
   before?: RosterFacts;
 }
 

@@ -9,7 +9,7 @@ import { isLive } from "./states.ts";
 import { hasLostRoles } from "./sync/diff.ts";
 import { statusesFrom } from "./patch.ts";
 
-/** Who may call the verbs of the roster. */
+/** Who may call the service methods of the roster. */
 export const rosterPolicy = { read: "roster.read", history: "roster.history", edit: "roster.edit", correct: "roster.apply_fixes" } as const;
 
 /** The cause of what came from a request or case that the reader may not know of. */

@@ -9,7 +9,7 @@ const { get, patch, post } = routesFor("roster");
 const capability = "roster.entries";
 const params = z.object({ id: EntryKey });
 
-/** The HTTP door to entries of the roster. */
+/** HTTP routes for entries of the roster. */
 export function rosterRoutes(entries: RosterEntries): Route[] {
   return [
     get("/roster", "listRoster", {
@@ -61,7 +61,7 @@ export function rosterRoutes(entries: RosterEntries): Route[] {
   ];
 }
 
-/** The HTTP door to the history of people. */
+/** HTTP routes for the history of people. */
 export function rosterHistoryRoutes(entries: RosterEntries): Route[] {
   return [
     get("/roster/history", "listRosterHistory", {

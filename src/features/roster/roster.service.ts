@@ -20,7 +20,7 @@ export function createRosterService({ database, audit, events, clock }: RosterDe
     /** The entry of a person, or null. */
     find: records.find,
     records,
-    /** Adds lines to the history of a person, inside another room's transaction that holds the person's lock. */
+    /** Adds lines to the history of a person, inside another feature's transaction that holds the person's lock. */
     lines: addLines,
     isLive,
     whyNotBegin,

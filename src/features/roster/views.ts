@@ -10,7 +10,7 @@ import type { EntryView } from "./roster.schema.ts";
 
 type Reader = ReadClient | TransactionClient;
 
-/** Whole entries with what other rooms know of their people: a fixed number of queries, however many there are. */
+/** Whole entries with what other features know of their people: a fixed number of queries, however many there are. */
 export async function viewsOf(
   db: Reader,
   rows: readonly RosterEntry[],

@@ -35,7 +35,7 @@ interface Note {
 
 /** For how many seconds an incident counts. */
 const counted = 180 * 86_400;
-/** Whoever counts waits for those who add: the one that reaches a number knows it. */
+/** Anyone who counts waits for those who add: the one that reaches a number knows it. */
 const lock = "poach_incidents";
 
 /** Servers that recruited from others. */

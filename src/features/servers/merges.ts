@@ -46,7 +46,7 @@ export interface MergeFacts {
 type Reader = Pick<ReadClient | TransactionClient, "server" | "agreement">;
 const aliases = { aliases: true } as const;
 
-/** Mergers inside other rooms' transactions. Those rooms have checked rights and conflicts. */
+/** Mergers inside other features' transactions. Those features have checked rights and conflicts. */
 export function createMerges({ rows, agreements, clock }: MergeDeps) {
   /** The server under any of its ids; nobody registered it: it is now. */
   async function registered(tx: Tx, id: string, note: { permission: string; reason: string }): Promise<RegisteredServer> {
@@ -109,7 +109,7 @@ interface Party {
   status: string;
 }
 
-/** Whoever goes into a server that is part of none can never come round to itself. */
+/** Anyone who goes into a server that is part of none can never come round to itself. */
 function requireMergeable(source: Party, target: Party): void {
   const rules: readonly [isBroken: boolean, from: string, detail: string][] = [
     [source.id === target.id, source.status, "A server cannot be merged into itself."],

@@ -30,7 +30,7 @@ export interface RegisterNote {
 }
 export type ServerRows = ReturnType<typeof createServerRows>;
 
-/** Whoever changes the register holds it: ids and mergers are unique over all servers. */
+/** Anyone who changes the register holds it: ids and mergers are unique over all servers. */
 export const registerLock = "servers";
 const aliases = { aliases: true } as const;
 const byManager: RegisterNote = { permission: registryPermissions.manage };
@@ -148,7 +148,7 @@ async function standingOf(tx: Tx, before: RegisteredServer, input: Updated): Pro
   if (mergedInto === before.id) throw wrongTarget("A server cannot be merged into itself.");
   const target = await tx.db.server.findUnique({ where: { id: mergedInto }, select: { status: true } });
   if (target === null) throw wrongTarget("Register this server first.");
-  // Whoever goes into a server that is part of none can never come round to itself.
+  // Anyone who goes into a server that is part of none can never come round to itself.
   if (target.status === "merged") throw wrongTarget("This server is part of another one itself: name that one.");
   return { status, mergedInto };
 }

@@ -5,7 +5,7 @@ import { createVisibility, noClearance, seesRedactions, type FieldClasses } from
 import type { RegisteredServer } from "./known.ts";
 import type { AgreementView, InviteStatus, ServerView, StoredStatus } from "./servers.schema.ts";
 
-/** Permissions of this room. */
+/** Permissions of this feature. */
 export const registryPermissions = {
   read: "servers.read",
   manage: "servers.manage",

@@ -52,7 +52,7 @@ const agreementExample = {
 const single = { status: 200, shape: "single", schema: ServerView, example } as const;
 const { read, manage } = registryPermissions;
 
-/** The HTTP door to the register of servers. */
+/** HTTP routes for the register of servers. */
 export function serversRoutes(registry: RegistryService): Route[] {
   return [...collectionRoutes(registry), ...serverRoutes(registry), ...poachingRoutes(registry)];
 }
@@ -145,7 +145,7 @@ const clearanceExample = {
   ...origin,
 };
 
-/** The HTTP door to recruiting between servers. */
+/** HTTP routes for recruiting between servers. */
 export function poachingRoutes(registry: RegistryService): Route[] {
   return [
     get("/servers/{id}/incidents", "listServerIncidents", {

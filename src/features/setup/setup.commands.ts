@@ -18,7 +18,7 @@ const people = (name: string): OptionSpec => ({ name, kind: "integer", min: 1, m
 const length = (name: string): OptionSpec => ({ name, kind: "text", max: 20 });
 const lengths = ["first-touch", "decision", "expiry", "cool-down", "claim", "info"] as const;
 
-/** Lengths are seconds over HTTP; what is none is left for the verb to refuse. */
+/** Lengths are seconds over HTTP; what is none is left for the service method to refuse. */
 function secondsIn(given: CommandInput): Record<string, unknown> {
   return Object.fromEntries(
     lengths.flatMap((name) => {

@@ -15,7 +15,7 @@ export interface StaffWithinDeps extends SuspensionRowDeps {
 /** A suspension that an approved request leads to. */
 export interface RequestedSuspension {
   userId: string;
-  /** Its end; none when it holds for good. */
+  /** Its end; none when it holds permanently. */
   until: Date | null;
   reason: string;
   /** The permission that approved it. */
@@ -32,14 +32,14 @@ export type MappedRole = StaffRoleRecord["discord"][number];
 
 const gone = { restored: false, detail: "The suspension had ended already." };
 
-/** What other rooms do to staff inside their transactions. Those rooms have checked rights, ranks and conflicts. */
+/** What other features do to staff inside their transactions. Those features have checked rights, ranks and conflicts. */
 export function createStaffInTx(deps: StaffWithinDeps) {
   const { access, permissions } = deps;
   const rows = createSuspensionRows(deps);
 
   return {
     /**
-     * Suspend somebody, staff now or not: whoever comes back is barred, too. A shorter suspension that runs stays beside it.
+     * Suspend somebody, staff now or not: anyone who comes back is barred, too. A shorter suspension that runs stays beside it.
      * @returns what takes it back, or why nothing was done
      */
     async suspendInTx(tx: Tx, wanted: RequestedSuspension): Promise<{ undo: SuspensionUndo } | { skipped: string }> {

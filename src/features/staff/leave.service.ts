@@ -126,7 +126,7 @@ function leaveWanted(input: StartLeaveInput, now: Date): Leave {
   return { from, until };
 }
 
-/** Whoever is barred by nothing but a leave they took themselves may come back from it. */
+/** Anyone who is barred by nothing but a leave they took themselves may come back from it. */
 function requireMayEnd(call: Call, target: Access, row: ProfileRow, permissions: LeavesDeps["permissions"]): void {
   const isOwn = call.actor?.id === target.id;
   if (!isOwn || !target.isBarred) return requireMayManage(call, target, permissions, { isOwnAllowed: true });

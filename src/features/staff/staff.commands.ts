@@ -145,7 +145,7 @@ const profiles: readonly Entry[] = [
 /** `/staff`: who is staff here, and what they may do. */
 const staffEntries: readonly Entry[] = [...readers, ...suspensions, ...leaves, ...profiles];
 
-/** What is missing or no time is left for the verb to refuse. */
+/** What is missing or no time is left for the service method to refuse. */
 function quietHoursIn(given: CommandInput): object[] | null {
   if (given.values["none"] === true) return null;
   const days = textIn(given, "days");

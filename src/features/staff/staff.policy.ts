@@ -6,7 +6,7 @@ import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Access, AccessDirectory } from "../permissions/access/access.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
 
-/** Who may call the verbs of this room; access, profile and leave are open to the person they are about. */
+/** Who may call the service methods of this feature; access, profile and leave are open to the person they are about. */
 export const staffPolicy = {
   access: "staff.access.read",
   profile: "staff.profile.read",

@@ -18,7 +18,7 @@ const example = {
   record_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
 };
 
-/** The HTTP door to a person's history. */
+/** HTTP routes for a person's history. */
 export function timelineRoutes(timeline: TimelineService): Route[] {
   return [
     get("/users/{discord_user_id}/timeline", "listUserTimeline", {

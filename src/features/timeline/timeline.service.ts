@@ -21,7 +21,7 @@ export interface TimelineDeps extends Deps<"database" | "cursors" | "clock"> {
 
 type Filters = Omit<ReturnType<typeof TimelineQuery.parse>, "limit" | "cursor" | "count">;
 
-/** One history of a person, out of every room. */
+/** One history of a person, out of every feature. */
 export function createTimelineService({ database, reach, reads, cursors, hiddenRequests, visibleCases }: TimelineDeps) {
   async function askedFor(call: Call, userId: string, filters: Filters): Promise<Asked> {
     const hidden = new Set(await hiddenRequests(call));

@@ -113,7 +113,7 @@ export const cards = feature({
   stop: ({ cards }) => cards.stop(),
 });
 
-/** Which requests are kept from whom, for the rooms that name requests. */
+/** Which requests are kept from whom, for the features that name requests. */
 export function createRequestVisibility({
   database,
   reach,

@@ -70,7 +70,7 @@ export function readBody(c: HttpContext, limit: number): Promise<Buffer> {
 const leastBytes = 4096;
 
 /**
- * The body as a stream of its own: whoever destroys it can still answer the request. It fails with ProblemError request_timeout when
+ * The body as a stream of its own: anyone who destroys it can still answer the request. It fails with ProblemError request_timeout when
  * hardly anything comes in the time a body has, or malformed_request when it breaks off.
  */
 export function streamBody(c: HttpContext): Readable {

@@ -8,7 +8,7 @@ import { header, type RequestInfo } from "../context.ts";
 import { readQuery } from "../../operations/query.ts";
 import type { RouteInput, RouteSpec } from "../../operations/route.ts";
 
-/** A door's reader of everything a caller can get wrong in content. `body` is undefined for methods without a body. */
+/** A transport's reader of everything a caller can get wrong in content. `body` is undefined for methods without a body. */
 export type ContentReader = (
   request: RequestInfo,
   params: Readonly<Record<string, string>>,

@@ -8,7 +8,7 @@ const exportTypes = { csv: "text/csv", ndjson: "application/x-ndjson" } as const
 
 const { get, post } = routesFor("blacklist");
 
-/** The doors through which records come and go in bulk. */
+/** HTTP routes that import and export records in bulk. */
 export function blacklistTransferRoutes(transfer: BlacklistTransfer): Route[] {
   return [
     post("/blacklist/import", "importBlacklist", {

@@ -11,7 +11,7 @@ const params = z.object({ key: PoolKey });
 const single = { status: 200, shape: "single", schema: PoolView } as const;
 const examplePool = { key: "south", name: "Southern unit", department: "SOUTH", template: "{dept}-{n:03}", ranges: [[1, 99]], skip: [13] };
 
-/** The HTTP door to pools of callsigns. */
+/** HTTP routes for pools of callsigns. */
 export function poolsRoutes(pools: CallsignPoolsService): Route[] {
   return [...readRoutes(pools), ...writeRoutes(pools)];
 }

@@ -28,7 +28,7 @@ export type Plan = Pick<RepairView, Told> & {
 };
 
 /**
- * Look for damage, and plan what puts it right: in one order, whoever asks, and in slices, so that others have their turn.
+ * Look for damage, and plan what puts it right: in one order, no matter who asks, and in slices, so that others have their turn.
  */
 export async function makePlan(parts: DraftDeps, scope: Scope, limits: Limits): Promise<Plan> {
   const draft = await createDraft(parts);

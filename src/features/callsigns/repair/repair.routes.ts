@@ -16,7 +16,7 @@ const { get, post } = routesFor();
 const shared = { tags: ["callsigns"], access: { permission: repairPermission } satisfies Access, capability: "callsigns.repair" };
 const params = z.object({ id: z.string().min(1).max(64).meta({ description: "The `undo_token` of a repair" }) });
 
-/** The HTTP door to repairs of the registry. */
+/** HTTP routes for repairs of the registry. */
 export function repairRoutes(repairs: RepairsService): Route[] {
   return [
     post("/callsigns/repair", "repairCallsigns", {

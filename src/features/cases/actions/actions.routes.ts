@@ -35,7 +35,7 @@ const example = {
 };
 const refusals = ["record_not_found", "conflict_of_interest", "hierarchy_violation", "invalid_transition"] as const;
 
-/** The HTTP door to actions of cases and the ledger of strikes. */
+/** HTTP routes for actions of cases and the ledger of strikes. */
 export function actionsRoutes(actions: ActionsService): Route[] {
   return [...caseRoutes(actions), ledgerRoute(actions)];
 }

@@ -13,7 +13,7 @@ import { requireMove } from "../states.ts";
 import type { createLedger, Fall } from "./ledger.ts";
 import type { CaseNews, CaseRecords } from "../records.ts";
 
-/** An action that an approved request leads to. Without an end it is in force for good. */
+/** An action that an approved request leads to. Without an end it is in force permanently. */
 export interface RequestedAction {
   kind: ActionKind;
   userId: string;
@@ -40,7 +40,7 @@ export interface Undoable<Undo> {
 
 type Reader = Pick<ReadClient | TransactionClient, "caseAction">;
 
-/** Actions as parts of other rooms' transactions. Those rooms have checked rights, ranks and conflicts. */
+/** Actions as parts of other features' transactions. Those features have checked rights, ranks and conflicts. */
 export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
   const { open, change, tell } = createActionWrites({ records, ledger });
 
@@ -55,7 +55,7 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
   }
 
   return {
-    /** Whoever asks has checked who may know of its case. */
+    /** The caller has checked who may know of its case. */
     findAction: (db: Reader, id: string) => db.caseAction.findUnique({ where: { id }, include: { case: { select: { number: true } } } }),
 
     /**
@@ -172,7 +172,7 @@ type ChangeNews = ActionNote & Pick<CaseNews, "action">;
 
 /** Writes of actions inside a given transaction: each keeps the audit, the events and what is suggested in step. */
 export function createActionWrites({ records, ledger }: ActionWritesDeps) {
-  /** An action with its case under the case's lock; null once they were deleted for good. */
+  /** An action with its case under the case's lock; null once they were deleted permanently. */
   async function open(tx: Tx, actionId: string): Promise<Found | null> {
     const found = await tx.db.caseAction.findUnique({ where: { id: actionId }, select: { caseId: true } });
     if (found === null) return null;

@@ -30,7 +30,7 @@ export interface LedgerDeps extends Deps<"database" | "clock"> {
 type Reader = Pick<ReadClient | TransactionClient, "caseAction">;
 const prefix = "strikes:";
 
-/** Points in force of one account in all cases, hidden ones included, unless told. */
+/** Points in force of one account in all cases, hidden ones included, by default. */
 async function pointsOf(db: Reader, userId: string, now: Date, only: Prisma.CaseActionWhereInput = {}): Promise<number> {
   const where = { AND: [ledgerWhere([userId]), inForceWhere(now), only] };
   return (await db.caseAction.aggregate({ where, _sum: { points: true } }))._sum.points ?? 0;

@@ -19,7 +19,7 @@ export interface CaseNotesDeps extends Deps<"database" | "cursors"> {
   records: CaseRecords;
 }
 
-/** What staff wrote about a case: kept as it was written, and after the edit window for good. */
+/** What staff wrote about a case: kept as it was written, and after the edit window permanently. */
 export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
   async function visibleCase(call: Call, key: string): Promise<WholeCase> {
     requirePermission(call, casesPolicy.read);

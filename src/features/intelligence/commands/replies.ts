@@ -23,7 +23,7 @@ const nextOf: Readonly<Record<string, readonly ResolutionOutcome[]>> = {
   exempt: ["reopen"],
 };
 
-/** Matches that nobody has decided about for good. */
+/** Matches that nobody has decided finally. */
 const undecided: ReadonlySet<string> = new Set(["open", "grace", "acknowledged"]);
 const maxMatches = 100;
 
@@ -144,7 +144,7 @@ function personRow(user: string, say: Wording["say"]): Row {
   return { type: 1, components };
 }
 
-/** All that is known about somebody, as far as whoever asks may see it. */
+/** All that is known about somebody, as far as the caller may see it. */
 export async function profileReply(view: AuthorizationView, wording: Wording, verbs: Verbs): Promise<Reply> {
   const { say } = wording;
   const id = view.discord_user_id;

@@ -18,7 +18,7 @@ export interface UserServersService {
   /**
    * Replace a person's list by the complete one just read; memberships that are missing in it are marked as left.
    * Null forgets the list: the person's grant does not cover it.
-   * @param detail what may be kept: under `listed` nothing that names a server, and what was kept before is wiped; `full` unless told
+   * @param detail what may be kept: under `listed` nothing that names a server, and what was kept before is wiped; `full` by default
    */
   store(tx: Tx, userId: string, seen: readonly SeenServer[] | null, detail?: Detail): Promise<ServerChanges>;
   /**

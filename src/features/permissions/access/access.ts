@@ -67,7 +67,7 @@ export function createAccess(options: AccessOptions) {
 
   let tracking = 0;
   const isStale = (): boolean => guildState.isTooOld();
-  /** Whoever holds a staff role is stored, once every member list is known. */
+  /** Anyone who holds a staff role is stored, once every member list is known. */
   const isCertain = (): boolean => tracking === 0 && !guildState.freshness().stale;
   const isPresentGuild = (guildId: string): boolean => guildState.guilds().some((guild) => guild.id === guildId && guild.present);
 
@@ -148,7 +148,7 @@ export function createAccess(options: AccessOptions) {
     of,
     /** The standing, asking Discord about people who are not stored; at once where everything is in memory. */
     resolve: (userId: string): Access | Promise<Access> => find(userId) ?? lookUp(userId),
-    /** Who acts: as `resolve`, at once where memory tells. While every member list is known, whoever is not stored is no staff. */
+    /** Who acts: as `resolve`, at once where memory tells. While every member list is known, anyone who is not stored is no staff. */
     actorOf: (userId: string): Access | Promise<Access> => find(userId) ?? (isCertain() ? build(userId, [], false) : lookUp(userId)),
     /** The access this person would have with other roles or entries. */
     suppose: ({ id, members, status }: Access, supposition: Supposition): Access => build(id, members, status !== null, { supposition }),

@@ -58,7 +58,7 @@ export interface PersonFacts extends BarFacts {
   isPresentGuild: (guildId: string) => boolean;
   roleAt: (ref: string) => StaffRoleRecord | undefined;
   isStale: () => boolean;
-  /** Whether whoever is not stored is certainly no staff. */
+  /** Whether anyone who is not stored is certainly no staff. */
   isCertain?: () => boolean;
 }
 

@@ -54,7 +54,7 @@ export function barsOf({ listing, now, leaveBars }: BarFacts, overrides: readonl
   return bars;
 }
 
-/** A permission held by a temporary entry alone ends with it; whatever else would allow it holds for good. */
+/** A permission held by a temporary entry alone ends with it; whatever else would allow it holds permanently. */
 export function heldUntil(subject: Subject, overrides: readonly Override[], permission: string, guildId?: string): Date | null | undefined {
   const { allowed, reasons } = resolve(subject, permission, guildId);
   if (!allowed) return undefined;

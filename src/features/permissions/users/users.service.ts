@@ -29,7 +29,7 @@ export interface UserPermissionsDeps extends Deps<"database" | "access" | "clock
   requireGrants: RequireGrants;
 }
 
-/** A change of somebody's entries, by the verb that asks for it. */
+/** A change of somebody's entries, by the service method that asks for it. */
 interface UserChange {
   action: "permissions.users.update" | "permissions.users.clear";
   userId: string;

@@ -72,7 +72,7 @@ const codes = auditCodes.map((code) => {
   return `- \`${code}\` (${severity}${permission === undefined ? "" : `, \`${permission}\``}): ${description}`;
 });
 
-/** The HTTP door to audits of the roster. */
+/** HTTP routes for audits of the roster. */
 export function rosterAuditsRoutes(audits: RosterAudits): Route[] {
   return [...runRoutes(audits), ...reportRoutes(audits), ...findingRoutes(audits)];
 }

@@ -60,7 +60,7 @@ export function createFixes(deps: FixesDeps) {
     });
   }
 
-  /** One fix: a transaction of its own, or what the room for it does in Discord. */
+  /** One fix: a transaction of its own, or what the feature for it does in Discord. */
   async function fix(call: Call, row: RosterFinding, { reason, dry_run: isDryRun }: FixFindings): Promise<Omit<FindingResult, "id">> {
     const { fix: wanted, fixPermission, needsDiscord } = auditChecks[AuditCode.parse(row.code)];
     if (wanted === undefined) return { outcome: "unchanged", detail: `There is no fix for this: ${row.detail}` };

@@ -9,7 +9,7 @@ import type { FixAction } from "./audit.schema.ts";
 import type { RosterService } from "../roster.service.ts";
 import type { RosterMove } from "../in-tx.ts";
 
-/** Brings one person in step with the roster in Discord, as the room for that does it. */
+/** Brings one person in step with the roster in Discord, as the feature for that does it. */
 export type SyncMember = (
   call: Call,
   input: { discord_user_id: string; direction: "to_discord"; apply: SyncField[]; reason: string },

@@ -59,7 +59,7 @@ export function createFollow({ database, events, guildState, access, isFollowing
     });
   }
 
-  /** One after the other, whoever asks. */
+  /** One after the other, no matter who asks. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const next = last.then(work);
     last = next.catch(() => undefined);

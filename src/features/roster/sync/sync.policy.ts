@@ -5,7 +5,7 @@ import type { Access, AccessDirectory } from "../../permissions/access/access.ts
 import type { RosterStep } from "../records.ts";
 import type { SyncPlanView, SyncValue } from "./sync.schema.ts";
 
-/** Who may call the verbs of this face of the room. */
+/** Who may call the service methods of this part of the feature. */
 export const syncPolicy = {
   member: "roster.sync",
   apply: "roster.apply_fixes",

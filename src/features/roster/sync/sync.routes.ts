@@ -5,7 +5,7 @@ import type { RosterSync } from "./sync.service.ts";
 const { get, post } = routesFor("roster");
 const capability = "roster.sync_member";
 
-/** The HTTP door to the comparison of Discord and the roster. */
+/** HTTP routes for the comparison of Discord and the roster. */
 export function rosterSyncRoutes(sync: RosterSync): Route[] {
   return [
     post("/roster/sync-member", "syncRosterMember", {

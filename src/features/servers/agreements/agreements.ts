@@ -12,13 +12,13 @@ import { idsOfServer } from "../known.ts";
 import { agreementStatusAt, presentAgreement, registryPermissions } from "../servers.policy.ts";
 import { ListAgreementsQuery, type AgreementView } from "../servers.schema.ts";
 
-/** An agreement to be made. Times are points in time; without an end it holds for good. */
+/** An agreement to be made. Times are points in time; without an end it holds permanently. */
 export interface AgreementDraft {
   serverIds: readonly string[];
   covers: "staff" | "members" | "both";
   coolingOffDays: number;
   terms?: string | null | undefined;
-  /** At once unless told. */
+  /** At once by default. */
   startsAt?: Date | undefined;
   endsAt?: Date | null | undefined;
   originReference?: string | undefined;
@@ -60,7 +60,7 @@ export function createAgreements(deps: AgreementDeps) {
 
   return {
     /**
-     * Make an agreement inside another room's transaction. The caller has checked the right to.
+     * Make an agreement inside another feature's transaction. The caller has checked the right to.
      * @returns null when nothing is made: it would be over before it begins, or has fewer than two parties
      */
     async createAgreementInTx(tx: Tx, draft: AgreementDraft): Promise<AgreementView | null> {
@@ -81,7 +81,7 @@ export function createAgreements(deps: AgreementDeps) {
       return rows.persist(tx, await rows.read(tx, id), { action: "agreement.create", permission });
     },
 
-    /** End an agreement inside another room's transaction; one that has ended stays as it is. @throws ProblemError record_not_found */
+    /** End an agreement inside another feature's transaction; one that has ended stays as it is. @throws ProblemError record_not_found */
     async endAgreementInTx(tx: Tx, id: string, note: { reason: string; permission: string }): Promise<AgreementView> {
       const row = await rows.read(tx, id);
       return row.status === "ended" ? presentAgreement(row, tx.now) : rows.end(tx, row, note);

@@ -22,7 +22,7 @@ interface Note {
   permission: string;
 }
 
-/** Changes of the agreements of servers inside other rooms' transactions. Those rooms have checked rights and conflicts. */
+/** Changes of the agreements of servers inside other features' transactions. Those features have checked rights and conflicts. */
 export function createAgreementsInTx(rows: AgreementRows) {
   /** The agreements that one of these servers is party of, under any of its ids, and that are not over, each locked. */
   async function agreementsOf(tx: Tx, serverIds: readonly string[]): Promise<AgreementRow[]> {

@@ -67,7 +67,7 @@ export function createAgreementRows({ audit, events, matches, hashOf }: Agreemen
       return find(tx, id);
     },
 
-    /** Read several to change them: every lock before the first change, because whoever changes one waits for the matches after it. */
+    /** Read several to change them: every lock before the first change, because anyone who changes one waits for the matches after it. */
     async readAll(tx: Tx, ids: readonly string[]): Promise<AgreementRow[]> {
       const sorted = ids.toSorted();
       for (const id of sorted) await tx.lock(lockOf(id));

@@ -18,7 +18,7 @@ export interface RequestedClearance {
   userId: string;
   fromServerId: string;
   toServerId: string;
-  /** Its end; none when it holds for good. */
+  /** Its end; none when it holds permanently. */
   validUntil: Date | null;
   originReference: string;
   /** The permission that approved it. */
@@ -84,7 +84,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
       return { id, undo: { clearance_id: id } };
     },
 
-    /** A clearance, used or not, is taken back; whoever was recruited with it stays. @throws ProblemError record_not_found */
+    /** A clearance, used or not, is taken back; anyone who was recruited with it stays. @throws ProblemError record_not_found */
     async revokeClearanceInTx(tx: Tx, id: string, note: { reason: string; permission: string }) {
       const row = await open(tx, id);
       if (row.status !== "used" && !isInForce(row, tx.now)) return { restored: false, detail: "The clearance was over already." };

@@ -5,7 +5,7 @@ import type { Page } from "../../../kernel/page.ts";
 import { readIfSeen } from "../../../commands/records.ts";
 import type { Say } from "../../../commands/texts.ts";
 
-/** What a step of the guide works with: the rights are those of whoever presses. */
+/** What a step of the guide works with: with the rights of the person who presses. */
 export interface SetupContext {
   verbs: Verbs;
   call: Call;
@@ -34,7 +34,7 @@ export function actId(step: string, what: string): string {
   return `sw:act:${step}:${what}`;
 }
 
-/** A whole list, as far as whoever asks may see it; undefined: not at all. */
+/** A whole list, as far as the caller may see it; undefined: not at all. */
 export async function listSeen<View>({ verbs, call }: SetupContext, operation: string, input: VerbInput = {}): Promise<View[] | undefined> {
   const query = { ...input.query, limit: 200 };
   return (await readIfSeen<Page<View>>(verbs, operation, call, { ...input, query }))?.data;

@@ -28,7 +28,7 @@ export function accessText(view: AccessView, say: Say): string {
   ].join("\n");
 }
 
-/** Who a staff member is, as far as whoever asks may see it. */
+/** Who a staff member is, as far as the caller may see it. */
 export function profileText(view: ProfileView, say: Say): string {
   const { user, staff_roles: roles, quiet_hours: quiet = [], leave } = view;
   const none = say("say none");

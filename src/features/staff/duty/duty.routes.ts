@@ -27,7 +27,7 @@ const exampleLeave = {
   revision: 3,
 };
 
-/** The doors to suspensions and leave. */
+/** HTTP routes for suspensions and leave. */
 export function staffDutyRoutes(staff: StaffService): Route[] {
   return [...suspensionRoutes(staff), ...leaveRoutes(staff)];
 }

@@ -84,7 +84,7 @@ export function gainsOf(before: StaffRoleRecord | null, after: StaffRoleRecord |
   ].toSorted();
 }
 
-/** What the permissions room knows about the rules of staff roles. */
+/** What the permissions feature knows about the rules of staff roles. */
 export type RulesOfRoles = Pick<PermissionsService, "effectivePermissions" | "loosened" | "roleRules">;
 
 /** The Discord roles (`guildId:roleId`) that stand for a staff role only after a change. */

@@ -88,7 +88,7 @@ interface Cause {
 export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<AuditService, "record"> }) {
   const { audit, events, access, permissions } = deps;
   return {
-    /** Write and audit the change, tell whoever follows along, and present how it stands now. */
+    /** Write and audit the change, tell anyone who follows along, and present how it stands now. */
     async persist(tx: Tx, target: Access, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
       const { id: userId } = target;
       const revision = await permissions.userRows.save(tx, userId, entries);
@@ -101,7 +101,7 @@ export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<Aud
         user: userId,
         before: ended === undefined ? { status: target.status } : { suspension: presentSuspension(ended) },
         after: {
-          // Whoever never was staff has no status, before and after.
+          // Anyone who never was staff has no status, before and after.
           status: target.status === null ? null : status,
           ...(change === "suspend" && { until: suspension?.until ?? null }),
           ...(request !== undefined && { request }),

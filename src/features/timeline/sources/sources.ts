@@ -183,7 +183,7 @@ const linkEnded = sourceOf<AccountLink>({
 
 type Row = Case & { subjects: CaseSubject[] };
 
-/** What both sources of cases have in common: their titles are for whoever reads the case. */
+/** What both sources of cases have in common: their titles are for anyone who reads the case. */
 const cases = {
   kind: "case",
   find: (db, query) => db.case.findMany({ ...query, include: { subjects: true } }),
@@ -228,7 +228,7 @@ export const caseClosed = sourceOf<Row>({
   }),
 });
 
-/** Every source there is. A further room with a history adds its own. */
+/** Every source there is. A further feature with a history adds its own. */
 export const sources: readonly Source[] = [
   auditSource("authorization"),
   matchOpened,

@@ -137,7 +137,7 @@ function hastened({ dueFirstTouchAt, dueDecisionAt, createdAt }: Request, policy
 const forStaff = new Set(["priority", "urgent"]);
 const review = "workflows.review";
 
-/** Whoever reviews sets how much haste there is; everything else is the requester's and of those who edit any request. */
+/** Anyone who reviews sets how much haste there is; everything else is the requester's and of those who edit any request. */
 export function amenderOf(context: Context, payload: unknown, fields: Described): Context {
   const isHasteOnly = payload === undefined && Object.keys(fields).every((name) => forStaff.has(name));
   const edit = amendPermission;

@@ -73,7 +73,7 @@ export function createBulk({ database, audit, reach, decide }: BulkDeps) {
     }
   }
 
-  /** The door sees only refusals of the whole. */
+  /** The transport sees only refusals of the whole. */
   function noteDenied(call: Call, asked: string, problem: ProblemError): void {
     if (!isDenial(problem)) return;
     const action = requiredBy(problem) ?? "decideWorkflows";

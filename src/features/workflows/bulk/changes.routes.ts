@@ -15,7 +15,7 @@ const Query = z.object({
     .meta({ description: "`true`: show for each what would come of it, and write nothing" }),
 });
 
-/** The HTTP door to many decisions at once. */
+/** HTTP routes for many decisions at once. */
 export function bulkRoutes(workflows: Pick<WorkflowsService, "decideMany">): Route[] {
   return [
     post("/workflows/decisions", "decideWorkflows", {
@@ -46,7 +46,7 @@ export function bulkRoutes(workflows: Pick<WorkflowsService, "decideMany">): Rou
 /** A key that only reads changes nothing, not even what the acting person filed. */
 const access = { ...readingAccess, permission: "workflows.edit_any", either: ["workflows.{type}.create", "workflows.review"] } as const;
 
-/** The HTTP door to amendments. */
+/** HTTP routes for amendments. */
 export function amendRoutes(workflows: Pick<WorkflowsService, "amend">): Route[] {
   return [
     patch("/workflows/{type}/{id}", "amendWorkflow", {

@@ -254,7 +254,7 @@ interface LagDeps {
   seen(): number;
 }
 
-/** Keeps in mind since when nothing could be brought, for whoever asks how the cards do. */
+/** Keeps in mind since when nothing could be brought, for the health check of cards. */
 export function createLag({ database: { read }, clock, refusals, isWanted, seen }: LagDeps) {
   const began = clock.now();
   let lateSince: Date | undefined;

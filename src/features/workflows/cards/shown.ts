@@ -18,7 +18,7 @@ export interface ShownQueue {
   overdue: number;
 }
 
-/** Nobody's eyes: whoever reads requests sees as much, and nothing that is for deciders or for few. */
+/** Nobody's eyes: anyone who reads requests sees as much, and nothing that is for deciders or for few. */
 const everybody: Call = {
   client: { id: "system", name: "system", allows: (permission) => permission === readPermission },
   actor: null,

@@ -77,7 +77,7 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
     return { content, components: [buttons] };
   }
 
-  /** Undefined while the card shows what there is; whoever may not read the request learns of it when they decide. */
+  /** Undefined while the card shows what there is; anyone who may not read the request learns of it when they decide. */
   async function staleness(pressed: Pressed): Promise<Reply | undefined> {
     const view = await readRequest(verbs, pressed.call, pressed.params);
     return view === undefined || view.revision === pressed.revision ? undefined : await stale(pressed);

@@ -18,14 +18,14 @@ export const addressOf = (given: CommandInput) => ({ type: textIn(given, "type")
 /** The same, as routes that decide name it. */
 export const decisionAddress = (given: CommandInput) => ({ type: textIn(given, "type") ?? "", website_id: textIn(given, "id") ?? "" });
 
-/** The parts of the address of a request that was named by reference; one that is not there is told by the verb, as over HTTP. */
+/** The parts of the address of a request that was named by reference; one that is not there is told by the service method, as over HTTP. */
 export async function locateRequest(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   const id = (textIn(given, "reference") ?? "").trim();
-  // Of any kind, so that whoever may not is told so, and not whether it is there.
+  // Of any kind, so that anyone who may not is told so, and not whether it is there.
   return { type: (await verbs.requests.kindOf(id, call)) ?? "poach", id };
 }
 
-/** The request as its reader sees it; undefined for whoever may decide about it without reading it. */
+/** The request as its reader sees it; undefined for anyone who may decide about it without reading it. */
 export async function readRequest(verbs: Verbs, call: Call, params: { type: string; id: string }): Promise<WorkflowView | undefined> {
   return await unlessRefused(async () => {
     const answer = await verbs.run("getWorkflow", call, { params, query: { why_not: "true" } });

@@ -46,7 +46,7 @@ const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
   object: [open, reason],
 };
 
-/** The verb of a move. @param revision that was seen; any unless told */
+/** The service method of a move. @param revision that was seen; any by default */
 export function moveInput(verb: ReviewMove, given: CommandInput, revision?: number): VerbInput {
   return { params: decisionAddress(given), body: decisionBody(verb, given), revision };
 }
@@ -92,7 +92,7 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
   };
 });
 
-/** The request that waited longest among those this person may take on. @throws ProblemError record_not_found when there is none, and as the verb */
+/** The request that waited longest among those this person may take on. @throws ProblemError record_not_found when there is none, and as the service method */
 async function locateNext(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   const type = textIn(given, "kind");
   const query = { status: "pending,in_review,escalated", sort: "created_at", limit: 50, type };
@@ -107,7 +107,7 @@ async function locateNext(given: CommandInput, call: Call, verbs: Verbs): Promis
   return await refuseNext(verbs, call, type);
 }
 
-/** Whoever may take on nothing at all is refused as the verb refuses; the others are told that nothing waits. */
+/** Anyone who may take on nothing at all is refused as the service method refuses; the others are told that nothing waits. */
 async function refuseNext(verbs: Verbs, call: Call, type = "poach"): Promise<never> {
   try {
     await verbs.run("decideWorkflow", call, { params: { type, website_id: "NONE-0" }, body: { decision: "claim" } });
@@ -117,7 +117,7 @@ async function refuseNext(verbs: Verbs, call: Call, type = "poach"): Promise<nev
   throw new ProblemError("record_not_found", { detail: "Nothing waits that you may take on." });
 }
 
-/** The card of a request for whoever asks. */
+/** The card of a request for the caller. */
 export async function cardFor(view: WorkflowView, { say, call }: Pick<Wording, "say" | "call">, verbs: Verbs) {
   const history = await subjectHistory(verbs, call, view, say);
   const allowed = new Set<string>(view.allowed_actions);

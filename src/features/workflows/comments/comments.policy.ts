@@ -11,7 +11,7 @@ import { kinds } from "../kinds/kinds.ts";
 import { isRequester, readPermission, statusAt, type Request } from "../requests/workflows.policy.ts";
 import { userRef } from "../requests/presenter.ts";
 
-/** As what somebody meets a request they may read: of those who decide, as whoever filed or joined it, or as otherwise partial. */
+/** As what somebody meets a request they may read: of those who decide, as its requester or a participant, or as otherwise partial. */
 export type Side = "staff" | "requester" | "partial";
 
 /** The subject rows of people who are partial. */

@@ -18,7 +18,7 @@ const example = {
   revision: 1,
 };
 
-/** The HTTP door to what is said about requests. */
+/** HTTP routes for what is said about requests. */
 export function commentsRoutes(workflows: { comments: CommentsService }): Route[] {
   return [
     get(path, "listWorkflowComments", {

@@ -33,13 +33,13 @@ export interface CommentsDeps extends Deps<"database" | "audit" | "events" | "gu
 /** How long an author may change what they wrote. */
 const editSeconds = 15 * 60;
 const day = 86_400;
-/** How long whoever filed a request may write after its end. */
+/** How long the requester may write after its end. */
 const afterwordSeconds = 30 * day;
 const maxComments = 1000;
 /** Events are kept seven days: older comments are told of by none. */
 const toldSeconds = 8 * day;
 
-/** What is said about requests: among those who decide, and with whoever filed them. */
+/** What is said about requests: among those who decide, and with the requester. */
 export function createComments(parts: CommentsDeps) {
   const { database, guildState, access, reach, cursors, clock, findVisible } = parts;
   const present = (comment: WorkflowComment): CommentView => presentComment(guildState, comment);
@@ -47,7 +47,7 @@ export function createComments(parts: CommentsDeps) {
   const accountsOf = (db: Parameters<LinkReach["linkedAccountsOf"]>[0], { actor }: Call): Promise<string[]> =>
     actor === null ? Promise.resolve([]) : reach.linkedAccountsOf(db, actor.id);
 
-  /** The request and the side of whoever wants to write. @throws ProblemError record_not_found, conflict_of_interest */
+  /** The request and the side of anyone who wants to write. @throws ProblemError record_not_found, conflict_of_interest */
   async function open(tx: Tx, type: string, key: string): Promise<{ request: Request; side: Side; accounts: string[] }> {
     const kind = kindOf(type);
     if (kind === undefined) throw recordNotFound();
@@ -63,7 +63,7 @@ export function createComments(parts: CommentsDeps) {
 
   return {
     /**
-     * Write on a request: staff among themselves or to whoever filed it, and they to staff.
+     * Write on a request: staff among themselves or to the requester, and they to staff.
      * @throws ProblemError record_not_found, conflict_of_interest, permission_denied, invalid_transition, validation_failed
      */
     async add(call: Call, type: string, key: string, given: CommentInput): Promise<CommentView> {
@@ -156,7 +156,7 @@ interface Said {
   side: Side;
 }
 
-/** What goes with a comment: the journals without its text, the lease of whoever works on the request, and the message. */
+/** What goes with a comment: the journals without its text, the lease of anyone who works on the request, and the message. */
 function createRecord({ audit, events, effects }: Pick<CommentsDeps, "audit" | "events" | "effects">) {
   return async (tx: Tx, { request, comment, permission, action, side }: Said): Promise<void> => {
     const policy = await policyOf(tx.db, request.type as WorkflowKind);
@@ -173,7 +173,7 @@ function createRecord({ audit, events, effects }: Pick<CommentsDeps, "audit" | "
   };
 }
 
-/** Whoever filed a request is told of what staff say to them. */
+/** The requester is told of what staff say to them. */
 function noticeOf({ requesterId, reference }: Request, { id, body, visibility }: WorkflowComment, { notify }: Policy) {
   if (requesterId === null || visibility !== "requester" || notify !== "dm") return [];
   const content = [`There is a word on your request ${reference}:`, body].join("\n");

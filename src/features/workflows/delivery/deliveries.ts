@@ -113,7 +113,7 @@ export function createDeliveries(parts: DeliveryDeps) {
     }
   }
 
-  /** One after the other, whoever asks. */
+  /** One after the other, no matter who asks. */
   function inTurn(call: Call): Promise<Round> {
     const next = last.then(() => untilIdle(call));
     last = next.catch(() => undefined);

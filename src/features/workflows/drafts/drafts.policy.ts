@@ -5,10 +5,10 @@ import type { Call } from "../../../kernel/call.ts";
 import type { DraftStatus, DraftView } from "./drafts.schema.ts";
 import { kindOf } from "../kinds/kinds.ts";
 
-/** Permissions of this room; filing needs the one to create such a request besides. */
+/** Permissions of this feature; filing needs the one to create such a request besides. */
 export const draftsPolicy = { read: "workflows.read", dismiss: "workflows.review", suggest: "system.act" } as const;
 
-/** A room whose records suggest requests, and that has records not everybody may know of. */
+/** A feature whose records suggest requests, and that has records not everybody may know of. */
 export interface DraftCauses {
   /** References of its records that a caller may not know of. */
   hiddenIds(call: Call): Promise<readonly string[]>;

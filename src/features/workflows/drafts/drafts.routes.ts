@@ -38,7 +38,7 @@ const example = {
 };
 const ended = { at: "2026-11-20T11:00:00.000Z", by: "80351110224678914" };
 
-/** The HTTP door to suggested requests. */
+/** HTTP routes for suggested requests. */
 export function draftsRoutes(drafts: DraftsService): Route[] {
   return [...readRoutes(drafts), ...endRoutes(drafts)];
 }

@@ -95,7 +95,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
     },
 
     /**
-     * Suggest a request inside another room's transaction: nothing twice for the same while one is open.
+     * Suggest a request inside another feature's transaction: nothing twice for the same while one is open.
      * @returns null when it is suggested already
      */
     async suggestInTx(tx: Tx, suggestion: Suggestion): Promise<DraftView | null> {
@@ -127,7 +127,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
     },
 
     /**
-     * Dismiss what is suggested for some keys inside another room's transaction, because its ground is gone.
+     * Dismiss what is suggested for some keys inside another feature's transaction, because its ground is gone.
      * @returns how many were open
      */
     async dismissInTx(tx: Tx, openKeys: readonly string[], reason: string): Promise<number> {

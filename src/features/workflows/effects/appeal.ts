@@ -95,7 +95,7 @@ const noteOf = ({ reason, permission, actorId, request }: Reversal): OverturnNot
   cause: request.reference,
 });
 
-/** What the appeal is against, as far as whoever decides may know of it. */
+/** What the appeal is against, as far as the deciders may know of it. */
 async function targetOf({ tx }: Approval, input: Appeal, reach: AppealEffectDeps["reach"]): Promise<AppealTarget | null> {
   const target = await findTarget(tx.db, input.target);
   return target?.isKnownTo(await viewerOf(tx.db, reach, tx.call)) === true ? target : null;
@@ -152,7 +152,7 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectDep
     return reopened === null ? nothing : { parts: [{ what: "reopen", undo: reopened }], detail: `${reference} is decided anew.` };
   }
 
-  /** The actions of a case that an appeal is about: those against whoever appeals, else all. */
+  /** The actions of a case that an appeal is about: those against the person who appeals, else all. */
   async function actionsOf({ tx }: Approval, caseId: string, { user_id: userId }: Appeal): Promise<string[]> {
     const where = { caseId, voidedAt: null, ...(userId !== undefined && { userId }) };
     return (await tx.db.caseAction.findMany({ where, select: { id: true }, orderBy: { id: "asc" } })).map(({ id }) => id);

@@ -114,7 +114,7 @@ function caseIdOf(earlier: Earlier): string {
   return id;
 }
 
-/** What is recorded of a punishment; without a length it counts for good. */
+/** What is recorded of a punishment; without a length it counts permanently. */
 function actionOf({ from, request, permission }: Approval, { action, userId, points, reason, length }: EffectInputs["case.action"]) {
   return {
     kind: action === "blacklist_referral" ? ("other" as const) : action,

@@ -118,7 +118,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
   };
 }
 
-/** Its own for good: an approval that is put in force again acts anew, under another revision. */
+/** Its own for ever: an approval that is put in force again acts anew, under another revision. */
 function nameOf({ request }: Approval, key: Keys, target: string): string {
   return `${request.id}:${request.revision.toString()}:${key}:${target}`;
 }

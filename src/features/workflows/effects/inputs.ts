@@ -31,7 +31,7 @@ export const callsignPolicies = ["keep_target", "renumber"] as const;
 /** What an appeal asks for. */
 export const appealOutcomes = ["overturn", "reduce", "clarify"] as const;
 
-/** An ISO 8601 duration; null and nothing at all mean for good. */
+/** An ISO 8601 duration; null and nothing at all mean permanent. */
 export type Length = string | null | undefined;
 
 type OneOf<List extends readonly string[]> = List[number];
@@ -40,7 +40,7 @@ interface OfPerson {
   userId: string;
 }
 
-/** What a record is to say, whoever it is about. */
+/** What a record is to say, no matter whom it is about. */
 interface RecordInput {
   category: string;
   severity: Severity;

@@ -105,7 +105,7 @@ async function carryOut(parts: MergeEffectDeps, due: Due, input: MergeInput): Pr
   return { status: "done", target: { kind: "server", id: sourceId }, detail, undo };
 }
 
-/** Somebody of the plan gets the new role, or leaves; whoever is not on the roster stays off it. */
+/** Somebody of the plan gets the new role, or leaves; anyone who is not on the roster stays off it. */
 async function moveStaff(
   { roster, callsigns, staff }: MergeEffectDeps,
   { tx, request, permission }: Due,

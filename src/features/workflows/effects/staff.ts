@@ -129,7 +129,7 @@ function doneOf(result: { undo: Json } | { skipped: string }, detail: string): D
   return "skipped" in result ? { status: "skipped", detail: result.skipped } : { status: "done", detail, undo: result.undo };
 }
 
-/** An interim measure never lasts for good: until the investigation is due, else two weeks. */
+/** An interim measure never lasts permanently: until the investigation is due, else two weeks. */
 function interimEnd({ tx, from }: Approval, dueAt: Date | null): Date {
   return dueAt !== null && dueAt > tx.now ? dueAt : addSeconds(from, interimSeconds);
 }

@@ -6,7 +6,7 @@ import { createServersEffects, type ServersEffectDeps } from "./servers.ts";
 import { createStaffEffects, type StaffEffectDeps } from "./staff.ts";
 import type { EffectTable } from "./types.ts";
 
-/** The rooms whose verbs the effects call. */
+/** The features whose service methods the effects call. */
 export type EffectRooms = AppealEffectDeps & CasesEffectDeps & DiscordEffectDeps & ListingEffectDeps & ServersEffectDeps & StaffEffectDeps;
 
 /** Everything approvals can do, one table. */

@@ -91,6 +91,6 @@ export interface Effect<Input> {
 /** An effect whose date has come. */
 export type Due = Omit<Reversal, "reason">;
 
-/** A part of the table of effects that one room of them fills. */
+/** A part of the table of effects that one file fills. */
 export type SomeEffects<Key extends keyof EffectInputs> = { readonly [Each in Key]: Effect<EffectInputs[Each]> };
 export type EffectTable = SomeEffects<keyof EffectInputs>;

@@ -19,7 +19,7 @@ export function dayOf(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
 
-/** Why the verbs of other rooms do something for an approval. */
+/** Why the service methods of other features do something for an approval. */
 export function noteOf({ request, permission }: Approval) {
   return { causeReference: request.reference, permission, reason: `Approval of ${request.reference}` };
 }

@@ -5,7 +5,7 @@ import { GetParams, readingAccess } from "../requests/workflows.routes.ts";
 
 const { get } = routesFor("workflows");
 
-/** The HTTP door to what was done to requests. */
+/** HTTP routes for what was done to requests. */
 export function historyRoutes(workflows: { history: HistoryService }): Route[] {
   return [
     get("/workflows/{type}/{id}/history", "listWorkflowHistory", {

@@ -20,7 +20,7 @@ export interface HistoryDeps extends Deps<"database" | "guildState" | "reach" | 
 
 /** What was done to a request, one row for each revision. */
 export function createHistory({ database, guildState, reach, cursors, clock, findVisible }: HistoryDeps) {
-  /** Votes of others stay out of sight of whoever has still to vote, where the policy says so. */
+  /** Votes of others stay out of sight of anyone who has still to vote, where the policy says so. */
   async function blindness(call: Call, request: Request): Promise<Prisma.WorkflowStepWhereInput> {
     const { blind_votes: isBlind } = await policyOf(database.read, request.type as WorkflowKind);
     const actor = call.actor?.id ?? "";

@@ -119,7 +119,7 @@ export const dateOf = (text: string | undefined): Date | null => (text === undef
 export const snowflake = "80351110224678912";
 export const otherSnowflake = "80351110224678913";
 
-/** What a record says whoever it is about. */
+/** What a record says, no matter whom it is about. */
 export function recordOf(payload: { category: string; severity: Severity; reason: string; review_after: string }) {
   return { category: payload.category, severity: payload.severity, reason: payload.reason, reviewAfter: payload.review_after };
 }

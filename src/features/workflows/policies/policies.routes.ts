@@ -14,7 +14,7 @@ const params = z.object({
 const single = { status: 200, shape: "single", schema: PolicyView } as const;
 const keeps = "New requests and the decisions from now on go by it; open requests keep the approvals and the dates they were filed with.";
 
-/** The HTTP door to how each kind of request is decided. */
+/** HTTP routes for how each kind of request is decided. */
 export function policiesRoutes({ policies }: Pick<WorkflowsService, "policies">): Route[] {
   return [
     get("/workflows/policies", "listWorkflowPolicies", {

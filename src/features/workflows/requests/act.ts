@@ -281,7 +281,7 @@ function isInKey({ client }: Call, action: DecisionInput["action"], permission: 
 
 /**
  * Read a request to change it, under its lock. What the caller may not see is not there.
- * @param asked.permission of what is done: whoever holds it may know of requests without reading them
+ * @param asked.permission of what is done: anyone who holds it may know of requests without reading them
  * @param asked.accounts the caller's further accounts
  */
 export async function openRequest(

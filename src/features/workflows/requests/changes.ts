@@ -111,7 +111,7 @@ export function changesOf(move: Move): RequestChanges {
     revision: request.revision + 1,
     updatedAt: tx.now,
     ...(request.firstTouchedAt === null && actorId !== request.requesterId && { firstTouchedAt: tx.now }),
-    // Activity of whoever has claimed it renews the lease.
+    // Activity of anyone who has claimed it renews the lease.
     ...(request.assigneeId === actorId && { leaseExpiresAt: addSeconds(tx.now, policy.claim_seconds) }),
     ...(isEscalated && { escalatedBy: actorId, escalatedAt: tx.now, escalationReason: reasonOf(move.input) }),
     ...(!isOpen && noHold),

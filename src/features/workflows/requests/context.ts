@@ -22,7 +22,7 @@ export interface Decider {
   isOwner: boolean;
   rank: number;
   /**
-   * Their further accounts, as confirmed links have them. Whoever is partial as one of them is partial as all, and links hold both
+   * Their further accounts, as confirmed links have them. Anyone who is partial as one of them is partial as all, and links hold both
    * ways: looking from here finds the accounts of the requester and of the subjects, too.
    */
   accounts: readonly string[];

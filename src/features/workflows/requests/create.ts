@@ -35,7 +35,7 @@ export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reac
   referencePrefix: string | null | undefined;
 }
 
-/** Files a request inside another transaction of this room. The caller has checked the right to, and redacts what leaves. */
+/** Files a request inside another transaction of this feature. The caller has checked the right to, and redacts what leaves. */
 export type FileInTx = (tx: Tx, type: WorkflowKind, intake: Intake) => Promise<CreationAnswer>;
 
 export function createFiling(parts: CreateDeps) {
@@ -56,7 +56,7 @@ export function createFiling(parts: CreateDeps) {
   }
 
   /**
-   * File a request inside another transaction of this room. The caller has checked the right to, and redacts what leaves.
+   * File a request inside another transaction of this feature. The caller has checked the right to, and redacts what leaves.
    * @throws ProblemError duplicate_open, cooldown, rate_limited
    */
   async function fileInTx(tx: Tx, type: WorkflowKind, intake: Intake): Promise<CreationAnswer> {
@@ -111,7 +111,7 @@ export function createFiling(parts: CreateDeps) {
     if (own !== undefined) tellOf(events, tx, own, { id, reference, type, subjects }, said);
   }
 
-  /** Whoever files what is open already joins it: what they bring is kept with it, and they are as partial as its requester. */
+  /** Anyone who files what is open already joins it: what they bring is kept with it, and they are as partial as its requester. */
   async function join(tx: Tx, open: Request, intake: Intake): Promise<CreationAnswer> {
     await tx.lock(`workflow:${open.id}`);
     const row = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: open.id }, include: whole });
@@ -151,7 +151,7 @@ export function createFiling(parts: CreateDeps) {
 const maxJoined = 50;
 
 /**
- * Whether whoever files the same is new to it. Whoever works on it or has voted stays on that side.
+ * Whether anyone who files the same is new to it. Anyone who works on it or has voted stays on that side.
  * @throws ProblemError duplicate_open, storage_busy when it was decided meanwhile
  */
 function requireJoinable(tx: Tx, row: Request): boolean {
@@ -165,7 +165,7 @@ function requireJoinable(tx: Tx, row: Request): boolean {
 }
 
 /**
- * Who may file: holders of the permission, and whoever files for themselves what people file for themselves.
+ * Who may file: holders of the permission, and anyone who files for themselves what people file for themselves.
  * @throws ZodError, ProblemError as requireWrite
  */
 function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake: Intake; isForOneself: boolean } {
@@ -174,7 +174,7 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
   if (!isForOneself) requireWrite(call, permission);
   const intake = understand(kinds[type], body);
   if (isForOneself) {
-    // Whoever asks about what was decided about them needs no permission: it is their own.
+    // People need no permission to ask about what was decided about themselves.
     const named = intake.payload["user_id"];
     requireWrite(call, permission, { own: typeof named === "string" ? named : call.actor?.id });
     if (named === undefined) intake.payload["user_id"] = call.actor?.id;

@@ -11,7 +11,7 @@ export type WorkflowFilters = Omit<ReturnType<typeof ListWorkflowsQuery.parse>, 
 
 interface Asked {
   viewer: Viewer;
-  /** With `@me` replaced by whoever that is. */
+  /** With `@me` replaced by that person. */
   filters: WorkflowFilters;
   now: Date;
   position: Position | undefined;

@@ -14,7 +14,7 @@ interface RequestHostDeps extends Deps<"database" | "reach"> {
 }
 
 /**
- * Evidence on requests: read by whoever may know of the request, added while it is open by its requester and those who review.
+ * Evidence on requests: read by anyone who may know of the request, added while it is open by its requester and those who review.
  * Keys are ids, or `<kind>/<id or reference>`: then the kind has to be the request's own.
  */
 export function createRequestHost({ database, access, reach }: RequestHostDeps): EvidenceHost {

@@ -107,7 +107,7 @@ function workView(request: Request, { guildState, now }: Surroundings): Pick<Wor
   };
 }
 
-/** Votes of others stay out of sight of whoever has still to vote, where the policy says so. */
+/** Votes of others stay out of sight of anyone who has still to vote, where the policy says so. */
 function approvalsView(request: Request, state: State, { guildState, context, policy }: Surroundings): WorkflowView["approvals"] {
   const hasVoted = request.votes.some(
     ({ actorId, payloadRevision }) => actorId === context?.actorId && payloadRevision === request.payloadRevision,

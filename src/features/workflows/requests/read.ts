@@ -63,7 +63,7 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       return view;
     },
 
-    /** Requests the caller may see, newest first unless told. @throws ZodError, ProblemError invalid_cursor */
+    /** Requests the caller may see, newest first by default. @throws ZodError, ProblemError invalid_cursor */
     async list(call: Call, query: ListWorkflowsQuery): Promise<Page<WorkflowView>> {
       requireReader(call);
       const { limit, cursor, count, ...given } = ListWorkflowsQuery.parse(query);
@@ -92,7 +92,7 @@ export function createReading({ database, guildState, access, reach, cursors, cl
   };
 }
 
-/** Whoever may read requests, and everybody else for their own: the rows decide then. */
+/** Anyone who may read requests, and everybody else for their own: the rows decide then. */
 export function requireReader(call: Call): void {
   if (call.actor === null) requirePermission(call, readPermission);
 }

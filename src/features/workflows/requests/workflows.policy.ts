@@ -17,7 +17,7 @@ export const whole = { subjects: true, votes: true, effects: { orderBy: { place:
 export const wholeToMove = { ...whole, steps: { orderBy: { revision: "desc" }, take: 1 } } as const;
 
 export const readPermission = "workflows.read";
-/** Whoever may file one kind of request. */
+/** Anyone who may file one kind of request. */
 export const filingRights: readonly PermissionKey[] = workflowKinds.map((kind) => `workflows.${kind}.create` as const);
 
 /** Rows beside the subjects that say who may see a request and who may not: look-ups need no JSON on either database. */
@@ -46,7 +46,7 @@ export function subjectsOf(request: { subjects: readonly WorkflowSubject[] }): S
     .map(({ kind, subjectId }) => ({ kind: kind as Subject["kind"], id: subjectId }));
 }
 
-/** Whoever filed a request, or filed the same later and joined it. */
+/** The requester, or who filed the same later and joined it. */
 export function isRequester(request: Pick<Request, "requesterId" | "subjects">, userId: string): boolean {
   return request.requesterId === userId || request.subjects.some(({ kind, subjectId }) => kind === "joined" && subjectId === userId);
 }

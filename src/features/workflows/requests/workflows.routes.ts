@@ -31,7 +31,7 @@ const GetQuery = z.object({
     .meta({ description: "`true`: say what keeps the acting user from each other action" }),
 });
 
-/** Whoever takes part in requests passes; each action asks for its own permission. */
+/** Anyone who takes part in requests passes; each action asks for its own permission. */
 const takingPart = {
   permission: "workflows.{type}.decide",
   either: [
@@ -43,7 +43,7 @@ const takingPart = {
   ].filter((permission) => permission !== "workflows.{type}.decide"),
   personal: true,
 } as const;
-/** Whoever reads requests passes, and everybody for their own. */
+/** Anyone who reads requests passes, and everybody for their own. */
 export const readingAccess = { permission: "workflows.read", either: ["workflows.{type}.create"], personal: true } as const;
 
 export function workflowsRoutes(workflows: WorkflowsService): Route[] {
@@ -61,7 +61,7 @@ const OtherSpelling = z.looseObject({}).meta({
   description: "The same fields in `payload`, in camelCase or under other names for ids, with any fields of the client's own",
 });
 
-/** Any object passes the door and the verb understands it; the second form documents what it understands best. */
+/** Any object passes the route and the service method understands it; the second form documents what it understands best. */
 function bodyOf(kind: WorkflowKind) {
   const { payload, assumed = {} } = kinds[kind];
   // What is only taken from other fields is documented as needed: a client that sends it depends on no guess.

@@ -110,7 +110,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     },
 
     /**
-     * The kind of a request, for doors that do not name it. Of what the caller may neither read nor act on, its reference alone tells:
+     * The kind of a request, for transports that do not name it. Of what the caller may neither read nor act on, its reference alone tells:
      * one that is hidden and one that does not exist are the same kind, or both of none.
      * @param key id or reference, in any case
      */

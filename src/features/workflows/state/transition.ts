@@ -113,7 +113,7 @@ const day = 86_400;
 const reopenableFor = 90 * day;
 const objectionsThatEscalate = -2;
 
-/** The one place that decides what an action does to a request. Pure: the same for every door. */
+/** The one place that decides what an action does to a request. Pure: the same for every transport. */
 export function transition(state: State, attempt: Attempt, context: Context): Transition {
   const { action } = attempt;
   if (isReplayed(state, attempt, context)) return moved(state, {}, { isReplay: true, isFinal: !isOpenStatus(state.status) });
@@ -249,7 +249,7 @@ function isReplayed(state: State, attempt: Attempt, context: Context): boolean {
     case "void":
       return state.status === moves[action].to && state.last?.action === action && state.last.actorId === actorId;
     case "amend":
-      // Whoever may not amend must not find out by guessing what the payload says.
+      // Anyone who may not amend must not find out by guessing what the payload says.
       return isOpen && isChanged === false && !isDescribed && refusedByRight(state, attempt, context) === undefined;
     default:
       return false;
@@ -260,7 +260,7 @@ function refusedByRight(state: State, { action }: Attempt, context: Context): Re
   const { isRequesters = false, isDecision = false } = moves[action];
   const permission = permissionOf(action, state.type);
   if (isRequesters && context.isRequester) return undefined;
-  // Whoever has claimed a request may let go of it.
+  // Anyone who has claimed a request may let go of it.
   if (action === "unassign" && state.assigneeId === context.actorId && context.can(claimPermission)) return undefined;
   if (permission === null)
     return {

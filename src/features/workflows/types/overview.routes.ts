@@ -6,7 +6,7 @@ import { StatsQuery, StatsView, statsPermission } from "../stats/stats.schema.ts
 
 const { get } = routesFor("workflows");
 
-/** The HTTP door to what kinds of request there are. */
+/** HTTP routes for what kinds of request there are. */
 export function typesRoutes({ types }: Pick<WorkflowsService, "types">): Route[] {
   return [
     get("/workflows/types", "listWorkflowTypes", {
@@ -23,7 +23,7 @@ export function typesRoutes({ types }: Pick<WorkflowsService, "types">): Route[]
   ];
 }
 
-/** The HTTP door to numbers about requests. */
+/** HTTP routes for numbers about requests. */
 export function statsRoutes({ stats }: Pick<WorkflowsService, "stats">): Route[] {
   return [
     get("/workflows/stats", "readWorkflowStats", {

@@ -4,7 +4,7 @@ import { Policy } from "../policies/policies.ts";
 import { actions } from "../state/table.ts";
 import { filingRights, readPermission } from "../requests/workflows.policy.ts";
 
-/** Whoever may read requests or file one kind of them. */
+/** Anyone who may read requests or file one kind of them. */
 export const typesAccess = { permission: readPermission, either: filingRights } as const;
 
 const JsonSchema = z.record(z.string(), z.unknown());
