@@ -2,7 +2,7 @@ import { createCommandRunner } from "./commands/runner.ts";
 import { createFiles } from "./commands/files.ts";
 import { createPendingInteractions } from "./commands/pending-interactions.ts";
 import type { CommandTable } from "./commands/table.ts";
-import { sayIn } from "./commands/texts.ts";
+import { translator } from "./commands/texts.ts";
 import type { Control } from "./discord/command.ts";
 import { createVerbs, type RequestPlaces, type Verbs, type VerbsDeps } from "./commands/verbs.ts";
 import type { Core } from "./core.ts";
@@ -37,7 +37,7 @@ export function createInteractions(
   return {
     commands,
     controls: [...controls, ...controlsOf(verbs)],
-    translator: sayIn,
+    translator: translator,
     actorOf: access.actorOf,
     noteDenied: audit.noteDenied,
     denialOf: verbs.denialOf,

@@ -85,7 +85,7 @@ function formatOf(file: string): Format {
 function createInterruption(progress: ImportProgress) {
   const controller = new AbortController();
   const onInterrupt = (): void => {
-    progress.say("Stopping after the lines that are being written.");
+    progress.t("Stopping after the lines that are being written.");
     controller.abort();
   };
   process.once("SIGINT", onInterrupt);

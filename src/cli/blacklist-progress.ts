@@ -36,7 +36,7 @@ export function createProgress(stream: NodeJS.WriteStream, share: () => number |
   }
 
   /** A line of its own; what rewrites itself goes on below it. */
-  function say(text: string): void {
+  function t(text: string): void {
     isShown = false;
     stream.write(stream.isTTY ? `\r${text}\u001b[K\n` : `${text}\n`);
   }
@@ -45,12 +45,12 @@ export function createProgress(stream: NodeJS.WriteStream, share: () => number |
     bad += 1;
     if (bad > namedLines) return;
     for (const { pointer, detail } of errors)
-      say(`line ${line.toString()}: ${pointer === "" ? "" : `${pointer.slice(1)}: `}${detail}`.replaceAll(/\p{C}/gu, "?"));
-    if (bad === namedLines) say("Further wrong lines are in the report alone (--report <file>).");
+      t(`line ${line.toString()}: ${pointer === "" ? "" : `${pointer.slice(1)}: `}${detail}`.replaceAll(/\p{C}/gu, "?"));
+    if (bad === namedLines) t("Further wrong lines are in the report alone (--report <file>).");
   }
 
   return {
-    say,
+    t,
     note(results: readonly ImportedLine[]): void {
       lines += results.length;
       for (const result of results) if (result.outcome === "refused" || result.outcome === "failed") name(result);

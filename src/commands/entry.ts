@@ -2,7 +2,7 @@ import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import type { Choice, Reply, Row } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
-import type { Say, TextKey } from "./texts.ts";
+import type { Translate, TextKey } from "./texts.ts";
 
 /** What was given to a command, as plain data: people, roles, channels and files by their ids. */
 export interface CommandInput {
@@ -46,7 +46,7 @@ export interface FieldSpec {
 
 /** What an answer is worded with. */
 export interface Wording {
-  say: Say;
+  t: Translate;
   /** A view as another command words it. @param entry `<command> <path>` of a command with `show` */
   shown(entry: string, view: object): Promise<Reply>;
   /** Where people reach the service by browser. */

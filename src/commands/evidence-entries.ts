@@ -5,7 +5,7 @@ import { annotated } from "../operations/route.ts";
 import type { Entry, CommandInput, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
 import { type Piece, pieceLine } from "./gallery.ts";
 import { picked, textIn } from "./input.ts";
-import { numberIn, seen } from "./records.ts";
+import { numberIn, readOptional } from "./records.ts";
 import { cut } from "./show.ts";
 
 const fileOptions = ["file", "file-2", "file-3"] as const;
@@ -52,22 +52,22 @@ export function pieceInput(given: CommandInput, params: VerbInput["params"], fil
 /** The pieces that were kept, the further files one after the other; what could not be kept is named with the reason. */
 export async function keptPieces(
   first: Piece,
-  { say, call, given }: Wording,
+  { t, call, given }: Wording,
   verbs: Verbs,
   operation: string,
   params: VerbInput["params"],
 ): Promise<Reply> {
-  const lines = [pieceLine(first, say)];
+  const lines = [pieceLine(first, t)];
   for (const file of filesIn(given).slice(1)) {
     try {
       const { view } = annotated(await verbs.run(operation, call, pieceInput(given, params, file)));
-      lines.push(pieceLine(view as Piece, say));
+      lines.push(pieceLine(view as Piece, t));
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      lines.push(say("evidence lost", { name: escapeText(cut(file.name, 100)), code: error.code, detail: escapeText(error.detail ?? "") }));
+      lines.push(t("evidence lost", { name: escapeText(cut(file.name, 100)), code: error.code, detail: escapeText(error.detail ?? "") }));
     }
   }
-  return { content: say("evidence kept"), embeds: [{ description: cut(lines.join("\n"), 4000) }] };
+  return { content: t("evidence kept"), embeds: [{ description: cut(lines.join("\n"), 4000) }] };
 }
 
 /** The commands for the evidence of a sort of record. */
@@ -105,7 +105,7 @@ export function evidenceEntries({ command, record, name, pieces, press }: Eviden
       operation: `list${name}Evidence`,
       options: [record],
       input: (given) => ({ params: at(given) }),
-      line: (view: Piece, { say }) => pieceLine(view, say),
+      line: (view: Piece, { t }) => pieceLine(view, t),
       press,
     },
     { command, path: "piece", operation: "getEvidence", options: [record, piece], input: (given) => ({ params: pieceAt(given) }) },
@@ -124,9 +124,9 @@ export function evidenceEntries({ command, record, name, pieces, press }: Eviden
       form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
       input: (given) => ({ params: pieceAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
       async asks(wording, verbs) {
-        const ask = wording.say("evidence redact ask");
-        const view = await seen<Piece & { revision: number }>(verbs, "getEvidence", wording, { params: pieceAt(wording.given) });
-        return view === undefined ? ask : { content: `${ask}\n${pieceLine(view, wording.say)}`, about: { revision: view.revision } };
+        const ask = wording.t("evidence redact ask");
+        const view = await readOptional<Piece & { revision: number }>(verbs, "getEvidence", wording, { params: pieceAt(wording.given) });
+        return view === undefined ? ask : { content: `${ask}\n${pieceLine(view, wording.t)}`, about: { revision: view.revision } };
       },
     },
   ];

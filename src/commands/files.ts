@@ -15,18 +15,18 @@ const downloadMs = 60_000;
 
 /** Brings files that were given in Discord to where a route wants them. */
 export function createFiles(source: AttachmentSource): Pick<VerbsDeps, "withFile" | "textOf"> {
-  async function open({ url, bytes }: GivenFile, most: number, signal: AbortSignal): Promise<Readable> {
-    if (bytes > most) throw tooLarge(most);
+  async function open({ url, bytes }: GivenFile, maxBytes: number, signal: AbortSignal): Promise<Readable> {
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
     const stream = await source.open(url, signal);
     if (stream === undefined) throw new ProblemError("discord_unavailable", { detail: "Discord did not give the file.", retryAfter: 30 });
     return stream;
   }
 
-  async function fetchTo(path: string, file: GivenFile, most: number): Promise<Pick<UploadedFile, "bytes" | "sha256">> {
+  async function fetchTo(path: string, file: GivenFile, maxBytes: number): Promise<Pick<UploadedFile, "bytes" | "sha256">> {
     const signal = AbortSignal.timeout(downloadMs);
-    const stream = await open(file, most, signal);
+    const stream = await open(file, maxBytes, signal);
     const sha256 = createHash("sha256");
-    const written = await write(stream, path, sha256, most, signal);
+    const written = await write(stream, path, sha256, maxBytes, signal);
     return { bytes: written, sha256: sha256.digest("hex") };
   }
 
@@ -48,26 +48,26 @@ export function createFiles(source: AttachmentSource): Pick<VerbsDeps, "withFile
   };
 }
 
-async function gathered(stream: Readable, most: number): Promise<Buffer> {
+async function gathered(stream: Readable, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of stream) {
     const piece = Buffer.from(part as Uint8Array);
     bytes += piece.length;
-    if (bytes > most) throw tooLarge(most);
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
     parts.push(piece);
   }
   return Buffer.concat(parts);
 }
 
 /** @returns how many bytes came, whatever was announced */
-async function write(stream: Readable, path: string, sha256: Hash, most: number, signal: AbortSignal): Promise<number> {
+async function write(stream: Readable, path: string, sha256: Hash, maxBytes: number, signal: AbortSignal): Promise<number> {
   let bytes = 0;
   const measure = new Transform({
     transform(part: Buffer, _encoding, done) {
       bytes += part.length;
       sha256.update(part);
-      if (bytes > most) done(tooLarge(most));
+      if (bytes > maxBytes) done(tooLarge(maxBytes));
       else done(null, part);
     },
   });
@@ -79,6 +79,6 @@ async function write(stream: Readable, path: string, sha256: Hash, most: number,
   return bytes;
 }
 
-function tooLarge(most: number): ProblemError {
-  return new ProblemError("body_too_large", { detail: `A file holds at most ${most.toString()} bytes.` });
+function tooLarge(maxBytes: number): ProblemError {
+  return new ProblemError("body_too_large", { detail: `A file holds at most ${maxBytes.toString()} bytes.` });
 }

@@ -2,7 +2,7 @@ import { isSnowflake } from "../kernel/fields.ts";
 import type { Form, Control, Reply, Row } from "../discord/command.ts";
 import { fitForm } from "../discord/interactions/component-limits.ts";
 import type { Entry, FieldSpec, CommandInput } from "./entry.ts";
-import { choiceKeys, keysOf, languages, textOf, type Say } from "./texts.ts";
+import { choiceKeys, keysOf, languages, textOf, type Translate } from "./texts.ts";
 import type { Texts } from "../kernel/texts.ts";
 import { escapeText } from "../discord/replies.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -11,7 +11,7 @@ import { buttonOf, rowOf } from "./press.ts";
 import { cut } from "./show.ts";
 import type { CommandTable } from "./table.ts";
 
-const longest = 4000;
+const maxLength = 4000;
 const label = 18;
 const styles = { line: 1, paragraph: 2 } as const;
 
@@ -53,7 +53,7 @@ function componentOf(
     ...common,
     style: styles[kind],
     ...(min !== undefined && { min_length: min }),
-    max_length: max ?? longest,
+    max_length: max ?? maxLength,
     ...filled,
   };
 }
@@ -71,18 +71,18 @@ export function fillReply(
   kept: PendingInteractions,
   asked: PendingInteraction,
   filled: CommandInput["values"],
-  say: Say,
+  t: Translate,
 ): Reply {
   const values = { ...filled, ...asked.given.values };
   const key = kept.keep({ ...asked, given: { ...asked.given, values } });
   const [first = { name: "" }] = form;
-  const content = `${say("say fill")}\n>>> ${cut(escapeText(String(values[first.name] ?? "–")), shown)}`;
-  return { content, components: [rowOf(buttonOf(say("button fill"), `${name}:${key}`, 1))] };
+  const content = `${t("say fill")}\n>>> ${cut(escapeText(String(values[first.name] ?? "–")), shown)}`;
+  return { content, components: [rowOf(buttonOf(t("button fill"), `${name}:${key}`, 1))] };
 }
 
 /** A button that opens the form again, with all that was typed into it. */
-export function againRow(kept: PendingInteractions, asked: PendingInteraction, say: Say): Row {
-  return rowOf(buttonOf(say("button again"), `${name}:${kept.keep(asked)}`, 1));
+export function againRow(kept: PendingInteractions, asked: PendingInteraction, t: Translate): Row {
+  return rowOf(buttonOf(t("button again"), `${name}:${kept.keep(asked)}`, 1));
 }
 
 /** Opens a form that was offered. It can be opened again, as long as it was not sent. */

@@ -5,9 +5,9 @@ import { escapeText } from "../discord/replies.ts";
 import { mediaTypesOf, type RawAnswer, type RouteSpec } from "../operations/route.ts";
 import type { Page } from "../kernel/page.ts";
 import type { Wording } from "./entry.ts";
-import { seen } from "./records.ts";
+import { readOptional } from "./records.ts";
 import { cut, momentOf } from "./show.ts";
-import type { Say } from "./texts.ts";
+import type { Translate } from "./texts.ts";
 import { Readable } from "node:stream";
 import { ProblemError } from "../kernel/errors.ts";
 
@@ -51,26 +51,26 @@ export interface Gallery {
 
 /** The evidence of a record: pictures as pictures, the rest as lines. Empty for those who may not see it. */
 export async function galleryOf(verbs: Verbs, operation: string, wording: Wording, input: VerbInput): Promise<Gallery> {
-  const page = await seen<Page<Piece>>(verbs, operation, wording, { ...input, query: { limit: maxPieces } });
+  const page = await readOptional<Page<Piece>>(verbs, operation, wording, { ...input, query: { limit: maxPieces } });
   if (page === undefined || page.data.length === 0) return { embeds: [], files: [], hasMore: false };
-  const description = cut(page.data.map((piece) => pieceLine(piece, wording.say)).join("\n"), 4000);
+  const description = cut(page.data.map((piece) => pieceLine(piece, wording.t)).join("\n"), 4000);
   const files = await picturesOf(verbs, wording, page.data);
   const shown = files.map(({ name }) => ({ image: { url: `attachment://${name}` } }));
-  return { embeds: [{ title: wording.say("label evidence"), description }, ...shown], files, hasMore: page.next_cursor !== null };
+  return { embeds: [{ title: wording.t("label evidence"), description }, ...shown], files, hasMore: page.next_cursor !== null };
 }
 
 /** A piece as one line: what it is, what it holds, who kept it when. */
-export function pieceLine(piece: Piece, say: Say): string {
+export function pieceLine(piece: Piece, t: Translate): string {
   const { kind, title, note, url, record_ref: reference, message, verified } = piece;
   const parts = [
-    `**${say(`= ${kind}`)}**${verified ? " ✓" : ""}`,
+    `**${t(`= ${kind}`)}**${verified ? " ✓" : ""}`,
     title === null ? undefined : escapeText(title),
-    piece.redacted_at === null ? undefined : say("evidence redacted"),
+    piece.redacted_at === null ? undefined : t("evidence redacted"),
     url === null ? undefined : escapeText(url),
     reference === null ? undefined : escapeText(reference),
     message === null ? undefined : `<@${message.author_id}>: ${escapeText(cut(message.content ?? "–", 120))}`,
     note === null ? undefined : escapeText(cut(note, 120)),
-    ...partsOf(piece).map((part) => partText(part, say)),
+    ...partsOf(piece).map((part) => partText(part, t)),
     momentOf(piece.captured_at),
     piece.captured_by === null ? undefined : `<@${piece.captured_by}>`,
     `\`${piece.id}\``,
@@ -78,9 +78,9 @@ export function pieceLine(piece: Piece, say: Say): string {
   return parts.filter((part) => part !== undefined).join(" · ");
 }
 
-function partText({ name, bytes, status }: Part, say: Say): string {
+function partText({ name, bytes, status }: Part, t: Translate): string {
   const size = `${escapeText(name ?? "–")} (${sizeOf(bytes)})`;
-  return status === "stored" ? size : `${size} – ${say(`= ${status}`)}`;
+  return status === "stored" ? size : `${size} – ${t(`= ${status}`)}`;
 }
 
 /** How large a file is, in words. */
@@ -100,7 +100,9 @@ async function picturesOf(verbs: Verbs, wording: Wording, pieces: readonly Piece
   for (const { id, part } of found) {
     const ending = pictures[part.mime];
     if (ending === undefined || part.status !== "stored" || part.bytes > left || files.length === maxPictures) continue;
-    const answer = await seen<RawAnswer>(verbs, "downloadEvidence", wording, { params: { id, position: part.position.toString() } });
+    const answer = await readOptional<RawAnswer>(verbs, "downloadEvidence", wording, {
+      params: { id, position: part.position.toString() },
+    });
     if (answer === undefined) continue;
     // One that is not what was kept any more stands in the log; the record is shown without it.
     const content = await bytesOf(answer.body).catch(() => undefined);
@@ -122,14 +124,14 @@ const maxRawBytes = 9 * 1024 * 1024;
 const endings: Readonly<Record<string, string>> = { "text/csv": "csv", "application/x-ndjson": "ndjson", "application/json": "json" };
 
 /** An answer that is a file: an export, evidence. @throws ProblemError unsupported_operation when it is too large for Discord */
-export async function rawReply(answer: unknown, { operationId, success }: RouteSpec, say: Say): Promise<Reply> {
+export async function rawReply(answer: unknown, { operationId, success }: RouteSpec, t: Translate): Promise<Reply> {
   const { body, type = mediaTypesOf(success)[0], headers = {} } = answer as RawAnswer;
   const content = await bytesOf(body);
   const media = type.split(";")[0] ?? "";
   const disposition = headers["Content-Disposition"] ?? "";
   const real = /filename\*=UTF-8''([^;]+)/.exec(disposition)?.[1];
   const named = real === undefined ? /filename="([^"]+)"/.exec(disposition)?.[1] : decodeURIComponent(real);
-  return { content: say("say file"), files: [{ name: named ?? `${operationId}.${endings[media] ?? "bin"}`, content }] };
+  return { content: t("say file"), files: [{ name: named ?? `${operationId}.${endings[media] ?? "bin"}`, content }] };
 }
 
 /** @throws ProblemError unsupported_operation when it is too large for a message */

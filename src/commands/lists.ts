@@ -9,7 +9,7 @@ import type { PendingInteraction, PendingInteractions } from "./pending-interact
 import { pickRow } from "./press.ts";
 import { showLine } from "./show.ts";
 import type { CommandTable } from "./table.ts";
-import { textFor, type Say } from "./texts.ts";
+import { textFor, type Translate } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
 const pageSize = 10;
@@ -19,7 +19,7 @@ const readAtOnce = 200;
 /** Of the button to the first page. */
 const start = "start";
 /** Longest text of a page; a message takes 4,096 in a card. */
-const longest = 4000;
+const maxLength = 4000;
 
 type Kind = "csv" | "json";
 
@@ -44,21 +44,21 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
   }
 
   async function page(asked: PendingInteraction, at: number, wording: Wording): Promise<Reply> {
-    const { say } = wording;
+    const { t } = wording;
     const entry = entryOf(asked.entry);
     const { data, next_cursor: next, notes = {} } = await ask(asked, wording.call, entry.lines ?? pageSize, asked.cursors[at]);
     const note = entry.note?.(notes as Record<string, never>, wording) ?? "";
     // A search may have found nothing yet, and go on.
-    if (data.length === 0 && at === 0 && next === null) return { content: [note, nothingIn(asked.entry, say)].join("\n").trim() };
-    const seen = at === 0 ? [undefined] : asked.cursors.slice(0, at + 1);
-    const cursors = [...seen, ...(next === null ? [] : [next])];
-    const lines = data.map((view) => (entry.line === undefined ? showLine(view, say) : entry.line(view as never, wording)));
+    if (data.length === 0 && at === 0 && next === null) return { content: [note, nothingIn(asked.entry, t)].join("\n").trim() };
+    const readOptional = at === 0 ? [undefined] : asked.cursors.slice(0, at + 1);
+    const cursors = [...readOptional, ...(next === null ? [] : [next])];
+    const lines = data.map((view) => (entry.line === undefined ? showLine(view, t) : entry.line(view as never, wording)));
     const key = kept.keep({ ...asked, cursors });
     const description = cutLines(lines);
     const isShort = data.length <= 3 && !description.includes("…");
-    const embed = { description, footer: { text: say("say page", { page: at + 1 }) } };
+    const embed = { description, footer: { text: t("say page", { page: at + 1 }) } };
     const isWhole = at === 0 && next === null;
-    const paging = isWhole && isShort ? [] : [row(key, at, next !== null, say)];
+    const paging = isWhole && isShort ? [] : [row(key, at, next !== null, t)];
     const picks = (entry.picks ?? []).flatMap((pick) => pickRow(pick, data, wording) ?? []);
     const rows = entry.rows?.(data as never[], wording) ?? [];
     return { content: note, embeds: [embed], components: [...rows, ...paging, ...picks] };
@@ -78,12 +78,12 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
 
   async function files(
     asked: PendingInteraction,
-    { call, say }: Pick<Wording, "call" | "say">,
+    { call, t }: Pick<Wording, "call" | "t">,
     kinds: readonly Kind[] = ["csv", "json"],
   ): Promise<Reply> {
     const { views, isCut } = await everything(asked, call);
     const name = asked.entry.replaceAll(" ", "-");
-    const content = isCut ? say("say file-cut", { count: maxLines }) : say("say file");
+    const content = isCut ? t("say file-cut", { count: maxLines }) : t("say file");
     return { content, files: kinds.map((kind): ReplyFile => ({ name: `${name}.${kind}`, content: written[kind](views) })) };
   }
 
@@ -103,11 +103,11 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
 }
 
 /** A list without lines may have words of its own. */
-function nothingIn(entry: string, say: Say): string {
-  return textFor(`empty ${entry}`, say) ?? say("say nothing-found");
+function nothingIn(entry: string, t: Translate): string {
+  return textFor(`empty ${entry}`, t) ?? t("say nothing-found");
 }
 
-function row(key: string, at: number, hasMore: boolean, say: Say): Row {
+function row(key: string, at: number, hasMore: boolean, t: Translate): Row {
   const button = (word: string, label: string, disabled = false) =>
     ({ type: 2, style: 2, label, custom_id: `ls:${key}:${word}`, disabled }) as const;
   return {
@@ -117,8 +117,8 @@ function row(key: string, at: number, hasMore: boolean, say: Say): Row {
       button(start, "⏮", at < 2),
       button(at === 0 ? "first" : (at - 1).toString(), "◀", at === 0),
       button((at + 1).toString(), "▶", !hasMore),
-      button("csv", say("button csv")),
-      button("json", say("button json")),
+      button("csv", t("button csv")),
+      button("json", t("button json")),
     ],
   };
 }
@@ -128,7 +128,7 @@ function cutLines(lines: readonly string[]): string {
   let text = "";
   for (const line of lines) {
     const longer = text === "" ? line : `${text}\n${line}`;
-    if (longer.length > longest) return text === "" ? cutText(line, longest) : `${text}\n…`;
+    if (longer.length > maxLength) return text === "" ? cutText(line, maxLength) : `${text}\n…`;
     text = longer;
   }
   return text;

@@ -22,15 +22,15 @@ export function messageBody(given: CommandInput) {
 export async function keepBeside(
   operation: string,
   params: VerbInput["params"],
-  { say, call, given }: Wording,
+  { t, call, given }: Wording,
   verbs: Verbs,
 ): Promise<string> {
   try {
     const input = { ...(params !== undefined && { params }), body: messageBody(given) };
-    return pieceLine(annotated(await verbs.run(operation, call, input)).view as Piece, say);
+    return pieceLine(annotated(await verbs.run(operation, call, input)).view as Piece, t);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     const why = error.errors?.map(({ detail }) => detail).join(" ") ?? error.detail ?? "";
-    return say("menu message-lost", { code: error.code, detail: escapeText(why) });
+    return t("menu message-lost", { code: error.code, detail: escapeText(why) });
   }
 }

@@ -4,7 +4,7 @@ import type { Entry, CommandInput, OptionSpec, PickSpec, PressSpec, Wording } fr
 import { cut, momentOf } from "./show.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { HeldView } from "../kernel/held.ts";
-import type { Say } from "./texts.ts";
+import type { Translate } from "./texts.ts";
 
 /** What a button or a menu carries, by the names of the options it stands for. */
 type Carried = Readonly<Record<string, string | undefined>>;
@@ -47,7 +47,7 @@ export function pickRow({ press, placeholder, of }: PickSpec, views: readonly un
   const found = views.flatMap((view) => of(view as never, wording) ?? []).slice(0, maxChoices);
   if (found.length === 0) return undefined;
   const options = found.map(({ value, label }) => ({ value, label: cut(label, textOfChoice) }));
-  const menu = { type: 3, custom_id: pressId(press, {}), placeholder: wording.say(placeholder), options } as const;
+  const menu = { type: 3, custom_id: pressId(press, {}), placeholder: wording.t(placeholder), options } as const;
   return { type: 1, components: [menu] };
 }
 
@@ -103,14 +103,14 @@ export function buttonOf(label: string, customId: string, style: 1 | 2 | 3 | 4 =
 }
 
 /** Nothing was changed yet: who has to say so, until when, and the buttons for anyone who may. */
-export function heldReply({ code, summary, needs, expires_at, key }: HeldView, say: Say): Reply {
-  const who = needs.map((one) => say(`held ${one}`)).join(", ");
-  const waits = say("held waits", { summary: escapeText(summary), who, until: momentOf(expires_at, "R"), code });
-  const content = key === undefined ? waits : `${waits}\n${say("held key", { key })}`;
+export function heldReply({ code, summary, needs, expires_at, key }: HeldView, t: Translate): Reply {
+  const who = needs.map((one) => t(`held ${one}`)).join(", ");
+  const waits = t("held waits", { summary: escapeText(summary), who, until: momentOf(expires_at, "R"), code });
+  const content = key === undefined ? waits : `${waits}\n${t("held key", { key })}`;
   // Only the person who asked sees this: where it is for somebody else to confirm, they can only take it back.
   const buttons = [
-    ...(needs[0] === "acting_user" ? [buttonOf(say("button confirm"), `cf:accept:${code}`, 3)] : []),
-    buttonOf(say("button decline"), `cf:decline:${code}`),
+    ...(needs[0] === "acting_user" ? [buttonOf(t("button confirm"), `cf:accept:${code}`, 3)] : []),
+    buttonOf(t("button decline"), `cf:decline:${code}`),
   ];
   return { content, components: [rowOf(...buttons)] };
 }

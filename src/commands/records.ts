@@ -5,7 +5,7 @@ import { isSnowflake } from "../kernel/fields.ts";
 import type { CommandInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./input.ts";
 import { labelOf, mentionOf } from "./show.ts";
-import { choiceKeys, textFor, type Say } from "./texts.ts";
+import type { Translate } from "./texts.ts";
 import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
@@ -17,20 +17,13 @@ export const colours = { low: 0x5c8a5c, medium: 0xc9a227, high: 0xd9742b, critic
 export type Fact = readonly [field: string, text: string | number | null | undefined];
 
 /** A card of named facts. Texts of people are escaped already. What has no room comes as a file, as of every answer. */
-export function card(title: string, facts: readonly Fact[], say: Say, colour: number = colours.plain): APIEmbed {
+export function card(title: string, facts: readonly Fact[], t: Translate, colour: number = colours.plain): APIEmbed {
   const fields = facts.flatMap(([field, told]) => {
     if (told === null || told === undefined || told === "") return [];
     const value = told.toString();
-    return [{ name: labelOf(field, say), value, inline: value.length < short }];
+    return [{ name: labelOf(field, t), value, inline: value.length < short }];
   });
   return { title, color: colour, fields };
-}
-
-/** A value of a closed list in the reader's language, or as it is. @param command whose own word for it comes first */
-export function told(value: string | null | undefined, say: Say, command = ""): string | undefined {
-  if (value === null || value === undefined) return undefined;
-  const [own, common] = choiceKeys(command, value).map((key) => textFor(key, say));
-  return own ?? common ?? escapeText(value);
 }
 
 /** Somebody as a mention that alerts nobody; the service itself where nobody is named. */
@@ -64,7 +57,7 @@ export function subjectIn(given: CommandInput): string | undefined {
 }
 
 /** What a verb answers; undefined where it refuses, for what is told only to those who may see it. */
-export async function seen<View>(verbs: Verbs, operation: string, { call }: Pick<Wording, "call">, input: VerbInput) {
+export async function readOptional<View>(verbs: Verbs, operation: string, { call }: Pick<Wording, "call">, input: VerbInput) {
   return await unlessRefused(() => readView<View>(verbs, operation, call, input));
 }
 
@@ -97,7 +90,7 @@ export async function unlessRefused<T>(read: () => Promise<T>): Promise<T | unde
 }
 
 /** As `readView`; undefined where the caller may not see it. @throws ProblemError of what may be well a little later */
-export async function readIfSeen<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View | undefined> {
+export async function readVisible<View>(verbs: Verbs, operation: string, call: Call, input: VerbInput): Promise<View | undefined> {
   try {
     return await readView<View>(verbs, operation, call, input);
   } catch (error) {

@@ -17,7 +17,7 @@ import { commandPayloads } from "./payloads.ts";
 import { rawReply } from "./gallery.ts";
 import { showView } from "./show.ts";
 import { type CommandTable, nameOf } from "./table.ts";
-import { sayIn } from "./texts.ts";
+import { translator } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
 const choiceLimit = 25;
@@ -37,13 +37,13 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
 
   function wordingOf(language: string, call: Call, given: CommandInput): Wording {
     const wording: Wording = {
-      say: sayIn(language),
+      t: translator(language),
       publicUrl: publicUrl(),
       call,
       given,
       async shown(name, view) {
         const { show } = entryOf(name);
-        return show === undefined ? showView(view, wording.say) : await show(view as never, wording, verbs);
+        return show === undefined ? showView(view, wording.t) : await show(view as never, wording, verbs);
       },
     };
     return wording;
@@ -59,10 +59,10 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
     if (entry.asFiles === true) return await lists.files(asked, wording);
     if (spec.success.shape === "list") return await lists.page(asked, 0, wording);
     const answer = await verbs.run(operation, call, entry.input(given, call));
-    if (isHeld(answer)) return heldReply(answer.confirmation_required, wording.say);
-    if (spec.success.shape === "raw") return await rawReply(answer, spec, wording.say);
+    if (isHeld(answer)) return heldReply(answer.confirmation_required, wording.t);
+    if (spec.success.shape === "raw") return await rawReply(answer, spec, wording.t);
     const { view } = annotated(answer);
-    return entry.show === undefined ? showView(view, wording.say) : await entry.show(view as never, wording, verbs);
+    return entry.show === undefined ? showView(view, wording.t) : await entry.show(view as never, wording, verbs);
   }
 
   /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
@@ -71,9 +71,9 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
     const { locate, asks, fills, form = [] } = entry;
     const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
     const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
-    const say = sayIn(language);
+    const t = translator(language);
     if (fills !== undefined && form.some(({ name }) => whole.given.values[name] === undefined))
-      return fillReply(entry, kept, whole, await fills(whole.given, call, verbs), say);
+      return fillReply(entry, kept, whole, await fills(whole.given, call, verbs), t);
     if (asks === undefined) return await perform(whole, call, language);
     // Nobody is asked about what they may not do. What a file holds is not read for that.
     if (Object.keys(whole.given.files).length === 0)
@@ -82,13 +82,13 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
     if (question === undefined) return await perform(whole, call, language);
     const { content, about } = typeof question === "string" ? { content: question, about: {} } : question;
     const key = kept.keep({ ...whole, typed: asked.given, given: joined(whole.given, { values: about, files: {} }) });
-    return { content, components: [askRow(key, say("button go"), say("button cancel"))] };
+    return { content, components: [askRow(key, t("button go"), t("button cancel"))] };
   }
 
   /** What was typed into a form is not lost with a refusal that another try can put right. */
   function offerAgain(error: unknown, asked: PendingInteraction, language: string): never {
     if (!(error instanceof ProblemError) || isDenial(error)) throw error;
-    throw new RefusedWithOffer(error, [againRow(kept, asked, sayIn(language))]);
+    throw new RefusedWithOffer(error, [againRow(kept, asked, translator(language))]);
   }
 
   function askedFor(entry: Entry, given: CommandInput, userId: string): PendingInteraction {
@@ -169,7 +169,7 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
       updates: () => true,
       async run([key = "", word = ""], call, interaction) {
         const asked = kept.take(key, interaction.user.id);
-        if (word !== "yes") return { content: sayIn(interaction.locale)("say cancelled"), components: [] };
+        if (word !== "yes") return { content: translator(interaction.locale)("say cancelled"), components: [] };
         try {
           return await perform(asked, call, interaction.locale);
         } catch (error) {

@@ -3,7 +3,7 @@ import type { Reply } from "../discord/command.ts";
 import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
 import { isSnowflake } from "../kernel/fields.ts";
-import { textFor, type Say } from "./texts.ts";
+import { choiceKeys, textFor, type Translate } from "./texts.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
 /** What a line leaves out of a view. */
@@ -17,8 +17,8 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 type View = Readonly<Record<string, unknown>>;
 
 /** A view as a card of its fields; what does not fit comes as a file. */
-export function showView(view: unknown, say: Say, title?: string): Reply {
-  const fields = isView(view) ? fieldsOf(view, say) : [{ name: say("label value"), value: valueOf(view, say) }];
+export function showView(view: unknown, t: Translate, title?: string): Reply {
+  const fields = isView(view) ? fieldsOf(view, t) : [{ name: t("label value"), value: valueOf(view, t) }];
   const whole = title ?? titleOf(view);
   const shown: NonNullable<APIEmbed["fields"]> = [];
   let size = Math.min(whole.length, limits.title);
@@ -32,14 +32,14 @@ export function showView(view: unknown, say: Say, title?: string): Reply {
   const isShort = whole.length <= limits.title && shown.length === fields.length;
   const isCut = !isShort || fields.some(({ name, value }) => name.length > limits.name || value.length > limits.value);
   const files = isCut ? [{ name: "answer.json", content: JSON.stringify(view, null, 2) }] : [];
-  return { content: isCut ? say("say in-file") : "", embeds: [embed], files };
+  return { content: isCut ? t("say in-file") : "", embeds: [embed], files };
 }
 
 /** A view as one line: what it is called, then its other facts. */
-export function showLine(view: unknown, say: Say): string {
-  if (!isView(view)) return cut(valueOf(view, say), limits.line);
+export function showLine(view: unknown, t: Translate): string {
+  if (!isView(view)) return cut(valueOf(view, t), limits.line);
   const facts = Object.entries(view).filter(([name, value]) => !namelessFields.has(name) && isShort(value) && value !== titleValue(view));
-  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, say)}: ${valueOf(value, say)}`);
+  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, t)}: ${valueOf(value, t)}`);
   return cut([`**${cut(titleOf(view), limits.called)}**`, ...told].join(" · ").replaceAll(/\s*\n\s*/g, " "), limits.line);
 }
 
@@ -47,12 +47,12 @@ export function showLine(view: unknown, say: Say): string {
  * A value as people read it: times in the reader's own, people as mentions that alert nobody, texts without formatting.
  * @param say names the fields of what stands in it; they are called as over HTTP by default
  */
-export function valueOf(value: unknown, say?: Say): string {
+export function valueOf(value: unknown, t?: Translate): string {
   if (value === null || value === undefined || value === "") return "–";
   if (typeof value === "boolean") return value ? "✓" : "✗";
   if (typeof value === "number") return value.toString();
   if (typeof value === "string") return textOf(value);
-  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map((one) => valueOf(one, say)).join(", ");
+  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map((one) => valueOf(one, t)).join(", ");
   const view = value as View;
   const whom = view["discord_user_id"] ?? (typeof view["in_community"] === "boolean" ? view["id"] : undefined);
   if (typeof whom === "string") return mentionOf(whom);
@@ -60,9 +60,7 @@ export function valueOf(value: unknown, say?: Say): string {
   if (named !== undefined) return textOf(named);
   return Object.entries(view)
     .filter(([, inner]) => inner !== null && typeof inner !== "object")
-    .map(
-      ([name, inner]) => `${say === undefined ? escapeText(name.replaceAll("_", " ")) : `${labelOf(name, say)}:`} ${valueOf(inner, say)}`,
-    )
+    .map(([name, inner]) => `${t === undefined ? escapeText(name.replaceAll("_", " ")) : `${labelOf(name, t)}:`} ${valueOf(inner, t)}`)
     .join(", ");
 }
 
@@ -89,16 +87,16 @@ function textOf(text: string): string {
   return isSnowflake(text) ? `\`${text}\`` : escapeText(text);
 }
 
-function fieldsOf(view: View, say: Say): { name: string; value: string }[] {
+function fieldsOf(view: View, t: Translate): { name: string; value: string }[] {
   return Object.entries(view)
     .filter(
       ([name, value]) => !unshownFields.has(name) && value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
     )
-    .map(([name, value]) => ({ name: labelOf(name, say), value: valueOf(value, say) }));
+    .map(([name, value]) => ({ name: labelOf(name, t), value: valueOf(value, t) }));
 }
 
-export function labelOf(name: string, say: Say): string {
-  const text = textFor(`label ${name}`, say);
+export function labelOf(name: string, t: Translate): string {
+  const text = textFor(`label ${name}`, t);
   if (text !== undefined) return text;
   const words = name.replaceAll("_", " ");
   return escapeText(words.charAt(0).toUpperCase() + words.slice(1));
@@ -127,7 +125,11 @@ function isShort(value: unknown): boolean {
   );
 }
 
-/** A value by its name in the reader's language, or as it is. */
-export function named(say: Say, value: string): string {
-  return textFor(`= ${value}`, say) ?? escapeText(value);
+/** A value of a closed list in the reader's language, or as it is; undefined for none. @param command whose own word for it comes first */
+export function enumLabel(value: string, t: Translate, command?: string): string;
+export function enumLabel(value: string | null | undefined, t: Translate, command?: string): string | undefined;
+export function enumLabel(value: string | null | undefined, t: Translate, command = ""): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  const [own, common] = choiceKeys(command, value).map((key) => textFor(key, t));
+  return own ?? common ?? escapeText(value);
 }

@@ -1,7 +1,7 @@
 import type { VerbInput } from "./verbs.ts";
 import type { CommandInput, SourceSpec } from "./entry.ts";
 import type { Page } from "../kernel/page.ts";
-import { seen } from "./records.ts";
+import { readOptional } from "./records.ts";
 import { cut } from "./show.ts";
 
 export const choiceLimit = 25;
@@ -24,7 +24,7 @@ export function numbered<View extends { number: string }>(
     operation,
     input,
     async read(_given, call, verbs, typed) {
-      const whole = wholeNumber.test(typed) ? await seen<View>(verbs, single, { call }, { params: { id: typed } }) : undefined;
+      const whole = wholeNumber.test(typed) ? await readOptional<View>(verbs, single, { call }, { params: { id: typed } }) : undefined;
       return whole === undefined ? ((await verbs.run(operation, call, input(typed))) as Page<View>).data : [whole];
     },
     choice: (view: View) => ({ name: cut(told(view), long), value: view.number }),

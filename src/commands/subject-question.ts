@@ -1,6 +1,6 @@
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
-import type { Say, TextKey } from "./texts.ts";
+import type { Translate, TextKey } from "./texts.ts";
 import { textIn } from "./input.ts";
 import type { CommandInput, Wording } from "./entry.ts";
 import { idText, personOf, unlessRefused } from "./records.ts";
@@ -8,7 +8,7 @@ import { cut } from "./show.ts";
 import type { VerbInput, Verbs } from "./verbs.ts";
 
 type Subjects = readonly { kind: string; id: string }[];
-const most = 1900;
+const maxLength = 1900;
 
 /** What is counted of a person or server. */
 const counted = [
@@ -18,7 +18,7 @@ const counted = [
 ] as const satisfies readonly { name: string; operation: string; kinds: readonly string[]; input(id: string): VerbInput }[];
 
 /** What is known of people and servers, as far as the reader may see it; empty when there is nothing to tell. */
-export async function subjectHistory(verbs: Verbs, call: Call, { subjects }: { subjects: Subjects }, say: Say): Promise<string> {
+export async function subjectHistory(verbs: Verbs, call: Call, { subjects }: { subjects: Subjects }, t: Translate): Promise<string> {
   const lines = await Promise.all(
     subjects.slice(0, 5).map(async ({ kind, id }) => {
       const counts = await Promise.all(
@@ -28,7 +28,7 @@ export async function subjectHistory(verbs: Verbs, call: Call, { subjects }: { s
             const asked: VerbInput = input(id);
             const query = { ...asked.query, limit: 1, count: "true" };
             const page = await unlessRefused(async () => (await verbs.run(operation, call, { ...asked, query })) as Page<unknown>);
-            return page === undefined ? undefined : say(`history ${name}`, { count: page.total ?? page.data.length });
+            return page === undefined ? undefined : t(`history ${name}`, { count: page.total ?? page.data.length });
           }),
       );
       const told = counts.filter((one) => one !== undefined);
@@ -39,10 +39,10 @@ export async function subjectHistory(verbs: Verbs, call: Call, { subjects }: { s
 }
 
 /** Asked before harm: what would be done to whom, and what is known of them. @param key of the question, with a place for `{subjects}` */
-export async function askAboutSubjects(key: TextKey, subjects: Subjects, { say, call }: Wording, verbs: Verbs): Promise<string> {
+export async function askAboutSubjects(key: TextKey, subjects: Subjects, { t, call }: Wording, verbs: Verbs): Promise<string> {
   const named = subjects.map(({ kind, id }) => (kind === "user" ? (personOf(id) ?? "") : idText(id))).join(", ");
-  const history = await subjectHistory(verbs, call, { subjects }, say);
-  return cut([say(key, { subjects: named }), history === "" ? say("history nothing") : say("history known", { history })].join("\n"), most);
+  const history = await subjectHistory(verbs, call, { subjects }, t);
+  return cut([t(key, { subjects: named }), history === "" ? t("history nothing") : t("history known", { history })].join("\n"), maxLength);
 }
 
 /** People that options name. */

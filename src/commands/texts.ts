@@ -13,13 +13,13 @@ export type TextKey = keyof typeof english | `= ${string}` | `label ${string}` |
 export type KeyAfter<Word extends string> = TextKey extends infer Key ? (Key extends `${Word} ${infer Rest}` ? Rest : never) : never;
 
 /** The text of a key in somebody's language, in English where there is none; `{name}` is filled in. */
-export type Say = (key: TextKey, filled?: Readonly<Record<string, string | number>>) => string;
+export type Translate = (key: TextKey, filled?: Readonly<Record<string, string | number>>) => string;
 
 /** By Discord's names of languages. English is complete, and stands in for what another one lacks. */
 export const languages: Readonly<Record<string, Texts>> = { de };
 
 /** @param language as Discord names it, such as `de` or `en-GB` */
-export function sayIn(language: string): Say {
+export function translator(language: string): Translate {
   const texts = languages[language] ?? {};
   return (key, filled = {}) => {
     // A value without a text is shown as it is.
@@ -29,8 +29,8 @@ export function sayIn(language: string): Say {
 }
 
 /** The text of a key that may have none, in somebody's language. */
-export function textFor(key: string, say: Say): string | undefined {
-  const text = say(key as TextKey);
+export function textFor(key: string, t: Translate): string | undefined {
+  const text = t(key as TextKey);
   return text === key || `= ${text}` === key ? undefined : text;
 }
 

@@ -1,5 +1,5 @@
 /** As long as Discord lets a nickname be. */
-const longest = 32;
+const maxLength = 32;
 /** What a callsign looks like in a name: without spaces and bars, and with a digit. Words of a name are none. */
 const anyCallsign = String.raw`[^\s|]*\d[^\s|]*`;
 
@@ -11,9 +11,9 @@ const anyCallsign = String.raw`[^\s|]*\d[^\s|]*`;
 export function nicknameFor(template: string, callsign: string, called: string): string {
   const [before, after, hasName] = around(template);
   const written = (text: string): string => text.replaceAll("{callsign}", callsign);
-  if (!hasName) return cut(written(template), longest);
-  const room = Math.max(0, longest - written(before).length - written(after).length);
-  return cut(`${written(before)}${cut(ownName(template, callsign, called), room)}${written(after)}`.trim(), longest);
+  if (!hasName) return cut(written(template), maxLength);
+  const room = Math.max(0, maxLength - written(before).length - written(after).length);
+  return cut(`${written(before)}${cut(ownName(template, callsign, called), room)}${written(after)}`.trim(), maxLength);
 }
 
 /** What somebody is called without what a template adds. */

@@ -1,5 +1,5 @@
 /** A word is cut to so many characters; searches for longer ones are cut alike. */
-const longest = 40;
+const maxLength = 40;
 /** Scripts without spaces between words: every place in them may be where a word begins. */
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
@@ -40,7 +40,7 @@ function endingsOf(run: string): string[] {
 
 /** By characters, so that none is cut in two. */
 function cut(word: string): string {
-  return word.length <= longest ? word : Array.from(word).slice(0, longest).join("");
+  return word.length <= maxLength ? word : Array.from(word).slice(0, maxLength).join("");
 }
 
 /** Texts beyond this number are only counted. */

@@ -6,7 +6,7 @@ import { commandTable, routeTable } from "../../src/features.ts";
 import * as locales from "../../src/locales.ts";
 import type { Texts } from "../../src/kernel/texts.ts";
 import { namelessFields, showLine, showView, titleFields, unshownFields } from "../../src/commands/show.ts";
-import { sayIn } from "../../src/commands/texts.ts";
+import { translator } from "../../src/commands/texts.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
 
 const { entries } = commandTable;
@@ -106,9 +106,9 @@ test("no other file makes use of the general card", () => {
 
 test("a card and a line are worded in the reader's language, also within a field", () => {
   const view = { number: "N-001", key_id: "k", loa: { until: "x", points: 3 } };
-  const fields = showView(view, sayIn("de")).embeds?.[0]?.fields ?? [];
+  const fields = showView(view, translator("de")).embeds?.[0]?.fields ?? [];
   expect(fields.map(({ name }) => name)).toEqual([de["label number"], de["label key_id"], de["label loa"]]);
   expect(fields[2]?.value).toBe(`${de["label until"] ?? ""}: x, ${de["label points"] ?? ""}: 3`);
-  expect(showLine(view, sayIn("de"))).toContain(`${de["label key_id"] ?? ""}: k`);
-  expect(showView({ never_heard_of: 1 }, sayIn("de")).embeds?.[0]?.fields?.[0]?.name).toBe("Never heard of");
+  expect(showLine(view, translator("de"))).toContain(`${de["label key_id"] ?? ""}: k`);
+  expect(showView({ never_heard_of: 1 }, translator("de")).embeds?.[0]?.fields?.[0]?.name).toBe("Never heard of");
 });

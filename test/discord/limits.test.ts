@@ -5,11 +5,11 @@ import { cutText } from "../../src/discord/cut-text.ts";
 import { fitChoices, fitForm } from "../../src/discord/interactions/component-limits.ts";
 import { escapeText, messageOf } from "../../src/discord/replies.ts";
 import { showLine, showView } from "../../src/commands/show.ts";
-import { sayIn } from "../../src/commands/texts.ts";
+import { translator } from "../../src/commands/texts.ts";
 import { hostileTexts } from "../support/hostile.ts";
 import { choiceProblems, formProblems, messageProblems } from "../support/openapi-limits.ts";
 
-const say = sayIn("en-US");
+const say = translator("en-US");
 const anyText = fc.oneof(fc.constantFrom(...hostileTexts), fc.string({ unit: "binary", maxLength: 6000 }), fc.string({ maxLength: 50 }));
 const anyValue = fc.letrec((tie) => ({
   value: fc.oneof(

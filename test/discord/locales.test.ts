@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import * as locales from "../../src/locales.ts";
 import type { Texts } from "../../src/kernel/texts.ts";
-import { keysOf, sayIn } from "../../src/commands/texts.ts";
+import { keysOf, translator } from "../../src/commands/texts.ts";
 
 const { entries, menus } = commandTable;
 const { de, en }: Record<"de" | "en", Texts> = locales;
@@ -123,9 +123,9 @@ describe("German", () => {
   });
 
   test("stands in place of English where somebody's language is German, and English where it is not known", () => {
-    expect(sayIn("de")("say nothing-found")).toBe(de["say nothing-found"]);
-    expect(sayIn("de")("say nothing-found")).not.toBe(en["say nothing-found"]);
-    expect(sayIn("xx")("say nothing-found")).toBe(en["say nothing-found"]);
-    expect(sayIn("de")("say page", { page: 3 })).toBe("Seite 3");
+    expect(translator("de")("say nothing-found")).toBe(de["say nothing-found"]);
+    expect(translator("de")("say nothing-found")).not.toBe(en["say nothing-found"]);
+    expect(translator("xx")("say nothing-found")).toBe(en["say nothing-found"]);
+    expect(translator("de")("say page", { page: 3 })).toBe("Seite 3");
   });
 });

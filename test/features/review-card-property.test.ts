@@ -2,7 +2,7 @@ import type { APIEmbed } from "discord.js";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { queueBoard, personalCard, sharedCard } from "../../src/features/workflows/commands/card.ts";
-import { sayIn, type Say } from "../../src/commands/texts.ts";
+import { translator, type Translate } from "../../src/commands/texts.ts";
 import type { CardMessage } from "../../src/discord/rest/cards.ts";
 import { actions, openStatuses, statuses } from "../../src/features/workflows/state/table.ts";
 import { WorkflowView } from "../../src/features/workflows/requests/workflows.schema.ts";
@@ -11,7 +11,7 @@ import { hostileTexts, hostileValue } from "../support/hostile.ts";
 import { messageProblems } from "../support/openapi-limits.ts";
 import { sizeOf } from "../support/size.ts";
 
-const say = fc.constantFrom(...["en-GB", "de"].map(sayIn));
+const say = fc.constantFrom(...["en-GB", "de"].map(translator));
 const openStates = new Set<string>(openStatuses);
 
 const text = (most: number): fc.Arbitrary<string> =>
@@ -152,7 +152,7 @@ function expectPressable(
   }
 }
 
-function expectState(card: CardMessage, view: WorkflowView, words: Say): void {
+function expectState(card: CardMessage, view: WorkflowView, words: Translate): void {
   expect(fieldIn(card, words("card state"))).toBe(words(`= ${view.status}`));
   const { have, required } = view.approvals;
   const votes = have === undefined ? words("card votes-hidden", { required }) : `${have.toString()}/${required.toString()}`;
@@ -181,7 +181,7 @@ describe("the card of a request", () => {
     const allowed = fc.uniqueArray(fc.constantFrom(...actions)).map((some) => new Set<string>(some));
     fc.assert(
       fc.property(anyView, say, allowed, orAbsent(text(3000)), (view, words, may, history) => {
-        const card = personalCard(view, { say: words, allowed: may, ...(history !== undefined && { history }) });
+        const card = personalCard(view, { t: words, allowed: may, ...(history !== undefined && { history }) });
         expect(problemsOf(card)).toEqual([]);
         expectState(card, view, words);
         expectPressable(card, view, ["me"]);
@@ -231,7 +231,7 @@ describe("the card of a request", () => {
   test("has nothing of what people wrote in effect", () => {
     fc.assert(
       fc.property(anyView, say, (view, words) => {
-        const embed = personalCard(view, { say: words, allowed: new Set() }).embeds[0] as APIEmbed;
+        const embed = personalCard(view, { t: words, allowed: new Set() }).embeds[0] as APIEmbed;
         const texts = [embed.title ?? "", embed.description ?? "", ...(embed.fields ?? []).flatMap(({ name, value }) => [name, value])];
         for (const shown of texts)
           expect(shown.replaceAll(/\\[\s\S]/g, "").replaceAll(/^\*\*|\*\*(?=\n|$|…)/g, "")).not.toMatch(

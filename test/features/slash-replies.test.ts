@@ -1,7 +1,7 @@
 import { commandTable } from "../../src/features.ts";
 import { describe, expect, test } from "vitest";
 import { commandPayloads } from "../../src/commands/payloads.ts";
-import { sayIn } from "../../src/commands/texts.ts";
+import { translator } from "../../src/commands/texts.ts";
 import { refusalReply } from "../../src/discord/replies.ts";
 import { type ProblemCode, ProblemError, problems } from "../../src/kernel/errors.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
@@ -42,17 +42,17 @@ describe("/mydata", () => {
 describe("somebody whose language is German", () => {
   test("is refused in German", () => {
     const codes = Object.keys(problems) as ProblemCode[];
-    const english = codes.filter((code) => refusalReply(new ProblemError(code), sayIn("de"))?.content.includes(problems[code].title));
+    const english = codes.filter((code) => refusalReply(new ProblemError(code), translator("de"))?.content.includes(problems[code].title));
     expect(english).toEqual([]);
   });
 
   test("never reads of one in the plural", () => {
-    expect(sayIn("de")("staffrole members", { count: 1 })).not.toContain("1 Personen");
-    expect(sayIn("de")("staff access line", { level: "", status: "", count: 1 })).not.toContain("1 Rechte");
-    expect(sayIn("de")("permission simulated", { count: 1 })).not.toContain("1 Personen");
-    expect(sayIn("de")("blacklist revoke alts", { count: 1 })).not.toContain("1 verknüpfte Konten");
-    expect(sayIn("en")("staffrole members", { count: 1 })).not.toContain("1 people");
-    expect(sayIn("en")("permission simulated", { count: 1 })).not.toContain("1 people");
+    expect(translator("de")("staffrole members", { count: 1 })).not.toContain("1 Personen");
+    expect(translator("de")("staff access line", { level: "", status: "", count: 1 })).not.toContain("1 Rechte");
+    expect(translator("de")("permission simulated", { count: 1 })).not.toContain("1 Personen");
+    expect(translator("de")("blacklist revoke alts", { count: 1 })).not.toContain("1 verknüpfte Konten");
+    expect(translator("en")("staffrole members", { count: 1 })).not.toContain("1 people");
+    expect(translator("en")("permission simulated", { count: 1 })).not.toContain("1 people");
   });
 });
 

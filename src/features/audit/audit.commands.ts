@@ -40,13 +40,13 @@ const searched = (given: CommandInput) => ({
   },
 });
 
-function line({ seq, at, action, outcome, actor, via, target, subject_user_id: subject, reason }: AuditView, { say }: Wording): string {
+function line({ seq, at, action, outcome, actor, via, target, subject_user_id: subject, reason }: AuditView, { t }: Wording): string {
   const told = [
     `\`${seq.toString()}\` ${momentOf(at)}`,
     `**${escapeText(action)}**`,
-    ...(outcome === "ok" ? [] : [textFor(`audit search ${outcome}`, say) ?? escapeText(outcome)]),
+    ...(outcome === "ok" ? [] : [textFor(`audit search ${outcome}`, t) ?? escapeText(outcome)]),
     ...(actor === null ? [] : [`<@${actor.id}>`]),
-    say(`= ${via}`),
+    t(`= ${via}`),
     ...(target === null ? [] : [escapeText(target.reference ?? `${target.kind} ${target.id}`)]),
     ...(subject === null ? [] : [`→ <@${subject}>`]),
     ...(reason === null || reason === undefined ? [] : [cut(lineText(reason), 100)]),
@@ -61,22 +61,22 @@ function wholeLine(view: AuditView, wording: Wording): string {
   return change === "– → –" ? line(view, wording) : `${line(view, wording)}\n> ${cut(escapeText(change), maxChange)}`;
 }
 
-function examinedNote({ examined_to: to }: { examined_to?: number }, { say }: Wording): string {
-  return to === undefined ? "" : say("audit search examined", { to });
+function examinedNote({ examined_to: to }: { examined_to?: number }, { t }: Wording): string {
+  return to === undefined ? "" : t("audit search examined", { to });
 }
 
-function showVerification(view: AuditVerification, { say }: Wording): Reply {
+function showVerification(view: AuditVerification, { t }: Wording): Reply {
   const { ok, entries, checkpoints, first_bad_seq: seq = 0, kind = "" } = view;
-  if (ok) return { content: say("audit verify sound", { entries, checkpoints }) };
-  return { ...showView(view, say, say("audit verify title")), content: say("audit verify broken", { seq, kind: say(`= ${kind}`) }) };
+  if (ok) return { content: t("audit verify sound", { entries, checkpoints }) };
+  return { ...showView(view, t, t("audit verify title")), content: t("audit verify broken", { seq, kind: t(`= ${kind}`) }) };
 }
 
 /** The line as it stands in the file of signed positions, as a file to be kept, and the key that proves it. */
-function showCheckpoint({ checkpoint, key }: CheckpointView, { say }: Wording): Reply {
-  if (checkpoint === null) return { content: say("audit checkpoint none") };
-  const head = say("audit checkpoint at", { seq: checkpoint.seq, at: momentOf(checkpoint.at) });
+function showCheckpoint({ checkpoint, key }: CheckpointView, { t }: Wording): Reply {
+  if (checkpoint === null) return { content: t("audit checkpoint none") };
+  const head = t("audit checkpoint at", { seq: checkpoint.seq, at: momentOf(checkpoint.at) });
   const files = [{ name: "checkpoint.jsonl", content: `${JSON.stringify(checkpoint)}\n` }];
-  return { content: `${head}\n${say("audit checkpoint key", { key: escapeText(key.public_key) })}`, files };
+  return { content: `${head}\n${t("audit checkpoint key", { key: escapeText(key.public_key) })}`, files };
 }
 
 /** `/audit`: who did what, and the proof that nobody has changed it. */

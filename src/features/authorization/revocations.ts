@@ -39,7 +39,7 @@ export function createRevocations({ database, oauth, keyring, clock, pagesKey }:
   const idOf = (userId: string): string => keyedHash(pagesKey, `revocation:${userId}`);
 
   /** Null where the key of the token is gone: then nobody can be told of it. */
-  function open({ id, token }: TokenRevocation): string | null {
+  function unseal({ id, token }: TokenRevocation): string | null {
     try {
       return keyring.decrypt(token, sealedIn.tokenRevocation(id));
     } catch {
@@ -61,7 +61,7 @@ export function createRevocations({ database, oauth, keyring, clock, pagesKey }:
   }
 
   async function attempt(call: Call, row: TokenRevocation): Promise<boolean> {
-    const token = open(row);
+    const token = unseal(row);
     const isDone = token === null || (await isAccepted(() => oauth.revoke(token)));
     const { id, createdAt, attempts } = row;
     const where = { id, createdAt, attempts };

@@ -101,8 +101,8 @@ function requireOneSubject(given: CommandInput, call: Call, verbs: Verbs): Promi
 
 async function show(view: BlacklistView, wording: Wording, verbs: Verbs): Promise<Reply> {
   const { embeds, files, hasMore } = await galleryOf(verbs, "listBlacklistEvidence", wording, { params: { id: view.id } });
-  const all = hasMore ? [rowOf(pressButton(filesPress, { record: view.number }, wording.say("label evidence")))] : [];
-  return { content: "", embeds: [recordCard(view, wording.say), ...embeds], files, components: all };
+  const all = hasMore ? [rowOf(pressButton(filesPress, { record: view.number }, wording.t("label evidence")))] : [];
+  return { content: "", embeds: [recordCard(view, wording.t), ...embeds], files, components: all };
 }
 
 const evidence = evidenceEntries({

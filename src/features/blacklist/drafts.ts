@@ -85,9 +85,9 @@ export function changesOf(input: ReturnType<typeof UpdateBlacklistInput.parse>, 
 /** A review moves the next one on, unless that is told; a date that moves is told of again when it comes. */
 function reviewOf(input: ReturnType<typeof UpdateBlacklistInput.parse>, row: BlacklistRecord, now: Date): Partial<BlacklistRecord> {
   const isReviewed = input.reviewed === true;
-  const told = time(input.review_at);
-  const reviewAt = told === undefined && isReviewed && row.reviewAt !== null ? addSeconds(now, reviewAfter) : (told ?? null);
-  const moves = (told !== undefined || isReviewed) && reviewAt?.getTime() !== row.reviewAt?.getTime();
+  const lineErrorOf = time(input.review_at);
+  const reviewAt = lineErrorOf === undefined && isReviewed && row.reviewAt !== null ? addSeconds(now, reviewAfter) : (lineErrorOf ?? null);
+  const moves = (lineErrorOf !== undefined || isReviewed) && reviewAt?.getTime() !== row.reviewAt?.getTime();
   return { ...(isReviewed && { lastReviewedAt: now }), ...(moves && { reviewAt, reviewToldFor: null }) };
 }
 
@@ -110,7 +110,12 @@ export function checkLine({ line, value, errors }: SourceLine): ReadyLine | Impo
     return { line, outcome: "skipped", ...subject, errors: [{ pointer: "/status", code: "not_in_force", detail: notInForce }] };
   const parsed = ImportRecord.safeParse(fields, { reportInput: true });
   if (parsed.success) return { line, input: parsed.data };
-  return { line, outcome: "refused", ...subject, errors: fieldErrors(parsed.error.issues, "body").map((error) => told(error, fields)) };
+  return {
+    line,
+    outcome: "refused",
+    ...subject,
+    errors: fieldErrors(parsed.error.issues, "body").map((error) => lineErrorOf(error, fields)),
+  };
 }
 
 const notInForce = "The record did not count any longer when it was exported.";
@@ -124,11 +129,11 @@ export function draftFor({ input }: ReadyLine, call: Call, ranks: Ranks, now: Da
     return draft;
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return error.errors?.map((one) => told(one, {})) ?? [{ pointer: "/subject_id", code: error.code, detail: error.message }];
+    return error.errors?.map((one) => lineErrorOf(one, {})) ?? [{ pointer: "/subject_id", code: error.code, detail: error.message }];
   }
 }
 
-function told({ pointer, code, detail }: FieldError, fields: Readonly<Record<string, unknown>>): LineError {
+function lineErrorOf({ pointer, code, detail }: FieldError, fields: Readonly<Record<string, unknown>>): LineError {
   return { pointer, code, detail: (code === "invalid_snowflake" ? spreadsheetDetail(valueAt(fields, pointer)) : undefined) ?? detail };
 }
 

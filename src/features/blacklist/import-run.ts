@@ -51,7 +51,7 @@ export function createWriting(deps: RunDeps) {
           results.push(resultOf(call, line, { ...plan, row }));
         }
       }
-      tell(tx, results);
+      recordProgress(tx, results);
       return results;
     });
   }
@@ -62,7 +62,7 @@ export function createWriting(deps: RunDeps) {
   }
 
   /** One event for the batch: anyone who follows it reads the feed of changes. */
-  function tell(tx: Tx, results: readonly ImportedLine[]): void {
+  function recordProgress(tx: Tx, results: readonly ImportedLine[]): void {
     const count = (outcome: string) => results.filter((result) => result.outcome === outcome).length;
     const data = { created: count("created"), merged: count("merged"), replaced: count("replaced") };
     if (data.created + data.merged + data.replaced > 0) events.emit(tx, { type: "blacklist.imported", data });

@@ -124,7 +124,7 @@ function isDue(row: BlacklistRecord, now: Date): boolean {
 
 /** @returns tells that the reviews of records are due, once for each date; answers of how many */
 export function createReviewSweep({ database, audit, events, clock }: ReviewDeps): (call: Call) => Promise<number> {
-  async function tell(tx: Tx, id: string): Promise<void> {
+  async function emitDue(tx: Tx, id: string): Promise<void> {
     await tx.lock(`blacklist:${id}`);
     const row = await tx.db.blacklistRecord.findUnique({ where: { id } });
     if (row === null || !isDue(row, tx.now)) return;
@@ -149,7 +149,7 @@ export function createReviewSweep({ database, audit, events, clock }: ReviewDeps
     });
     if (rows.length === 0) return 0;
     await database.write(call, async (tx) => {
-      for (const { id } of rows) await tell(tx, id);
+      for (const { id } of rows) await emitDue(tx, id);
     });
     return rows.length;
   }

@@ -13,7 +13,7 @@ export interface Passed {
 }
 
 /** So many of those passed over are told. */
-const most = 20;
+const maxListed = 20;
 
 const reasons: Readonly<Record<string, PassedReason>> = { reserved: "reserved", held: "held", retired: "retired", blocked: "blocked" };
 
@@ -39,7 +39,7 @@ function numbersBefore({ numbers, number: chosen, own, walk }: Choice, preferred
   const passed = new Set(isMissed ? [preferred] : []);
   for (const [first, last] of walk) {
     for (let number = first; number <= last; number += 1) {
-      if (number === chosen || passed.size >= most) return [...passed];
+      if (number === chosen || passed.size >= maxListed) return [...passed];
       passed.add(number);
     }
   }

@@ -31,7 +31,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
   const { locate } = createFinder(access);
 
   /** What a callsign is, with its people (the one who gets it included) and its pool locked. @throws ProblemError validation_failed */
-  async function open(tx: Tx, named: Named, receiver?: string): Promise<Located> {
+  async function loadForUpdate(tx: Tx, named: Named, receiver?: string): Promise<Located> {
     const seen = await locate(tx.db, named, tx.now);
     const pool = seen.slot?.pool ?? seen.place?.pool;
     if (pool === undefined) throw fieldError("/callsign", "unknown_callsign", "No pool has such a callsign.", "path");
@@ -70,7 +70,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
   }
 
   async function releaseInTx(tx: Tx, named: Named, days: number | undefined, note: CallsignNote): Promise<CallsignSlot> {
-    const located = await open(tx, named);
+    const located = await loadForUpdate(tx, named);
     requireMayMove(tx, located, named, "release");
     const slot = existing(located);
     if (slot.state === "reserved" || days === 0) return await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
@@ -80,7 +80,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
   }
 
   async function transferInTx(tx: Tx, named: Named, userId: string, note: CallsignNote): Promise<CallsignSlot> {
-    const located = await open(tx, named, userId);
+    const located = await loadForUpdate(tx, named, userId);
     requireMayMove(tx, located, named, "transfer");
     const slot = existing(located);
     const { pool, number, callsign, state } = slot;
@@ -91,7 +91,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
   }
 
   async function retireInTx(tx: Tx, named: Named, note: CallsignNote): Promise<CallsignSlot> {
-    const located = await open(tx, named);
+    const located = await loadForUpdate(tx, named);
     requireMayMove(tx, located, named, "retire");
     const { slot, place: free } = located;
     if (slot !== null) return await records.change(tx, slot, standingAs("retired", tx.now, slot.originReference), note);
@@ -129,7 +129,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
       requireWrite(call, callsignsPolicy.manage);
       const { reason } = RetireInput.parse(given);
       return await move(call, callsignsPolicy.manage, reason, async (tx, note) => {
-        const located = await open(tx, named);
+        const located = await loadForUpdate(tx, named);
         requireMayMove(tx, located, named, "unretire");
         const slot = existing(located);
         return await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);

@@ -154,7 +154,7 @@ const action = "confirm_reservation";
 /** Reservations that become callsigns. */
 export function createConfirmations({ records }: Pick<CallsignsService, "records">) {
   /** The reservation and who it is for, with the person and the pool locked. */
-  async function open(tx: Tx, input: NextAsked): Promise<{ row: CallsignSlot; userId: string }> {
+  async function loadForUpdate(tx: Tx, input: NextAsked): Promise<{ row: CallsignSlot; userId: string }> {
     const where = { id: input.reservation_id ?? "" };
     const seen = await tx.db.callsignSlot.findUnique({ where });
     if (seen === null) throw fieldError("/reservation_id", "unknown_reservation", "There is no such reservation.");
@@ -184,7 +184,7 @@ export function createConfirmations({ records }: Pick<CallsignsService, "records
   return {
     /** @throws ProblemError validation_failed, invalid_transition, permission_denied */
     async confirm(tx: Tx, input: NextAsked): Promise<Confirmed> {
-      const { row, userId } = await open(tx, input);
+      const { row, userId } = await loadForUpdate(tx, input);
       const reused = row.userId === userId;
       const isTheirs = row.state === "assigned" && reused;
       // A reservation that is over may outlast its pool.

@@ -59,7 +59,7 @@ const lowShare = 0.1;
 const holding: ReadonlySet<string> = new Set(["reserved", "assigned"]);
 
 /** How a change is told, by the state it leads to: in the audit, and to those who follow along where it is about a holder. */
-const told: Readonly<Record<SlotStand["state"], { verb: string; event?: EventType }>> = {
+const slotEvents: Readonly<Record<SlotStand["state"], { verb: string; event?: EventType }>> = {
   reserved: { verb: "reserve" },
   assigned: { verb: "assign", event: "callsign.assigned" },
   held: { verb: "hold", event: "callsign.released" },
@@ -91,12 +91,12 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
     await lines(tx, [line], { causeReference, reason });
   }
 
-  async function tell(tx: Tx, row: CallsignSlot, before: SlotStand | null, note: CallsignNote): Promise<void> {
+  async function recordChange(tx: Tx, row: CallsignSlot, before: SlotStand | null, note: CallsignNote): Promise<void> {
     const { causeReference, permission, reason } = note;
     const { id, pool, number, callsign, userId } = row;
     await remember(tx, row, before, note);
     const after = standOf(row);
-    const { verb, event } = told[after.state];
+    const { verb, event } = slotEvents[after.state];
     audit.record(tx, {
       action: `callsign.${verb}`,
       target: { kind: "callsign", id, reference: callsign },
@@ -114,7 +114,7 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
   async function change(tx: Tx, row: CallsignSlot, stand: SlotStand, note: CallsignNote, userId = row.userId): Promise<CallsignSlot> {
     const data = { userId, ...columnsOf({ ...row, userId }, stand, tx.now), revision: row.revision + 1 };
     const changed = await tx.db.callsignSlot.update({ where: { id: row.id }, data });
-    await tell(tx, changed, standOf(row), note);
+    await recordChange(tx, changed, standOf(row), note);
     return changed;
   }
 
@@ -136,7 +136,7 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
         revision: 1,
       };
       if (!(await insertUnlessTaken(tx, row))) return null;
-      await tell(tx, row, null, note);
+      await recordChange(tx, row, null, note);
       return row;
     },
 

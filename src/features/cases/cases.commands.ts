@@ -16,7 +16,7 @@ import { fieldError } from "../../kernel/errors.ts";
 import { caseFilesPress, caseHistoryPress, caseOption, caseShowPress, caseLine, caseReply } from "./commands/replies.ts";
 import { evidenceEntries } from "../../commands/evidence-entries.ts";
 import { picked, textIn } from "../../commands/input.ts";
-import { idsIn, numberIn, pickedQuery, type Query, seen, subjectIn } from "../../commands/records.ts";
+import { idsIn, numberIn, pickedQuery, type Query, readOptional, subjectIn } from "../../commands/records.ts";
 import { lineText, momentOf } from "../../commands/show.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { Verbs } from "../../commands/verbs.ts";
@@ -81,7 +81,7 @@ function filtersOf(given: CommandInput): Query {
 /** The id of the link with a record. @throws ProblemError record_not_found for the case; validation_failed when there is no such link */
 async function linkWith(given: CommandInput, call: Wording["call"], verbs: Verbs): Promise<CommandInput["values"]> {
   const reference = (textIn(given, "reference") ?? "").toUpperCase();
-  const view = await seen<CaseView>(verbs, "getCase", { call }, { params: at(given) });
+  const view = await readOptional<CaseView>(verbs, "getCase", { call }, { params: at(given) });
   const found = view?.links.find((link) => link.reference.toUpperCase() === reference);
   if (view !== undefined && found === undefined) throw fieldError("/reference", "not_found", "The case has no link with this record.");
   return { link: found?.id ?? "00000000-0000-0000-0000-000000000000" };
@@ -92,7 +92,7 @@ async function subjectsNow(given: CommandInput, call: Wording["call"], verbs: Ve
   const [people, servers] = [textIn(given, "users"), textIn(given, "servers")];
   if ((people === undefined) === (servers === undefined)) return {};
   verbs.require("updateCase", call, at(given));
-  const view = await seen<CaseView>(verbs, "getCase", { call }, { params: at(given) });
+  const view = await readOptional<CaseView>(verbs, "getCase", { call }, { params: at(given) });
   const [name, kind] = people === undefined ? (["users", "user"] as const) : (["servers", "server"] as const);
   const stay = view?.subjects.filter((subject) => subject.kind === kind).map(({ id }) => id) ?? [];
   if (view === undefined || stay.length === 0) return {};
@@ -134,9 +134,9 @@ const lifeEntries: readonly Entry[] = [
     operation: "deleteCase",
     ...withReason,
     async asks(wording, verbs) {
-      const { say, given } = wording;
-      const ask = say("case delete ask", { number: escapeText(at(given).id.toUpperCase()) });
-      const view = await seen<CaseView>(verbs, "getCase", wording, { params: at(given) });
+      const { t, given } = wording;
+      const ask = t("case delete ask", { number: escapeText(at(given).id.toUpperCase()) });
+      const view = await readOptional<CaseView>(verbs, "getCase", wording, { params: at(given) });
       if (view === undefined) return ask;
       return { content: `${ask}\n${caseLine(view, wording)}`, about: { revision: numberIn(given, "revision") ?? view.revision } };
     },
@@ -268,10 +268,10 @@ const caseEntries: readonly Entry[] = [
       params: { discord_user_id: textIn(given, "user") ?? "" },
       query: { ...pickedQuery(given, "kind"), include_alts: flag(given, "alts") },
     }),
-    line: ({ at: then, kind, summary, reference, user_id: who, actor_id: by }, { say }) =>
+    line: ({ at: then, kind, summary, reference, user_id: who, actor_id: by }, { t }) =>
       [
         momentOf(then),
-        `**${say(`= ${String(kind)}`)}**`,
+        `**${t(`= ${String(kind)}`)}**`,
         escapeText(summary),
         reference && escapeText(reference),
         `<@${String(who)}>`,

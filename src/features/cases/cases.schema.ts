@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { idOrPattern, Duration, listQuery, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { caseTypes } from "./outcomes.ts";
-import { spawnKinds } from "./spawn.ts";
+import { suggestedKinds } from "./suggestions.ts";
 import { caseStatuses } from "./states.ts";
 
 export const priorities = ["low", "normal", "high", "critical"] as const;
@@ -88,7 +88,7 @@ export const CloseCaseInput = z
     outcome: z.string().max(40).meta({ description: "What came of it; which ones there are depends on the type", example: "resolved" }),
     reason: Reason.optional(),
     spawn: z
-      .array(z.enum(spawnKinds))
+      .array(z.enum(suggestedKinds))
       .max(5)
       .refine((kinds) => new Set(kinds).size === kinds.length, "Name every kind once.")
       .optional()

@@ -7,7 +7,7 @@ import { casesPolicy, eventPermission, whole, type WholeCase } from "./cases.pol
 import type { CaseRecords } from "./records.ts";
 import type { DraftRecords } from "../workflows/drafts/records.ts";
 import { CloseCaseInput, DeleteCaseInput, ReopenCaseInput, type CaseView } from "./cases.schema.ts";
-import { createSpawning } from "./spawn.ts";
+import { createSuggestions } from "./suggestions.ts";
 import type { Case } from "../../generated/sqlite/client.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { addSeconds } from "../../kernel/clock.ts";
@@ -25,7 +25,7 @@ export interface LifecycleDeps {
 
 /** How a case ends, begins again, and goes. */
 export function createLifecycle({ database, records, drafts, present, shown }: LifecycleDeps) {
-  const spawning = createSpawning(drafts);
+  const suggestions = createSuggestions(drafts);
 
   return {
     /** End a case with what came of it, and suggest the requests that follow. @throws ProblemError invalid_transition, precondition_failed, validation_failed and as every work on a case */
@@ -40,7 +40,7 @@ export function createLifecycle({ database, records, drafts, present, shown }: L
         const news = { action: "case.close", event: "case.closed", permission: casesPolicy.close, ...told } as const;
         const change = { before: { status: row.status }, after: { status: "closed", outcome } };
         const closed = await records.change(tx, row, ended, { ...news, ...change });
-        await spawning.suggest(tx, closed, spawn);
+        await suggestions.suggest(tx, closed, spawn);
         return await present(tx, closed);
       });
       return await shown(call, view);
@@ -55,7 +55,7 @@ export function createLifecycle({ database, records, drafts, present, shown }: L
         const again = { status: "active", outcome: null, outcomeReason: null, closedBy: null, closedAt: null };
         const news = { action: "case.reopen", permission: casesPolicy.reopen, reason } as const;
         const change = { before: { status: row.status, outcome: row.outcome }, after: { status: "active" } };
-        await spawning.dismiss(tx, row);
+        await suggestions.dismiss(tx, row);
         return await present(tx, await records.change(tx, row, again, { ...news, ...change }));
       });
       return await shown(call, view);

@@ -64,7 +64,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
   }
 
   /** Nothing of a confidential case stands in the audit but the names of what changed. */
-  function tell(tx: Tx, row: WholeCase, news: CaseNews): void {
+  function recordChange(tx: Tx, row: WholeCase, news: CaseNews): void {
     const { action, permission, event = "case.updated", reason, before, after } = news;
     const subjectUserId = row.isConfidential ? null : (news.subjectUserId ?? soleUserOf(row));
     const shown = (fields: object): object => (row.isConfidential ? hidden(fields) : fields);
@@ -116,7 +116,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
     /** Something was added to a case read by `open`: it counts as changed now, in the same revision. */
     async touch(tx: Tx, row: WholeCase, news: CaseNews): Promise<void> {
       await tx.db.case.update({ where: { id: row.id }, data: { updatedAt: tx.now } });
-      tell(tx, row, news);
+      recordChange(tx, row, news);
     },
 
     /** Make a case. Its number is taken here: whatever else the transaction locks, it locks before. */
@@ -125,7 +125,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
       const data = { ...fields, id, number: await nextNumber(tx, "case"), createdAt: tx.now, updatedAt: tx.now };
       const row = await tx.db.case.create({ data, include: whole });
       await keepWords(tx, id, "case", row.title);
-      tell(tx, row, { ...newsOf(row), event: "case.opened" });
+      recordChange(tx, row, { ...newsOf(row), event: "case.opened" });
       return row;
     },
 
@@ -135,7 +135,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
       const changed = await tx.db.case.update({ where: { id: row.id }, data, include: whole });
       if (changed.title !== row.title) await keepWords(tx, row.id, "case", changed.title);
       // What was confidential before the change stays so in what is told of it.
-      tell(tx, { ...changed, isConfidential: changed.isConfidential || row.isConfidential }, news);
+      recordChange(tx, { ...changed, isConfidential: changed.isConfidential || row.isConfidential }, news);
       return changed;
     },
   };

@@ -26,7 +26,7 @@ export const CaseTimelineEntryView = z
 export type CaseTimelineEntryView = z.infer<typeof CaseTimelineEntryView>;
 
 /** What audited actions mean for a case: the event, and the same in plain words. */
-const told: Readonly<Record<string, readonly [event: string, summary: string]>> = {
+const timelineLines: Readonly<Record<string, readonly [event: string, summary: string]>> = {
   "case.open": ["opened", "The case was opened."],
   "case.update": ["changed", "The case was changed."],
   "case.note": ["note", "A note was written."],
@@ -74,7 +74,7 @@ export function createCaseTimeline({ database, records, cursors }: { database: D
         targetKind: "case",
         targetId: caseId,
         outcome: "ok",
-        action: { in: Object.keys(told) },
+        action: { in: Object.keys(timelineLines) },
         NOT: { seq: { in: hidden } },
       };
       const rows = await read.auditEntry.findMany({
@@ -102,7 +102,7 @@ export function createCaseTimeline({ database, records, cursors }: { database: D
 function presentEntry({ id, at, action, actorId }: AuditEntry, details: unknown): CaseTimelineEntryView {
   const { reason, after } = jsonObject(details);
   const fields = action === "case.update" ? Object.keys(jsonObject(after)) : [];
-  const [event, summary] = fields.includes("status") ? statusChanged : (told[action] ?? [action, action]);
+  const [event, summary] = fields.includes("status") ? statusChanged : (timelineLines[action] ?? [action, action]);
   const evidenceId = evidenceOf(details);
   return {
     id,

@@ -8,7 +8,7 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { pressButton, buttonOf, rowOf } from "../../commands/press.ts";
 import { readView } from "../../commands/records.ts";
-import { sayIn, type Say } from "../../commands/texts.ts";
+import { translator, type Translate } from "../../commands/texts.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "confirm";
@@ -30,7 +30,7 @@ const confirmEntries: readonly Entry[] = [
     operation: "listConfirmations",
     input: () => ({}),
     lines: 4,
-    line: (view, { say }) => lineOf(view, say),
+    line: (view, { t }) => lineOf(view, t),
     rows: answerRows,
   },
   {
@@ -39,7 +39,7 @@ const confirmEntries: readonly Entry[] = [
     operation: "getConfirmation",
     options: [held],
     input: (given) => ({ params: at(given) }),
-    show: (view, { say }) => shown(view, say),
+    show: (view, { t }) => shown(view, t),
     press: showPress,
   },
   {
@@ -48,7 +48,7 @@ const confirmEntries: readonly Entry[] = [
     operation: "confirmChange",
     options: [confirmable],
     input: (given) => ({ params: at(given) }),
-    show: (view, { say }) => ({ content: acceptedText(view, say) }),
+    show: (view, { t }) => ({ content: acceptedText(view, t) }),
     press: acceptPress,
   },
   {
@@ -57,7 +57,7 @@ const confirmEntries: readonly Entry[] = [
     operation: "declineChange",
     options: [held, { name: "reason", kind: "text", min: 3, max: 1000 }],
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
-    show: (view, { say }) => ({ content: declinedText(view, say) }),
+    show: (view, { t }) => ({ content: declinedText(view, t) }),
     press: declinePress,
   },
 ];
@@ -69,11 +69,11 @@ export function createConfirmControls(verbs: Verbs): Control[] {
       name: "cf",
       updates: () => true,
       async run([word, id = ""], call, interaction) {
-        const say = sayIn(interaction.locale);
+        const t = translator(interaction.locale);
         const verb = word === "accept" || word === "decline" ? answers[word] : undefined;
         if (verb === undefined) throw new ProblemError("invalid_transition");
         const view = await readView<ConfirmationView>(verbs, verb.operation, call, { params: { id }, body: {} });
-        return { content: verb.text(view, say), components: [] };
+        return { content: verb.text(view, t), components: [] };
       },
     },
   ];
@@ -85,38 +85,38 @@ const answers = {
 } as const;
 
 /** A row for each change: what can be said about it now, as its card offers it too. */
-function answerRows(views: readonly ConfirmationView[], { say }: Wording): Row[] {
+function answerRows(views: readonly ConfirmationView[], { t }: Wording): Row[] {
   return views.map(({ id, code, summary }) => {
     const of = { code: code ?? id };
     const named = (word: string): string => `${word} · ${code ?? summary}`;
-    const accept = code === undefined ? [] : [pressButton(acceptPress, of, named(say("button confirm")), "good")];
-    const [decline, show] = [named(say("button decline")), named(say("button show"))];
+    const accept = code === undefined ? [] : [pressButton(acceptPress, of, named(t("button confirm")), "good")];
+    const [decline, show] = [named(t("button decline")), named(t("button show"))];
     return rowOf(...accept, pressButton(declinePress, of, decline), pressButton(showPress, of, show));
   });
 }
 
 /** A change as it stands, with the buttons of whoever can say something about it now. */
-function shown(view: ConfirmationView, say: Say): Reply {
-  if (view.status !== "pending") return { ...showView(view, say), components: [] };
-  const accept = view.code === undefined ? [] : [buttonOf(say("button confirm"), `cf:accept:${view.code}`, 3)];
-  const decline = buttonOf(say("button decline"), `cf:decline:${view.code ?? view.id}`);
-  return { content: lineOf(view, say), components: [rowOf(...accept, decline)] };
+function shown(view: ConfirmationView, t: Translate): Reply {
+  if (view.status !== "pending") return { ...showView(view, t), components: [] };
+  const accept = view.code === undefined ? [] : [buttonOf(t("button confirm"), `cf:accept:${view.code}`, 3)];
+  const decline = buttonOf(t("button decline"), `cf:decline:${view.code ?? view.id}`);
+  return { content: lineOf(view, t), components: [rowOf(...accept, decline)] };
 }
 
-function acceptedText(view: ConfirmationView, say: Say): string {
+function acceptedText(view: ConfirmationView, t: Translate): string {
   const filled = { summary: escapeText(view.summary), until: momentOf(view.expires_at, "R") };
-  return say(view.status === "applied" ? "confirm done" : "confirm second", filled);
+  return t(view.status === "applied" ? "confirm done" : "confirm second", filled);
 }
 
-function declinedText({ summary }: ConfirmationView, say: Say): string {
-  return say("confirm declined", { summary: escapeText(summary) });
+function declinedText({ summary }: ConfirmationView, t: Translate): string {
+  return t("confirm declined", { summary: escapeText(summary) });
 }
 
-function lineOf(view: ConfirmationView, say: Say): string {
-  const who = view.needs.map((need) => say(`confirm ${need}`)).join(say("confirm then"));
+function lineOf(view: ConfirmationView, t: Translate): string {
+  const who = view.needs.map((need) => t(`confirm ${need}`)).join(t("confirm then"));
   const head = view.code === undefined ? "•" : `\`${view.code}\``;
   const filled = { user: `<@${view.requested_by}>`, who, until: momentOf(view.expires_at, "R") };
-  return `${head} ${escapeText(view.summary)}\n-# ${say("confirm line", filled)}`;
+  return `${head} ${escapeText(view.summary)}\n-# ${t("confirm line", filled)}`;
 }
 
 interface HeldChange {

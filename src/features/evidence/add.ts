@@ -89,7 +89,7 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
     });
   }
 
-  function tell(tx: Tx, kind: HostKind, host: Host, row: Piece): void {
+  function recordAdded(tx: Tx, kind: HostKind, host: Host, row: Piece): void {
     audit.record(tx, {
       action: "evidence.add",
       target: { kind: auditKinds[kind], id: host.id, reference: host.reference },
@@ -126,7 +126,7 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
         return await database.write(call, async (tx) => {
           const opened = await host.open(tx, id);
           const row = await insert(tx, place.kind, opened, draft);
-          tell(tx, place.kind, opened, row);
+          recordAdded(tx, place.kind, opened, row);
           return presentPiece(row, opened);
         });
       } finally {

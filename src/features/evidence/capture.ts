@@ -124,7 +124,7 @@ async function isText(path: string): Promise<boolean> {
   }
 }
 
-const longest = 255;
+const maxLength = 255;
 /** What a file may not be called: parts of paths, controls, and marks that turn the direction of a text around. */
 const unwanted = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}"*:<>?|]/gu;
 
@@ -143,10 +143,10 @@ export function cleanName(given: string): string {
 /** The end of a name says what it is: it stays. */
 function shorten(name: string): string {
   const characters = Array.from(name);
-  if (characters.length <= longest) return name;
+  if (characters.length <= maxLength) return name;
   const dot = characters.lastIndexOf(".");
   const ending = dot > 0 && characters.length - dot <= 12 ? characters.slice(dot) : [];
-  return [...characters.slice(0, longest - ending.length), ...ending].join("");
+  return [...characters.slice(0, maxLength - ending.length), ...ending].join("");
 }
 
 /** `Content-Disposition` of a download: a name every client reads, and the real one (RFC 6266, RFC 8187). */

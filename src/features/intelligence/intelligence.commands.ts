@@ -82,7 +82,7 @@ const grantEntries: readonly Entry[] = [
     options: [user, { ...reason, min: 1 }],
     form: [{ name: "reason", kind: "paragraph", required: true, min: 1, max: 1000 }],
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
-    asks: ({ say, given }) => say("intel revoke ask", { user: textIn(given, "user") ?? "" }),
+    asks: ({ t, given }) => t("intel revoke ask", { user: textIn(given, "user") ?? "" }),
     show: authorizationReply,
   },
 ];
@@ -97,7 +97,7 @@ const intelEntries: readonly Entry[] = [
     options: [user],
     input: (given) => ({ params: at(given) }),
     line: serverLine,
-    note: ({ unlisted_count: count }, { say }) => (typeof count === "number" ? say("intel unlisted", { count }) : ""),
+    note: ({ unlisted_count: count }, { t }) => (typeof count === "number" ? t("intel unlisted", { count }) : ""),
     press: serversPress,
   },
   {
@@ -138,10 +138,10 @@ const intelEntries: readonly Entry[] = [
     operation: "listUserClearances",
     options: [user],
     input: (given) => ({ params: at(given) }),
-    line: ({ from_server_id: from, to_server_id: to, status, valid_until: until, origin_reference: reference }, { say }) =>
+    line: ({ from_server_id: from, to_server_id: to, status, valid_until: until, origin_reference: reference }, { t }) =>
       [
         `\`${String(from)}\` → \`${String(to)}\``,
-        say(`= ${String(status)}`),
+        t(`= ${String(status)}`),
         until && momentOf(until),
         reference && escapeText(String(reference)),
       ]

@@ -100,7 +100,7 @@ interface SweepDeps extends Deps<"database" | "clock"> {
 /** What time does to keys: the notice that one ends soon. */
 export function createKeySweep({ database, records, clock, logger }: SweepDeps) {
   /** @returns whether the notice was due still */
-  async function tell(tx: Tx, id: string): Promise<boolean> {
+  async function emitExpiry(tx: Tx, id: string): Promise<boolean> {
     const row = await records.lock(tx, id);
     const noticeDays = dueNotice(row, tx.now);
     if (noticeDays === undefined) return false;
@@ -124,7 +124,7 @@ export function createKeySweep({ database, records, clock, logger }: SweepDeps) 
     if (rows.length === 0) return { seen: 0, told: 0 };
     const told = await database.write(call, async (tx) => {
       let count = 0;
-      for (const { id } of rows) if (await tell(tx, id)) count += 1;
+      for (const { id } of rows) if (await emitExpiry(tx, id)) count += 1;
       return count;
     });
     return { seen: rows.length, told };

@@ -7,8 +7,8 @@ import { ProblemError } from "../../kernel/errors.ts";
 import type { Page } from "../../kernel/page.ts";
 import { personPresses } from "../../commands/press.ts";
 import { picked, textIn } from "../../commands/input.ts";
-import { card, pickedQuery, seen, told } from "../../commands/records.ts";
-import { cut, momentOf } from "../../commands/show.ts";
+import { card, pickedQuery, readOptional } from "../../commands/records.ts";
+import { enumLabel, cut, momentOf } from "../../commands/show.ts";
 import { askAboutSubjects, peopleIn } from "../../commands/subject-question.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
@@ -31,7 +31,7 @@ const noLink = "00000000-0000-0000-0000-000000000000";
 
 /** The link between the two accounts. @throws ProblemError record_not_found when there is none in force */
 async function linkOf(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
-  const page = await seen<Page<LinkView>>(verbs, "listUserLinks", { call }, { params: at(given), query: { limit: 200 } });
+  const page = await readOptional<Page<LinkView>>(verbs, "listUserLinks", { call }, { params: at(given), query: { limit: 200 } });
   const found = page?.data.find(({ other_user_id: id }) => id === textIn(given, "other"));
   if (page !== undefined && found === undefined)
     throw new ProblemError("record_not_found", { detail: "There is no link between these accounts." });
@@ -39,37 +39,37 @@ async function linkOf(given: CommandInput, call: Call, verbs: Verbs): Promise<Co
 }
 
 /** The accounts of a person as a tree: who is surely the same, then who probably is. */
-function treeOf({ user_id: asked, members, primary_user_id: mainId }: LinkGroupView, say: Wording["say"]): string {
-  const mark = (id: string) => (id === mainId ? ` ★ ${say("alts main")}` : "");
+function treeOf({ user_id: asked, members, primary_user_id: mainId }: LinkGroupView, t: Wording["t"]): string {
+  const mark = (id: string) => (id === mainId ? ` ★ ${t("alts main")}` : "");
   const lines = members.map(({ user_id: id, confidence: sure }, index) => {
     const branch = index === members.length - 1 ? "└─" : "├─";
-    return `${branch} <@${id}> \`${id}\` – ${told(sure, say) ?? sure}${mark(id)}`;
+    return `${branch} <@${id}> \`${id}\` – ${enumLabel(sure, t) ?? sure}${mark(id)}`;
   });
   return [`<@${asked}> \`${asked}\`${mark(asked)}`, ...lines].join("\n");
 }
 
-function groupReply(view: LinkGroupView, { say }: Wording): Reply {
-  const description = cut(treeOf(view, say), 4000);
-  return { content: view.members.length === 0 ? say("alts none") : "", embeds: [{ title: say("alts group"), description }] };
+function groupReply(view: LinkGroupView, { t }: Wording): Reply {
+  const description = cut(treeOf(view, t), 4000);
+  return { content: view.members.length === 0 ? t("alts none") : "", embeds: [{ title: t("alts group"), description }] };
 }
 
-function linkReply(view: ChangedLinkView, { say }: Wording): Reply {
+function linkReply(view: ChangedLinkView, { t }: Wording): Reply {
   const [first = "", second = ""] = view.user_ids;
   const { ended, matches } = view;
   const embed = card(
-    `${told(view.confidence, say) ?? view.confidence} · ${told(view.status, say) ?? view.status}`,
+    `${enumLabel(view.confidence, t) ?? view.confidence} · ${enumLabel(view.status, t) ?? view.status}`,
     [
       ["accounts", `<@${first}> ↔ <@${second}>`],
-      ["kind", told(view.kind, say)],
-      ["basis", view.basis.map(({ type, note }) => `${told(type, say) ?? type}: ${escapeText(note ?? "–")}`).join("\n")],
+      ["kind", enumLabel(view.kind, t)],
+      ["basis", view.basis.map(({ type, note }) => `${enumLabel(type, t) ?? type}: ${escapeText(note ?? "–")}`).join("\n")],
       ["propagates", view.propagates ? "✓" : "✗"],
       ["review_at", view.review_at === null ? undefined : momentOf(view.review_at)],
       ["origin_reference", view.origin_reference && escapeText(view.origin_reference)],
       ["ended", ended === null ? undefined : [momentOf(ended.at), escapeText(ended.reason ?? "–")].join(" · ")],
-      ["matches", say("alts matches", matches)],
+      ["matches", t("alts matches", matches)],
       ["revision", view.revision],
     ],
-    say,
+    t,
   );
   return { content: "", embeds: [embed] };
 }
@@ -91,12 +91,12 @@ const altsEntries: readonly Entry[] = [
     operation: "listUserLinks",
     options: [user, { name: "status", kind: "text", choices: ["active", "ended", "all"] }, confidence],
     input: (given) => ({ params: at(given), query: pickedQuery(given, "status", "confidence") }),
-    line: (view: LinkView, { say }) =>
+    line: (view: LinkView, { t }) =>
       [
         `<@${view.other_user_id}>`,
-        told(view.confidence, say),
-        told(view.kind, say),
-        told(view.status, say),
+        enumLabel(view.confidence, t),
+        enumLabel(view.kind, t),
+        enumLabel(view.status, t),
         momentOf(view.created_at),
       ].join(" · "),
   },
@@ -114,7 +114,7 @@ const altsEntries: readonly Entry[] = [
         basis: groundsOf(given),
       },
     }),
-    show: (view: { reference: string }, { say }) => ({ content: say("alts filed", { reference: escapeText(view.reference) }) }),
+    show: (view: { reference: string }, { t }) => ({ content: t("alts filed", { reference: escapeText(view.reference) }) }),
   },
   {
     command,
@@ -159,7 +159,7 @@ const altsEntries: readonly Entry[] = [
     form: reasonForm,
     locate: linkOf,
     input: (given) => ({ params: linkAt(given), body: picked(given, "reason") }),
-    asks: ({ say, given }) => say("alts unlink ask", { user: textIn(given, "user") ?? "", other: textIn(given, "other") ?? "" }),
+    asks: ({ t, given }) => t("alts unlink ask", { user: textIn(given, "user") ?? "", other: textIn(given, "other") ?? "" }),
     show: linkReply,
   },
 ];

@@ -38,7 +38,7 @@ export function createLinksService(deps: LinksDeps) {
   const records = createLinkRecords(deps);
 
   /** Read a link of a person to change it: under the lock, in the revision the caller knows, and not ended. */
-  async function open(tx: Tx, { userId, linkId, ifMatch, action }: Opening): Promise<AccountLink> {
+  async function loadForUpdate(tx: Tx, { userId, linkId, ifMatch, action }: Opening): Promise<AccountLink> {
     await records.lock(tx);
     const row = await tx.db.accountLink.findUnique({ where: { id: linkId } });
     if (row === null || ![row.userA, row.userB].includes(userId)) throw recordNotFound();
@@ -111,7 +111,7 @@ export function createLinksService(deps: LinksDeps) {
       requireWrite(call, linksPolicy.manage);
       const parsed = UpdateLinkInput.parse(input);
       return await database.write(call, async (tx) => {
-        const row = await open(tx, { userId, linkId, ifMatch, action: "update" });
+        const row = await loadForUpdate(tx, { userId, linkId, ifMatch, action: "update" });
         const changes = changesOf(parsed, row, tx.now);
         if (changes === null) return present({ row, matches: nothing }, userId, tx);
         const note = { verb: "update", userId, permission: linksPolicy.manage, reason: parsed.reason } as const;
@@ -127,7 +127,7 @@ export function createLinksService(deps: LinksDeps) {
       requireWrite(call, linksPolicy.manage);
       const { reason } = EndLinkInput.parse(input, { reportInput: true });
       return await database.write(call, async (tx): Promise<ChangedLinkView> => {
-        const row = await open(tx, { userId, linkId, ifMatch, action: "end" });
+        const row = await loadForUpdate(tx, { userId, linkId, ifMatch, action: "end" });
         const note = { verb: "end", userId, permission: linksPolicy.manage, reason } as const;
         return present(await records.change(tx, row, ending(tx, reason), note), userId, tx);
       });

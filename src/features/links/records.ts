@@ -66,7 +66,7 @@ export function createLinkRecords({ audit, events, matches, reach }: RecordsDeps
     return total;
   }
 
-  function tell(tx: Tx, before: AccountLink | null, row: AccountLink, note: LinkNote): void {
+  function recordChange(tx: Tx, before: AccountLink | null, row: AccountLink, note: LinkNote): void {
     audit.record(tx, {
       action: `account_link.${note.verb}`,
       target: { kind: "account_link", id: row.id },
@@ -100,7 +100,7 @@ export function createLinkRecords({ audit, events, matches, reach }: RecordsDeps
       if (draft.confidence === "confirmed") requireRoom(before, userIds);
       const row = await tx.db.accountLink.create({ data: rowOf(tx, draft) });
       const changes = await recompute(tx, before, userIds);
-      tell(tx, null, row, note);
+      recordChange(tx, null, row, note);
       return { row, matches: changes };
     },
 
@@ -112,7 +112,7 @@ export function createLinkRecords({ audit, events, matches, reach }: RecordsDeps
       const data = { ...changes, updatedAt: tx.now, revision: row.revision + 1 };
       const changed = await tx.db.accountLink.update({ where: { id: row.id }, data });
       const recomputed = await recompute(tx, before, pair);
-      tell(tx, row, changed, note);
+      recordChange(tx, row, changed, note);
       return { row: changed, matches: recomputed };
     },
   };

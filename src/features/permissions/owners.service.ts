@@ -26,7 +26,7 @@ export interface OwnersDeps extends Deps<"database" | "access"> {
 export function createOwners({ database, audit, events, access }: OwnersDeps) {
   const lock = (tx: Tx): Promise<void> => tx.lock("owners");
   /** @param isOwner whether they are one from now on */
-  const tell = (tx: Tx, userId: string, isOwner: boolean): void =>
+  const emitOwner = (tx: Tx, userId: string, isOwner: boolean): void =>
     events.emit(tx, { type: "owner.changed", data: { user_id: userId, owner: isOwner } });
 
   /** @throws ProblemError hierarchy_violation for anyone who is no owner */
@@ -43,7 +43,7 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
     const data = { createdBy, createdAt: tx.now, retained: false };
     await tx.db.owner.upsert({ where: { userId }, create: { userId, ...data }, update: data });
     audit.record(tx, { action: "owner.create", user: userId });
-    tell(tx, userId, true);
+    emitOwner(tx, userId, true);
     tx.afterCommit(() => access.setOwners((owners) => owners.set(userId, { retained: false })));
   }
 
@@ -56,7 +56,7 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
     if (isLast) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more. Name another one first." });
     await tx.db.owner.delete({ where: { userId } });
     audit.record(tx, { action: "owner.remove", user: userId });
-    tell(tx, userId, access.ownersByRole().includes(userId));
+    emitOwner(tx, userId, access.ownersByRole().includes(userId));
     tx.afterCommit(() => access.setOwners((owners) => owners.delete(userId)));
   }
 
@@ -70,7 +70,7 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
   }
 
   return {
-    handleLastOwnersLost: createLastOwners({ database, audit, access, lock, tell }),
+    handleLastOwnersLost: createLastOwners({ database, audit, access, lock, tell: emitOwner }),
 
     /** Make somebody an owner, as part of another feature's transaction; an owner stays one. */
     addInTx: add,
@@ -119,7 +119,7 @@ const keeper = "last_owner";
  * Those who were the last owners when Discord took that away stay owners, by name, until there is another one.
  * @returns brings the list of names in step with who is kept; a job calls it
  */
-export function createLastOwners({ database, audit, access, lock, tell }: LastOwnersDeps): (call: Call) => Promise<void> {
+export function createLastOwners({ database, audit, access, lock, tell: emitOwner }: LastOwnersDeps): (call: Call) => Promise<void> {
   function note(tx: Tx, action: "owner.retain" | "owner.release", userId: string, reason: string): void {
     audit.record(tx, { action, user: userId, reason, permission: permissionsPolicy.jobs });
   }
@@ -133,7 +133,7 @@ export function createLastOwners({ database, audit, access, lock, tell }: LastOw
       for (const userId of ids.filter((id) => !known.has(id))) {
         await tx.db.owner.create({ data: { userId, createdAt: tx.now, createdBy: keeper, retained: true } });
         note(tx, "owner.retain", userId, "Nobody else is an owner.");
-        tell(tx, userId, true);
+        emitOwner(tx, userId, true);
       }
     });
   }
@@ -146,7 +146,7 @@ export function createLastOwners({ database, audit, access, lock, tell }: LastOw
       await tx.db.owner.deleteMany({ where: { retained: true } });
       for (const { userId } of rows) {
         note(tx, "owner.release", userId, "There is another owner again.");
-        tell(tx, userId, access.ownersByRole().includes(userId));
+        emitOwner(tx, userId, access.ownersByRole().includes(userId));
       }
       tx.afterCommit(() =>
         access.setOwners((owners) => {

@@ -6,7 +6,7 @@ import type { Call } from "../../kernel/call.ts";
 import type { UserPermissionsView } from "./users/users.schema.ts";
 import { picked, textIn, timeOf } from "../../commands/input.ts";
 import { catalogLine, effectiveReply, explainText, personText, roleText, simulationReply } from "./commands/replies.ts";
-import { readIfSeen } from "../../commands/records.ts";
+import { readVisible } from "../../commands/records.ts";
 
 const command = "permission";
 const person: OptionSpec = { name: "user", kind: "user", required: true };
@@ -49,7 +49,7 @@ const people: readonly Entry[] = (
   options: [...options],
   form: whyForm,
   input: entryOfPerson(effect),
-  show: (view, { say }) => ({ content: personText(view, say) }),
+  show: (view, { t }) => ({ content: personText(view, t) }),
 }));
 
 const all: readonly Entry[] = [
@@ -60,11 +60,11 @@ const all: readonly Entry[] = [
     options: [person, reason],
     form: whyForm,
     input: (given) => ({ params: about(given), body: picked(given, "reason") }),
-    async asks({ say, call, given }, verbs) {
-      const view = await readIfSeen<UserPermissionsView>(verbs, "getUserPermissions", call, { params: about(given) });
-      return [say("permission clear-all ask"), ...(view === undefined ? [] : [personText(view, say)])].join("\n");
+    async asks({ t, call, given }, verbs) {
+      const view = await readVisible<UserPermissionsView>(verbs, "getUserPermissions", call, { params: about(given) });
+      return [t("permission clear-all ask"), ...(view === undefined ? [] : [personText(view, t)])].join("\n");
     },
-    show: (view, { say }) => ({ content: personText(view, say) }),
+    show: (view, { t }) => ({ content: personText(view, t) }),
   },
   {
     command,
@@ -72,7 +72,7 @@ const all: readonly Entry[] = [
     operation: "getUserPermissions",
     options: [person],
     input: (given) => ({ params: about(given) }),
-    show: (view, { say }) => ({ content: personText(view, say) }),
+    show: (view, { t }) => ({ content: personText(view, t) }),
   },
   {
     command,
@@ -80,12 +80,12 @@ const all: readonly Entry[] = [
     operation: "getEffectivePermissions",
     options: [person, here],
     input: (given, call) => ({ params: about(given), query: { guild_id: guildOf(given, call) } }),
-    show: (view, { say }) => effectiveReply(view, say),
+    show: (view, { t }) => effectiveReply(view, t),
   },
 ];
 
 const rules: readonly Entry[] = [
-  { command, path: "catalog", operation: "listPermissions", input: () => ({}), line: (view, { say }) => catalogLine(view, say) },
+  { command, path: "catalog", operation: "listPermissions", input: () => ({}), line: (view, { t }) => catalogLine(view, t) },
   {
     command,
     path: "explain",
@@ -96,7 +96,7 @@ const rules: readonly Entry[] = [
       const context = guildId === undefined ? {} : { context: { guild_id: guildId } };
       return { body: { user_id: textIn(given, "user"), key: keyOf(given), ...context } };
     },
-    show: (view, { say }) => ({ content: explainText(view, say) }),
+    show: (view, { t }) => ({ content: explainText(view, t) }),
   },
   {
     command,
@@ -108,19 +108,19 @@ const rules: readonly Entry[] = [
       const whose = { user_id: textIn(given, "user"), role_key: textIn(given, "role"), scope: guildOf(given, call) };
       return { body: { changes: [{ ...whose, ...lists }] } };
     },
-    show: (view, { say }) => simulationReply(view, say),
+    show: (view, { t }) => simulationReply(view, t),
   },
 ];
 
 const roles: readonly Entry[] = [
-  { command, path: "role list", operation: "listRolePermissions", input: () => ({}), line: (view, { say }) => roleText(view, say) },
+  { command, path: "role list", operation: "listRolePermissions", input: () => ({}), line: (view, { t }) => roleText(view, t) },
   {
     command,
     path: "role show",
     operation: "getRolePermissions",
     options: [role],
     input: (given) => ({ params: { role_key: textIn(given, "role") ?? "" } }),
-    show: (view, { say }) => ({ content: roleText(view, say) }),
+    show: (view, { t }) => ({ content: roleText(view, t) }),
   },
   ...["allow", "deny", "clear"].map((effect): Entry => ({
     command,
@@ -128,7 +128,7 @@ const roles: readonly Entry[] = [
     operation: "updateRolePermissions",
     options: [role, permission],
     input: (given) => ({ params: { role_key: textIn(given, "role") ?? "" }, body: { [effect]: [keyOf(given)] } }),
-    show: (view, { say }) => ({ content: roleText(view, say) }),
+    show: (view, { t }) => ({ content: roleText(view, t) }),
   })),
 ];
 

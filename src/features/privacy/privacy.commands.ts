@@ -31,12 +31,12 @@ const mydataEntries: readonly Entry[] = [
     path: "",
     operation: "exportUserData",
     input: (_given, call) => ({ params: { discord_user_id: call.actor?.id ?? "" } }),
-    show(view: DataExportView, { say, publicUrl }) {
-      const found = kinds.flatMap(([key, count]) => (count(view) === 0 ? [] : [`• ${say(`mydata ${key}`)}: ${count(view).toString()}`]));
-      const where = say("mydata where", { url: `${publicUrl}/privacy` });
-      if (found.length === 0) return { content: `${say("mydata nothing")}\n${where}` };
+    show(view: DataExportView, { t, publicUrl }) {
+      const found = kinds.flatMap(([key, count]) => (count(view) === 0 ? [] : [`• ${t(`mydata ${key}`)}: ${count(view).toString()}`]));
+      const where = t("mydata where", { url: `${publicUrl}/privacy` });
+      if (found.length === 0) return { content: `${t("mydata nothing")}\n${where}` };
       const file = { name: "mydata.json", content: JSON.stringify(view, null, 2) };
-      return { content: [say("mydata stored"), ...found, where].join("\n"), files: [file] };
+      return { content: [t("mydata stored"), ...found, where].join("\n"), files: [file] };
     },
   },
 ];

@@ -39,11 +39,11 @@ const facts = (given: CommandInput) => ({
 
 function entryLine(
   { user, status: now, staff_role: role, callsigns, joined_at: since, department: of }: EntryView,
-  { say }: Wording,
+  { t }: Wording,
 ): string {
   const told = [
     `<@${user.id}>`,
-    say(`= ${now}`),
+    t(`= ${now}`),
     ...(role === null ? [] : [escapeText(role)]),
     ...(of === null ? [] : [escapeText(of)]),
     ...callsigns.map(({ callsign }) => `**${escapeText(callsign)}**`),
@@ -52,30 +52,30 @@ function entryLine(
   return told.join(" · ");
 }
 
-function historyLine(view: LineView, { say }: Wording): string {
+function historyLine(view: LineView, { t }: Wording): string {
   const { user, event, effective_at: at, callsign, actor, cause_reference: cause, reason: because } = view;
   const told = [
     momentOf(at),
     `<@${user.id}>`,
-    `**${say(`= ${event}`)}**`,
+    `**${t(`= ${event}`)}**`,
     ...(callsign === null ? [] : [escapeText(callsign)]),
     ...(cause === null ? [] : [escapeText(cause)]),
-    ...(actor === null ? [] : [say("roster history by", { by: `<@${actor.id}>` })]),
+    ...(actor === null ? [] : [t("roster history by", { by: `<@${actor.id}>` })]),
     ...(because === null || because === undefined ? [] : [cut(lineText(because), 100)]),
   ];
   return told.join(" · ");
 }
 
 /** How somebody stood on the day that was asked about. */
-function standingNote({ standing }: { standing?: RosterStatusView | null }, { say, given }: Wording): string {
+function standingNote({ standing }: { standing?: RosterStatusView | null }, { t, given }: Wording): string {
   const on = timeIn(given, "on");
   if (standing === undefined || on === undefined) return "";
   const user = `<@${textIn(given, "user") ?? ""}>`;
-  if (standing === null) return say("roster history nobody", { user, on: momentOf(on) });
+  if (standing === null) return t("roster history nobody", { user, on: momentOf(on) });
   const { status: stood, staff_role: role, department: of, callsigns } = standing;
-  const told = [stood === undefined ? undefined : say(`= ${stood}`), role, of, ...callsigns.map(({ callsign }) => callsign)];
+  const told = [stood === undefined ? undefined : t(`= ${stood}`), role, of, ...callsigns.map(({ callsign }) => callsign)];
   const stand = told.flatMap((fact) => (typeof fact === "string" ? [valueOf(fact)] : [])).join(", ");
-  return say("roster history standing", { user, on: momentOf(on), stand });
+  return t("roster history standing", { user, on: momentOf(on), stand });
 }
 
 /** `/roster`: who is on it, what happened to them, and whether it is right. */

@@ -40,7 +40,7 @@ const lock = "poach_incidents";
 
 /** Servers that recruited from others. */
 export function createIncidents({ database, audit, events, cursors, hashOf }: IncidentDeps) {
-  function tell(tx: Tx, row: PoachIncident, verb: "record" | "void", note: Note): void {
+  function recordChange(tx: Tx, row: PoachIncident, verb: "record" | "void", note: Note): void {
     const { id, serverId, victimServerId, status, originReference } = row;
     const after = { status, server_id: serverId, victim_server_id: victimServerId, request: originReference };
     audit.record(tx, { action: `poach_incident.${verb}`, target: { kind: "poach_incident", id }, after, ...note });
@@ -61,7 +61,7 @@ export function createIncidents({ database, audit, events, cursors, hashOf }: In
       await tx.lock(lock);
       const id = uuid7(tx.now.getTime());
       const data = { ...told, id, offenderIds: [...offenderIds], status: "active", createdAt: tx.now };
-      tell(tx, await tx.db.poachIncident.create({ data }), "record", { permission });
+      recordChange(tx, await tx.db.poachIncident.create({ data }), "record", { permission });
       return { id, count: await countOf(tx, told.serverId), undo: { incident_id: id } };
     },
 
@@ -72,7 +72,7 @@ export function createIncidents({ database, audit, events, cursors, hashOf }: In
       if (row === null) throw recordNotFound();
       if (row.status !== "active") return { restored: false, detail: "The incident was voided already." };
       const data = { status: "voided", endedAt: tx.now, endReason: note.reason };
-      tell(tx, await tx.db.poachIncident.update({ where: { id }, data }), "void", note);
+      recordChange(tx, await tx.db.poachIncident.update({ where: { id }, data }), "void", note);
       return { restored: true, detail: "The incident does not count any more." };
     },
 

@@ -1,5 +1,5 @@
 import { choiceLimit } from "../../commands/sources.ts";
-import { cut, named } from "../../commands/show.ts";
+import { cut, enumLabel } from "../../commands/show.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { PolicyView } from "../workflows/policies/policies.schema.ts";
@@ -10,7 +10,7 @@ import { picked, textIn, lengthText } from "../../commands/input.ts";
 import { channelsHere, channelsInput, channelsText, postable, purposes } from "./commands/channels.ts";
 import { clientEntries } from "./commands/clients.ts";
 import { wizardReply } from "./commands/wizard.ts";
-import type { Say } from "../../commands/texts.ts";
+import type { Translate } from "../../commands/texts.ts";
 
 const command = "setup";
 const kind: OptionSpec = { name: "kind", kind: "text", required: true, choices: workflowKinds };
@@ -34,9 +34,9 @@ const guides: readonly Entry[] = [
     path: "wizard",
     operation: "listStaffRoles",
     input: () => ({}),
-    answers({ say, call }, verbs) {
+    answers({ t, call }, verbs) {
       verbs.check("listStaffRoles", call, {});
-      return wizardReply({ verbs, call, say });
+      return wizardReply({ verbs, call, t });
     },
   },
   {
@@ -44,9 +44,9 @@ const guides: readonly Entry[] = [
     path: "backup",
     operation: "listChannels",
     input: () => ({}),
-    answers({ say, call }, verbs) {
+    answers({ t, call }, verbs) {
       verbs.check("listChannels", call, {});
-      return { content: say("setup backup-how") };
+      return { content: t("setup backup-how") };
     },
   },
 ];
@@ -69,7 +69,7 @@ const channels: Entry = {
     const changes = { ...picked(given, ...purposes), ...(without !== undefined && { [without]: null }) };
     return channelsInput(call, known ?? undefined, changes);
   },
-  show: (view, { say }) => ({ content: channelsText(view, say) }),
+  show: (view, { t }) => ({ content: channelsText(view, t) }),
 };
 
 const policies: readonly Entry[] = [
@@ -78,7 +78,7 @@ const policies: readonly Entry[] = [
     path: "policies",
     operation: "listWorkflowPolicies",
     input: () => ({}),
-    line: (view, { say }) => policyLine(view, say),
+    line: (view, { t }) => policyLine(view, t),
   },
   {
     command,
@@ -102,7 +102,7 @@ const policies: readonly Entry[] = [
         ...secondsIn(given),
       },
     }),
-    show: (view, { say }) => ({ content: policyText(view, say) }),
+    show: (view, { t }) => ({ content: policyText(view, t) }),
   },
   {
     command,
@@ -110,28 +110,28 @@ const policies: readonly Entry[] = [
     operation: "resetWorkflowPolicy",
     options: [kind],
     input: (given) => ({ params: { type: textIn(given, "kind") ?? "" } }),
-    show: (view, { say }) => ({ content: policyText(view, say) }),
+    show: (view, { t }) => ({ content: policyText(view, t) }),
   },
 ];
 
 /** `/setup`: the first run, and what the service goes by. */
 const setupEntries: readonly Entry[] = [...guides, channels, ...policies, ...clientEntries];
 
-function policyLine(view: PolicyView, say: Say): string {
+function policyLine(view: PolicyView, t: Translate): string {
   const filled = { approvals: view.approvals, grave: view.approvals_grave, reversals: view.reversals };
-  const warning = view.warnings.length > 0 ? ` ⚠ ${say("setup too-few")}` : "";
-  return `**${named(say, view.type)}** ${escapeText(view.reference_prefix)} · ${say("setup approvals", filled)}${warning}`;
+  const warning = view.warnings.length > 0 ? ` ⚠ ${t("setup too-few")}` : "";
+  return `**${enumLabel(view.type, t)}** ${escapeText(view.reference_prefix)} · ${t("setup approvals", filled)}${warning}`;
 }
 
 /** A policy with its lengths, as people type them. */
-function policyText(view: PolicyView, say: Say): string {
+function policyText(view: PolicyView, t: Translate): string {
   const spans = lengths.map((name) => [name.replaceAll("-", "_"), lengthText(view[`${name.replaceAll("-", "_")}_seconds` as never])]);
   return [
-    policyLine(view, say),
-    say("setup policy-lengths", Object.fromEntries(spans) as Record<string, string>),
-    say(view.deny_needs_majority ? "setup denial-many" : "setup denial-one"),
-    say(view.blind_votes ? "setup votes-blind" : "setup votes-open"),
-    say(`setup told ${view.notify}`),
+    policyLine(view, t),
+    t("setup policy-lengths", Object.fromEntries(spans) as Record<string, string>),
+    t(view.deny_needs_majority ? "setup denial-many" : "setup denial-one"),
+    t(view.blind_votes ? "setup votes-blind" : "setup votes-open"),
+    t(`setup told ${view.notify}`),
   ].join("\n");
 }
 

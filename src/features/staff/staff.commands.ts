@@ -4,7 +4,7 @@ import { keyed } from "../../commands/sources.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import type { AccessView } from "./staff.schema.ts";
 import { picked, textIn, timeIn, endOf } from "../../commands/input.ts";
-import { readIfSeen } from "../../commands/records.ts";
+import { readVisible } from "../../commands/records.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./commands/replies.ts";
 import type { Call } from "../../kernel/call.ts";
 
@@ -28,7 +28,7 @@ const readers: readonly Entry[] = [
     operation: "getStaffProfile",
     options: [personOrSelf],
     input: (given, call) => ({ params: about(given, call) }),
-    show: (view, { say }) => ({ content: profileText(view, say) }),
+    show: (view, { t }) => ({ content: profileText(view, t) }),
   },
   {
     command,
@@ -42,7 +42,7 @@ const readers: readonly Entry[] = [
       { name: "name", kind: "text", max: 100 },
     ],
     input: (given) => ({ query: { ...picked(given, "role", "status", "available", "department"), q: textIn(given, "name") } }),
-    line: (view, { say }) => entryLine(view, say),
+    line: (view, { t }) => entryLine(view, t),
   },
   {
     command,
@@ -50,7 +50,7 @@ const readers: readonly Entry[] = [
     operation: "getStaffAccess",
     options: [person, { name: "permission", kind: "text", completes: "permission", max: 100 }],
     input: (given, call) => ({ params: about(given, call), query: picked(given, "permission") as never }),
-    show: (view, { say }) => ({ content: accessText(view, say) }),
+    show: (view, { t }) => ({ content: accessText(view, t) }),
   },
 ];
 
@@ -67,16 +67,16 @@ const suspensions: readonly Entry[] = [
     options: [person, reason, until],
     form: whyForm,
     input: suspension,
-    async asks({ say, call, given }, verbs) {
-      const question = say("staff suspend ask", { user: `<@${textIn(given, "user") ?? ""}>` });
-      const access = await readIfSeen<AccessView>(verbs, "getStaffAccess", call, { params: about(given, call) });
+    async asks({ t, call, given }, verbs) {
+      const question = t("staff suspend ask", { user: `<@${textIn(given, "user") ?? ""}>` });
+      const access = await readVisible<AccessView>(verbs, "getStaffAccess", call, { params: about(given, call) });
       if (access === undefined) return question;
       const { permissions } = access;
       const shown = permissions.slice(0, maxNamed).map((key) => `\`${key}\``);
-      const more = permissions.length > maxNamed ? [say("say more", { count: permissions.length - maxNamed })] : [];
-      return [question, accessText(access, say), [...shown, ...more].join(" ")].join("\n");
+      const more = permissions.length > maxNamed ? [t("say more", { count: permissions.length - maxNamed })] : [];
+      return [question, accessText(access, t), [...shown, ...more].join(" ")].join("\n");
     },
-    show: (view, { say }) => ({ content: suspensionText(view, say) }),
+    show: (view, { t }) => ({ content: suspensionText(view, t) }),
   },
   {
     command,
@@ -85,7 +85,7 @@ const suspensions: readonly Entry[] = [
     options: [person, reason],
     form: whyForm,
     input: (given, call) => ({ params: about(given, call), body: picked(given, "reason") }),
-    show: (view, { say }) => ({ content: suspensionText(view, say) }),
+    show: (view, { t }) => ({ content: suspensionText(view, t) }),
   },
 ];
 
@@ -100,7 +100,7 @@ const leaves: readonly Entry[] = [
       params: about(given, call),
       body: { ...picked(given, "reason"), from: timeIn(given, "from"), ...endOf(given) },
     }),
-    show: (view, { say }) => ({ content: leaveStateText(view, say) }),
+    show: (view, { t }) => ({ content: leaveStateText(view, t) }),
   },
   {
     command,
@@ -108,7 +108,7 @@ const leaves: readonly Entry[] = [
     operation: "endStaffLeave",
     options: [reason, personOrSelf],
     input: (given, call) => ({ params: about(given, call), body: picked(given, "reason") }),
-    show: (view, { say }) => ({ content: leaveStateText(view, say) }),
+    show: (view, { t }) => ({ content: leaveStateText(view, t) }),
   },
 ];
 
@@ -125,7 +125,7 @@ const profiles: readonly Entry[] = [
     operation: "updateStaffProfile",
     options: [...times, timezone, { name: "none", kind: "boolean" }, personOrSelf],
     input: (given, call) => ({ params: about(given, call), body: { ...picked(given, "timezone"), quiet_hours: quietHoursIn(given) } }),
-    show: (view, { say }) => ({ content: quietHoursText(view, say) }),
+    show: (view, { t }) => ({ content: quietHoursText(view, t) }),
   },
   {
     command,
@@ -138,7 +138,7 @@ const profiles: readonly Entry[] = [
       personOrSelf,
     ],
     input: (given, call) => ({ params: about(given, call), body: picked(given, "department", "timezone", "availability") }),
-    show: (view, { say }) => ({ content: profileText(view, say) }),
+    show: (view, { t }) => ({ content: profileText(view, t) }),
   },
 ];
 

@@ -1,6 +1,6 @@
 import { createReviewControls } from "./commands/controls.ts";
 import { queueBoard, sharedCard } from "./commands/card.ts";
-import { sayIn } from "../../commands/texts.ts";
+import { translator } from "../../commands/texts.ts";
 import { workflowCommands } from "./workflows.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
@@ -91,11 +91,11 @@ export const deliveries = feature({
   stop: ({ deliveries }) => deliveries.stop(),
 });
 
-const say = sayIn("en-GB");
+const t = translator("en-GB");
 /** How a request and the queue look in a channel that everybody there reads: in English. */
 const looks: CardsDeps["looks"] = {
-  request: (shown) => sharedCard(shown, say),
-  queue: (shown) => queueBoard(shown, say),
+  request: (shown) => sharedCard(shown, t),
+  queue: (shown) => queueBoard(shown, t),
 };
 
 type CardsNeeds = Omit<CardsDeps, "pauses" | "posting" | "looks"> & Core & { workflows: WorkflowsService };

@@ -3,9 +3,9 @@ import type { BlacklistImport } from "../import/import.schema.ts";
 import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../blacklist.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { Reply, Wording, CommandInput, Question } from "../../../commands/entry.ts";
-import { card, colours, idText, personOf, subjectOf, told, numberIn, pickedQuery, seen } from "../../../commands/records.ts";
-import { cut, momentOf } from "../../../commands/show.ts";
-import type { Say } from "../../../commands/texts.ts";
+import { card, colours, idText, personOf, subjectOf, numberIn, pickedQuery, readOptional } from "../../../commands/records.ts";
+import { enumLabel, cut, momentOf } from "../../../commands/show.ts";
+import type { Translate } from "../../../commands/texts.ts";
 import { textIn } from "../../../commands/input.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
 
@@ -13,25 +13,25 @@ const maxWords = 1900;
 const maxProblems = 10;
 
 /** A record as a card. */
-export function recordCard(view: BlacklistView, say: Say) {
+export function recordCard(view: BlacklistView, t: Translate) {
   const { status, severity, revoked } = view;
   const colour = status === "active" || status === "scheduled" ? colours[severity] : colours.over;
   const text = (value: string | null | undefined) => (value === null || value === undefined ? undefined : escapeText(value));
   return card(
-    `${view.number} · ${told(status, say) ?? status}`,
+    `${view.number} · ${enumLabel(status, t) ?? status}`,
     [
       ["subject", aboutOf(view)],
-      ["category", told(view.category, say)],
-      ["severity", told(severity, say)],
-      ["scope", told(view.scope, say)],
+      ["category", enumLabel(view.category, t)],
+      ["severity", enumLabel(severity, t)],
+      ["scope", enumLabel(view.scope, t)],
       ["server_ids", view.server_ids.map(idText).join(", ")],
       ["reason_public", text(view.reason_public)],
       ["reason_internal", text(view.reason_internal)],
-      ["recommended_action", told(view.recommended_action, say)],
-      ["member_policy", told(view.member_policy, say)],
-      ["include_alts", told(view.include_alts, say)],
+      ["recommended_action", enumLabel(view.recommended_action, t)],
+      ["member_policy", enumLabel(view.member_policy, t)],
+      ["include_alts", enumLabel(view.include_alts, t)],
       ["tags", view.tags.map(escapeText).join(", ")],
-      ["ends_at", view.expires_at === null ? say("blacklist for good") : momentOf(view.expires_at)],
+      ["ends_at", view.expires_at === null ? t("blacklist for good") : momentOf(view.expires_at)],
       ["review_at", view.review_at === null ? undefined : momentOf(view.review_at)],
       ["created_by", personOf(view.created_by)],
       ["created_at", momentOf(view.created_at)],
@@ -41,7 +41,7 @@ export function recordCard(view: BlacklistView, say: Say) {
       ["history_count", view.history_count],
       ["revision", view.revision],
     ],
-    say,
+    t,
     colour,
   );
 }
@@ -56,49 +56,49 @@ export function aboutOf({ kind, subject_id: id, subject_snapshot: snapshot }: Bl
 }
 
 /** A record as one line of a list. */
-export function recordLine(view: BlacklistView, { say }: Wording): string {
+export function recordLine(view: BlacklistView, { t }: Wording): string {
   const until = view.expires_at === null ? undefined : momentOf(view.expires_at, "R");
-  const facts = [aboutOf(view), told(view.severity, say), told(view.category, say), told(view.status, say), until];
+  const facts = [aboutOf(view), enumLabel(view.severity, t), enumLabel(view.category, t), enumLabel(view.status, t), until];
   return [`**${view.number}**`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
 }
 
-function factsOf(records: readonly CheckedRecord[], say: Say): string {
+function factsOf(records: readonly CheckedRecord[], t: Translate): string {
   return records
     .map(({ number, kind, severity, category }) =>
-      [number, told(kind, say), told(severity, say), told(category, say)].filter((fact) => fact !== undefined).join(" · "),
+      [number, enumLabel(kind, t), enumLabel(severity, t), enumLabel(category, t)].filter((fact) => fact !== undefined).join(" · "),
     )
     .join("; ");
 }
 
 /** An id alone does not tell whether it is a user's or a server's, so both answers become one line. */
-export function checkReply({ users, servers }: BlacklistCheck, { say }: Wording): Reply {
+export function checkReply({ users, servers }: BlacklistCheck, { t }: Wording): Reply {
   const lines = users.flatMap((user, index) => {
     const server = servers[index];
     const records = [...user.records, ...(server?.records ?? [])];
     const id = escapeText(user.id);
-    const own = records.length === 0 ? say("blacklist free", { id }) : `${say("blacklist listed", { id })}: ${factsOf(records, say)}`;
+    const own = records.length === 0 ? t("blacklist free", { id }) : `${t("blacklist listed", { id })}: ${factsOf(records, t)}`;
     const near = [
       ...(user.linked ?? []).map(({ user_id: other, confidence, records: of }) => ({ other, how: confidence, of })),
       ...(server?.related ?? []).map(({ server_id: other, how, records: of }) => ({ other, how, of })),
     ];
-    return [own, ...near.map(({ other, how, of }) => `↳ \`${other}\` (${told(how, say) ?? how}): ${factsOf(of, say)}`)];
+    return [own, ...near.map(({ other, how, of }) => `↳ \`${other}\` (${enumLabel(how, t) ?? how}): ${factsOf(of, t)}`)];
   });
   const text = lines.join("\n");
   return text.length <= maxWords ? { content: text } : { content: "", embeds: [{ description: text }] };
 }
 
 /** What an import does or did, with the lines that are wrong. */
-export function importText({ lines, counts, results }: BlacklistImport, say: Say): string {
+export function importText({ lines, counts, results }: BlacklistImport, t: Translate): string {
   const counted = Object.entries(counts).filter(([, count]) => count > 0);
   const wrong = results.filter(({ errors = [] }) => errors.length > 0);
   return [
-    say("blacklist import lines", { lines }),
-    ...counted.map(([outcome, count]) => `• ${told(outcome, say) ?? outcome}: ${count.toString()}`),
+    t("blacklist import lines", { lines }),
+    ...counted.map(([outcome, count]) => `• ${enumLabel(outcome, t) ?? outcome}: ${count.toString()}`),
     ...wrong.slice(0, maxProblems).map(({ line, errors = [] }) => {
       const problems = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`.trim()).join("; ");
-      return say("blacklist import wrong", { line, problems: escapeText(cut(problems, 150)) });
+      return t("blacklist import wrong", { line, problems: escapeText(cut(problems, 150)) });
     }),
-    ...(wrong.length > maxProblems ? [say("blacklist import more", { count: wrong.length - maxProblems })] : []),
+    ...(wrong.length > maxProblems ? [t("blacklist import more", { count: wrong.length - maxProblems })] : []),
   ].join("\n");
 }
 
@@ -114,27 +114,27 @@ export async function asksToAdd(wording: Wording, verbs: Verbs): Promise<string>
 
 /** What ends with a record: what it says, whom else it concerns, and the request it came from. */
 export async function asksToRevoke(wording: Wording, verbs: Verbs): Promise<Question | undefined> {
-  const { say, given } = wording;
-  const view = await seen<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
+  const { t, given } = wording;
+  const view = await readOptional<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
   if (view === undefined) return undefined;
   const params = { discord_user_id: view.subject_id };
-  const group = view.kind === "user" ? await seen<{ members: unknown[] }>(verbs, "getLinkGroup", wording, { params }) : undefined;
+  const group = view.kind === "user" ? await readOptional<{ members: unknown[] }>(verbs, "getLinkGroup", wording, { params }) : undefined;
   const others = view.include_alts === "none" ? 0 : (group?.members.length ?? 0);
   const lines = [
-    say("blacklist revoke ask", { number: view.number, subject: aboutOf(view) }),
+    t("blacklist revoke ask", { number: view.number, subject: aboutOf(view) }),
     recordLine(view, wording),
-    ...(others > 0 ? [say("blacklist revoke alts", { count: others })] : []),
-    ...(view.member_policy === null ? [] : [say("blacklist revoke members")]),
-    ...(view.origin_reference === null ? [] : [say("blacklist revoke request", { reference: escapeText(view.origin_reference) })]),
+    ...(others > 0 ? [t("blacklist revoke alts", { count: others })] : []),
+    ...(view.member_policy === null ? [] : [t("blacklist revoke members")]),
+    ...(view.origin_reference === null ? [] : [t("blacklist revoke request", { reference: escapeText(view.origin_reference) })]),
   ];
   return { content: lines.join("\n"), about: revisionOf(view, given) };
 }
 
 /** What is erased with a record cannot be had again: it is asked about as it stands. */
 export async function asksToPurge(wording: Wording, verbs: Verbs): Promise<Question> {
-  const { say, given } = wording;
-  const view = await seen<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
-  const head = say("blacklist purge ask", { number: escapeText(textIn(given, "record")?.toUpperCase() ?? "") });
+  const { t, given } = wording;
+  const view = await readOptional<BlacklistView>(verbs, "getBlacklistRecord", wording, { params: recordAt(given) });
+  const head = t("blacklist purge ask", { number: escapeText(textIn(given, "record")?.toUpperCase() ?? "") });
   return view === undefined ? head : { content: `${head}\n${recordLine(view, wording)}`, about: revisionOf(view, given) };
 }
 
@@ -143,17 +143,17 @@ function revisionOf({ revision: seenNow }: BlacklistView, given: CommandInput): 
   return { revision: numberIn(given, "revision") ?? seenNow };
 }
 
-export async function asksToImport({ call, given, say }: Wording, verbs: Verbs): Promise<string> {
+export async function asksToImport({ call, given, t }: Wording, verbs: Verbs): Promise<string> {
   const input = importInput(given);
   const found = (await verbs.run("importBlacklist", call, { ...input, query: { ...input.query, dry_run: "true" } })) as BlacklistImport;
-  return `${say("blacklist import ask")}\n${importText(found, say)}`;
+  return `${t("blacklist import ask")}\n${importText(found, t)}`;
 }
 
 export function importInput(given: CommandInput): VerbInput {
   return { query: pickedQuery(given, "mode"), file: given.files["file"]?.[0] };
 }
 
-export function imported(view: BlacklistImport, { say }: Wording): Reply {
+export function imported(view: BlacklistImport, { t }: Wording): Reply {
   const files = [{ name: "import.json", content: JSON.stringify(view.results, null, 2) }];
-  return { content: `${say("blacklist import done")}\n${importText(view, say)}`, files };
+  return { content: `${t("blacklist import done")}\n${importText(view, t)}`, files };
 }

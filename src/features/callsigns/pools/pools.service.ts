@@ -27,7 +27,7 @@ export function createPoolsService({ database, audit, access, permissions, curso
   const isRole = (key: string): boolean => access.role(key) !== undefined;
 
   /** A pool nobody takes numbers from meanwhile. @throws ProblemError validation_failed, precondition_failed */
-  async function open(tx: Tx, key: string, ifMatch: number | undefined): Promise<CallsignPool> {
+  async function loadForUpdate(tx: Tx, key: string, ifMatch: number | undefined): Promise<CallsignPool> {
     await tx.lock(`callsigns:${key}`);
     const pool = await tx.db.callsignPool.findUnique({ where: { key } });
     if (pool === null) throw unknownPool();
@@ -35,7 +35,7 @@ export function createPoolsService({ database, audit, access, permissions, curso
     return pool;
   }
 
-  function tell(tx: Tx, key: string, verb: Verb, change: { before?: PoolRules; after?: PoolRules }): void {
+  function recordChange(tx: Tx, key: string, verb: Verb, change: { before?: PoolRules; after?: PoolRules }): void {
     audit.record(tx, { action: `callsign_pool.${verb}`, target: { kind: "callsign_pool", id: key }, ...change, permission });
   }
 
@@ -81,7 +81,7 @@ export function createPoolsService({ database, audit, access, permissions, curso
         if ((await tx.db.callsignPool.findUnique({ where: { key }, select: { key: true } })) !== null)
           throw new ProblemError("duplicate_active_record", { detail: "There is a pool of this key already." });
         const pool = await tx.db.callsignPool.create({ data: { key, ...columnsOfPool(rules), createdAt: tx.now, updatedAt: tx.now } });
-        tell(tx, key, "create", { after: rules });
+        recordChange(tx, key, "create", { after: rules });
         return await changed(tx, pool);
       });
     },
@@ -91,7 +91,7 @@ export function createPoolsService({ database, audit, access, permissions, curso
       requireWrite(call, permission);
       const input = PatchPoolInput.parse(given);
       return await database.write(call, async (tx) => {
-        const pool = await open(tx, key, ifMatch);
+        const pool = await loadForUpdate(tx, key, ifMatch);
         const before = rulesOf(pool);
         const sent = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
         const after: PoolRules = { ...before, ...sent };
@@ -99,7 +99,7 @@ export function createPoolsService({ database, audit, access, permissions, curso
         if (JSON.stringify(before) === JSON.stringify(after)) return await changed(tx, pool);
         const data = { ...columnsOfPool(after), updatedAt: tx.now, revision: pool.revision + 1 };
         const row = await tx.db.callsignPool.update({ where: { key }, data });
-        tell(tx, key, "update", { before, after });
+        recordChange(tx, key, "update", { before, after });
         return await changed(tx, row);
       });
     },
@@ -108,11 +108,11 @@ export function createPoolsService({ database, audit, access, permissions, curso
     async remove(call: Call, key: string, ifMatch?: number): Promise<PoolView> {
       requireWrite(call, permission);
       return await database.write(call, async (tx) => {
-        const pool = await open(tx, key, ifMatch);
+        const pool = await loadForUpdate(tx, key, ifMatch);
         requireUnused(key, await countsOf(tx.db, pool, tx.now));
         const view = await presentPool(tx.db, pool, tx.now);
         await tx.db.callsignPool.delete({ where: { key } });
-        tell(tx, key, "delete", { before: rulesOf(pool) });
+        recordChange(tx, key, "delete", { before: rulesOf(pool) });
         const roles = rolesFrom(access, key);
         return { ...view, warnings: roles.length === 0 ? [] : [`Staff roles still name it: ${roles.join(", ")}.`] };
       });

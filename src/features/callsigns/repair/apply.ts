@@ -47,7 +47,7 @@ export function createApply({ audit, events, history }: ApplyDeps) {
     });
   }
 
-  function tell(tx: Tx, id: string, steps: readonly DraftStep[], slots: ReadonlyMap<string, CallsignSlot>): void {
+  function recordApplied(tx: Tx, id: string, steps: readonly DraftStep[], slots: ReadonlyMap<string, CallsignSlot>): void {
     for (const { code, action, pool, number, callsign, user_id: userId, slotId, from, to } of steps) {
       const slot = slots.get(slotId ?? "");
       // A nickname is a name: it is kept by Discord alone.
@@ -81,7 +81,7 @@ export function createApply({ audit, events, history }: ApplyDeps) {
       ),
     );
     const made = new Map(changes.map(({ draftId, after }) => [draftId, after]));
-    tell(tx, id, steps, made);
+    recordApplied(tx, id, steps, made);
     const fixes = steps.map(({ code, action, pool: key, number, callsign, user_id }) => ({
       code,
       action,

@@ -30,7 +30,13 @@ export function hold(draft: Draft, code: RepairCode, slot: CallsignSlot, detail:
 export function protect(draft: Draft, code: RepairCode, slot: CallsignSlot): WhyNot {
   if (!hasForeignKey(slot) && !draft.canHaveKeys(slot)) return "Another slot has the number or the person: put that right first.";
   draft.change(slot, {});
-  tell(draft, code, slot, { action: "protect", phase: phases.write, from: null, to: null, detail: "The database keeps it to one holder." });
+  addStep(draft, code, slot, {
+    action: "protect",
+    phase: phases.write,
+    from: null,
+    to: null,
+    detail: "The database keeps it to one holder.",
+  });
   return undefined;
 }
 
@@ -43,7 +49,7 @@ export function rename(draft: Draft, code: RepairCode, slot: CallsignSlot): WhyN
   if (!mayTake(draft, slot)) return notYours;
   const [to] = writtenWays(pool, slot.number, holder);
   const from = slot.callsign;
-  tell(draft, code, slot, { action: "rename", phase: phases.write, from, to, detail: "Written as its pool writes it." });
+  addStep(draft, code, slot, { action: "rename", phase: phases.write, from, to, detail: "Written as its pool writes it." });
   draft.change(slot, { callsign: to });
   return undefined;
 }
@@ -54,7 +60,7 @@ export function give(draft: Draft, code: RepairCode, pool: CallsignPool, userId:
   const own = draft.ofHolder(pool.key, userId).filter((slot) => slot.state === "reserved" || slot.state === "held");
   const ready = own.find((slot) => draft.isInRange(pool, slot.number, holder) && isAlone(draft, slot));
   if (ready !== undefined) {
-    tell(draft, code, ready, { action: "assign", phase: phases.give, from: ready.state, to: "assigned", detail: "Theirs already." });
+    addStep(draft, code, ready, { action: "assign", phase: phases.give, from: ready.state, to: "assigned", detail: "Theirs already." });
     draft.change(ready, { state: "assigned" });
     return undefined;
   }
@@ -62,7 +68,7 @@ export function give(draft: Draft, code: RepairCode, pool: CallsignPool, userId:
   if (number === undefined) return isFull;
   const slot = draft.add(pool, number, writtenWays(pool, number, holder)[0], userId);
   if (slot === undefined) return another;
-  tell(draft, code, slot, { action: "allocate", phase: phases.give, from: null, to: slot.callsign, detail: "The lowest free number." });
+  addStep(draft, code, slot, { action: "allocate", phase: phases.give, from: null, to: slot.callsign, detail: "The lowest free number." });
   return undefined;
 }
 
@@ -81,7 +87,7 @@ export function move(draft: Draft, code: RepairCode, slot: CallsignSlot, how: "e
   const given = draft.add(pool, number, writtenWays(pool, number, holder)[0], userId);
   if (given === undefined) return another;
   const detail = `In place of ${former.toString()}, the lowest free number.`;
-  tell(draft, code, given, { action: "allocate", phase: phases.give, from: null, to: given.callsign, detail });
+  addStep(draft, code, given, { action: "allocate", phase: phases.give, from: null, to: given.callsign, detail });
   return undefined;
 }
 
@@ -103,12 +109,12 @@ interface Leaving {
 
 function leave(draft: Draft, code: RepairCode, slot: CallsignSlot, { action, state, detail }: Leaving): WhyNot {
   if (!mayTake(draft, slot)) return notYours;
-  tell(draft, code, slot, { action, phase: phases.free, from: slot.state, to: state, detail });
+  addStep(draft, code, slot, { action, phase: phases.free, from: slot.state, to: state, detail });
   draft.change(slot, { state });
   return undefined;
 }
 
-function tell({ steps }: Draft, code: RepairCode, slot: CallsignSlot, told: Told): void {
+function addStep({ steps }: Draft, code: RepairCode, slot: CallsignSlot, told: Told): void {
   const { id, pool, number, callsign, userId } = slot;
   steps.push({ code, pool, number, callsign, user_id: userId, slotId: id, ...told });
 }

@@ -8,7 +8,7 @@ import { cut, momentOf, valueOf } from "../../../commands/show.ts";
 
 const command = "callsign";
 const shownSteps = 15;
-const longest = 4000;
+const maxLength = 4000;
 const pool: OptionSpec = { name: "pool", kind: "text", completes: "pool", max: 40 };
 const fix: OptionSpec = { name: "fix", kind: "text", choices: repairCodes };
 const plan: OptionSpec = { name: "plan", kind: "text", min: 64, max: 64 };
@@ -17,7 +17,7 @@ const applying: PressSpec = { name: "cr", carries: [plan, pool, fix] };
 const undoing: PressSpec = { name: "cu", carries: [repair] };
 
 /** What is damaged and what is planned, with a button that carries out this very plan; or what was done, with a button to take it back. */
-function showRepair(view: RepairView, { say, given }: Wording): Reply {
+function showRepair(view: RepairView, { t, given }: Wording): Reply {
   const steps = view.plan.slice(0, shownSteps).map(({ position, detail, user_id: user }) => {
     const who = user === null ? "" : ` (${valueOf({ discord_user_id: user })})`;
     return `${position.toString()}. ${escapeText(detail)}${who}`;
@@ -27,30 +27,30 @@ function showRepair(view: RepairView, { say, given }: Wording): Reply {
     .filter(({ applied }) => !applied)
     .map(({ user_id: user, reason }) => `• ${valueOf({ discord_user_id: user })}: ${escapeText(reason ?? "–")}`);
   const parts = [
-    ...(steps.length === 0 ? [] : [say("callsign repair steps"), ...steps]),
-    ...(unfixable.length === 0 ? [] : [say("callsign repair unfixable"), ...unfixable]),
-    ...(view.dry_run || refused.length === 0 ? [] : [say("callsign repair nicknames"), ...refused.slice(0, shownSteps)]),
+    ...(steps.length === 0 ? [] : [t("callsign repair steps"), ...steps]),
+    ...(unfixable.length === 0 ? [] : [t("callsign repair unfixable"), ...unfixable]),
+    ...(view.dry_run || refused.length === 0 ? [] : [t("callsign repair nicknames"), ...refused.slice(0, shownSteps)]),
   ];
-  const components = pressesOf(view, { pool: textIn(given, "pool"), fix: textIn(given, "fix") }, say);
+  const components = pressesOf(view, { pool: textIn(given, "pool"), fix: textIn(given, "fix") }, t);
   return {
-    content: headOf(view, say),
-    embeds: parts.length === 0 ? [] : [{ description: cut(parts.join("\n"), longest) }],
+    content: headOf(view, t),
+    embeds: parts.length === 0 ? [] : [{ description: cut(parts.join("\n"), maxLength) }],
     components: components.length === 0 ? [] : [{ type: 1, components }],
     files: view.findings.length === 0 ? [] : [{ name: "repair.json", content: JSON.stringify(view, null, 2) }],
   };
 }
 
-function headOf(view: RepairView, say: Wording["say"]): string {
-  const counted = Object.entries(view.summary).map(([code, count]) => `${say(`= ${code}`)}: ${count.toString()}`);
-  if (!view.dry_run) return say("callsign repair applied", { applied: view.applied, steps: view.plan.length });
-  if (view.findings.length === 0) return say("callsign repair sound");
-  return say("callsign repair found", { found: view.findings.length + view.left_off.findings, counted: counted.join(", ") });
+function headOf(view: RepairView, t: Wording["t"]): string {
+  const counted = Object.entries(view.summary).map(([code, count]) => `${t(`= ${code}`)}: ${count.toString()}`);
+  if (!view.dry_run) return t("callsign repair applied", { applied: view.applied, steps: view.plan.length });
+  if (view.findings.length === 0) return t("callsign repair sound");
+  return t("callsign repair found", { found: view.findings.length + view.left_off.findings, counted: counted.join(", ") });
 }
 
-function pressesOf(view: RepairView, scope: { pool: string | undefined; fix: string | undefined }, say: Wording["say"]) {
-  if (view.undo_token !== null) return [pressButton(undoing, { repair: view.undo_token }, say("button undo"))];
+function pressesOf(view: RepairView, scope: { pool: string | undefined; fix: string | undefined }, t: Wording["t"]) {
+  if (view.undo_token !== null) return [pressButton(undoing, { repair: view.undo_token }, t("button undo"))];
   if (!view.dry_run || view.plan.length === 0) return [];
-  return [pressButton(applying, { ...scope, plan: view.plan_hash }, say("button apply"), "grave")];
+  return [pressButton(applying, { ...scope, plan: view.plan_hash }, t("button apply"), "grave")];
 }
 
 /** Repairs of the registry of callsigns. */
@@ -62,8 +62,8 @@ export const repairEntries: readonly Entry[] = [
     options: [pool, fix, plan],
     press: applying,
     input: (given) => {
-      const [only, seen] = [textIn(given, "fix"), textIn(given, "plan")];
-      const carryOut = seen === undefined ? {} : { dry_run: false, plan_hash: seen };
+      const [only, readOptional] = [textIn(given, "fix"), textIn(given, "plan")];
+      const carryOut = readOptional === undefined ? {} : { dry_run: false, plan_hash: readOptional };
       return { body: { pool: textIn(given, "pool"), fix: only === undefined ? undefined : [only], ...carryOut } };
     },
     show: showRepair,
@@ -82,10 +82,10 @@ export const repairEntries: readonly Entry[] = [
     path: "repairs",
     operation: "listCallsignRepairs",
     input: () => ({}),
-    line: ({ id, pool: of, at, actor_id: by, counts, undone_at: undone }: RepairRecordView, { say }) =>
-      say(undone === null ? "callsign repairs line" : "callsign repairs undone", {
+    line: ({ id, pool: of, at, actor_id: by, counts, undone_at: undone }: RepairRecordView, { t }) =>
+      t(undone === null ? "callsign repairs line" : "callsign repairs undone", {
         at: momentOf(at),
-        pool: of === null ? say("callsign repairs all") : escapeText(of),
+        pool: of === null ? t("callsign repairs all") : escapeText(of),
         by: by === null ? "–" : `<@${by}>`,
         steps: Object.values(counts).reduce((sum, count) => sum + count, 0),
         id,
@@ -94,10 +94,10 @@ export const repairEntries: readonly Entry[] = [
       {
         press: undoing,
         placeholder: "callsign repairs pick",
-        of: ({ id, pool: of, at, undone_at: undone }: RepairRecordView, { say }) =>
+        of: ({ id, pool: of, at, undone_at: undone }: RepairRecordView, { t }) =>
           undone !== null
             ? undefined
-            : { value: id, label: `${at.slice(0, 16).replace("T", " ")} UTC · ${of ?? say("callsign repairs all")}` },
+            : { value: id, label: `${at.slice(0, 16).replace("T", " ")} UTC · ${of ?? t("callsign repairs all")}` },
       },
     ],
   },

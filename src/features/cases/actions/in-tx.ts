@@ -42,10 +42,10 @@ type Reader = Pick<ReadClient | TransactionClient, "caseAction">;
 
 /** Actions as parts of other features' transactions. Those features have checked rights, ranks and conflicts. */
 export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
-  const { open, change, tell } = createActionWrites({ records, ledger });
+  const { loadForUpdate, change, recordChange } = createActionWrites({ records, ledger });
 
   async function voidInTx(tx: Tx, actionId: string, note: ActionNote): Promise<Undoable<z.infer<typeof Voided>> | null> {
-    const found = await open(tx, actionId);
+    const found = await loadForUpdate(tx, actionId);
     if (found === null || found.action.voidedAt !== null) return null;
     const voidedBy = tx.call.actor?.id ?? null;
     const columns = { voidedAt: tx.now, voidedBy, voidReason: note.reason };
@@ -71,7 +71,7 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
       await ledger.lock(tx, input.userId);
       const data = { ...columns, id: uuid7(tx.now.getTime()), caseId, reason, effectRef, at: tx.now, byId: tx.call.actor?.id ?? null };
       const action = await tx.db.caseAction.create({ data });
-      await tell(tx, row, action, { action: "case.action", permission, reason, after: countedOf(action) });
+      await recordChange(tx, row, action, { action: "case.action", permission, reason, after: countedOf(action) });
       const added = pointsAt(action, tx.now);
       if (added > 0) await ledger.suggest(tx, row, action.userId, added);
       return { action, undo: { action_id: action.id } };
@@ -90,7 +90,7 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
     /** Take back what `voidInTx` did: the action counts again, until its end. @param undo as it answered it */
     async undoVoidInTx(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
       const { action_id: actionId, voided_at: at, voided_by: by, reason, fall: before } = Voided.parse(undo);
-      const found = await open(tx, actionId);
+      const found = await loadForUpdate(tx, actionId);
       if (found === null) return { restored: false, detail: "The action was deleted." };
       const { voidedAt, voidedBy, voidReason } = found.action;
       if (voidedAt?.toISOString() !== at || voidedBy !== by || voidReason !== reason)
@@ -113,7 +113,7 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
       reduction: { points?: number | undefined; expiresAt?: Date | null | undefined },
       note: ActionNote,
     ) {
-      const found = await open(tx, actionId);
+      const found = await loadForUpdate(tx, actionId);
       if (found === null || found.action.voidedAt !== null) return null;
       const { action: before } = found;
       const { points = before.points, expiresAt = before.expiresAt } = reduction;
@@ -129,7 +129,7 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
     /** Take back what `reduceInTx` did, as far as nobody changed it since. @param undo as it answered it */
     async undoReduceInTx(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
       const { action_id: actionId, points, expires_at: ends, fall: before } = Reduced.parse(undo);
-      const found = await open(tx, actionId);
+      const found = await loadForUpdate(tx, actionId);
       if (found === null) return { restored: false, detail: "The action was deleted." };
       const { action } = found;
       if (action.voidedAt !== null) return { restored: false, detail: "The action was voided since." };
@@ -173,7 +173,7 @@ type ChangeNews = ActionNote & Pick<CaseNews, "action">;
 /** Writes of actions inside a given transaction: each keeps the audit, the events and what is suggested in step. */
 export function createActionWrites({ records, ledger }: ActionWritesDeps) {
   /** An action with its case under the case's lock; null once they were deleted permanently. */
-  async function open(tx: Tx, actionId: string): Promise<Found | null> {
+  async function loadForUpdate(tx: Tx, actionId: string): Promise<Found | null> {
     const found = await tx.db.caseAction.findUnique({ where: { id: actionId }, select: { caseId: true } });
     if (found === null) return null;
     await tx.lock(`case:${found.caseId}`);
@@ -182,7 +182,12 @@ export function createActionWrites({ records, ledger }: ActionWritesDeps) {
     return action === null || row === null ? null : { action, row };
   }
 
-  async function tell(tx: Tx, row: WholeCase, action: CaseAction, news: ActionNote & Pick<CaseNews, "action" | "before" | "after">) {
+  async function recordChange(
+    tx: Tx,
+    row: WholeCase,
+    action: CaseAction,
+    news: ActionNote & Pick<CaseNews, "action" | "before" | "after">,
+  ) {
     const { reason, ...rest } = news;
     await records.touch(tx, row, { ...rest, subjectUserId: action.userId, ...(!row.isConfidential && { reason }) });
   }
@@ -196,7 +201,7 @@ export function createActionWrites({ records, ledger }: ActionWritesDeps) {
     await ledger.lock(tx, userId);
     const sum = await ledger.sumOf(tx, userId);
     const action = await tx.db.caseAction.update({ where: { id: was.id }, data: columns });
-    await tell(tx, row, action, { ...news, before: countedOf(was), after: countedOf(action) });
+    await recordChange(tx, row, action, { ...news, before: countedOf(was), after: countedOf(action) });
     const added = pointsAt(action, tx.now) - pointsAt(was, tx.now);
     const dismissed = added < 0 ? await ledger.dismissFallen(tx, userId) : [];
     // What lies in the bin adds nothing.
@@ -204,7 +209,7 @@ export function createActionWrites({ records, ledger }: ActionWritesDeps) {
     return { action, fall: { sum, dismissed } };
   }
 
-  return { open, change, tell };
+  return { loadForUpdate, change, recordChange };
 }
 
 /** The points that an action adds to the ledger at a moment. */

@@ -47,10 +47,10 @@ function saveInput(given: CommandInput): VerbInput {
 }
 
 async function saved(view: CaseView | Piece, wording: Wording, verbs: Verbs): Promise<Reply> {
-  const { say } = wording;
-  if (!("number" in view)) return { content: say("evidence kept"), embeds: [{ description: pieceLine(view, say) }] };
+  const { t } = wording;
+  if (!("number" in view)) return { content: t("evidence kept"), embeds: [{ description: pieceLine(view, t) }] };
   const line = await keepBeside("addCaseEvidence", { id: view.number }, wording, verbs);
-  return { ...caseReply(view, wording), content: `${say("menu case-opened", { number: view.number })}\n${line}` };
+  return { ...caseReply(view, wording), content: `${t("menu case-opened", { number: view.number })}\n${line}` };
 }
 
 /** "Save as evidence": a message is kept with a record, or with a new case. */

@@ -10,8 +10,8 @@ import type { Page } from "../../../kernel/page.ts";
 import { caseNotesPress, caseOption } from "./replies.ts";
 import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
 import { picked, textIn, durationIn } from "../../../commands/input.ts";
-import { numberIn, seen, told } from "../../../commands/records.ts";
-import { cut, lineText, momentOf } from "../../../commands/show.ts";
+import { numberIn, readOptional } from "../../../commands/records.ts";
+import { enumLabel, cut, lineText, momentOf } from "../../../commands/show.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
@@ -99,23 +99,23 @@ interface Action {
 /** Whom it would stand against, and what is known of them. */
 async function asksToAct(wording: Wording, verbs: Verbs): Promise<string> {
   const named = peopleIn(wording.given, "user");
-  const view = named.length > 0 ? undefined : await seen<CaseView>(verbs, "getCase", wording, { params: at(wording.given) });
+  const view = named.length > 0 ? undefined : await readOptional<CaseView>(verbs, "getCase", wording, { params: at(wording.given) });
   const subjects = (view?.subjects ?? []).filter(({ kind }) => kind === "user");
   return await askAboutSubjects("case action ask", named.length > 0 ? named : subjects, wording, verbs);
 }
 
 /** What was done about somebody, as one line. */
-function actionLine(view: Action, { say }: Pick<Wording, "say">): string {
+function actionLine(view: Action, { t }: Pick<Wording, "t">): string {
   const facts = [
     momentOf(view.at),
     `<@${view.user_id}>`,
-    say("case points", { points: view.points }),
+    t("case points", { points: view.points }),
     lineText(cut(view.reason, 150)),
     view.case_number,
-    view.in_force ? undefined : say("case not in force"),
+    view.in_force ? undefined : t("case not in force"),
     view.by === null ? undefined : `– <@${view.by}>`,
   ];
-  return [`**${told(view.kind, say) ?? view.kind}**`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
+  return [`**${enumLabel(view.kind, t) ?? view.kind}**`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
 }
 
 /** What was done about people in a case. */
@@ -167,7 +167,7 @@ const labelsOf = (given: CommandInput) =>
 /** What no option says stays as it is. */
 async function policiesNow(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.require("putCaseTemplate", call, templateAt(given));
-  const view = await seen<TemplateView>(verbs, "getCaseTemplate", { call }, { params: templateAt(given) });
+  const view = await readOptional<TemplateView>(verbs, "getCaseTemplate", { call }, { params: templateAt(given) });
   return view?.policies === undefined ? {} : { policies: view.policies };
 }
 
@@ -202,17 +202,17 @@ export const templateEntries: readonly Entry[] = [
     operation: "deleteCaseTemplate",
     options: [template],
     input: (given) => ({ params: templateAt(given) }),
-    asks: ({ say, given }) => say("case template delete ask", { template: escapeText(templateAt(given).key) }),
+    asks: ({ t, given }) => t("case template delete ask", { template: escapeText(templateAt(given).key) }),
   },
 ];
 
 /** What the ledger of strikes sums up to. */
-function strikesNote(notes: StrikesNotes, { say }: Wording): string {
+function strikesNote(notes: StrikesNotes, { t }: Wording): string {
   const { withheld, points_in_force: points = 0, points_total: total = 0, next_threshold: next } = notes;
-  if (withheld !== undefined) return say("intel strikes withheld", { permission: escapeText(withheld) });
+  if (withheld !== undefined) return t("intel strikes withheld", { permission: escapeText(withheld) });
   const ahead =
-    next === null || next === undefined ? "" : say("intel strikes next", { points: next.points, action: escapeText(next.action) });
-  return `${say("intel strikes sum", { points, total })} ${ahead}`.trim();
+    next === null || next === undefined ? "" : t("intel strikes next", { points: next.points, action: escapeText(next.action) });
+  return `${t("intel strikes sum", { points, total })} ${ahead}`.trim();
 }
 
 /** What stands against somebody, beside the rest that is known of them. */

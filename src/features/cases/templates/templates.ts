@@ -44,7 +44,7 @@ const contentOf = (row: CaseTemplate): Content => PutTemplateInput.parse(row.con
 
 /** What cases of one sort begin with. */
 export function createCaseTemplates({ database, audit, cursors }: CaseTemplatesDeps) {
-  async function open(tx: Tx, key: string, ifMatch: number | undefined): Promise<CaseTemplate | null> {
+  async function loadForUpdate(tx: Tx, key: string, ifMatch: number | undefined): Promise<CaseTemplate | null> {
     await tx.lock("case_templates");
     const row = await tx.db.caseTemplate.findUnique({ where: { key } });
     if (ifMatch !== undefined && ifMatch !== (row?.revision ?? 0)) {
@@ -54,7 +54,7 @@ export function createCaseTemplates({ database, audit, cursors }: CaseTemplatesD
     return row;
   }
 
-  function tell(tx: Tx, key: string, verb: "create" | "update" | "delete", change: { before?: object; after?: object }): void {
+  function recordChange(tx: Tx, key: string, verb: "create" | "update" | "delete", change: { before?: object; after?: object }): void {
     audit.record(tx, {
       action: `case_template.${verb}`,
       target: { kind: "case_template", id: key },
@@ -91,7 +91,7 @@ export function createCaseTemplates({ database, audit, cursors }: CaseTemplatesD
       requireWrite(call, casesPolicy.templates);
       const input = PutTemplateInput.parse(given);
       return await database.write(call, async (tx) => {
-        const before = await open(tx, key, ifMatch);
+        const before = await loadForUpdate(tx, key, ifMatch);
         const told = before === null ? undefined : contentOf(before);
         if (before !== null && JSON.stringify(told) === JSON.stringify(input)) return presentTemplate(before);
         const fields = { content: input, updatedBy: call.actor?.id ?? null, updatedAt: tx.now };
@@ -99,7 +99,7 @@ export function createCaseTemplates({ database, audit, cursors }: CaseTemplatesD
           before === null
             ? await tx.db.caseTemplate.create({ data: { key, ...fields, createdAt: tx.now } })
             : await tx.db.caseTemplate.update({ where: { key }, data: { ...fields, revision: before.revision + 1 } });
-        tell(tx, key, before === null ? "create" : "update", { ...(told !== undefined && { before: told }), after: input });
+        recordChange(tx, key, before === null ? "create" : "update", { ...(told !== undefined && { before: told }), after: input });
         return presentTemplate(row);
       });
     },
@@ -108,10 +108,10 @@ export function createCaseTemplates({ database, audit, cursors }: CaseTemplatesD
     async remove(call: Call, key: string, ifMatch?: number): Promise<TemplateView> {
       requireWrite(call, casesPolicy.templates);
       return await database.write(call, async (tx) => {
-        const before = await open(tx, key, ifMatch);
+        const before = await loadForUpdate(tx, key, ifMatch);
         if (before === null) throw recordNotFound();
         await tx.db.caseTemplate.delete({ where: { key } });
-        tell(tx, key, "delete", { before: contentOf(before) });
+        recordChange(tx, key, "delete", { before: contentOf(before) });
         return presentTemplate(before);
       });
     },

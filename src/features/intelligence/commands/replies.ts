@@ -7,8 +7,8 @@ import type { Row } from "../../../discord/command.ts";
 import type { Page } from "../../../kernel/page.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
 import { personPresses, pressButton } from "../../../commands/press.ts";
-import { card, colours, personOf, seen, told } from "../../../commands/records.ts";
-import { momentOf } from "../../../commands/show.ts";
+import { card, colours, personOf, readOptional } from "../../../commands/records.ts";
+import { enumLabel, momentOf } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 const when = (at: string | null) => (at === null ? undefined : momentOf(at));
@@ -28,47 +28,50 @@ const undecided: ReadonlySet<string> = new Set(["open", "grace", "acknowledged"]
 const maxMatches = 100;
 
 /** What somebody has granted. */
-export function authorizationReply(view: AuthorizationView, { say }: Wording): Reply {
+export function authorizationReply(view: AuthorizationView, { t }: Wording): Reply {
   const embed = card(
-    `${say("label authorization")}: ${told(view.status, say) ?? view.status}`,
+    `${t("label authorization")}: ${enumLabel(view.status, t) ?? view.status}`,
     [
       ["user", `<@${view.discord_user_id}>`],
-      ["purposes", view.purposes.map((purpose) => told(purpose, say) ?? purpose).join(", ")],
+      ["purposes", view.purposes.map((purpose) => enumLabel(purpose, t) ?? purpose).join(", ")],
       ["granted_at", when(view.granted_at)],
       ["ends_at", when(view.expires_at)],
       ["last_refreshed_at", when(view.last_refreshed_at)],
       ["next_refresh_at", when(view.next_refresh_at)],
       ["servers_seen_count", view.servers_seen_count],
-      ["session", view.session && `${told(view.session.status, say) ?? view.session.status} · ${momentOf(view.session.expires_at, "R")}`],
+      [
+        "session",
+        view.session && `${enumLabel(view.session.status, t) ?? view.session.status} · ${momentOf(view.session.expires_at, "R")}`,
+      ],
       [
         "last_session",
-        view.last_session && [told(view.last_session.status, say), told(view.last_session.failure, say)].filter(Boolean).join(" – "),
+        view.last_session && [enumLabel(view.last_session.status, t), enumLabel(view.last_session.failure, t)].filter(Boolean).join(" – "),
       ],
     ],
-    say,
+    t,
   );
-  return { content: "", embeds: [embed], components: [personRow(view.discord_user_id, say)] };
+  return { content: "", embeds: [embed], components: [personRow(view.discord_user_id, t)] };
 }
 
 /** The address is for one person and works once, so nobody but the asker sees it. */
-export function sessionReply({ url, expires_at: until }: SessionCreatedView, { say, given }: Wording): Reply {
-  const content = say("intel session", { user: String(given.values["user"]), url, until: momentOf(until, "R") });
-  return { content, components: [{ type: 1, components: [{ type: 2, style: 5, label: say("intel session open"), url }] }] };
+export function sessionReply({ url, expires_at: until }: SessionCreatedView, { t, given }: Wording): Reply {
+  const content = t("intel session", { user: String(given.values["user"]), url, until: momentOf(until, "R") });
+  return { content, components: [{ type: 1, components: [{ type: 2, style: 5, label: t("intel session open"), url }] }] };
 }
 
-export function refreshReply({ status, servers, matches, next_refresh_at: next }: RefreshView, { say, given }: Wording): Reply {
-  const content = say("intel refreshed", { status: told(status, say) ?? status, ...servers, ...matches, next: momentOf(next, "R") });
+export function refreshReply({ status, servers, matches, next_refresh_at: next }: RefreshView, { t, given }: Wording): Reply {
+  const content = t("intel refreshed", { status: enumLabel(status, t) ?? status, ...servers, ...matches, next: momentOf(next, "R") });
   const user = String(given.values["user"]);
-  return { content, components: [personRow(user, say)] };
+  return { content, components: [personRow(user, t)] };
 }
 
-export function serverLine({ server, relation, blacklist_id: blacklisted, tags = [] }: UserServerView, { say }: Wording): string {
+export function serverLine({ server, relation, blacklist_id: blacklisted, tags = [] }: UserServerView, { t }: Wording): string {
   const facts = [
     `\`${server.id}\``,
-    told(server.status, say),
-    relation.is_owner ? say("intel owner") : relation.can_manage ? say("intel manager") : undefined,
-    relation.is_member ? undefined : say("intel left"),
-    blacklisted === null || blacklisted === undefined ? undefined : `⚠ ${say("= blacklisted")}`,
+    enumLabel(server.status, t),
+    relation.is_owner ? t("intel owner") : relation.can_manage ? t("intel manager") : undefined,
+    relation.is_member ? undefined : t("intel left"),
+    blacklisted === null || blacklisted === undefined ? undefined : `⚠ ${t("= blacklisted")}`,
     ...tags.map(escapeText),
     momentOf(relation.last_seen_at, "R"),
   ];
@@ -76,91 +79,92 @@ export function serverLine({ server, relation, blacklist_id: blacklisted, tags =
 }
 
 /** What a match is about: the server, or the record. */
-function aboutOf({ server, record_ref: reference, kind }: MatchView, say: Wording["say"]): string {
-  return server?.name_snapshot ?? server?.id ?? reference ?? told(kind, say) ?? kind;
+function aboutOf({ server, record_ref: reference, kind }: MatchView, t: Wording["t"]): string {
+  return server?.name_snapshot ?? server?.id ?? reference ?? enumLabel(kind, t) ?? kind;
 }
 
-export function matchLine(view: MatchView, { say }: Wording): string {
+export function matchLine(view: MatchView, { t }: Wording): string {
   const facts = [
-    escapeText(aboutOf(view, say)),
+    escapeText(aboutOf(view, t)),
     view.record_ref && escapeText(view.record_ref),
-    told(view.severity, say),
-    told(view.status, say),
+    enumLabel(view.severity, t),
+    enumLabel(view.status, t),
     `${view.confidence.toString()} %`,
-    view.via_user_id === undefined ? undefined : say("intel via", { user: view.via_user_id }),
+    view.via_user_id === undefined ? undefined : t("intel via", { user: view.via_user_id }),
     momentOf(view.last_seen_at, "R"),
   ];
   const why = view.why.map(({ detail }) => escapeText(detail)).join(" ");
-  return `**${told(view.kind, say) ?? view.kind}** · ${facts.filter((fact) => fact !== undefined).join(" · ")}\n-# ${why}`;
+  return `**${enumLabel(view.kind, t) ?? view.kind}** · ${facts.filter((fact) => fact !== undefined).join(" · ")}\n-# ${why}`;
 }
 
 /** A row of decisions for each match that takes one. */
-export function matchRows(views: readonly MatchView[], { say, given }: Wording): Row[] {
+export function matchRows(views: readonly MatchView[], { t, given }: Wording): Row[] {
   return views.flatMap((view): Row[] => {
     const outcomes = nextOf[view.status] ?? [];
     const user = String(given.values["user"] ?? view.user.id);
     const of = { user, match: view.id, revision: view.revision.toString() };
     const components = outcomes.map((outcome) =>
-      pressButton(resolvePress, { ...of, outcome }, `${told(outcome, say, "intel") ?? outcome} · ${aboutOf(view, say)}`, "plain"),
+      pressButton(resolvePress, { ...of, outcome }, `${enumLabel(outcome, t, "intel") ?? outcome} · ${aboutOf(view, t)}`, "plain"),
     );
     return components.length === 0 ? [] : [{ type: 1, components }];
   });
 }
 
 export function matchReply(view: MatchView, wording: Wording): Reply {
-  const { say } = wording;
+  const { t } = wording;
   const { resolution } = view;
   const embed = card(
-    `${told(view.kind, say) ?? view.kind} · ${told(view.status, say) ?? view.status}`,
+    `${enumLabel(view.kind, t) ?? view.kind} · ${enumLabel(view.status, t) ?? view.status}`,
     [
       ["user", `<@${view.user.id}>`],
       ["server", view.server && `${escapeText(view.server.name_snapshot ?? "–")} \`${view.server.id}\``],
       ["record_ref", view.record_ref && escapeText(view.record_ref)],
-      ["severity", told(view.severity, say)],
+      ["severity", enumLabel(view.severity, t)],
       ["why", view.why.map(({ detail }) => escapeText(detail)).join("\n")],
-      ["suggested_action", told(view.suggested_action, say)],
+      ["suggested_action", enumLabel(view.suggested_action, t)],
       ["grace_until", when(view.grace_until)],
       [
         "resolution",
-        resolution && [told(resolution.outcome, say), personOf(resolution.by), escapeText(resolution.reason)].filter(Boolean).join(" · "),
+        resolution &&
+          [enumLabel(resolution.outcome, t), personOf(resolution.by), escapeText(resolution.reason)].filter(Boolean).join(" · "),
       ],
       ["until", resolution?.until === undefined ? undefined : momentOf(resolution.until)],
       ["revision", view.revision],
     ],
-    say,
+    t,
     colours[view.severity],
   );
   return { content: "", embeds: [embed], components: matchRows([view], wording) };
 }
 
 /** Where to read on about somebody. */
-function personRow(user: string, say: Wording["say"]): Row {
+function personRow(user: string, t: Wording["t"]): Row {
   const components = [
-    pressButton(matchesPress, { user }, say("label matches")),
-    pressButton(serversPress, { user }, say("label servers")),
-    pressButton(personPresses.linkedAccounts, { user }, say("alts group")),
-    pressButton(personPresses.timeline, { user }, say("label history")),
+    pressButton(matchesPress, { user }, t("label matches")),
+    pressButton(serversPress, { user }, t("label servers")),
+    pressButton(personPresses.linkedAccounts, { user }, t("alts group")),
+    pressButton(personPresses.timeline, { user }, t("label history")),
   ];
   return { type: 1, components };
 }
 
 /** All that is known about somebody, as far as the caller may see it. */
 export async function profileReply(view: AuthorizationView, wording: Wording, verbs: Verbs): Promise<Reply> {
-  const { say } = wording;
+  const { t } = wording;
   const id = view.discord_user_id;
   const params = { discord_user_id: id };
-  const check = await seen<BlacklistCheck>(verbs, "checkBlacklist", wording, { body: { user_ids: [id] } });
-  const matches = await seen<Page<MatchView>>(verbs, "listUserMatches", wording, {
+  const check = await readOptional<BlacklistCheck>(verbs, "checkBlacklist", wording, { body: { user_ids: [id] } });
+  const matches = await readOptional<Page<MatchView>>(verbs, "listUserMatches", wording, {
     params,
     query: { limit: maxMatches },
   });
   const open = matches?.data.filter(({ status }) => undecided.has(status));
-  const strikes = await seen<Page<unknown>>(verbs, "listUserStrikes", wording, { params, query: { limit: 1 } });
-  const group = await seen<LinkGroupView>(verbs, "getLinkGroup", wording, { params });
-  const cases = await seen<Page<unknown>>(verbs, "listCases", wording, { query: { limit: 1, subject: id, count: "true" } });
+  const strikes = await readOptional<Page<unknown>>(verbs, "listUserStrikes", wording, { params, query: { limit: 1 } });
+  const group = await readOptional<LinkGroupView>(verbs, "getLinkGroup", wording, { params });
+  const cases = await readOptional<Page<unknown>>(verbs, "listCases", wording, { query: { limit: 1, subject: id, count: "true" } });
   const points = strikes?.notes?.["points_in_force"];
   const summary = card(
-    say("label profile"),
+    t("label profile"),
     [
       ["user", `<@${id}> \`${id}\``],
       ["blacklist", check && (await wording.shown("blacklist check", check)).content],
@@ -168,11 +172,11 @@ export async function profileReply(view: AuthorizationView, wording: Wording, ve
       ["points_in_force", typeof points === "number" ? points : undefined],
       [
         "accounts",
-        group && (group.members.length === 0 ? say("alts none") : group.members.map(({ user_id: other }) => `<@${other}>`).join(", ")),
+        group && (group.members.length === 0 ? t("alts none") : group.members.map(({ user_id: other }) => `<@${other}>`).join(", ")),
       ],
       ["cases", cases?.total],
     ],
-    say,
+    t,
   );
   const { embeds = [], components = [] } = authorizationReply(view, wording);
   return { content: "", embeds: [summary, ...embeds], components };

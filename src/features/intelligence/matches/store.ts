@@ -41,14 +41,14 @@ export async function writeChanges(tx: Tx, people: readonly PersonChanges[], eve
   await writeEach(tx, revived, { lastSeenAt: tx.now, closedAt: null, revision: { increment: 1 } });
   const kept = people.flatMap(({ result }) => result.keep.map((id) => ({ id })));
   await writeEach(tx, kept, { lastSeenAt: tx.now });
-  tell(tx, created, people, events);
+  recordMatch(tx, created, people, events);
 }
 
 async function writeEach(tx: Tx, rows: readonly { id: string }[], data: Prisma.MatchUpdateManyMutationInput): Promise<void> {
   for (const batch of batches(rows, idsAtOnce)) await tx.db.match.updateMany({ where: { id: { in: batch.map(({ id }) => id) } }, data });
 }
 
-function tell(
+function recordMatch(
   tx: Tx,
   created: readonly Prisma.MatchCreateManyInput[],
   people: readonly PersonChanges[],

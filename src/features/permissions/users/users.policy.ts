@@ -10,13 +10,13 @@ import type { UpdateUserPermissionsInput, UserPermissionsView } from "./users.sc
 import { clientOnly } from "../resolve.ts";
 import type { Override } from "../access/subject.ts";
 
-const told = { id: "public", expires_at: "public", created_at: "public", reason: "requester", created_by: "staff" } as const;
+const entryFields = { id: "public", expires_at: "public", created_at: "public", reason: "requester", created_by: "staff" } as const;
 
 /** What of somebody's entries is for whom: the person learns why, those who manage entries also who. */
 const fields: FieldClasses<UserPermissionsView> = {
   user_id: "public",
-  overrides: { ...told, key: "public", effect: "public", scope: "public" },
-  suspension: told,
+  overrides: { ...entryFields, key: "public", effect: "public", scope: "public" },
+  suspension: entryFields,
   revision: "public",
 };
 const visible = createVisibility(fields);
@@ -37,13 +37,13 @@ export function presentUser(userId: string, rows: readonly Override[], revision:
   const entries = entriesAt(rows, now).toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   return {
     user_id: userId,
-    overrides: entries.map((entry) => ({ ...tell(entry), key: entry.permission, effect: entry.effect, scope: entry.guildId })),
-    suspension: suspension === undefined ? null : tell(suspension),
+    overrides: entries.map((entry) => ({ ...presentEntry(entry), key: entry.permission, effect: entry.effect, scope: entry.guildId })),
+    suspension: suspension === undefined ? null : presentEntry(suspension),
     revision,
   };
 }
 
-function tell(entry: Override) {
+function presentEntry(entry: Override) {
   return onWire(entry, "id", "reason", "expiresAt", "createdBy", "createdAt");
 }
 

@@ -12,7 +12,7 @@ const Reason = z
   .meta({ description: "Why, for the audit and for the person", example: "Covers for a colleague" });
 const Effect = z.enum(["allow", "deny"]);
 
-const told = {
+const entryFields = {
   id: z.string(),
   expires_at: Timestamp.nullable().meta({ description: "When it ends by itself; null: never" }),
   created_at: Timestamp,
@@ -22,7 +22,7 @@ const told = {
 
 export const OverrideView = z
   .object({
-    ...told,
+    ...entryFields,
     key: z.string(),
     effect: Effect,
     scope: Snowflake.nullable().meta({ description: "The guild it counts in; null: everywhere" }),
@@ -36,7 +36,7 @@ export const UserPermissionsView = z
   .object({
     user_id: Snowflake,
     overrides: z.array(OverrideView).meta({ description: "The entries in force, by key" }),
-    suspension: z.object(told).nullable().meta({ description: "Takes every permission away while it lasts" }),
+    suspension: z.object(entryFields).nullable().meta({ description: "Takes every permission away while it lasts" }),
     revision: z.int().nonnegative().meta({ description: "0: nothing was ever written about this person" }),
     redacted,
   })

@@ -17,7 +17,7 @@ import { cut, momentOf } from "../../../commands/show.ts";
 
 const command = "roster";
 const shown = 15;
-const longest = 4000;
+const maxLength = 4000;
 const marks = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
 
 const code: OptionSpec = { name: "check", kind: "text", choices: auditCodes };
@@ -31,19 +31,19 @@ const fixing: PressSpec = { name: "rx", carries: [finding] };
 const acknowledging: PressSpec = { name: "rk", carries: [finding] };
 const withdrawing: PressSpec = { name: "rw", carries: [finding] };
 
-const named = ({ code: of, user, detail }: RosterFindingView, say: Wording["say"]): string =>
-  [say(`= ${of}`), user?.display_name ?? user?.username_snapshot ?? user?.id, detail].filter((part) => part !== undefined).join(" · ");
+const named = ({ code: of, user, detail }: RosterFindingView, t: Wording["t"]): string =>
+  [t(`= ${of}`), user?.display_name ?? user?.username_snapshot ?? user?.id, detail].filter((part) => part !== undefined).join(" · ");
 
-function findingLine(view: RosterFindingView, { say }: Wording): string {
+function findingLine(view: RosterFindingView, { t }: Wording): string {
   const { severity, code: of, user, detail, fix, is_new: isNew, acknowledged, fixed_at: fixedAt } = view;
   const told = [
-    `${marks[severity]} **${say(`= ${of}`)}**`,
+    `${marks[severity]} **${t(`= ${of}`)}**`,
     ...(user === null ? [] : [`<@${user.id}>`]),
     escapeText(detail),
-    ...(isNew ? [say("roster audit new")] : []),
-    ...(acknowledged === null ? [] : [say("roster audit acknowledged", { reason: cut(escapeText(acknowledged.reason), 100) })]),
-    ...(fixedAt === null ? [] : [say("roster audit fixed", { at: momentOf(fixedAt) })]),
-    ...(fix === null || fixedAt !== null ? [] : [say("roster audit fixable", { fix: escapeText(fix.detail) })]),
+    ...(isNew ? [t("roster audit new")] : []),
+    ...(acknowledged === null ? [] : [t("roster audit acknowledged", { reason: cut(escapeText(acknowledged.reason), 100) })]),
+    ...(fixedAt === null ? [] : [t("roster audit fixed", { at: momentOf(fixedAt) })]),
+    ...(fix === null || fixedAt !== null ? [] : [t("roster audit fixable", { fix: escapeText(fix.detail) })]),
   ];
   return told.join(" · ");
 }
@@ -52,8 +52,8 @@ const isOpen = ({ id, fixed_at: fixedAt }: RosterFindingView): boolean => id !==
 const pickOf = (press: PressSpec, placeholder: TextKey, isFor: (view: RosterFindingView) => boolean): PickSpec => ({
   press,
   placeholder,
-  of: (view: RosterFindingView, { say }) =>
-    view.id === null || !isFor(view) ? undefined : { value: view.id, label: cut(named(view, say), 100) },
+  of: (view: RosterFindingView, { t }) =>
+    view.id === null || !isFor(view) ? undefined : { value: view.id, label: cut(named(view, t), 100) },
 });
 /** From a finding on to what can be done about it. */
 const picks = [
@@ -63,33 +63,33 @@ const picks = [
 ] as const;
 
 function showReport(view: RosterAuditReport, wording: Wording): Reply {
-  const { say } = wording;
+  const { t } = wording;
   const first = view.findings.slice(0, shown);
   const lines = first.map((one) => findingLine(one, wording));
   const more = view.findings_total - first.length;
-  const skipped = view.skipped.map((of) => say(`= ${of}`)).join(", ");
+  const skipped = view.skipped.map((of) => t(`= ${of}`)).join(", ");
   const head = [
-    say("roster audit head", { found: view.findings_total, new: view.new_total, people: view.members_scanned }),
-    ...(view.compared_to === null ? [] : [say("roster audit resolved", { resolved: view.compared_to.resolved })]),
-    ...(view.withheld === 0 ? [] : [say("roster audit withheld", { withheld: view.withheld })]),
-    ...(skipped === "" ? [] : [say("roster audit skipped", { skipped })]),
+    t("roster audit head", { found: view.findings_total, new: view.new_total, people: view.members_scanned }),
+    ...(view.compared_to === null ? [] : [t("roster audit resolved", { resolved: view.compared_to.resolved })]),
+    ...(view.withheld === 0 ? [] : [t("roster audit withheld", { withheld: view.withheld })]),
+    ...(skipped === "" ? [] : [t("roster audit skipped", { skipped })]),
   ];
-  const all = view.id === null ? undefined : pressButton(listing, { audit: view.id }, say("button all-findings"));
+  const all = view.id === null ? undefined : pressButton(listing, { audit: view.id }, t("button all-findings"));
   const rows = picks.flatMap((pick) => pickRow(pick, first, wording) ?? []);
   const last: Row[] = all === undefined || more <= 0 ? [] : [{ type: 1, components: [all] }];
   return {
     content: head.join("\n"),
-    embeds: lines.length === 0 ? [] : [{ description: cut(lines.join("\n"), longest) }],
+    embeds: lines.length === 0 ? [] : [{ description: cut(lines.join("\n"), maxLength) }],
     components: [...rows, ...last],
   };
 }
 
 function showAnswer({ state, ...report }: RosterAuditAnswer, wording: Wording): Reply {
-  return state === "absent" ? { content: wording.say("say nothing-found") } : showReport(report as RosterAuditReport, wording);
+  return state === "absent" ? { content: wording.t("say nothing-found") } : showReport(report as RosterAuditReport, wording);
 }
 
-function showResults({ results }: FindingResults, { say }: Wording): Reply {
-  return { content: results.map(({ outcome, detail }) => `**${say(`finding ${outcome}`)}** · ${escapeText(detail)}`).join("\n") };
+function showResults({ results }: FindingResults, { t }: Wording): Reply {
+  return { content: results.map(({ outcome, detail }) => `**${t(`finding ${outcome}`)}** · ${escapeText(detail)}`).join("\n") };
 }
 
 const findings = (given: Parameters<Entry["input"]>[0]) => ({ findings: [textIn(given, "finding")] });
@@ -118,8 +118,8 @@ export const rosterAuditEntries: readonly Entry[] = [
     path: "audit list",
     operation: "listRosterAudits",
     input: () => ({}),
-    line: ({ started_at: at, by, findings_total: found, new_total: fresh }: RosterAuditSummary, { say }) =>
-      say("roster audit list line", { at: momentOf(at), by: by === null ? say("roster audit nightly") : `<@${by}>`, found, new: fresh }),
+    line: ({ started_at: at, by, findings_total: found, new_total: fresh }: RosterAuditSummary, { t }) =>
+      t("roster audit list line", { at: momentOf(at), by: by === null ? t("roster audit nightly") : `<@${by}>`, found, new: fresh }),
     picks: [
       {
         press: showing,

@@ -8,7 +8,7 @@ import { pressButton } from "../../../commands/press.ts";
 import { cut, valueOf } from "../../../commands/show.ts";
 
 const command = "roster";
-const longest = 4000;
+const maxLength = 4000;
 const shownPeople = 20;
 const person: OptionSpec = { name: "user", kind: "user", required: true };
 const direction: OptionSpec = { name: "direction", kind: "text", choices: ["report", "from_discord", "to_discord"] };
@@ -19,24 +19,24 @@ const everybody: PressSpec = { name: "ra", carries: [plan] };
 const roleOf = (id: string): string => (isSnowflake(id) ? `<@&${id}>` : escapeText(id));
 const rolesOf = (value: SyncValue): string => (Array.isArray(value) ? value.map(roleOf).join(", ") || "–" : valueOf(value));
 
-function changeLine(change: SyncChange, say: Wording["say"]): string {
+function changeLine(change: SyncChange, t: Wording["t"]): string {
   const { field, discord, roster, role_id: role, applied, reason } = change;
   const of = role === undefined ? "" : ` <@&${role}>`;
-  const end = applied ? say("roster sync done") : reason === null ? "" : escapeText(reason);
-  const sides = say("roster sync sides", { discord: rolesOf(discord), roster: rolesOf(roster) });
-  return [`**${say(`= ${field}`)}**${of}: ${sides}`, ...(end === "" ? [] : [end])].join(" · ");
+  const end = applied ? t("roster sync done") : reason === null ? "" : escapeText(reason);
+  const sides = t("roster sync sides", { discord: rolesOf(discord), roster: rolesOf(roster) });
+  return [`**${t(`= ${field}`)}**${of}: ${sides}`, ...(end === "" ? [] : [end])].join(" · ");
 }
 
 /** What differs, with a button for either side to follow; or what became of each difference. */
-function showMember(view: SyncMemberView, { say }: Wording): Reply {
+function showMember(view: SyncMemberView, { t }: Wording): Reply {
   const user = `<@${view.user.id}>`;
-  const lines = [...view.changes.map((change) => changeLine(change, say)), ...view.warnings.map((warning) => `⚠ ${escapeText(warning)}`)];
+  const lines = [...view.changes.map((change) => changeLine(change, t)), ...view.warnings.map((warning) => `⚠ ${escapeText(warning)}`)];
   const canFollow = view.direction === "report" && !view.in_sync && !view.stale;
-  const to = (way: string, label: TextKey) => pressButton(member, { user: view.user.id, direction: way }, say(label));
-  const stale = view.stale ? `\n${say("roster sync stale")}` : "";
+  const to = (way: string, label: TextKey) => pressButton(member, { user: view.user.id, direction: way }, t(label));
+  const stale = view.stale ? `\n${t("roster sync stale")}` : "";
   return {
-    content: say(view.in_sync ? "roster sync same" : `roster sync ${view.direction}`, { user }) + stale,
-    embeds: lines.length === 0 ? [] : [{ description: cut(lines.join("\n"), longest) }],
+    content: t(view.in_sync ? "roster sync same" : `roster sync ${view.direction}`, { user }) + stale,
+    embeds: lines.length === 0 ? [] : [{ description: cut(lines.join("\n"), maxLength) }],
     components: canFollow
       ? [{ type: 1, components: [to("from_discord", "button from-discord"), to("to_discord", "button to-discord")] }]
       : [],
@@ -44,18 +44,18 @@ function showMember(view: SyncMemberView, { say }: Wording): Reply {
 }
 
 /** The plan of everything, with a button that applies this very plan. */
-function showPlan(view: SyncPlanView, { say }: Wording): Reply {
-  const { people, withheld, applied, plan_hash: seen } = view;
-  if (!view.dry_run) return { content: say("roster sync all applied", { applied, withheld }) };
+function showPlan(view: SyncPlanView, { t }: Wording): Reply {
+  const { people, withheld, applied, plan_hash: readOptional } = view;
+  if (!view.dry_run) return { content: t("roster sync all applied", { applied, withheld }) };
   const lines = view.plan.slice(0, shownPeople).map(({ user_id: user, steps, withheld: isWithheld }) => {
-    const told = steps.map(({ event, before, after }) => `${say(`= ${event}`)}: ${rolesOf(before)} → ${rolesOf(after)}`).join("; ");
-    return `<@${user}> · ${told}${isWithheld ? ` · ${say("roster sync all withheld")}` : ""}`;
+    const told = steps.map(({ event, before, after }) => `${t(`= ${event}`)}: ${rolesOf(before)} → ${rolesOf(after)}`).join("; ");
+    return `<@${user}> · ${told}${isWithheld ? ` · ${t("roster sync all withheld")}` : ""}`;
   });
-  const apply = pressButton(everybody, { plan: seen }, say("button apply"), "grave");
-  const stale = view.stale ? `\n${say("roster sync stale")}` : "";
+  const apply = pressButton(everybody, { plan: readOptional }, t("button apply"), "grave");
+  const stale = view.stale ? `\n${t("roster sync stale")}` : "";
   return {
-    content: say(people === 0 ? "roster sync all same" : "roster sync all found", { people, withheld }) + stale,
-    embeds: lines.length === 0 ? [] : [{ description: cut(lines.join("\n"), longest) }],
+    content: t(people === 0 ? "roster sync all same" : "roster sync all found", { people, withheld }) + stale,
+    embeds: lines.length === 0 ? [] : [{ description: cut(lines.join("\n"), maxLength) }],
     components: people > withheld && !view.stale ? [{ type: 1, components: [apply] }] : [],
     files: people > shownPeople ? [{ name: "plan.json", content: JSON.stringify(view, null, 2) }] : [],
   };
@@ -79,8 +79,8 @@ export const rosterSyncEntries: readonly Entry[] = [
     options: [plan],
     press: everybody,
     input: (given) => {
-      const seen = textIn(given, "plan");
-      return { body: seen === undefined ? {} : { dry_run: false, plan_hash: seen } };
+      const readOptional = textIn(given, "plan");
+      return { body: readOptional === undefined ? {} : { dry_run: false, plan_hash: readOptional } };
     },
     show: showPlan,
   },

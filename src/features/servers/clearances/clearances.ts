@@ -37,7 +37,7 @@ const active = "active";
 
 /** People who may be recruited in spite of an agreement. */
 export function createClearances({ database, audit, events, cursors, clock }: ClearanceDeps) {
-  function tell(tx: Tx, row: PoachClearance, verb: Verb, note: Note): void {
+  function recordChange(tx: Tx, row: PoachClearance, verb: Verb, note: Note): void {
     const { id, userId, status, usedReference, originReference } = row;
     const after = { status, from_server_id: row.fromServerId, to_server_id: row.toServerId, request: originReference, used: usedReference };
     audit.record(tx, { action: `poach_clearance.${verb}`, target: { kind: "poach_clearance", id }, subjectUserId: userId, after, ...note });
@@ -45,7 +45,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
   }
 
   /** @throws ProblemError record_not_found */
-  async function open(tx: Tx, id: string): Promise<PoachClearance> {
+  async function loadForUpdate(tx: Tx, id: string): Promise<PoachClearance> {
     await tx.lock(`poach_clearance:${id}`);
     const row = await tx.db.poachClearance.findUnique({ where: { id } });
     if (row === null) throw recordNotFound();
@@ -53,7 +53,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
   }
 
   async function change(tx: Tx, id: string, data: Prisma.PoachClearanceUpdateInput, verb: Verb, note: Note): Promise<void> {
-    tell(tx, await tx.db.poachClearance.update({ where: { id }, data }), verb, note);
+    recordChange(tx, await tx.db.poachClearance.update({ where: { id }, data }), verb, note);
   }
 
   async function expireBatch(call: Call): Promise<number> {
@@ -63,7 +63,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
     const note = { permission: registryPermissions.sweep };
     return database.write(call, async (tx) => {
       for (const { id } of due) {
-        const row = await open(tx, id);
+        const row = await loadForUpdate(tx, id);
         if (row.status !== active || isInForce(row, tx.now)) continue;
         await change(tx, id, { status: "expired", endedAt: tx.now, endReason: "It was valid until then." }, "expire", note);
       }
@@ -80,13 +80,13 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
       if (wanted.validUntil !== null && wanted.validUntil <= tx.now) return { skipped: "The clearance would be over already." };
       const id = uuid7(tx.now.getTime());
       const row = await tx.db.poachClearance.create({ data: { ...wanted, id, status: active, createdAt: tx.now } });
-      tell(tx, row, "grant", { permission });
+      recordChange(tx, row, "grant", { permission });
       return { id, undo: { clearance_id: id } };
     },
 
     /** A clearance, used or not, is taken back; anyone who was recruited with it stays. @throws ProblemError record_not_found */
     async revokeClearanceInTx(tx: Tx, id: string, note: { reason: string; permission: string }) {
-      const row = await open(tx, id);
+      const row = await loadForUpdate(tx, id);
       if (row.status !== "used" && !isInForce(row, tx.now)) return { restored: false, detail: "The clearance was over already." };
       await change(tx, id, { status: "revoked", endedAt: tx.now, endReason: note.reason }, "revoke", note);
       const detail = row.status === "used" ? "The clearance was revoked after it had been used." : "The clearance was revoked.";
@@ -98,7 +98,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
       tx: Tx,
       { id, reference, permission }: { id: string; reference: string; permission: string },
     ): Promise<{ undo: z.infer<typeof UseUndo> } | { skipped: string }> {
-      const row = await open(tx, id);
+      const row = await loadForUpdate(tx, id);
       if (!isInForce(row, tx.now)) return { skipped: "The clearance is over or used already." };
       const used = { status: "used", usedReference: reference, endedAt: tx.now, endReason: null };
       await change(tx, id, used, "use", { permission });
@@ -108,7 +108,7 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
     /** A clearance can be used again, unless it was revoked since. @param undo of `useClearanceInTx` */
     async undoUseClearanceInTx(tx: Tx, undo: unknown, note: { reason: string; permission: string }) {
       const { clearance_id: id, reference } = UseUndo.parse(undo);
-      const row = await open(tx, id);
+      const row = await loadForUpdate(tx, id);
       if (row.status !== "used" || row.usedReference !== reference)
         return { restored: false, detail: "The clearance was revoked or given back already." };
       await change(tx, id, { status: active, usedReference: null, endedAt: null, endReason: null }, "unuse", note);

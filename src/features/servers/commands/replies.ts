@@ -3,8 +3,8 @@ import type { IncidentView } from "../poaching/poaching.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
 import { pressButton, rowOf } from "../../../commands/press.ts";
-import { card, idText, colours, personOf, told } from "../../../commands/records.ts";
-import { cut, momentOf } from "../../../commands/show.ts";
+import { card, idText, colours, personOf } from "../../../commands/records.ts";
+import { enumLabel, cut, momentOf } from "../../../commands/show.ts";
 
 const statusColours: Partial<Record<ServerView["status"], number>> = {
   partner: colours.low,
@@ -19,20 +19,16 @@ const joined = (facts: readonly (string | undefined)[]): string => facts.filter(
 const why = (ended: { at: string; reason: string | null } | null) =>
   ended === null ? undefined : [momentOf(ended.at), text(ended.reason)].filter(Boolean).join(" – ");
 
-function inviteOf({ invite }: ServerView, say: Wording["say"]): string | undefined {
+function inviteOf({ invite }: ServerView, t: Wording["t"]): string | undefined {
   if (invite === null || invite === undefined) return undefined;
   const { code: name, status, checked_at: at } = invite;
-  return joined([
-    escapeText(name),
-    status === null ? undefined : say(`intel invite ${status}`),
-    at === null ? undefined : momentOf(at, "R"),
-  ]);
+  return joined([escapeText(name), status === null ? undefined : t(`intel invite ${status}`), at === null ? undefined : momentOf(at, "R")]);
 }
 
 /** A registered server as a card, as far as its reader sees it, with buttons to what hangs on it. */
-export function registeredReply(view: ServerView, { say }: Wording): Reply {
+export function registeredReply(view: ServerView, { t }: Wording): Reply {
   const embed = card(
-    `${escapeText(view.name ?? view.id)} · ${told(view.status, say, "intel") ?? view.status}`,
+    `${escapeText(view.name ?? view.id)} · ${enumLabel(view.status, t, "intel") ?? view.status}`,
     [
       ["id", idText(view.id)],
       ["merged_into", view.merged_into && idText(view.merged_into)],
@@ -41,7 +37,7 @@ export function registeredReply(view: ServerView, { say }: Wording): Reply {
       ["contacts", view.contacts?.map(({ user_id: id, role }) => `<@${id}> ${escapeText(role)}`).join("\n")],
       ["tags", view.tags.map(escapeText).join(", ")],
       ["note", text(view.note)],
-      ["invite", inviteOf(view, say)],
+      ["invite", inviteOf(view, t)],
       ["icon", text(view.icon)],
       ["blacklist_id", view.blacklist_id && idText(view.blacklist_id)],
       ["agreements", view.agreements.length === 0 ? undefined : view.agreements.length],
@@ -49,28 +45,28 @@ export function registeredReply(view: ServerView, { say }: Wording): Reply {
       ["updated_at", momentOf(view.updated_at)],
       ["revision", view.revision],
     ],
-    say,
+    t,
     statusColours[view.status],
   );
   const of = { server: view.id };
-  const buttons = [pressButton(agreementsPress, of, say("label agreements")), pressButton(incidentsPress, of, say("label incidents"))];
+  const buttons = [pressButton(agreementsPress, of, t("label agreements")), pressButton(incidentsPress, of, t("label incidents"))];
   return { content: "", embeds: [embed], components: [rowOf(...buttons)] };
 }
 
 /** A registered server as one line. */
-export function registeredLine(view: ServerView, { say }: Wording): string {
+export function registeredLine(view: ServerView, { t }: Wording): string {
   const name = view.name === null ? "–" : escapeText(cut(view.name, 100));
-  const facts = [idText(view.id), told(view.status, say, "intel"), view.tags.map(escapeText).join(", ")];
+  const facts = [idText(view.id), enumLabel(view.status, t, "intel"), view.tags.map(escapeText).join(", ")];
   return cut(joined([`**${name}**`, ...facts, view.merged_into && `→ ${idText(view.merged_into)}`]), 300);
 }
 
 /** An agreement not to recruit from one another, as two lines. */
-export function agreementLine(view: AgreementView, { say }: Wording): string {
+export function agreementLine(view: AgreementView, { t }: Wording): string {
   const until = view.ends_at === null ? undefined : momentOf(view.ends_at);
   const facts = [
-    told(view.status, say),
-    told(view.covers, say),
-    say("intel cooling-off", { days: view.cooling_off_days }),
+    enumLabel(view.status, t),
+    enumLabel(view.covers, t),
+    t("intel cooling-off", { days: view.cooling_off_days }),
     [momentOf(view.starts_at), until].filter(Boolean).join(" → "),
     text(view.origin_reference),
     why(view.ended),
@@ -80,12 +76,12 @@ export function agreementLine(view: AgreementView, { say }: Wording): string {
 }
 
 /** A case of recruiting from another server, as one line. */
-export function incidentLine(view: IncidentView, { say }: Wording): string {
+export function incidentLine(view: IncidentView, { t }: Wording): string {
   const facts = [
-    told(view.status, say),
+    enumLabel(view.status, t),
     `${idText(view.server_id)} → ${idText(view.victim_server_id)}`,
-    say("intel offenders", { count: view.offenders }),
-    told(view.method, say),
+    t("intel offenders", { count: view.offenders }),
+    enumLabel(view.method, t),
     text(view.origin_reference),
     why(view.ended),
   ];

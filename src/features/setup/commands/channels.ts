@@ -4,7 +4,7 @@ import type { Page } from "../../../kernel/page.ts";
 import { readView } from "../../../commands/records.ts";
 import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
 import { rowOf } from "../../../commands/press.ts";
-import type { Say } from "../../../commands/texts.ts";
+import type { Translate } from "../../../commands/texts.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 const step = "channels";
@@ -14,11 +14,11 @@ type Purpose = (typeof purposes)[number];
 export const postable = [0, 5];
 
 /** The channels as they are, in words. */
-export function channelsText(view: ChannelsView, say: Say): string {
+export function channelsText(view: ChannelsView, t: Translate): string {
   return purposes
     .map((purpose) => {
       const id = view[purpose];
-      return `• **${say(`setup channel ${purpose}`)}**: ${id === null ? say("setup nothing-yet") : `<#${id}>`}`;
+      return `• **${t(`setup channel ${purpose}`)}**: ${id === null ? t("setup nothing-yet") : `<#${id}>`}`;
     })
     .join("\n");
 }
@@ -36,22 +36,22 @@ export function channelsInput(call: Call, known: ChannelsView | undefined, chang
 }
 
 async function page(ground: SetupContext): Promise<SetupPage> {
-  const { say, call } = ground;
+  const { t, call } = ground;
   const known = (await listSeen<ChannelsView>(ground, "listChannels"))?.find(({ guild_id: id }) => id === call.guildId);
-  if (known === undefined) return { text: say("setup not-seen"), rows: [] };
+  if (known === undefined) return { text: t("setup not-seen"), rows: [] };
   const rows = purposes.map((purpose) => {
     const id = known[purpose];
     return rowOf({
       type: 8,
       custom_id: actId(step, purpose),
-      placeholder: say(`setup channel ${purpose}`),
+      placeholder: t(`setup channel ${purpose}`),
       channel_types: postable,
       min_values: 0,
       max_values: 1,
       default_values: id === null ? [] : [{ id, type: "channel" as const }],
     } as never);
   });
-  return { text: `${say("setup channels-step")}\n${channelsText(known, say)}`, rows };
+  return { text: `${t("setup channels-step")}\n${channelsText(known, t)}`, rows };
 }
 
 /** Where the service posts. */

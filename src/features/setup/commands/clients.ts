@@ -1,10 +1,10 @@
-import { textFor, type Say, type TextKey } from "../../../commands/texts.ts";
+import { textFor, type Translate, type TextKey } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
-import { named, mentionOf, momentOf } from "../../../commands/show.ts";
+import { enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { annotated } from "../../../operations/route.ts";
@@ -28,7 +28,7 @@ export const clientEntries: readonly Entry[] = [
       { name: "name", kind: "text", max: 80 },
     ],
     input: (given) => ({ query: { ...picked(given, "state"), q: textIn(given, "name") } }),
-    line: (view, { say }) => keyLine(view, say),
+    line: (view, { t }) => keyLine(view, t),
   },
   {
     command,
@@ -36,7 +36,7 @@ export const clientEntries: readonly Entry[] = [
     operation: "getKey",
     options: [client],
     input: (given) => ({ params: at(given) }),
-    show: (view, { say }) => ({ content: keyText(view, say) }),
+    show: (view, { t }) => ({ content: keyText(view, t) }),
   },
   {
     command,
@@ -49,7 +49,7 @@ export const clientEntries: readonly Entry[] = [
       days,
     ],
     input: (given) => ({ body: { ...picked(given, "name", "delegation"), ...scopesIn(given), expires_days: given.values["days"] } }),
-    show: (view, { say }) => ({ content: newKeyText(view, say) }),
+    show: (view, { t }) => ({ content: newKeyText(view, t) }),
   },
   {
     command,
@@ -57,7 +57,7 @@ export const clientEntries: readonly Entry[] = [
     operation: "updateKey",
     options: [client, { name: "name", kind: "text", max: 80 }, { name: "scopes", kind: "text", max: 2000 }, days],
     input: (given) => ({ params: at(given), body: { ...picked(given, "name"), ...scopesIn(given), expires_days: given.values["days"] } }),
-    show: (view, { say }) => ({ content: keyText(view, say) }),
+    show: (view, { t }) => ({ content: keyText(view, t) }),
   },
   {
     command,
@@ -70,7 +70,7 @@ export const clientEntries: readonly Entry[] = [
       return { params: at(given), body: { grace_seconds: seconds } };
     },
     asks: (wording, verbs) => askAboutKey("setup ask-rotate", wording, verbs),
-    show: (view, { say }) => ({ content: newKeyText(view, say) }),
+    show: (view, { t }) => ({ content: newKeyText(view, t) }),
   },
   {
     command,
@@ -79,13 +79,13 @@ export const clientEntries: readonly Entry[] = [
     options: [client],
     input: (given) => ({ params: at(given) }),
     asks: (wording, verbs) => askAboutKey("setup ask-revoke", wording, verbs),
-    show: (view, { say }) => ({ content: keyLine(view, say) }),
+    show: (view, { t }) => ({ content: keyLine(view, t) }),
   },
 ];
 
-async function askAboutKey(key: TextKey, { say, call, given }: Wording, verbs: Verbs) {
+async function askAboutKey(key: TextKey, { t, call, given }: Wording, verbs: Verbs) {
   const view = await readView<KeyView>(verbs, "getKey", call, { params: at(given) });
-  return `${say(key)}\n${keyLine(view, say)}`;
+  return `${t(key)}\n${keyLine(view, t)}`;
 }
 
 function scopesIn(given: CommandInput): { scopes?: string[] } {
@@ -93,26 +93,26 @@ function scopesIn(given: CommandInput): { scopes?: string[] } {
   return text === undefined ? {} : { scopes: text.split(/[\s,]+/).filter((scope) => scope !== "") };
 }
 
-function keyLine(view: KeyView, say: Say): string {
-  return [...headOf(view, say), view.scopes.slice(0, 10).map(escapeText).join(" "), ...timesOf(view, say)].join(" · ");
+function keyLine(view: KeyView, t: Translate): string {
+  return [...headOf(view, t), view.scopes.slice(0, 10).map(escapeText).join(" "), ...timesOf(view, t)].join(" · ");
 }
 
-const headOf = ({ name, key_id: id, state }: KeyView, say: Say): string[] => [`**${escapeText(name)}** \`${id}\``, named(say, state)];
+const headOf = ({ name, key_id: id, state }: KeyView, t: Translate): string[] => [`**${escapeText(name)}** \`${id}\``, enumLabel(state, t)];
 
-const timesOf = ({ last_used_at: used, expires_at: ends }: KeyView, say: Say): string[] => [
-  used === null ? say("setup never-used") : say("setup used", { at: momentOf(used, "R") }),
-  say("say until", { at: momentOf(ends) }),
+const timesOf = ({ last_used_at: used, expires_at: ends }: KeyView, t: Translate): string[] => [
+  used === null ? t("setup never-used") : t("setup used", { at: momentOf(used, "R") }),
+  t("say until", { at: momentOf(ends) }),
 ];
 
 /** A key with all that it may, from where, and who made it. */
-function keyText(view: KeyView, say: Say): string {
-  const places = view.ip_allowlist.length === 0 ? say("setup key-anywhere") : view.ip_allowlist.map(escapeText).join(" ");
+function keyText(view: KeyView, t: Translate): string {
+  const places = view.ip_allowlist.length === 0 ? t("setup key-anywhere") : view.ip_allowlist.map(escapeText).join(" ");
   return [
-    [...headOf(view, say), ...timesOf(view, say)].join(" · "),
-    say("setup key-scopes", { scopes: view.scopes.map(escapeText).join(" ") }),
-    say(`setup acts ${view.delegation}`),
-    say("setup key-from", { places }),
-    say("setup key-by", { user: view.created_by === null ? "–" : mentionOf(view.created_by), at: momentOf(view.created_at) }),
+    [...headOf(view, t), ...timesOf(view, t)].join(" · "),
+    t("setup key-scopes", { scopes: view.scopes.map(escapeText).join(" ") }),
+    t(`setup acts ${view.delegation}`),
+    t("setup key-from", { places }),
+    t("setup key-by", { user: view.created_by === null ? "–" : mentionOf(view.created_by), at: momentOf(view.created_at) }),
   ].join("\n");
 }
 
@@ -126,35 +126,35 @@ const purposes: Readonly<Record<string, { scopes: readonly string[]; delegation:
 };
 
 /** A key right after it was made: its text is in this one answer, which only its maker sees. */
-export function newKeyText({ key, name, expires_at: ends }: CreatedKeyView, say: Say): string {
-  return `${say("setup key-made", { name: escapeText(name), until: say("say until", { at: momentOf(ends) }) })}\n\`\`\`\n${key}\n\`\`\`\n${say("setup key-once")}`;
+export function newKeyText({ key, name, expires_at: ends }: CreatedKeyView, t: Translate): string {
+  return `${t("setup key-made", { name: escapeText(name), until: t("say until", { at: momentOf(ends) }) })}\n\`\`\`\n${key}\n\`\`\`\n${t("setup key-once")}`;
 }
 
 async function page(ground: SetupContext): Promise<SetupPage> {
-  const { say } = ground;
+  const { t } = ground;
   const keys = await listSeen<KeyView>(ground, "listKeys", { query: { state: "active" } });
-  if (keys === undefined) return { text: say("setup not-seen"), rows: [] };
+  if (keys === undefined) return { text: t("setup not-seen"), rows: [] };
   const lines = keys
     .slice(0, shown)
-    .map(({ name, key_id: id, expires_at: ends }) => `• **${escapeText(name)}** \`${id}\` · ${say("say until", { at: momentOf(ends) })}`);
-  const more = keys.length > shown ? [say("say more", { count: keys.length - shown })] : [];
+    .map(({ name, key_id: id, expires_at: ends }) => `• **${escapeText(name)}** \`${id}\` · ${t("say until", { at: momentOf(ends) })}`);
+  const more = keys.length > shown ? [t("say more", { count: keys.length - shown })] : [];
   const options = Object.keys(purposes).map((value) => ({
     value,
-    label: textFor(`setup key ${value}`, say) ?? value,
-    description: textFor(`setup key ${value} what`, say) ?? "",
+    label: textFor(`setup key ${value}`, t) ?? value,
+    description: textFor(`setup key ${value} what`, t) ?? "",
   }));
-  const menu = { type: 3, custom_id: actId(step, "make"), placeholder: say("setup pick-key"), options } as const;
-  const none = keys.length === 0 ? [say("setup nothing-yet")] : [];
-  return { text: [say("setup key-step"), ...lines, ...more, ...none].join("\n"), rows: [rowOf(menu)] };
+  const menu = { type: 3, custom_id: actId(step, "make"), placeholder: t("setup pick-key"), options } as const;
+  const none = keys.length === 0 ? [t("setup nothing-yet")] : [];
+  return { text: [t("setup key-step"), ...lines, ...more, ...none].join("\n"), rows: [rowOf(menu)] };
 }
 
-async function make({ verbs, call, say }: SetupContext, purpose: string) {
+async function make({ verbs, call, t }: SetupContext, purpose: string) {
   const chosen = purposes[purpose];
   if (chosen === undefined) return undefined;
-  const answer = await verbs.run("createKey", call, { body: { name: say("setup key-name"), ...chosen } });
-  if (isHeld(answer)) return heldReply(answer.confirmation_required, say);
+  const answer = await verbs.run("createKey", call, { body: { name: t("setup key-name"), ...chosen } });
+  if (isHeld(answer)) return heldReply(answer.confirmation_required, t);
   const made = annotated(answer).view as CreatedKeyView;
-  return { text: newKeyText(made, say), rows: [rowOf(buttonOf(say("setup key-undo"), actId(step, `undo-${made.key_id}`), 4))] };
+  return { text: newKeyText(made, t), rows: [rowOf(buttonOf(t("setup key-undo"), actId(step, `undo-${made.key_id}`), 4))] };
 }
 
 /** The first key for a program. */
@@ -166,6 +166,6 @@ export const keyStep: SetupStep = {
     const id = /^undo-(\w+)$/.exec(what)?.[1];
     if (id === undefined) return undefined;
     const answer = await ground.verbs.run("revokeKey", ground.call, { params: { id } });
-    return isHeld(answer) ? heldReply(answer.confirmation_required, ground.say) : undefined;
+    return isHeld(answer) ? heldReply(answer.confirmation_required, ground.t) : undefined;
   },
 };

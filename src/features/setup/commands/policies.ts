@@ -1,6 +1,6 @@
 import { textFor } from "../../../commands/texts.ts";
 import type { PolicyView } from "../../workflows/policies/policies.schema.ts";
-import { named } from "../../../commands/show.ts";
+import { enumLabel } from "../../../commands/show.ts";
 import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
 import { rowOf } from "../../../commands/press.ts";
 
@@ -20,22 +20,22 @@ function isAs(policies: readonly PolicyView[], preset: Numbers): boolean {
 }
 
 async function page(ground: SetupContext): Promise<SetupPage> {
-  const { say } = ground;
+  const { t } = ground;
   const policies = await listSeen<PolicyView>(ground, "listWorkflowPolicies");
-  if (policies === undefined) return { text: say("setup not-seen"), rows: [] };
+  if (policies === undefined) return { text: t("setup not-seen"), rows: [] };
   const lines = policies.map((policy) => {
-    const warning = policy.warnings.length > 0 ? ` ⚠ ${say("setup too-few")}` : "";
+    const warning = policy.warnings.length > 0 ? ` ⚠ ${t("setup too-few")}` : "";
     const filled = { approvals: policy.approvals, grave: policy.approvals_grave, reversals: policy.reversals };
-    return `• ${named(say, policy.type)}: ${say("setup approvals", filled)}${warning}`;
+    return `• ${enumLabel(policy.type, t)}: ${t("setup approvals", filled)}${warning}`;
   });
   const options = Object.entries(presets).map(([name, preset]) => ({
     value: name,
-    label: textFor(`setup preset ${name}`, say) ?? name,
-    description: textFor(`setup preset ${name} what`, say) ?? "",
+    label: textFor(`setup preset ${name}`, t) ?? name,
+    description: textFor(`setup preset ${name} what`, t) ?? "",
     default: isAs(policies, preset),
   }));
-  const menu = { type: 3, custom_id: actId(step, "preset"), placeholder: say("setup pick-preset"), options } as const;
-  return { text: [say("setup policies-step"), ...lines].join("\n"), rows: [rowOf(menu)] };
+  const menu = { type: 3, custom_id: actId(step, "preset"), placeholder: t("setup pick-preset"), options } as const;
+  return { text: [t("setup policies-step"), ...lines].join("\n"), rows: [rowOf(menu)] };
 }
 
 /** How many people decide on each kind of request. */

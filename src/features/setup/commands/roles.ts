@@ -2,11 +2,11 @@ import { escapeText } from "../../../discord/replies.ts";
 import type { StaffRoleView } from "../../staff/roles/roles.schema.ts";
 import { isHeld } from "../../../kernel/held.ts";
 import { heldReply, rowOf } from "../../../commands/press.ts";
-import { named } from "../../../commands/show.ts";
+import { enumLabel } from "../../../commands/show.ts";
 import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
 
 const step = "roles";
-const most = 10;
+const maxShown = 10;
 
 /** The staff roles a community begins with. Owners are named in the configuration of the service. */
 const suggested = [
@@ -34,14 +34,14 @@ const here = (role: StaffRoleView | undefined, { call }: SetupContext) =>
 const present = (role: StaffRoleView | undefined, ground: SetupContext) => here(role, ground).filter(({ missing }) => !missing);
 
 async function page(ground: SetupContext): Promise<SetupPage> {
-  const { say } = ground;
+  const { t } = ground;
   const roles = await listSeen<StaffRoleView>(ground, "listStaffRoles");
-  if (roles === undefined) return { text: say("setup not-seen"), rows: [] };
+  if (roles === undefined) return { text: t("setup not-seen"), rows: [] };
   const lines = suggested.map((one) => {
     const role = access(roles, one);
     const mapped = here(role, ground).map(({ role_id: id, missing }) => (missing ? `\`${id}\` ⚠` : `<@&${id}>`));
-    const name = role === undefined ? say(`setup role ${one.key}`) : escapeText(role.name);
-    return `• **${name}** (${named(say, one.level)}): ${mapped.length === 0 ? say("setup nothing-yet") : mapped.join(" ")}`;
+    const name = role === undefined ? t(`setup role ${one.key}`) : escapeText(role.name);
+    return `• **${name}** (${enumLabel(one.level, t)}): ${mapped.length === 0 ? t("setup nothing-yet") : mapped.join(" ")}`;
   });
   const rows = suggested.map((one) => {
     const role = access(roles, one);
@@ -49,20 +49,20 @@ async function page(ground: SetupContext): Promise<SetupPage> {
     return rowOf({
       type: 6,
       custom_id: actId(step, one.level),
-      placeholder: say("setup pick-role", { name: role?.name ?? say(`setup role ${one.key}`) }),
+      placeholder: t("setup pick-role", { name: role?.name ?? t(`setup role ${one.key}`) }),
       min_values: 0,
-      max_values: most,
-      default_values: known.slice(0, most).map(({ role_id: id }) => ({ id, type: "role" as const })),
+      max_values: maxShown,
+      default_values: known.slice(0, maxShown).map(({ role_id: id }) => ({ id, type: "role" as const })),
     } as never);
   });
-  return { text: [say("setup roles"), ...lines].join("\n"), rows };
+  return { text: [t("setup roles"), ...lines].join("\n"), rows };
 }
 
 /** The Discord roles of this server that stand for a level from now on; those of other servers stay. */
 async function act(ground: SetupContext, what: string, values: readonly string[], shown: readonly string[]) {
   const one = suggested.find(({ level }) => level === what);
   if (one === undefined) return undefined;
-  const { verbs, call, say } = ground;
+  const { verbs, call, t } = ground;
   const roles = (await listSeen<StaffRoleView>(ground, "listStaffRoles")) ?? [];
   const role = access(roles, one);
   if (role === undefined && values.length === 0) return undefined;
@@ -74,11 +74,11 @@ async function act(ground: SetupContext, what: string, values: readonly string[]
     guild_id,
     role_id,
   }));
-  const { key, level, rank, name } = role ?? { ...one, key: freeKey(roles, one.key), name: say(`setup role ${one.key}`) };
+  const { key, level, rank, name } = role ?? { ...one, key: freeKey(roles, one.key), name: t(`setup role ${one.key}`) };
   const { capacity = null, callsign_pool = null } = role ?? {};
   const body = { name, rank, level, discord, capacity, callsign_pool };
   const answer = await verbs.run("putStaffRole", call, { params: { key }, body, revision: role?.revision ?? 0 });
-  return isHeld(answer) ? heldReply(answer.confirmation_required, say) : undefined;
+  return isHeld(answer) ? heldReply(answer.confirmation_required, t) : undefined;
 }
 
 /** Which Discord roles stand for which staff role. */

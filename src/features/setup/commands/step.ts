@@ -2,14 +2,14 @@ import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
 import type { Reply, Row } from "../../../discord/command.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { Page } from "../../../kernel/page.ts";
-import { readIfSeen } from "../../../commands/records.ts";
-import type { Say } from "../../../commands/texts.ts";
+import { readVisible } from "../../../commands/records.ts";
+import type { Translate } from "../../../commands/texts.ts";
 
 /** What a step of the guide works with: with the rights of the person who presses. */
 export interface SetupContext {
   verbs: Verbs;
   call: Call;
-  say: Say;
+  t: Translate;
 }
 
 /** What one step shows: the rows with the buttons to other steps come on top, so four at most. */
@@ -37,5 +37,5 @@ export function actId(step: string, what: string): string {
 /** A whole list, as far as the caller may see it; undefined: not at all. */
 export async function listSeen<View>({ verbs, call }: SetupContext, operation: string, input: VerbInput = {}): Promise<View[] | undefined> {
   const query = { ...input.query, limit: 200 };
-  return (await readIfSeen<Page<View>>(verbs, operation, call, { ...input, query }))?.data;
+  return (await readVisible<Page<View>>(verbs, operation, call, { ...input, query }))?.data;
 }

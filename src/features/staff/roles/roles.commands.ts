@@ -5,9 +5,9 @@ import type { Call } from "../../../kernel/call.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import type { Entry, FieldSpec, CommandInput, OptionSpec } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
-import { named } from "../../../commands/show.ts";
+import { enumLabel } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
-import type { Say } from "../../../commands/texts.ts";
+import type { Translate } from "../../../commands/texts.ts";
 
 const command = "staffrole";
 const key: OptionSpec = { name: "key", kind: "text", required: true, completes: "staff-role", max: 50 };
@@ -53,7 +53,7 @@ function withoutRole(mapped: readonly string[], given: CommandInput): readonly s
 }
 
 const readers: readonly Entry[] = [
-  { command, path: "list", operation: "listStaffRoles", input: () => ({}), line: (view, { say }) => lineOf(view, say) },
+  { command, path: "list", operation: "listStaffRoles", input: () => ({}), line: (view, { t }) => lineOf(view, t) },
   { command, path: "show", operation: "getStaffRole", options: [key], input: (given) => ({ params: at(given) }), show: shown },
 ];
 
@@ -118,30 +118,30 @@ const changes: readonly Entry[] = [
     options: [key, { name: "reason", kind: "text", min: 3, max: 500 }],
     form: whyForm,
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
-    async asks({ say, call, given }, verbs) {
+    async asks({ t, call, given }, verbs) {
       const view = await readView<StaffRoleView>(verbs, "getStaffRole", call, { params: at(given) });
-      return `${say("staffrole delete ask")}\n${lineOf(view, say)}`;
+      return `${t("staffrole delete ask")}\n${lineOf(view, t)}`;
     },
-    show: (_view, { say, given }) => ({ content: say("staffrole deleted", { key: escapeText(textIn(given, "key") ?? "") }) }),
+    show: (_view, { t, given }) => ({ content: t("staffrole deleted", { key: escapeText(textIn(given, "key") ?? "") }) }),
   },
 ];
 
 /** `/staffrole`: what Discord roles stand for. */
 export const staffRoleEntries: readonly Entry[] = [...readers, ...mappings, ...changes];
 
-function shown(view: StaffRoleView, { say }: { say: Say }) {
-  const pool = view.callsign_pool === null ? "" : `\n${say("staffrole pool", { pool: escapeText(view.callsign_pool) })}`;
-  return { content: `${lineOf(view, say)}\n${say("staffrole holds", { count: view.permissions_count })}${pool}` };
+function shown(view: StaffRoleView, { t }: { t: Translate }) {
+  const pool = view.callsign_pool === null ? "" : `\n${t("staffrole pool", { pool: escapeText(view.callsign_pool) })}`;
+  return { content: `${lineOf(view, t)}\n${t("staffrole holds", { count: view.permissions_count })}${pool}` };
 }
 
-function lineOf(view: StaffRoleView, say: Say): string {
-  const roles = view.discord.map(({ role_id: id, missing }) => (missing ? say("staffrole missing", { id }) : `<@&${id}>`));
+function lineOf(view: StaffRoleView, t: Translate): string {
+  const roles = view.discord.map(({ role_id: id, missing }) => (missing ? t("staffrole missing", { id }) : `<@&${id}>`));
   const room = view.capacity === null ? "" : `/${view.capacity.toString()}${view.over_capacity ? " ⚠" : ""}`;
   return [
     `**${escapeText(view.name)}** (\`${view.key}\`)`,
-    named(say, view.level),
-    say("staffrole rank", { rank: view.rank }),
-    roles.length === 0 ? say("staffrole unmapped") : roles.join(" "),
-    say("staffrole members", { count: `${view.members_count.toString()}${room}` }),
+    enumLabel(view.level, t),
+    t("staffrole rank", { rank: view.rank }),
+    roles.length === 0 ? t("staffrole unmapped") : roles.join(" "),
+    t("staffrole members", { count: `${view.members_count.toString()}${room}` }),
   ].join(" · ");
 }

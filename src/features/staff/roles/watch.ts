@@ -34,7 +34,7 @@ export function createRoleWatch({ database, audit, events, guildState, access, l
   let holders = new Map<string, Set<string>>();
   const told = new Set<string>();
 
-  async function tell(tx: Tx, { key, guildId, roleId, people }: Vanished): Promise<void> {
+  async function emitVanished(tx: Tx, { key, guildId, roleId, people }: Vanished): Promise<void> {
     await tx.lock("staff-roles");
     const ref = refOf({ guildId, roleId });
     const role = await access.readRole(tx.db, key);
@@ -92,7 +92,7 @@ export function createRoleWatch({ database, audit, events, guildState, access, l
     for (const one of vanishedNow()) {
       told.add(refOf(one));
       database
-        .write(systemCall("job", uuid7()), (tx) => tell(tx, one))
+        .write(systemCall("job", uuid7()), (tx) => emitVanished(tx, one))
         .catch((error: unknown) => {
           told.delete(refOf(one));
           logger?.warn({ err: error }, "a vanished Discord role could not be told and will be told later");

@@ -75,11 +75,13 @@ export function createCards(parts: CardsDeps) {
     if (request === undefined) return undefined;
     const card = await database.read.reviewCard.findUnique({ where: { requestId: id }, select: { guildId: true } });
     const place = await places.ofRequest(id, card?.guildId);
-    return lag.note(await keeping.bring(messages, { key: id, message: looks.request(request), place, isPosted: request.isOpen }, care));
+    return lag.note(
+      await keeping.updateCard(messages, { key: id, message: looks.request(request), place, isPosted: request.isOpen }, care),
+    );
   }
 
   /** Tried again soon after an error: one that was posted and could not be written down is found again by its nonce for minutes only. */
-  async function bring(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
+  async function updateCard(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
     try {
       const later = await show(messages, id, care);
       failures.delete(id);
@@ -135,14 +137,14 @@ export function createCards(parts: CardsDeps) {
   async function bringSome(messages: CardMessages): Promise<KeptEnd> {
     for (const [id, care] of waiting) {
       waiting.delete(id);
-      const later = await bring(messages, id, care);
+      const later = await updateCard(messages, id, care);
       if (later !== undefined && !waiting.has(id)) waiting.set(id, care);
       if (later !== undefined || stopping.signal.aborted) return later;
     }
     // Taken out first: one that cannot be seen to at all keeps none of the others waiting.
     for (const id of [...checking].slice(0, checkedAtOnce)) {
       checking.delete(id);
-      const later = await bring(messages, id, "check");
+      const later = await updateCard(messages, id, "check");
       if (later !== undefined) checking.add(id);
       if (later !== undefined || stopping.signal.aborted) return later;
     }
@@ -155,7 +157,7 @@ export function createCards(parts: CardsDeps) {
     const boards = places.boards();
     for (const place of boards) {
       const wanted = { key: `${boardKey}${place.guildId}`, message, place, isPosted: true, isPinned: true };
-      const later = lag.note(await keeping.bring(messages, wanted, "check"));
+      const later = lag.note(await keeping.updateCard(messages, wanted, "check"));
       if (later !== undefined) return later;
     }
     const access = await database.read.reviewCard.findMany({ where: { requestId: { startsWith: boardKey }, messageId: { not: null } } });

@@ -87,7 +87,7 @@ export function createKeeping({ database, logger }: { database: Database; logger
     refusals: (): readonly CardRefusal[] => [...refusals.values()],
 
     /** Bring one message into its place and its shape. */
-    async bring(messages: CardMessages, wanted: Wanted, care: Care): Promise<KeptEnd> {
+    async updateCard(messages: CardMessages, wanted: Wanted, care: Care): Promise<KeptEnd> {
       const { key, message, place, isPosted } = wanted;
       refusals.delete(key);
       const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });

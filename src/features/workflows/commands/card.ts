@@ -1,4 +1,4 @@
-import type { KeyAfter, TextKey, Say } from "../../../commands/texts.ts";
+import type { KeyAfter, TextKey, Translate } from "../../../commands/texts.ts";
 import type { APIEmbed, APIEmbedField } from "discord.js";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import type { Row } from "../../../discord/command.ts";
@@ -52,7 +52,7 @@ const lookUps = ["evidence", "history"] as const;
 
 /** Whom a card is for: everybody in a channel, or one person who sees what they may do. */
 interface CardFor {
-  say: Say;
+  t: Translate;
   /** Left out for everybody. */
   allowed?: ReadonlySet<string>;
   /** What is known of its subjects, as the person may see it. */
@@ -63,13 +63,13 @@ interface CardFor {
 const plain = (reference: string): string => (/^[A-Z\d-]{1,64}$/.test(reference) ? reference : escapeText(reference));
 
 /** The card of a request in a channel. */
-export function sharedCard(shown: ShownRequest, say: Say): CardMessage {
+export function sharedCard(shown: ShownRequest, t: Translate): CardMessage {
   const { view, isOpen } = shown;
-  const components = isOpen ? rowsOf(view, isHeld(shown), { say }) : [];
-  if (!shown.isConfidential) return { embeds: [embedOf(shown.view, { say })], components };
+  const components = isOpen ? rowsOf(view, isHeld(shown), { t }) : [];
+  if (!shown.isConfidential) return { embeds: [embedOf(shown.view, { t })], components };
   const { type, status } = view;
-  const title = cut(`${plain(view.reference)} · ${say(`= ${type}`)}`, limits.title);
-  const description = say("card confidential", { status: say(`= ${status}`) });
+  const title = cut(`${plain(view.reference)} · ${t(`= ${type}`)}`, limits.title);
+  const description = t("card confidential", { status: t(`= ${status}`) });
   return { embeds: [{ title, description, color: colours[status] }], components };
 }
 
@@ -83,18 +83,18 @@ function isHeld(shown: ShownRequest): boolean | undefined {
   return shown.isConfidential ? undefined : shown.view.hold !== null;
 }
 
-function embedOf(view: WorkflowView, { say, history }: CardFor): APIEmbed {
+function embedOf(view: WorkflowView, { t, history }: CardFor): APIEmbed {
   const head = isBlank(view.title) ? "" : `**${escapeText(view.title)}**`;
   const summary = isBlank(view.summary) ? "" : escapeText(view.summary);
   const embed: APIEmbed = {
-    title: cut(`${plain(view.reference)} · ${say(`= ${view.type}`)}`, limits.title),
+    title: cut(`${plain(view.reference)} · ${t(`= ${view.type}`)}`, limits.title),
     ...((head !== "" || summary !== "") && { description: cut([head, summary].filter((text) => text !== "").join("\n"), limits.text) }),
     color: colours[view.status],
     fields: [],
-    footer: { text: say("card footer", { revision: view.revision }) },
+    footer: { text: t("card footer", { revision: view.revision }) },
   };
   let size = (embed.title?.length ?? 0) + (embed.description?.length ?? 0) + (embed.footer?.text.length ?? 0);
-  for (const field of fieldsOf(view, say, history)) {
+  for (const field of fieldsOf(view, t, history)) {
     size += field.name.length + field.value.length;
     if (size > limits.all || (embed.fields?.length ?? 0) === limits.fields) break;
     embed.fields?.push(field);
@@ -103,19 +103,14 @@ function embedOf(view: WorkflowView, { say, history }: CardFor): APIEmbed {
 }
 
 /** What stands first is what is left when not all of it fits. */
-function fieldsOf(view: WorkflowView, say: Say, history: string | undefined): APIEmbedField[] {
-  const named = [
-    ...stateFields(view, say),
-    ["subject", subjectsIn(view)] as const,
-    ["history", history] as const,
-    ...workFields(view, say),
-  ];
-  const own: Named = named.map(([name, value]) => [say(`card ${name}`), value]);
+function fieldsOf(view: WorkflowView, t: Translate, history: string | undefined): APIEmbedField[] {
+  const named = [...stateFields(view, t), ["subject", subjectsIn(view)] as const, ["history", history] as const, ...workFields(view, t)];
+  const own: Named = named.map(([name, value]) => [t(`card ${name}`), value]);
   const payload: Named = Object.entries(view.payload)
     .filter(([, value]) => value !== null && value !== false && !isEmpty(value))
     .slice(0, limits.payload)
-    .map(([name, value]) => [labelOf(name, say), lengthOf(name, value, say) ?? valueOf(value, say)]);
-  const ends: Named = endFields(view, say).map(([name, value]) => [say(`card ${name}`), value]);
+    .map(([name, value]) => [labelOf(name, t), lengthOf(name, value, t) ?? valueOf(value, t)]);
+  const ends: Named = endFields(view, t).map(([name, value]) => [t(`card ${name}`), value]);
   return [...own, ...payload, ...ends].flatMap(([name, value]) => {
     // Discord takes no message with a field in which nothing can be seen.
     if (value === undefined || isBlank(value) || isBlank(name)) return [];
@@ -125,26 +120,26 @@ function fieldsOf(view: WorkflowView, say: Say, history: string | undefined): AP
 }
 
 /** A length of time as people type it; an end that is given as one counts from the decision. */
-function lengthOf(name: string, value: unknown, say: Say): string | undefined {
+function lengthOf(name: string, value: unknown, t: Translate): string | undefined {
   const seconds = lengthFields.has(name) && typeof value === "string" ? parseDuration(value) : undefined;
   if (seconds === undefined) return undefined;
   const length = lengthText(seconds);
-  return name === "appeal_until" ? say("card from-decision", { length }) : length;
+  return name === "appeal_until" ? t("card from-decision", { length }) : length;
 }
 
 function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-function stateFields({ status, priority, urgent, approvals, timers, requester }: WorkflowView, say: Say): Fields {
+function stateFields({ status, priority, urgent, approvals, timers, requester }: WorkflowView, t: Translate): Fields {
   const { have, required } = approvals;
   const { due_decision_at: due, paused_at: paused } = timers;
   const isOpen = openStates.has(status);
   return [
-    ["state", say(`= ${status}`)],
-    ["votes", have === undefined ? say("card votes-hidden", { required }) : `${have.toString()}/${required.toString()}`],
-    ["due", !isOpen || due === null ? undefined : paused === null ? momentOf(due, "R") : say("card paused")],
-    ["priority", urgent ? `${say(`= ${priority}`)} · ${say("card urgent")}` : say(`= ${priority}`)],
+    ["state", t(`= ${status}`)],
+    ["votes", have === undefined ? t("card votes-hidden", { required }) : `${have.toString()}/${required.toString()}`],
+    ["due", !isOpen || due === null ? undefined : paused === null ? momentOf(due, "R") : t("card paused")],
+    ["priority", urgent ? `${t(`= ${priority}`)} · ${t("card urgent")}` : t(`= ${priority}`)],
     ["requester", requester === null ? undefined : `<@${requester.id}>`],
   ];
 }
@@ -154,7 +149,7 @@ function subjectsIn({ subjects }: WorkflowView): string {
   return named.join("\n");
 }
 
-function workFields({ assignment, hold, escalation, questions, checks = [] }: WorkflowView, say: Say): Fields {
+function workFields({ assignment, hold, escalation, questions, checks = [] }: WorkflowView, t: Translate): Fields {
   const by = (text: string | null | undefined): string => (text === null || text === undefined ? "" : ` · ${escapeText(text)}`);
   return [
     ["assignee", assignment === null ? undefined : `<@${assignment.user.id}> ${momentOf(assignment.since, "R")}`],
@@ -163,17 +158,17 @@ function workFields({ assignment, hold, escalation, questions, checks = [] }: Wo
     ["questions", questions.map((question) => `• ${escapeText(question)}`).join("\n")],
     [
       "checks",
-      checks.map(({ key, result, detail }) => `${say(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`).join("\n"),
+      checks.map(({ key, result, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`).join("\n"),
     ],
   ];
 }
 
-function endFields({ decision, effects }: WorkflowView, say: Say): Fields {
+function endFields({ decision, effects }: WorkflowView, t: Translate): Fields {
   const by = decision === null ? "" : mentionOf(decision.by);
   const why = escapeText(decision?.reason_public ?? "");
   return [
     ["decision", [by, why].filter((part) => part !== "").join(" · ")],
-    ["effects", effects.map(({ status, detail }) => `• ${escapeText(detail)} (${say(`card effect-${status}`)})`).join("\n")],
+    ["effects", effects.map(({ status, detail }) => `• ${escapeText(detail)} (${t(`card effect-${status}`)})`).join("\n")],
   ];
 }
 
@@ -183,7 +178,7 @@ const labelKey = (verb: KeyAfter<"card"> | "history"): TextKey => (verb === "his
 function rowsOf(
   { reference, revision, status }: Pick<WorkflowView, "reference" | "revision" | "status">,
   isHeld: boolean | undefined,
-  { say, allowed }: CardFor,
+  { t, allowed }: CardFor,
 ): Row[] {
   const mode = allowed === undefined ? "" : ":me";
   const idOf = (verb: string): string => `wf:${verb}:${reference}:${revision.toString()}${mode}`;
@@ -196,12 +191,12 @@ function rowsOf(
     type: 1,
     components: buttons.map(({ verb, action, style }) => {
       const disabled = !isOffered(action);
-      return { type: 2, style, label: cut(say(`card ${verb}`), 80), custom_id: idOf(verb), disabled };
+      return { type: 2, style, label: cut(t(`card ${verb}`), 80), custom_id: idOf(verb), disabled };
     }),
   };
   const verbs = [...further.filter(({ action }) => isOffered(action)).map(({ verb }) => verb), ...lookUps];
-  const options = verbs.map((verb) => ({ value: verb, label: cut(say(labelKey(verb)), 100) }));
-  const more: Row = { type: 1, components: [{ type: 3, custom_id: idOf("more"), placeholder: cut(say("card more"), 150), options }] };
+  const options = verbs.map((verb) => ({ value: verb, label: cut(t(labelKey(verb)), 100) }));
+  const more: Row = { type: 1, components: [{ type: 3, custom_id: idOf("more"), placeholder: cut(t("card more"), 150), options }] };
   return openStates.has(status) ? [acting, more] : [more];
 }
 
@@ -209,18 +204,18 @@ const boardColours = { empty: 0x248046, waiting: 0x5865f2, late: 0xda373c } as c
 const maxBoard = 4000;
 
 /** The board of a queue: what waits, by kind and state. */
-export function queueBoard({ counts, oldest, overdue }: ShownQueue, say: Say): CardMessage {
+export function queueBoard({ counts, oldest, overdue }: ShownQueue, t: Translate): CardMessage {
   const total = counts.reduce((sum, { count }) => sum + count, 0);
   const types = [...new Set(counts.map(({ type }) => type))].toSorted();
   const lines = types.map((type) => {
     const states = counts.filter((one) => one.type === type).toSorted((a, b) => a.status.localeCompare(b.status));
-    return `**${say(`= ${type}`)}** · ${states.map(({ status, count }) => `${say(`= ${status}`)}: ${count.toString()}`).join(" · ")}`;
+    return `**${t(`= ${type}`)}** · ${states.map(({ status, count }) => `${t(`= ${status}`)}: ${count.toString()}`).join(" · ")}`;
   });
   const ends = [
-    ...(oldest === null ? [] : [say("board oldest", { reference: escapeText(oldest.reference), since: momentOf(oldest.at, "R") })]),
-    ...(overdue === 0 ? [] : [say("board overdue", { count: overdue })]),
+    ...(oldest === null ? [] : [t("board oldest", { reference: escapeText(oldest.reference), since: momentOf(oldest.at, "R") })]),
+    ...(overdue === 0 ? [] : [t("board overdue", { count: overdue })]),
   ];
-  const description = cut(total === 0 ? say("board empty") : [...lines, "", ...ends].join("\n"), maxBoard);
+  const description = cut(total === 0 ? t("board empty") : [...lines, "", ...ends].join("\n"), maxBoard);
   const color = total === 0 ? boardColours.empty : overdue > 0 ? boardColours.late : boardColours.waiting;
-  return { embeds: [{ title: say("board title", { total }), description, color }], components: [] };
+  return { embeds: [{ title: t("board title", { total }), description, color }], components: [] };
 }

@@ -13,7 +13,7 @@ import { approvalQuestion, cardFor, moveInput, reviewEntries } from "./review.ts
 import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
 import { isMove, type ReviewMove } from "./moves.ts";
 import { cut } from "../../../commands/show.ts";
-import { sayIn, type Say } from "../../../commands/texts.ts";
+import { translator, type Translate } from "../../../commands/texts.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 /** A press on a card: everything it means stands in the custom id, so it works after a restart. */
@@ -30,13 +30,13 @@ interface Pressed extends Press {
   params: { type: string; id: string };
   given: CommandInput;
   call: Call;
-  say: Say;
+  t: Translate;
 }
 
 /** Pressed on the question of an approval. */
 const yes = "yes";
 const no = "no";
-const most = 1900;
+const maxLength = 1900;
 
 function pressOf([verb = "", reference = "", revision = "", mode]: readonly string[], picked?: string): Press {
   return { verb: verb === "more" ? (picked ?? "") : verb, reference, revision: Number(revision), isOwn: mode === "me" };
@@ -55,7 +55,7 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
   const look: Readonly<Record<string, (pressed: Pressed) => Promise<Reply>>> = {
     approve: (pressed) => question(pressed),
     [yes]: (pressed) => decide("approve", pressed),
-    [no]: ({ say }) => Promise.resolve({ content: say("say cancelled"), components: [] }),
+    [no]: ({ t }) => Promise.resolve({ content: t("say cancelled"), components: [] }),
     history: (pressed) => history(verbs, pressed),
     evidence: (pressed) => evidence(verbs, pressed),
   };
@@ -63,15 +63,15 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
   async function question(pressed: Pressed): Promise<Reply> {
     const old = await staleness(pressed);
     if (old !== undefined) return old;
-    const { say } = pressed;
+    const { t } = pressed;
     const asked = await approvalQuestion(pressed, verbs);
     if (asked === undefined) return await decide("approve", pressed);
     const { content } = asked;
     const buttons: Row = {
       type: 1,
       components: [
-        { type: 2, style: 3, label: say("card approve"), custom_id: idOf({ ...pressed, verb: yes }) },
-        { type: 2, style: 2, label: say("button cancel"), custom_id: idOf({ ...pressed, verb: no }) },
+        { type: 2, style: 3, label: t("card approve"), custom_id: idOf({ ...pressed, verb: yes }) },
+        { type: 2, style: 2, label: t("button cancel"), custom_id: idOf({ ...pressed, verb: no }) },
       ],
     };
     return { content, components: [buttons] };
@@ -85,24 +85,24 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
 
   /** Nothing happened: what the card did not show yet. */
   async function stale(pressed: Pressed): Promise<Reply> {
-    const { call, params, say, reference, revision, isOwn } = pressed;
+    const { call, params, t, reference, revision, isOwn } = pressed;
     const view = await readRequest(verbs, call, params);
     if (view !== undefined) refresh(view.id);
-    const changes = await changesSince(verbs, call, { params, revision, say });
+    const changes = await changesSince(verbs, call, { params, revision, t });
     const content = cut(
-      [say("review stale", { reference: escapeText(reference) }), changes].filter((part) => part !== "").join("\n"),
-      most,
+      [t("review stale", { reference: escapeText(reference) }), changes].filter((part) => part !== "").join("\n"),
+      maxLength,
     );
     const card = isOwn && view !== undefined ? await cardFor(view, pressed, verbs) : { components: [] };
     return { ...card, content };
   }
 
   async function decide(verb: ReviewMove, pressed: Pressed): Promise<Reply> {
-    const { call, params, say, given, revision, isOwn } = pressed;
+    const { call, params, t, given, revision, isOwn } = pressed;
     const values = { ...given.values, ...params };
     try {
       const answer = (await verbs.run("decideWorkflow", call, moveInput(verb, { ...given, values }, revision))) as DecisionAnswer;
-      const content = decisionText(answer, say);
+      const content = decisionText(answer, t);
       const view = isOwn && pressed.verb !== yes ? await readRequest(verbs, call, params) : undefined;
       return { ...(view === undefined ? { components: [] } : await cardFor(view, pressed, verbs)), content };
     } catch (error) {
@@ -129,7 +129,7 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
         const params = { type: String(type), id: String(id) };
         const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
         const given = { ...filled, values: { ...filled.values, ...params } };
-        const pressed: Pressed = { ...press, params, given, call, say: sayIn(interaction.locale) };
+        const pressed: Pressed = { ...press, params, given, call, t: translator(interaction.locale) };
         const looked = look[press.verb];
         if (looked !== undefined) return await looked(pressed);
         if (!isMove(press.verb))
@@ -140,21 +140,21 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
   ];
 }
 
-async function history(verbs: Verbs, { call, params, say }: Pressed): Promise<Reply> {
+async function history(verbs: Verbs, { call, params, t }: Pressed): Promise<Reply> {
   const page = (await verbs.run("listWorkflowHistory", call, { params, query: { limit: 200 } })) as Page<StepView>;
   return listed(
-    page.data.slice(-15).map((step) => stepLine(step, say)),
-    say,
+    page.data.slice(-15).map((step) => stepLine(step, t)),
+    t,
   );
 }
 
-async function evidence(verbs: Verbs, { call, params, say }: Pressed): Promise<Reply> {
+async function evidence(verbs: Verbs, { call, params, t }: Pressed): Promise<Reply> {
   const { type, id } = params;
   const address = { type, website_id: id };
   const page = (await verbs.run("listWorkflowEvidence", call, { params: address, query: { limit: 15 } })) as Page<EvidenceView>;
   const sent = (await readRequest(verbs, call, params))?.evidence ?? [];
-  const lines = page.data.map(({ kind, title, note, url, file }) => partsOf([say(`= ${kind}`), title, note, url, file?.name]));
-  return listed([...sent.map(({ title, note, url }) => partsOf([title, note, url])), ...lines], say);
+  const lines = page.data.map(({ kind, title, note, url, file }) => partsOf([t(`= ${kind}`), title, note, url, file?.name]));
+  return listed([...sent.map(({ title, note, url }) => partsOf([title, note, url])), ...lines], t);
 }
 
 function partsOf(parts: readonly unknown[]): string {
@@ -162,8 +162,6 @@ function partsOf(parts: readonly unknown[]): string {
   return cut(`• ${texts.map(escapeText).join(" · ")}`, 300);
 }
 
-function listed(lines: readonly string[], say: Say): Reply {
-  return lines.length === 0
-    ? { content: say("say nothing-found") }
-    : { content: "", embeds: [{ description: cut(lines.join("\n"), 4000) }] };
+function listed(lines: readonly string[], t: Translate): Reply {
+  return lines.length === 0 ? { content: t("say nothing-found") } : { content: "", embeds: [{ description: cut(lines.join("\n"), 4000) }] };
 }

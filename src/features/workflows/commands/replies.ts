@@ -9,9 +9,9 @@ import type { CommandInput } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
 import { unlessRefused } from "../../../commands/records.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
-import type { Say } from "../../../commands/texts.ts";
+import type { Translate } from "../../../commands/texts.ts";
 
-const most = 900;
+const maxLength = 900;
 
 /** The address of a request that was located, as reading routes name it. */
 export const addressOf = (given: CommandInput) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
@@ -34,33 +34,33 @@ export async function readRequest(verbs: Verbs, call: Call, params: { type: stri
 }
 
 /** What came of a decision. */
-export function decisionText({ reference, status, final, approvals, effects, replayed }: DecisionAnswer, say: Say): string {
+export function decisionText({ reference, status, final, approvals, effects, replayed }: DecisionAnswer, t: Translate): string {
   const name = escapeText(reference);
   const head = final
-    ? say("decided final", { name, status: say(`= ${status}`) })
-    : say("decided vote", { name, have: approvals.have, required: approvals.required });
+    ? t("decided final", { name, status: t(`= ${status}`) })
+    : t("decided vote", { name, have: approvals.have, required: approvals.required });
   const lines = effects.map(
     ({ key, target, detail }) =>
       `- ${[key, target?.reference].flatMap((part) => (part === undefined ? [] : [escapeText(part)])).join(" ")}: ${escapeText(detail)}`,
   );
-  return [replayed === true ? say("decided before", { head }) : head, ...lines].join("\n");
+  return [replayed === true ? t("decided before", { head }) : head, ...lines].join("\n");
 }
 
 /** One step of a history. */
-export function stepLine({ action, actor, at, to, note_public: note }: StepView, say: Say): string {
-  const who = actor === null ? say("history service") : `<@${actor.id}>`;
+export function stepLine({ action, actor, at, to, note_public: note }: StepView, t: Translate): string {
+  const who = actor === null ? t("history service") : `<@${actor.id}>`;
   const why = note === null || note === undefined ? "" : ` · ${escapeText(note)}`;
-  return cut(`• ${momentOf(at, "R")} ${say(`= ${action}`)} · ${who} → ${say(`= ${to}`)}${why}`, 300);
+  return cut(`• ${momentOf(at, "R")} ${t(`= ${action}`)} · ${who} → ${t(`= ${to}`)}${why}`, 300);
 }
 
 /** What was done to a request since somebody saw it. */
 export async function changesSince(
   verbs: Verbs,
   call: Call,
-  { params, revision, say }: { params: { type: string; id: string }; revision: number; say: Say },
+  { params, revision, t }: { params: { type: string; id: string }; revision: number; t: Translate },
 ): Promise<string> {
   const query = { limit: 200 };
   const page = await unlessRefused(async () => (await verbs.run("listWorkflowHistory", call, { params, query })) as Page<StepView>);
-  const lines = (page?.data ?? []).filter((step) => step.revision > revision).map((step) => stepLine(step, say));
-  return cut(lines.join("\n"), most);
+  const lines = (page?.data ?? []).filter((step) => step.revision > revision).map((step) => stepLine(step, t));
+  return cut(lines.join("\n"), maxLength);
 }

@@ -16,7 +16,7 @@ const own: OptionSpec = { name: "reference", kind: "text", required: true, compl
 const draft: OptionSpec = { name: "draft", kind: "text", required: true, completes: "draft", max: 64 };
 /** What the words of a request are called, by its kind; `reason` for the others. */
 const wordsOf: Readonly<Record<string, string>> = { investigation: "allegation", appeal: "grounds" };
-const decided = (answer: DecisionAnswer, { say }: Wording): Reply => ({ content: decisionText(answer, say) });
+const decided = (answer: DecisionAnswer, { t }: Wording): Reply => ({ content: decisionText(answer, t) });
 const isSet = (text: string | undefined): text is string => text !== undefined;
 
 const oneField = (name: string, choices: readonly string[]): FieldSpec => ({ name, kind: "choice", choices });
@@ -29,19 +29,19 @@ const missingInDrafts: readonly FieldSpec[] = [
 
 /** What came of a filing: where it stands, what was assumed, what is known of the subject, who decides, and its card. */
 async function filed(answer: CreationAnswer, wording: Wording, verbs: Verbs): Promise<Reply> {
-  const { say, call } = wording;
+  const { t, call } = wording;
   const { reference, status, joined, warnings, effects_preview: effects } = answer;
   const type = await verbs.requests.kindOf(reference, call);
   const view = type === undefined ? undefined : await readRequest(verbs, call, { type, id: reference });
   const card = await verbs.requests.cardOf(answer.id);
   const lines = [
-    say(joined === true ? "request joined" : "request filed", { reference: escapeText(reference), status: say(`= ${status}`) }),
-    view === undefined ? undefined : say("request deciders", { required: view.approvals.required, type: say(`= ${view.type}`) }),
-    ...(view?.checks ?? []).map(({ result, key, detail }) => `${say(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`),
+    t(joined === true ? "request joined" : "request filed", { reference: escapeText(reference), status: t(`= ${status}`) }),
+    view === undefined ? undefined : t("request deciders", { required: view.approvals.required, type: t(`= ${view.type}`) }),
+    ...(view?.checks ?? []).map(({ result, key, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`),
     ...warnings.map(({ detail }) => `-# ${escapeText(detail)}`),
-    effects.length === 0 ? undefined : say("request effects"),
+    effects.length === 0 ? undefined : t("request effects"),
     ...effects.map(({ detail }) => `- ${escapeText(detail)}`),
-    card === undefined ? undefined : say("request card", { card }),
+    card === undefined ? undefined : t("request card", { card }),
   ];
   return { content: cut(lines.filter(isSet).join("\n"), 1900) };
 }
@@ -92,7 +92,7 @@ const authors: readonly Entry[] = [
     operation: "decideWorkflow",
     options: [own, { name: "reason", kind: "text", max: 1000 }],
     locate: locateRequest,
-    asks: ({ say, given }) => say("request withdraw ask", { reference: escapeText(textIn(given, "reference") ?? "") }),
+    asks: ({ t, given }) => t("request withdraw ask", { reference: escapeText(textIn(given, "reference") ?? "") }),
     input: (given) => ({ params: decisionAddress(given), body: { decision: "withdraw", ...picked(given, "reason") } }),
     show: decided,
   },

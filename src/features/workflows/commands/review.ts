@@ -18,7 +18,7 @@ import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, s
 import { subjectHistory } from "../../../commands/subject-question.ts";
 import { decisionBody, moveOf, reviewMoves, type ReviewMove } from "./moves.ts";
 import { cut, momentOf, showView } from "../../../commands/show.ts";
-import type { Say } from "../../../commands/texts.ts";
+import type { Translate } from "../../../commands/texts.ts";
 
 const command = "review";
 const open: OptionSpec = { name: "reference", kind: "text", required: true, completes: "open-request", max: 64 };
@@ -53,7 +53,7 @@ export function moveInput(verb: ReviewMove, given: CommandInput, revision?: numb
 
 /** What an approval is asked about with: what it would do, and what is known of whom it is about. */
 export async function approvalQuestion(
-  { say, call, given }: Pick<Wording, "say" | "call" | "given">,
+  { t, call, given }: Pick<Wording, "t" | "call" | "given">,
   verbs: Verbs,
 ): Promise<Exclude<Question, string> | undefined> {
   const view = await readRequest(verbs, call, addressOf(given));
@@ -61,17 +61,17 @@ export async function approvalQuestion(
   const tried = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
   // What is in its way is told by the refusal itself, and what was decided already is told again.
   if ((tried.blockers ?? []).length > 0 || tried.replayed === true) return undefined;
-  const history = view === undefined ? "" : await subjectHistory(verbs, call, view, say);
+  const history = view === undefined ? "" : await subjectHistory(verbs, call, view, t);
   const effects = tried.effects.map(({ detail }) => `- ${escapeText(detail)}`);
   // Where votes are blind, whether one more is enough would tell of the others.
   const isKnown = tried.approvals.required === 1 || view?.approvals.have !== undefined;
-  const head = say(tried.final && isKnown ? "review approve ask" : "review approve vote", {
+  const head = t(tried.final && isKnown ? "review approve ask" : "review approve vote", {
     reference: escapeText(tried.reference),
     title: escapeText(view?.title ?? ""),
     required: tried.approvals.required,
   });
-  const known = history === "" ? say("history nothing") : say("history known", { history });
-  const outcome = effects.length === 0 ? [] : [say("review approve tried"), ...effects];
+  const known = history === "" ? t("history nothing") : t("history known", { history });
+  const outcome = effects.length === 0 ? [] : [t("review approve tried"), ...effects];
   const content = cut([head, known, ...outcome].join("\n"), 1900);
   // What is shown is what is approved, and not what it is made into until the answer comes.
   return { content, about: view === undefined ? {} : { revision: view.revision } };
@@ -88,7 +88,7 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
     locate: locateRequest,
     input: (given) => moveInput(verb, given, numberIn(given, "revision")),
     ...(verb === "approve" && { asks: approvalQuestion }),
-    show: (answer: DecisionAnswer, { say }) => ({ content: decisionText(answer, say) }),
+    show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t) }),
   };
 });
 
@@ -118,27 +118,27 @@ async function refuseNext(verbs: Verbs, call: Call, type = "poach"): Promise<nev
 }
 
 /** The card of a request for the caller. */
-export async function cardFor(view: WorkflowView, { say, call }: Pick<Wording, "say" | "call">, verbs: Verbs) {
-  const history = await subjectHistory(verbs, call, view, say);
+export async function cardFor(view: WorkflowView, { t, call }: Pick<Wording, "t" | "call">, verbs: Verbs) {
+  const history = await subjectHistory(verbs, call, view, t);
   const allowed = new Set<string>(view.allowed_actions);
-  const { embeds, components } = personalCard(view, { say, allowed, history });
-  return { embeds, components, content: whyNot(view, say) };
+  const { embeds, components } = personalCard(view, { t, allowed, history });
+  return { embeds, components, content: whyNot(view, t) };
 }
 
-function whyNot({ why_not: why = {} }: WorkflowView, say: Say): string {
+function whyNot({ why_not: why = {} }: WorkflowView, t: Translate): string {
   const told = (["claim", "approve", "deny", "request_info"] as const).flatMap((action) => {
     const detail = why[action]?.detail ?? "";
-    return detail === "" ? [] : [`-# ${say(`= ${action}`)}: ${escapeText(detail)}`];
+    return detail === "" ? [] : [`-# ${t(`= ${action}`)}: ${escapeText(detail)}`];
   });
   return cut(told.join("\n"), 1500);
 }
 
 /** One line of a queue. */
-export function requestLine({ reference, type, status, title, timers, assignment }: WorkflowView, { say }: Wording): string {
+export function requestLine({ reference, type, status, title, timers, assignment }: WorkflowView, { t }: Wording): string {
   const due = timers.due_decision_at;
   const facts = [
-    `**${escapeText(reference)}** ${say(`= ${type}`)}`,
-    say(`= ${status}`),
+    `**${escapeText(reference)}** ${t(`= ${type}`)}`,
+    t(`= ${status}`),
     escapeText(title),
     ...(assignment === null ? [] : [`<@${assignment.user.id}>`]),
     ...(isOpen(status) && due !== null ? [momentOf(due, "R")] : []),
@@ -190,7 +190,7 @@ export const reviewEntries: readonly Entry[] = [
     input: (given) => moveInput("claim", given),
     async show(answer: DecisionAnswer, wording, verbs) {
       const view = await readRequest(verbs, wording.call, addressOf(wording.given));
-      const content = wording.say("review next done", { reference: escapeText(answer.reference) });
+      const content = wording.t("review next done", { reference: escapeText(answer.reference) });
       return view === undefined ? { content } : { ...(await cardFor(view, wording, verbs)), content };
     },
   },
@@ -211,7 +211,7 @@ export const reviewEntries: readonly Entry[] = [
     options: [any],
     locate: locateRequest,
     input: (given) => ({ params: addressOf(given) }),
-    line: (step: StepView, { say }) => stepLine(step, say),
+    line: (step: StepView, { t }) => stepLine(step, t),
   },
   {
     command,
@@ -220,8 +220,8 @@ export const reviewEntries: readonly Entry[] = [
     options: [any],
     locate: locateRequest,
     input: (given) => ({ params: addressOf(given) }),
-    line: ({ author, body, created_at: at }: CommentView, { say }) =>
-      cut(`${momentOf(at, "R")} ${author === null ? say("history service") : `<@${author.id}>`}: ${escapeText(body)}`, 350),
+    line: ({ author, body, created_at: at }: CommentView, { t }) =>
+      cut(`${momentOf(at, "R")} ${author === null ? t("history service") : `<@${author.id}>`}: ${escapeText(body)}`, 350),
   },
   commentEditEntry(command, any),
   {
@@ -231,7 +231,7 @@ export const reviewEntries: readonly Entry[] = [
     options: [any, { name: "effect", kind: "integer", required: true, min: 1, max: 9999 }],
     locate: locateRequest,
     input: (given) => ({ params: { ...decisionAddress(given), place: textIn(given, "effect") ?? "" } }),
-    show: (answer: DecisionAnswer, { say }) => ({ content: decisionText(answer, say) }),
+    show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t) }),
   },
   {
     command,
@@ -239,6 +239,6 @@ export const reviewEntries: readonly Entry[] = [
     operation: "readWorkflowStats",
     options: [kind],
     input: (given) => ({ query: { type: textIn(given, "kind") } }),
-    show: ({ all }: StatsView, { say }) => showView(all, say, say("review stats title")),
+    show: ({ all }: StatsView, { t }) => showView(all, t, t("review stats title")),
   },
 ];

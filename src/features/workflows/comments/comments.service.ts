@@ -48,7 +48,7 @@ export function createComments(parts: CommentsDeps) {
     actor === null ? Promise.resolve([]) : reach.linkedAccountsOf(db, actor.id);
 
   /** The request and the side of anyone who wants to write. @throws ProblemError record_not_found, conflict_of_interest */
-  async function open(tx: Tx, type: string, key: string): Promise<{ request: Request; side: Side; accounts: string[] }> {
+  async function loadForUpdate(tx: Tx, type: string, key: string): Promise<{ request: Request; side: Side; accounts: string[] }> {
     const kind = kindOf(type);
     if (kind === undefined) throw recordNotFound();
     const accounts = await accountsOf(tx.db, tx.call);
@@ -69,7 +69,7 @@ export function createComments(parts: CommentsDeps) {
     async add(call: Call, type: string, key: string, given: CommentInput): Promise<CommentView> {
       const input = CommentInput.parse(given, { reportInput: true });
       return await database.write(call, async (tx) => {
-        const { request, side, accounts } = await open(tx, type, key);
+        const { request, side, accounts } = await loadForUpdate(tx, type, key);
         const visibility = input.visibility ?? (side === "requester" ? "requester" : "internal");
         const permission = requireWriter(tx, request, side, visibility);
         await requirePlace(tx, request);
@@ -97,7 +97,7 @@ export function createComments(parts: CommentsDeps) {
     async edit(call: Call, type: string, key: string, id: string, given: EditCommentInput, ifMatch?: number): Promise<CommentView> {
       const { body } = EditCommentInput.parse(given, { reportInput: true });
       return await database.write(call, async (tx) => {
-        const { request, side, accounts } = await open(tx, type, key);
+        const { request, side, accounts } = await loadForUpdate(tx, type, key);
         const seen = visibleComments(call, request, accounts);
         const comment = await tx.db.workflowComment.findFirst({ where: { id: id.toLowerCase(), requestId: request.id, ...seen } });
         if (comment === null) throw recordNotFound();

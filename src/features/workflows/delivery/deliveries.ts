@@ -95,7 +95,7 @@ export function createDeliveries(parts: DeliveryDeps) {
   async function attempt(call: Call, { requestId, place, status }: Left, isForBot: boolean): Promise<Tried> {
     const at = { requestId, place };
     try {
-      if (status === "skipped") return await discordDelivery.mend(call, at);
+      if (status === "skipped") return await discordDelivery.retractAbandoned(call, at);
       return await (isForBot ? discordDelivery.deliver(call, at) : internalDelivery.deliver(call, at));
     } catch (error) {
       if (error instanceof ProblemError) throw error;

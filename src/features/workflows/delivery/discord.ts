@@ -83,7 +83,7 @@ export function createDiscordDelivery({ database, records, discord, logger }: Di
     },
 
     /** See to what was called off in the middle of an attempt whose end nobody wrote: what may be done is taken back. */
-    async mend(call: Call, at: Place): Promise<Tried> {
+    async retractAbandoned(call: Call, at: Place): Promise<Tried> {
       return await database.write(call, async (tx): Promise<Tried> => {
         const opened = await openEffect(tx, at);
         if (opened?.row.status !== "skipped" || opened.row.dueAt === null || opened.row.dueAt > tx.now) return "passed";

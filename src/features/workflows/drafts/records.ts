@@ -37,7 +37,7 @@ export type DraftRecords = ReturnType<typeof createDraftRecords>;
 export function createDraftRecords({ audit, events }: { audit: Pick<AuditService, "record">; events: Pick<EventsService, "emit"> }) {
   const causes: DraftCauses[] = [];
 
-  async function tell(tx: Tx, row: RequestDraft, note: Note): Promise<DraftView> {
+  async function recordChange(tx: Tx, row: RequestDraft, note: Note): Promise<DraftView> {
     const view = presentDraft(row);
     audit.record(tx, {
       action: `request_draft.${note.verb}`,
@@ -65,7 +65,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
   /** File or dismiss an open draft that is held under its lock. */
   async function end(tx: Tx, row: RequestDraft, changes: { status: "filed" | "dismissed"; filedReference?: string }, note: Note) {
     const data = { ...changes, openKey: null, endedBy: tx.call.actor?.id ?? null, endedAt: tx.now, revision: row.revision + 1 };
-    return tell(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
+    return recordChange(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
   }
 
   return {
@@ -116,7 +116,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
           createdAt: tx.now,
         },
       });
-      return tell(tx, row, { verb: "suggest", permission: draftsPolicy.suggest, reason: cause });
+      return recordChange(tx, row, { verb: "suggest", permission: draftsPolicy.suggest, reason: cause });
     },
 
     /** What is suggested now for keys that begin alike, in order. */
@@ -145,7 +145,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
       const note = { verb: "dismiss", permission: draftsPolicy.suggest, reason } as const;
       for (const row of rows) {
         const data = { status: "dismissed", openKey: null, endedBy: null, endedAt: tx.now, revision: row.revision + 1 };
-        await tell(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
+        await recordChange(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
       }
       return rows.length;
     },

@@ -23,7 +23,7 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectDeps):
   const undoCase = ({ tx, reason, permission, actorId }: Reversal, { undo }: WorkflowEffect): Promise<Undone> =>
     cases.undoCaseInTx(tx, undo, { reason, permission, authorId: actorId });
 
-  async function bring(approval: Approval, input: CaseInput): Promise<Done[]> {
+  async function appendToCase(approval: Approval, input: CaseInput): Promise<Done[]> {
     const { row, isNew, undo } = await cases.appendOrOpenInTx(approval.tx, await caseOf(approval, input));
     const reference = caseReference(row.number);
     const detail = isNew ? "A case was opened." : "It was added to the open case.";
@@ -33,12 +33,12 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectDeps):
   return {
     "case.open": {
       preview: "A case is opened, for the lead and the team alone when the request is confidential.",
-      apply: bring,
+      apply: appendToCase,
       undo: undoCase,
     },
     "case.append": {
       preview: "It is added to the open case about the subject; without one a case is opened.",
-      apply: bring,
+      apply: appendToCase,
       undo: undoCase,
     },
     "case.action": {

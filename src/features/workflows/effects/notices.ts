@@ -30,7 +30,7 @@ export function createNoticeEffects({ staff }: NoticeEffectDeps): SomeEffects<No
         const content = punishmentText(input, aboutOf(approval), { now, until: untilOf(input.length, now) });
         if (content === null) return skipped("This is a matter of the staff: the subject is told nothing.");
         const amends = amendsOf.subject(approval.request.reference);
-        return told(approval, "notice.subject", { userId: input.userId, content, amends, detail: "The subject is told." });
+        return notify(approval, "notice.subject", { userId: input.userId, content, amends, detail: "The subject is told." });
       },
     },
     "notice.owner": {
@@ -42,7 +42,7 @@ export function createNoticeEffects({ staff }: NoticeEffectDeps): SomeEffects<No
         if (server === null || server.ownerUserId === null) return skipped("The register names no owner of the server.");
         const content = warningText(serverId, aboutOf(approval));
         const amends = amendsOf.owner(approval.request.reference);
-        return told(approval, "notice.owner", {
+        return notify(approval, "notice.owner", {
           userId: server.ownerUserId,
           content,
           amends,
@@ -57,7 +57,7 @@ export function createNoticeEffects({ staff }: NoticeEffectDeps): SomeEffects<No
         const callsign = earlier.find(({ key, memo }) => key === "callsign.allocate" && typeof memo === "string")?.memo;
         const role = staff.staffRoleOf(roleKey)?.name ?? roleKey;
         const content = welcomeText(role, { trialDays, callsign: typeof callsign === "string" ? callsign : null });
-        return told(approval, "notice.welcome", { userId, content, amends: amendsOf.welcome(), detail: "They are welcomed." });
+        return notify(approval, "notice.welcome", { userId, content, amends: amendsOf.welcome(), detail: "They are welcomed." });
       },
     },
   };
@@ -67,7 +67,7 @@ function aboutOf({ request, input }: Approval) {
   return { reference: request.reference, reason: input.reasonPublic };
 }
 
-function told({ request }: Approval, key: NoticeKeys, { userId, content, amends, detail }: Message): Promise<Done[]> {
+function notify({ request }: Approval, key: NoticeKeys, { userId, content, amends, detail }: Message): Promise<Done[]> {
   const action = { kind: "message_user", userId, content, reason: request.reference } as const;
   return Promise.resolve([discordEffect(action, { id: `${request.id}:${request.revision.toString()}:${key}`, detail, amends })]);
 }
@@ -110,11 +110,11 @@ export function punishmentText(
   { reference, reason }: About,
   { now, until }: { now: Date; until: Date | null },
 ): string | null {
-  const told = punished[payload.action];
-  if (told === null) return null;
+  const notify = punished[payload.action];
+  if (notify === null) return null;
   const appealUntil = appealEnd(payload.appealUntil, now);
   return lines([
-    told,
+    notify,
     inDiscord[payload.discordAction],
     reason === null ? null : `Reason: ${reason}`,
     until === null ? null : `It ends on ${dayOf(until)}.`,

@@ -3,7 +3,7 @@ import { Duration, Snowflake, text, isAnonymous, notAnonymous } from "../../../k
 import { linkBases, linkConfidences, linkKinds } from "../../../kernel/vocabulary.ts";
 import { effect } from "../effects/inputs.ts";
 import { listOf, Reason } from "../requests/fields.ts";
-import { day, kind, named, ofUser, otherSnowflake, snowflake, user } from "./kind.ts";
+import { day, kind, asField, ofUser, otherSnowflake, snowflake, user } from "./kind.ts";
 
 const Basis = z.strictObject({
   type: z.enum(linkBases).default("other"),
@@ -35,7 +35,7 @@ export const altRequest = kind({
   prefix: "ALT",
   payload: AltRequestPayload,
   aliases: {
-    ...named(ofUser, "primary_user_id"),
+    ...asField(ofUser, "primary_user_id"),
     user_id: "primary_user_id",
     alt_user_ids: "user_ids",
     alt_ids: "user_ids",

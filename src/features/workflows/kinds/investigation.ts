@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { effect, interimMeasures } from "../effects/inputs.ts";
 import { idsUpTo } from "../requests/fields.ts";
-import { dateOf, day, hour, kind, named, ofUser, server, snowflake, user } from "./kind.ts";
+import { dateOf, day, hour, kind, asField, ofUser, server, snowflake, user } from "./kind.ts";
 
 const InvestigationPayload = z
   .object({
@@ -27,7 +27,7 @@ export const investigation = kind({
   prefix: "INV",
   payload: InvestigationPayload,
   assumed: { allegation: ({ reason, summary }) => reason ?? summary },
-  aliases: { ...named(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
+  aliases: { ...asField(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
   filing: {
     options: [
       { name: "user", field: [], as: "user" },

@@ -107,7 +107,7 @@ export const ofUser = {
 };
 
 /** The same names for another field. */
-export function named(names: Readonly<Record<string, string>>, field: string): Record<string, string> {
+export function asField(names: Readonly<Record<string, string>>, field: string): Record<string, string> {
   return Object.fromEntries(Object.keys(names).map((name) => [name, field]));
 }
 

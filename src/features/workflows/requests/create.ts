@@ -79,7 +79,12 @@ export function createFiling(parts: CreateDeps) {
     });
     await tx.db.workflowSubject.createMany({ data: subjects.map((subject) => ({ ...subject, requestId: row.id })) });
     await tx.db.workflowStep.createMany({ data: [firstStep(tx, row.id)] });
-    tell(tx, type, { id: row.id, reference, subjects, after: { type, status: row.status, priority: row.priority, urgent: row.urgent } });
+    recordFiled(tx, type, {
+      id: row.id,
+      reference,
+      subjects,
+      after: { type, status: row.status, priority: row.priority, urgent: row.urgent },
+    });
     return {
       success: true,
       id: row.id,
@@ -91,7 +96,7 @@ export function createFiling(parts: CreateDeps) {
     };
   }
 
-  function tell(
+  function recordFiled(
     tx: Tx,
     type: WorkflowKind,
     told: { id: string; reference: string; subjects: { kind: string; subjectId: string }[]; after: object },

@@ -20,7 +20,7 @@ export function createReminders({ database, events, clock }: ReminderDeps) {
     OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
   });
 
-  function tell(tx: Tx, row: WorkflowRequest & { subjects: WorkflowSubject[] }): number {
+  function emitDue(tx: Tx, row: WorkflowRequest & { subjects: WorkflowSubject[] }): number {
     const due = remindersOf(row).filter(([, at]) => at <= tx.now);
     for (const [reminder, at] of due) {
       const said = { status: row.status, reminder, due_at: at.toISOString(), assignee_id: row.assigneeId };
@@ -45,7 +45,7 @@ export function createReminders({ database, events, clock }: ReminderDeps) {
       for (const id of ids) await tx.lock(`workflow:${id}`);
       const rows = await tx.db.workflowRequest.findMany({ where: { id: { in: ids }, ...dueAt(tx.now) }, include: { subjects: true } });
       for (const row of rows) {
-        given += tell(tx, row);
+        given += emitDue(tx, row);
         const told = toldWith(row, tx.now);
         await tx.db.workflowRequest.update({
           where: { id: row.id },

@@ -67,7 +67,7 @@ function ruledBy({ ruling }: WorkflowDecision): Partial<DecisionInput["body"]> {
 
 /** Decisions that an appeal overturns, inside its transaction. The appeal has checked rights, ranks and conflicts. */
 export function createOverturning({ audit, events, reach, effects }: OverturnDeps) {
-  async function open(tx: Tx, id: string): Promise<Request> {
+  async function loadForUpdate(tx: Tx, id: string): Promise<Request> {
     await lockKept(tx, [id]);
     return await tx.db.workflowRequest.findUniqueOrThrow({ where: { id }, include: whole });
   }
@@ -102,7 +102,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
   return {
     /** Take an approval back with all it did; null, with nothing done, for a request that is not approved. */
     async reverseInTx(tx: Tx, id: string, note: OverturnNote): Promise<z.infer<typeof Reversed> | null> {
-      const row = await open(tx, id);
+      const row = await loadForUpdate(tx, id);
       if (row.status !== "approved") return null;
       const { reason, permission, actorId } = note;
       await effects().undo({ tx, request: row, reason, actorId, permission });
@@ -115,7 +115,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
     /** Put an approval that `reverseInTx` took back in force again: what it does is done anew. */
     async reinstateInTx(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
       const { request_id: id, revision } = Reversed.parse(undo);
-      const row = await open(tx, id);
+      const row = await loadForUpdate(tx, id);
       if (row.status !== "reversed" || row.revision !== revision) return changedSince;
       const type = row.type as WorkflowKind;
       const chosen = await chosenBy(tx, id);
@@ -150,7 +150,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
 
     /** Have a request decided anew; null, with nothing done, for one that is neither denied nor withdrawn nor expired. */
     async reopenInTx(tx: Tx, id: string, note: OverturnNote): Promise<Prisma.InputJsonObject | null> {
-      const row = await open(tx, id);
+      const row = await loadForUpdate(tx, id);
       const status = statusAt(row, tx.now);
       if (!reopenable.has(status)) return null;
       await requireUnique(tx, row, subjectsOf(row), (await viewerOf(tx.db, reach, tx.call)).accounts);
@@ -182,7 +182,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
     /** Put a decision back that `reopenInTx` took away, if nothing happened to the request since. */
     async undoReopenInTx(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
       const before = Reopened.parse(undo);
-      const row = await open(tx, before.request_id);
+      const row = await loadForUpdate(tx, before.request_id);
       if (row.revision !== before.revision) return changedSince;
       const decision = before.decision === null ? Prisma.DbNull : (before.decision as Prisma.InputJsonObject);
       const decidedAt = before.decided_at === null ? null : new Date(before.decided_at);

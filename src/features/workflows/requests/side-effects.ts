@@ -34,7 +34,7 @@ export interface Transition extends Move {
 }
 
 /** What is told of an action, when it is not a vote that waits for others. */
-const told: Partial<Readonly<Record<Action, EventType>>> = {
+const emitted: Partial<Readonly<Record<Action, EventType>>> = {
   claim: "workflow.claimed",
   assign: "workflow.claimed",
   request_info: "workflow.needs_info",
@@ -104,14 +104,14 @@ export function createSideEffects({ audit, events, effects, reach, matches, move
     if (move.amended !== undefined) await replaceSubjects(tx, request, move.amended);
     await writeStep(tx, move);
     await effects.append(tx, request, noticesOf(move));
-    tell(tx, move);
+    recordTransition(tx, move);
     if (isRemembered(move))
       for (const { kind, subjectId } of request.subjects) if (kind === "user") await matches.recomputeUser(tx, subjectId);
     const rows = await tx.db.workflowEffect.findMany({ where: { requestId: request.id }, orderBy: { place: "asc" } });
     return result.isFinal || done.length > 0 ? rows : request.effects;
   };
 
-  function tell(tx: Tx, move: Transition): void {
+  function recordTransition(tx: Tx, move: Transition): void {
     const { request, input, actorId, result, isWaiving } = move;
     const changed = Object.keys(changedBy(move));
     const { action } = input;
@@ -144,7 +144,7 @@ export function createSideEffects({ audit, events, effects, reach, matches, move
       ? result.next.tier > request.escalationTier
         ? "workflow.escalated"
         : "workflow.voted"
-      : (told[action] ?? "workflow.updated");
+      : (emitted[action] ?? "workflow.updated");
     const said = { status: result.next.status, action };
     tellOf(events, tx, type, request, said);
     const own = kinds[request.type as WorkflowKind].events?.decided;

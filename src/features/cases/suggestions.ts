@@ -5,8 +5,8 @@ import type { DraftRecords } from "../workflows/drafts/records.ts";
 import type { WholeCase } from "./cases.policy.ts";
 
 /** What closing a case can suggest. */
-export const spawnKinds = ["punishment", "blacklist-user", "blacklist-server", "alt-request"] as const;
-export type SpawnKind = (typeof spawnKinds)[number];
+export const suggestedKinds = ["punishment", "blacklist-user", "blacklist-server", "alt-request"] as const;
+export type SuggestedKind = (typeof suggestedKinds)[number];
 
 interface Prefilled {
   /** Whom the request would be about. */
@@ -14,7 +14,7 @@ interface Prefilled {
   payload: Readonly<Record<string, unknown>>;
 }
 
-interface Spawn {
+interface SuggestedRequest {
   about: "user" | "server";
   /** One request for each subject, or one for all of them. */
   prefill(ids: readonly string[]): Prefilled[];
@@ -28,7 +28,7 @@ const shortestReason = 10;
 const maxAccounts = 10;
 const eachUser = (ids: readonly string[]): Prefilled[] => ids.map((id) => ({ id, payload: { user_id: id } }));
 
-const spawns: Readonly<Record<SpawnKind, Spawn>> = {
+const suggestedRequests: Readonly<Record<SuggestedKind, SuggestedRequest>> = {
   punishment: { about: "user", prefill: eachUser, namesCase: true },
   "blacklist-user": { about: "user", prefill: eachUser },
   "blacklist-server": { about: "server", prefill: (ids) => ids.map((id) => ({ id, payload: { server_id: id } })) },
@@ -39,19 +39,19 @@ const spawns: Readonly<Record<SpawnKind, Spawn>> = {
 };
 
 /** Requests that the end of a case suggests. They wait until a person files them. */
-export function createSpawning(drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">) {
+export function createSuggestions(drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">) {
   return {
     /**
      * Suggest requests about the subjects of a case that was closed. A request can be read by more people than a confidential case:
      * it neither names one nor quotes it.
      * @throws ProblemError validation_failed for a kind that none of the subjects fits
      */
-    async suggest(tx: Tx, row: WholeCase, kinds: readonly SpawnKind[]): Promise<void> {
+    async suggest(tx: Tx, row: WholeCase, kinds: readonly SuggestedKind[]): Promise<void> {
       const reference = caseReference(row.number);
       const told = row.isConfidential ? "A case" : `Case ${reference}`;
       const quoted = row.isConfidential || (row.outcomeReason ?? "").length < shortestReason ? null : row.outcomeReason;
       for (const [index, kind] of kinds.entries()) {
-        const { about, prefill, namesCase = false } = spawns[kind];
+        const { about, prefill, namesCase = false } = suggestedRequests[kind];
         const found = prefill(row.subjects.filter((subject) => subject.kind === about).map(({ subjectId }) => subjectId));
         if (found.length === 0) throw fieldError(`/spawn/${index.toString()}`, "no_subject", `The case is about no ${about}.`);
         for (const { id, payload } of found) {
