@@ -46,10 +46,10 @@ export const kind = kinds["poach"];`,
 export const kind = kinds["poaching"];`,
   },
   "a mistyped text": {
-    sound: `import { sayIn } from "ROOT/src/commands/texts.ts";
-export const text = sayIn("de")("review queue");`,
-    broken: `import { sayIn } from "ROOT/src/commands/texts.ts";
-export const text = sayIn("de")("review queu");`,
+    sound: `import { translator } from "ROOT/src/commands/texts.ts";
+export const text = translator("de")("review queue");`,
+    broken: `import { translator } from "ROOT/src/commands/texts.ts";
+export const text = translator("de")("review queu");`,
   },
   "a text that a language lacks": {
     sound: `import { texts } from "ROOT/src/kernel/texts.ts";

@@ -44,7 +44,7 @@ const choices = entries.flatMap(({ command, options = [], form = [] }) =>
 );
 
 /** Keys that are said as they stand. */
-const said = [...everything.matchAll(/\bsay(?:In\([^)]*\))?\(\s*"([^"]+)"/g)].map(([, key = ""]) => key);
+const said = [...everything.matchAll(/\b(?:t|translator\([^)]*\))\(\s*"([^"]+)"/g)].map(([, key = ""]) => key);
 const words = [...everything.matchAll(/\bwords\(\s*"([^"]+)"/g)].map(([, key = ""]) => key);
 const keysHere = new Set([...said, ...words]);
 /** Keys that are made of a word and something else, such as `held ${who}`. */

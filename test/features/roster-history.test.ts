@@ -101,7 +101,7 @@ describe("a change that took effect earlier", () => {
     const after = await rowsOf(person);
     expect(JSON.stringify(after.slice(0, before.length))).toBe(JSON.stringify(before));
     expect(after.slice(before.length).map(({ event }) => event)).toEqual(["promoted", "transferred"]);
-    const stood = async (days: number, known = "") => (await history(`user_id=${person.id}&on=${ago(days)}${known}`)).body.meta.access;
+    const stood = async (days: number, known = "") => (await history(`user_id=${person.id}&on=${ago(days)}${known}`)).body.meta.standing;
     expect(await stood(101)).toBeNull();
     expect(await stood(80)).toMatchObject({ staff_role: "viewer", department: "north" });
     expect(await stood(50)).toMatchObject({ staff_role: "senior", department: "south", status: "active" });
@@ -185,8 +185,8 @@ test("says who held a callsign on which day: given, released, transferred and ba
   expect(await holder(15, `&known_at=${known}`)).toEqual([]);
   expect(await holder(5)).toEqual([]);
   expect(await holder(15, `&user_id=${anna.id}`)).toEqual([]);
-  const { access } = (await history(`user_id=${ben.id}&on=${ago(45)}`)).body.meta;
-  expect(access).toEqual({ callsigns: [held] });
+  const { standing } = (await history(`user_id=${ben.id}&on=${ago(45)}`)).body.meta;
+  expect(standing).toEqual({ callsigns: [held] });
   expect(eventsIn(await history("callsign=N-007"))).toHaveLength(6);
   expect((await history("callsign=N-999")).body.data).toEqual([]);
 });

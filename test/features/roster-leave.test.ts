@@ -66,7 +66,7 @@ test("a leave told afterwards counts since it began", async () => {
   await leave(person, { from, duration: "30d" });
   expect((await linesOf(person)).at(-1)).toMatchObject({ event: "loa_started", effectiveAt: new Date(from) });
   const stood = await shared.world.get(`/roster/history?user_id=${person.id}&on=${since(-3)}`, { actor: cast.owner });
-  expect(stood.body.meta.access).toMatchObject({ status: "loa" });
+  expect(stood.body.meta.standing).toMatchObject({ status: "loa" });
 });
 
 test("a planned leave begins and ends on the roster at its own dates, however late somebody looks", async () => {
