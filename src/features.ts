@@ -71,9 +71,6 @@ export interface Interfaces {
   routeRegistry: HttpApp["registry"];
 }
 
-/** Every slash command. */
-export const commandTable = createCommandTable(features.commands);
-
 /** The chapters of the document, in the order in which the author of a client meets them. */
 const chapters = [
   "health",
@@ -126,3 +123,9 @@ export async function openServices(options: CoreOptions & Partial<Interfaces>) {
     },
   };
 }
+
+/** Every slash command. */
+export const commandTable = createCommandTable(
+  features.commands,
+  routeTable().map(({ spec }) => spec),
+);

@@ -9,8 +9,8 @@ import { numberIn, readOptional } from "./records.ts";
 import { cut } from "./show.ts";
 
 const fileOptions = ["file", "file-2", "file-3"] as const;
-const note = { name: "note", max: 4000 } as const;
-const title = { name: "title", max: 200 } as const;
+const note = { name: "note" } as const;
+const title = { name: "title" } as const;
 const ways = [...fileOptions, "files", "link", "message", "reference", "note"] as const;
 
 interface EvidencePlace {
@@ -120,8 +120,8 @@ export function evidenceEntries({ command, record, name, pieces, press }: Eviden
       command,
       path: "redact",
       operation: "redactEvidence",
-      options: [record, piece, { name: "reason", kind: "text", min: 3, max: 1000 }],
-      form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
+      options: [record, piece, { name: "reason", kind: "text" }],
+      form: [{ name: "reason", kind: "paragraph", required: true }],
       input: (given) => ({ params: pieceAt(given), body: picked(given, "reason"), revision: numberIn(given, "revision") }),
       async asks(wording, verbs) {
         const ask = wording.t("evidence redact ask");

@@ -1,3 +1,5 @@
+import type { RouteSpec } from "../operations/route.ts";
+import { withBounds } from "./bounds.ts";
 import type { CommandSet, Entry, MenuSpec, SourceSpec } from "./entry.ts";
 
 /** Everything that can be done by slash command, menu and button. */
@@ -13,10 +15,15 @@ export interface CommandTable {
   entryOf: (name: string) => Entry;
 }
 
-/** One table of the commands of every feature. @throws Error when two of them have an entry or a source of the same name */
-export function createCommandTable(sets: readonly CommandSet[]): CommandTable {
-  const entries = sets.flatMap((set) => set.entries);
-  const menuEntries = sets.flatMap((set) => set.menuEntries ?? []);
+/**
+ * One table of the commands of every feature. What options and form fields take at least and at most, and what they choose from, is what
+ * the routes behind them take, unless they say it. @throws Error when two of them have an entry or a source of the same name
+ */
+export function createCommandTable(sets: readonly CommandSet[], specs: readonly RouteSpec[]): CommandTable {
+  const byOperation = new Map(specs.map((spec) => [spec.operationId, spec]));
+  const bounded = (all: readonly Entry[]): Entry[] => all.map((entry) => withBounds(entry, (operation) => byOperation.get(operation)));
+  const entries = bounded(sets.flatMap((set) => set.entries));
+  const menuEntries = bounded(sets.flatMap((set) => set.menuEntries ?? []));
   const byName = unique([...entries, ...menuEntries].map((entry) => [nameOf(entry), entry]));
   return {
     entries,

@@ -2,9 +2,8 @@ import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PressSpec,
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName, galleryOf } from "../../commands/gallery.ts";
 import type { VerbInput, Verbs } from "../../commands/verbs.ts";
-import { altChoices, blacklistCategories, memberPolicies, recommendedActions, severities } from "../../kernel/vocabulary.ts";
-import { statuses, type BlacklistCheck, type BlacklistVersionView, type BlacklistView } from "./blacklist.schema.ts";
-import { importModes, type BlacklistImport } from "./import/import.schema.ts";
+import type { BlacklistCheck, BlacklistVersionView, BlacklistView } from "./blacklist.schema.ts";
+import type { BlacklistImport } from "./import/import.schema.ts";
 import type { Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import {
@@ -29,27 +28,26 @@ const command = "blacklist";
 const maxIds = 25;
 export const record: OptionSpec = { name: "record", kind: "text", required: true, completes: "blacklist", max: 40 };
 const filesPress: PressSpec = { name: "bf", carries: [record] };
-const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }];
-const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
+const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true }];
+const reason: OptionSpec = { name: "reason", kind: "text" };
 const revision: OptionSpec = { name: "revision", kind: "integer", min: 1 };
-const kind: OptionSpec = { name: "kind", kind: "text", choices: ["user", "server"] };
+const kind: OptionSpec = { name: "kind", kind: "text" };
 const category: OptionSpec = {
   name: "category",
   kind: "text",
-  choices: [...new Set([...blacklistCategories.user, ...blacklistCategories.server])],
 };
-const severity: OptionSpec = { name: "severity", kind: "text", choices: severities };
-const action: OptionSpec = { name: "recommended-action", kind: "text", choices: recommendedActions };
-const policy: OptionSpec = { name: "member-policy", kind: "text", choices: memberPolicies };
-const alts: OptionSpec = { name: "include-alts", kind: "text", choices: altChoices };
-const duration: OptionSpec = { name: "duration", kind: "text", max: 40 };
+const severity: OptionSpec = { name: "severity", kind: "text" };
+const action: OptionSpec = { name: "recommended-action", kind: "text" };
+const policy: OptionSpec = { name: "member-policy", kind: "text" };
+const alts: OptionSpec = { name: "include-alts", kind: "text" };
+const duration: OptionSpec = { name: "duration", kind: "text" };
 const filters: readonly OptionSpec[] = [
   kind,
-  { name: "status", kind: "text", choices: statuses },
+  { name: "status", kind: "text" },
   category,
   severity,
   { name: "subject", kind: "text", max: 40 },
-  { name: "q", kind: "text", min: 2, max: 100 },
+  { name: "q", kind: "text" },
 ];
 const filterNames = ["kind", "status", "category", "severity", "q"] as const;
 
@@ -177,8 +175,8 @@ const blacklistEntries: readonly Entry[] = [
       { name: "tags", kind: "text", max: 500 },
     ],
     form: [
-      { name: "reason-public", kind: "paragraph", required: true, min: 1, max: 2000 },
-      { name: "reason-internal", kind: "paragraph", max: 2000 },
+      { name: "reason-public", kind: "paragraph", required: true },
+      { name: "reason-internal", kind: "paragraph" },
       { name: "evidence", kind: "paragraph", max: 2000 },
     ],
     locate: requireOneSubject,
@@ -199,10 +197,10 @@ const blacklistEntries: readonly Entry[] = [
       action,
       policy,
       alts,
-      { name: "reason-public", kind: "text", max: 2000 },
-      { name: "reason-internal", kind: "text", max: 2000 },
+      { name: "reason-public", kind: "text" },
+      { name: "reason-internal", kind: "text" },
       { name: "tags", kind: "text", max: 500 },
-      { name: "review-at", kind: "text", max: 40 },
+      { name: "review-at", kind: "text" },
       { name: "reviewed", kind: "boolean" },
     ],
     input: (given) => ({
@@ -255,7 +253,7 @@ const blacklistEntries: readonly Entry[] = [
     operation: "importBlacklist",
     options: [
       { name: "file", kind: "file", required: true },
-      { name: "mode", kind: "text", choices: importModes },
+      { name: "mode", kind: "text" },
     ],
     input: importInput,
     asks: asksToImport,
@@ -265,7 +263,7 @@ const blacklistEntries: readonly Entry[] = [
     command,
     path: "export",
     operation: "exportBlacklist",
-    options: [{ name: "format", kind: "text", choices: ["csv", "ndjson"] }, ...filters],
+    options: [{ name: "format", kind: "text" }, ...filters],
     input: (given) => ({ query: { ...filtersOf(given), ...pickedQuery(given, "format") } }),
   },
 ];

@@ -9,10 +9,10 @@ const command = "callsign";
 const callsign: OptionSpec = { name: "callsign", kind: "text", required: true, completes: "callsign", max: 100 };
 const pool: OptionSpec = { name: "pool", kind: "text", completes: "pool", max: 50 };
 const person: OptionSpec = { name: "user", kind: "user" };
-const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
-const fill: OptionSpec = { name: "fill", kind: "text", choices: ["lowest", "sequential", "random"] };
+const reason: OptionSpec = { name: "reason", kind: "text", min: 3 };
+const fill: OptionSpec = { name: "fill", kind: "text" };
 const numbers: OptionSpec = { name: "numbers", kind: "text", required: true, max: 1000 };
-const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
+const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3 }];
 /** A part of a list of numbers: one of them, or from one to another. */
 const span = /^(\d{1,6})(?:-(\d{1,6}))?$/;
 const maxOfSpan = 100;
@@ -66,14 +66,14 @@ const callsignEntries: readonly Entry[] = [
     command,
     path: "list",
     operation: "listCallsigns",
-    options: [pool, person, { name: "state", kind: "text", choices: ["reserved", "assigned", "held", "retired", "blocked"] }],
+    options: [pool, person, { name: "state", kind: "text" }],
     input: (given) => ({ query: { pool: textIn(given, "pool"), state: textIn(given, "state"), ...userOf(given) } }),
   },
   {
     command,
     path: "release",
     operation: "releaseCallsign",
-    options: [callsign, pool, reason, { name: "rest-days", kind: "integer", min: 0, max: 3650 }],
+    options: [callsign, pool, reason, { name: "rest-days", kind: "integer" }],
     form: whyForm,
     input: (given) => ({ ...at(given), body: picked(given, "reason", "rest-days") }),
   },

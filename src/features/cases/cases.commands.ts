@@ -8,9 +8,8 @@ import type { NoteView } from "./notes/notes.schema.ts";
 import type { TemplateView } from "./templates/templates.ts";
 import { strikeEntries, actionEntries, noteEntries, templateEntries } from "./commands/parts.ts";
 import { evidenceEntry, evidenceMenu } from "./commands/evidence-menu.ts";
-import { caseTypes, outcomes } from "./outcomes.ts";
-import { linkRels, priorities, type CaseView } from "./cases.schema.ts";
-import { caseStatuses } from "./states.ts";
+import { outcomes } from "./outcomes.ts";
+import type { CaseView } from "./cases.schema.ts";
 import type { CaseTimelineEntryView } from "./timeline.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { caseFilesPress, caseHistoryPress, caseOption, caseShowPress, caseLine, caseReply } from "./commands/replies.ts";
@@ -25,14 +24,14 @@ const command = "case";
 const timelineKind: OptionSpec = { name: "kind", kind: "text", choices: timelineKinds };
 const inCase = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
 const revision: OptionSpec = { name: "revision", kind: "integer", min: 1 };
-const type: OptionSpec = { name: "type", kind: "text", choices: caseTypes };
-const priority: OptionSpec = { name: "priority", kind: "text", choices: priorities };
+const type: OptionSpec = { name: "type", kind: "text" };
+const priority: OptionSpec = { name: "priority", kind: "text" };
 const lead: OptionSpec = { name: "lead", kind: "user" };
-const title: OptionSpec = { name: "title", kind: "text", min: 3, max: 120 };
+const title: OptionSpec = { name: "title", kind: "text" };
 const listed = (name: string): OptionSpec => ({ name, kind: "text", max: 1000 });
 const yes = (name: string): OptionSpec => ({ name, kind: "boolean" });
-const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
-const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }];
+const reason: OptionSpec = { name: "reason", kind: "text" };
+const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true }];
 const opensCase: PickSpec = {
   press: caseShowPress,
   placeholder: "case pick",
@@ -117,7 +116,7 @@ const lifeEntries: readonly Entry[] = [
       reason,
       revision,
     ],
-    form: [{ name: "reason", kind: "paragraph", min: 3, max: 1000 }],
+    form: [{ name: "reason", kind: "paragraph" }],
     input: (given) => ({ params: at(given), revision: numberIn(given, "revision"), body: picked(given, "outcome", "reason") }),
     show,
   },
@@ -147,11 +146,7 @@ const lifeEntries: readonly Entry[] = [
     command,
     path: "link",
     operation: "createCaseLink",
-    options: [
-      caseOption,
-      { name: "reference", kind: "text", required: true, min: 3, max: 60 },
-      { name: "rel", kind: "text", choices: linkRels },
-    ],
+    options: [caseOption, { name: "reference", kind: "text", required: true, min: 3, max: 60 }, { name: "rel", kind: "text" }],
     input: (given) => ({ params: at(given), body: { rel: "related", ...picked(given, "rel", "reference") } }),
   },
   {
@@ -191,7 +186,7 @@ const caseEntries: readonly Entry[] = [
       listed("team"),
       listed("labels"),
       yes("confidential"),
-      { name: "due", kind: "text", max: 40 },
+      { name: "due", kind: "text" },
       { name: "template", kind: "text", completes: "case-template", max: 40 },
     ],
     input: (given) => ({ body: { subjects: [], ...fieldsOf(given), ...picked(given, "due", "template") } }),
@@ -212,16 +207,16 @@ const caseEntries: readonly Entry[] = [
     operation: "listCases",
     options: [
       yes("mine"),
-      { name: "status", kind: "text", choices: caseStatuses },
+      { name: "status", kind: "text" },
       type,
       priority,
       lead,
       { name: "subject", kind: "text", max: 40 },
       yes("alts"),
-      { name: "label", kind: "text", max: 40 },
+      { name: "label", kind: "text" },
       yes("overdue"),
-      { name: "q", kind: "text", min: 2, max: 100 },
-      { name: "sort", kind: "text", choices: ["-created_at", "due_at"] },
+      { name: "q", kind: "text" },
+      { name: "sort", kind: "text" },
       yes("deleted"),
     ],
     input: (given) => ({ query: { ...filtersOf(given), subject: subjectIn(given) } }),
@@ -236,7 +231,7 @@ const caseEntries: readonly Entry[] = [
       caseOption,
       revision,
       title,
-      { name: "status", kind: "text", choices: ["active", "waiting", "archived"] },
+      { name: "status", kind: "text" },
       type,
       priority,
       lead,

@@ -55,7 +55,7 @@ const confirmEntries: readonly Entry[] = [
     command,
     path: "decline",
     operation: "declineChange",
-    options: [held, { name: "reason", kind: "text", min: 3, max: 1000 }],
+    options: [held, { name: "reason", kind: "text" }],
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
     show: (view, { t }) => ({ content: declinedText(view, t) }),
     press: declinePress,

@@ -1,9 +1,8 @@
 import type { CommandSet, Entry, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import { within } from "../../commands/sources.ts";
 import { idsIn, numberIn, pickedQuery } from "../../commands/records.ts";
-import { matchKinds, matchStatuses, type MatchView } from "./intelligence.schema.ts";
+import type { MatchView } from "./intelligence.schema.ts";
 import type { AuthorizationView } from "../authorization/authorization.schema.ts";
-import { authorizationPurposes, serverDetails } from "../../kernel/vocabulary.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { picked, textIn, timeIn } from "../../commands/input.ts";
 import {
@@ -24,7 +23,7 @@ import {
 import { momentOf } from "../../commands/show.ts";
 
 const command = "intel";
-const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
+const reason: OptionSpec = { name: "reason", kind: "text" };
 
 const at = (given: CommandInput) => ({ discord_user_id: textIn(given, "user") ?? "" });
 
@@ -43,8 +42,8 @@ const grantEntries: readonly Entry[] = [
     operation: "createAuthorizationSession",
     options: [
       user,
-      { name: "purpose", kind: "text", choices: authorizationPurposes },
-      { name: "detail", kind: "text", choices: serverDetails },
+      { name: "purpose", kind: "text" },
+      { name: "detail", kind: "text" },
       { name: "minutes", kind: "integer", min: 5, max: 60 },
       { name: "request", kind: "text", max: 40 },
       { name: "locale", kind: "text", max: 12 },
@@ -80,7 +79,7 @@ const grantEntries: readonly Entry[] = [
     path: "revoke",
     operation: "revokeAuthorization",
     options: [user, { ...reason, min: 1 }],
-    form: [{ name: "reason", kind: "paragraph", required: true, min: 1, max: 1000 }],
+    form: [{ name: "reason", kind: "paragraph", required: true }],
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
     asks: ({ t, given }) => t("intel revoke ask", { user: textIn(given, "user") ?? "" }),
     show: authorizationReply,
@@ -104,7 +103,7 @@ const intelEntries: readonly Entry[] = [
     command,
     path: "matches",
     operation: "listUserMatches",
-    options: [user, { name: "status", kind: "text", choices: matchStatuses }, { name: "kind", kind: "text", choices: matchKinds }],
+    options: [user, { name: "status", kind: "text" }, { name: "kind", kind: "text" }],
     input: (given) => ({ params: at(given), query: pickedQuery(given, "status", "kind") }),
     lines: 4,
     line: matchLine,
@@ -120,10 +119,10 @@ const intelEntries: readonly Entry[] = [
       { name: "match", kind: "text", required: true, completes: "match", max: 64 },
       outcomeOption,
       reason,
-      { name: "until", kind: "text", max: 40 },
+      { name: "until", kind: "text" },
       { name: "revision", kind: "integer", min: 1 },
     ],
-    form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
+    form: [{ name: "reason", kind: "paragraph", required: true }],
     input: (given) => ({
       params: { ...at(given), match_id: textIn(given, "match") ?? "" },
       body: { ...picked(given, "outcome", "reason"), until: timeIn(given, "until") },

@@ -1,5 +1,4 @@
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
-import { linkConfidences, linkKinds } from "../../kernel/vocabulary.ts";
 import { LinkBasis, type ChangedLinkView, type LinkGroupView, type LinkView } from "./links.schema.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -15,14 +14,14 @@ import type { Verbs } from "../../commands/verbs.ts";
 const command = "alts";
 const user: OptionSpec = { name: "user", kind: "user", required: true };
 const other: OptionSpec = { name: "other", kind: "user", required: true };
-const confidence: OptionSpec = { name: "confidence", kind: "text", choices: linkConfidences };
-const kind: OptionSpec = { name: "kind", kind: "text", choices: linkKinds };
+const confidence: OptionSpec = { name: "confidence", kind: "text" };
+const kind: OptionSpec = { name: "kind", kind: "text" };
 const basis: OptionSpec = { name: "basis", kind: "text", choices: LinkBasis.shape.type.options };
 const main: OptionSpec = { name: "main", kind: "user" };
 const propagates: OptionSpec = { name: "propagates", kind: "boolean" };
-const reviewAfter: OptionSpec = { name: "review-after", kind: "text", max: 40 };
-const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
-const reasonForm = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }] as const;
+const reviewAfter: OptionSpec = { name: "review-after", kind: "text" };
+const reason: OptionSpec = { name: "reason", kind: "text" };
+const reasonForm = [{ name: "reason", kind: "paragraph", required: true }] as const;
 
 const at = (given: CommandInput) => ({ discord_user_id: textIn(given, "user") ?? "" });
 const linkAt = (given: CommandInput) => ({ ...at(given), link_id: textIn(given, "link") ?? "" });
@@ -89,7 +88,7 @@ const altsEntries: readonly Entry[] = [
     command,
     path: "list",
     operation: "listUserLinks",
-    options: [user, { name: "status", kind: "text", choices: ["active", "ended", "all"] }, confidence],
+    options: [user, { name: "status", kind: "text" }, confidence],
     input: (given) => ({ params: at(given), query: pickedQuery(given, "status", "confidence") }),
     line: (view: LinkView, { t }) =>
       [

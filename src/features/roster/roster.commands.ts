@@ -4,7 +4,6 @@ import type { VerbInput } from "../../commands/verbs.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { LineView, RosterStatusView } from "./history/history.schema.ts";
 import type { EntryView } from "./roster.schema.ts";
-import { rosterEvents, rosterStatuses } from "./states.ts";
 import { picked, textIn, timeIn } from "../../commands/input.ts";
 import { rosterSyncEntries } from "./sync/sync.commands.ts";
 import { cut, lineText, momentOf, valueOf } from "../../commands/show.ts";
@@ -15,12 +14,12 @@ const time = (name: string): OptionSpec => text(name, 30);
 const person: OptionSpec = { name: "user", kind: "user" };
 const someone: OptionSpec = { ...person, required: true };
 const supervisor: OptionSpec = { name: "supervisor", kind: "user" };
-const status: OptionSpec = { name: "status", kind: "text", choices: rosterStatuses };
-const staffRole: OptionSpec = { name: "staff-role", kind: "text", completes: "staff-role", max: 40 };
-const department: OptionSpec = { name: "department", kind: "text", max: 60 };
-const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
-const notes: FieldSpec = { name: "notes", kind: "paragraph", max: 4000 };
-const why: FieldSpec = { name: "reason", kind: "paragraph", min: 3, max: 1000 };
+const status: OptionSpec = { name: "status", kind: "text" };
+const staffRole: OptionSpec = { name: "staff-role", kind: "text", completes: "staff-role" };
+const department: OptionSpec = { name: "department", kind: "text" };
+const reason: OptionSpec = { name: "reason", kind: "text" };
+const notes: FieldSpec = { name: "notes", kind: "paragraph" };
+const why: FieldSpec = { name: "reason", kind: "paragraph" };
 const filters = [status, staffRole, department, text("name"), { name: "include-left", kind: "boolean" }] as const satisfies OptionSpec[];
 
 const listed = (given: CommandInput): VerbInput => ({
@@ -95,8 +94,8 @@ const rosterEntries: readonly Entry[] = [
     operation: "listRosterHistory",
     options: [
       person,
-      { name: "callsign", kind: "text", completes: "callsign", max: 100 },
-      { name: "event", kind: "text", choices: rosterEvents },
+      { name: "callsign", kind: "text", completes: "callsign" },
+      { name: "event", kind: "text" },
       time("from"),
       time("to"),
       time("on"),
@@ -120,7 +119,7 @@ const rosterEntries: readonly Entry[] = [
     command,
     path: "add",
     operation: "createRosterEntry",
-    options: [someone, staffRole, department, supervisor, { name: "trial-days", kind: "integer", min: 0, max: 365 }, time("since"), reason],
+    options: [someone, staffRole, department, supervisor, { name: "trial-days", kind: "integer" }, time("since"), reason],
     form: [{ ...why, required: true }, notes],
     input: (given) => ({
       body: { ...facts(given), ...picked(given, "trial-days"), user_id: textIn(given, "user"), joined_at: timeIn(given, "since") },

@@ -100,7 +100,7 @@ const serverEntries: readonly Entry[] = [
     command,
     path: "server list",
     operation: "listServers",
-    options: [status(shownStatuses), { name: "q", kind: "text", min: 1, max: 100 }],
+    options: [status(shownStatuses), { name: "q", kind: "text" }],
     input: (given) => ({ query: pickedQuery(given, "status", "q") }),
     line: registeredLine,
     picks: [opens],

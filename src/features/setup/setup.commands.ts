@@ -91,7 +91,7 @@ const policies: readonly Entry[] = [
       people("reversals"),
       { name: "deny-needs-majority", kind: "boolean" },
       { name: "blind-votes", kind: "boolean" },
-      { name: "notify", kind: "text", choices: ["dm", "none"] },
+      { name: "notify", kind: "text" },
       { name: "prefix", kind: "text", min: 2, max: 10 },
       ...lengths.map(length),
     ],

@@ -11,11 +11,10 @@ import type { Call } from "../../kernel/call.ts";
 const command = "staff";
 const person: OptionSpec = { name: "user", kind: "user", required: true };
 const personOrSelf: OptionSpec = { name: "user", kind: "user" };
-const until: OptionSpec = { name: "until", kind: "text", max: 40 };
-const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
-const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
-const statuses = ["active", "trial", "loa", "suspended", "former"];
-const timezone: OptionSpec = { name: "timezone", kind: "text", max: 64 };
+const until: OptionSpec = { name: "until", kind: "text" };
+const reason: OptionSpec = { name: "reason", kind: "text" };
+const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true }];
+const timezone: OptionSpec = { name: "timezone", kind: "text" };
 /** Permissions that a question names; the others are counted. */
 const maxNamed = 20;
 
@@ -36,9 +35,9 @@ const readers: readonly Entry[] = [
     operation: "listStaff",
     options: [
       { name: "role", kind: "text", completes: "staff-role", max: 50 },
-      { name: "status", kind: "text", choices: statuses },
+      { name: "status", kind: "text" },
       { name: "available", kind: "boolean" },
-      { name: "department", kind: "text", max: 80 },
+      { name: "department", kind: "text" },
       { name: "name", kind: "text", max: 100 },
     ],
     input: (given) => ({ query: { ...picked(given, "role", "status", "available", "department"), q: textIn(given, "name") } }),
@@ -94,7 +93,7 @@ const leaves: readonly Entry[] = [
     command,
     path: "loa start",
     operation: "startStaffLeave",
-    options: [reason, until, { name: "from", kind: "text", max: 40 }, personOrSelf],
+    options: [reason, until, { name: "from", kind: "text" }, personOrSelf],
     form: whyForm,
     input: (given, call) => ({
       params: about(given, call),
@@ -131,12 +130,7 @@ const profiles: readonly Entry[] = [
     command,
     path: "edit",
     operation: "updateStaffProfile",
-    options: [
-      { name: "department", kind: "text", max: 80 },
-      timezone,
-      { name: "availability", kind: "text", choices: ["available", "unavailable"] },
-      personOrSelf,
-    ],
+    options: [{ name: "department", kind: "text" }, timezone, { name: "availability", kind: "text" }, personOrSelf],
     input: (given, call) => ({ params: about(given, call), body: picked(given, "department", "timezone", "availability") }),
     show: (view, { t }) => ({ content: profileText(view, t) }),
   },

@@ -9,7 +9,7 @@ import { cut, momentOf, valueOf } from "../../../commands/show.ts";
 const command = "callsign";
 const shownSteps = 15;
 const maxLength = 4000;
-const pool: OptionSpec = { name: "pool", kind: "text", completes: "pool", max: 40 };
+const pool: OptionSpec = { name: "pool", kind: "text", completes: "pool" };
 const fix: OptionSpec = { name: "fix", kind: "text", choices: repairCodes };
 const plan: OptionSpec = { name: "plan", kind: "text", min: 64, max: 64 };
 const repair: OptionSpec = { name: "repair", kind: "text", required: true, completes: "repair", max: 64 };
@@ -72,8 +72,8 @@ export const repairEntries: readonly Entry[] = [
     command,
     path: "undo",
     operation: "undoCallsignRepair",
-    options: [repair, { name: "reason", kind: "text", max: 1000 }],
-    form: [{ name: "reason", kind: "paragraph", required: true, max: 1000 }],
+    options: [repair, { name: "reason", kind: "text" }],
+    form: [{ name: "reason", kind: "paragraph", required: true }],
     press: undoing,
     input: (given) => ({ params: { id: textIn(given, "repair") ?? "" }, body: { reason: textIn(given, "reason") } }),
   },

@@ -64,8 +64,8 @@ export const evidenceEntry: Entry = {
   form: [
     { name: "where", kind: "choice", required: true, choices: ["record", newCase] },
     { name: "record", kind: "line", max: 64 },
-    { name: "title", kind: "line", max: 120 },
-    { name: "note", kind: "paragraph", max: 4000 },
+    { name: "title", kind: "line" },
+    { name: "note", kind: "paragraph" },
   ],
   locate: locateRecord,
   input: saveInput,

@@ -1,6 +1,5 @@
 import { actionKinds, type StrikesNotes } from "../actions/actions.schema.ts";
-import { caseTypes } from "../outcomes.ts";
-import { type CaseView, priorities } from "../cases.schema.ts";
+import type { CaseView } from "../cases.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { TemplateView } from "../templates/templates.ts";
 import type { NoteView } from "../notes/notes.schema.ts";
@@ -19,7 +18,7 @@ const command = "case";
 const note: OptionSpec = { name: "note", kind: "text", required: true, completes: "case-note", max: 40 };
 const action: OptionSpec = { name: "action", kind: "text", required: true, completes: "case-action", max: 40 };
 const template: OptionSpec = { name: "template", kind: "text", required: true, completes: "case-template", max: 40 };
-const body = { name: "text", min: 1, max: 4000 } as const;
+const body = { name: "text", max: 4000 } as const;
 
 const at = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
 const noteAt = (given: CommandInput) => ({ ...at(given), note_id: textIn(given, "note") ?? "" });
@@ -128,11 +127,11 @@ export const actionEntries: readonly Entry[] = [
       caseOption,
       { name: "kind", kind: "text", required: true, choices: actionKinds },
       { name: "user", kind: "user" },
-      { name: "points", kind: "integer", min: 0, max: 10 },
-      { name: "duration", kind: "text", max: 40 },
-      { name: "reason", kind: "text", min: 10, max: 2000 },
+      { name: "points", kind: "integer" },
+      { name: "duration", kind: "text" },
+      { name: "reason", kind: "text" },
     ],
-    form: [{ name: "reason", kind: "paragraph", required: true, min: 10, max: 2000 }],
+    form: [{ name: "reason", kind: "paragraph", required: true }],
     input: (given) => ({
       params: at(given),
       body: { ...picked(given, "kind", "points", "reason"), ...durationIn(given), user_id: textIn(given, "user") },
@@ -151,8 +150,8 @@ export const actionEntries: readonly Entry[] = [
     command,
     path: "void",
     operation: "voidCaseAction",
-    options: [caseOption, action, { name: "reason", kind: "text", min: 10, max: 1000 }],
-    form: [{ name: "reason", kind: "paragraph", required: true, min: 10, max: 1000 }],
+    options: [caseOption, action, { name: "reason", kind: "text" }],
+    form: [{ name: "reason", kind: "paragraph", required: true }],
     input: (given) => ({ params: { ...at(given), action_id: textIn(given, "action") ?? "" }, body: picked(given, "reason") }),
   },
 ];
@@ -181,12 +180,12 @@ export const templateEntries: readonly Entry[] = [
     operation: "putCaseTemplate",
     options: [
       template,
-      { name: "title", kind: "text", min: 3, max: 120 },
-      { name: "type", kind: "text", choices: caseTypes },
-      { name: "priority", kind: "text", choices: priorities },
+      { name: "title", kind: "text" },
+      { name: "type", kind: "text" },
+      { name: "priority", kind: "text" },
       { name: "labels", kind: "text", max: 1000 },
-      { name: "due", kind: "text", max: 40 },
-      { name: "points", kind: "integer", min: 0, max: 10 },
+      { name: "due", kind: "text" },
+      { name: "points", kind: "integer" },
       { name: "revision", kind: "integer", min: 1 },
     ],
     locate: policiesNow,

@@ -1,6 +1,6 @@
 import type { AuthorizationView, RefreshView, SessionCreatedView } from "../../authorization/authorization.schema.ts";
 import type { BlacklistCheck } from "../../blacklist/blacklist.schema.ts";
-import { resolutionOutcomes, type MatchView, type ResolutionOutcome, type UserServerView } from "../intelligence.schema.ts";
+import type { MatchView, ResolutionOutcome, UserServerView } from "../intelligence.schema.ts";
 import type { LinkGroupView } from "../../links/links.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { Row } from "../../../discord/command.ts";
@@ -183,7 +183,7 @@ export async function profileReply(view: AuthorizationView, wording: Wording, ve
 }
 
 export const userOption: OptionSpec = { name: "user", kind: "user", required: true };
-export const outcomeOption: OptionSpec = { name: "outcome", kind: "text", required: true, choices: resolutionOutcomes };
+export const outcomeOption: OptionSpec = { name: "outcome", kind: "text", required: true };
 const carries = [userOption];
 
 export const matchesPress: PressSpec = { name: "im", carries };

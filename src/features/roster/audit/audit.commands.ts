@@ -23,8 +23,8 @@ const marks = { critical: "🔴", warning: "🟠", info: "🔵" } as const;
 const code: OptionSpec = { name: "check", kind: "text", choices: auditCodes };
 const audit: OptionSpec = { name: "audit", kind: "text", required: true, completes: "roster-audit", max: 40 };
 const finding: OptionSpec = { name: "finding", kind: "text", required: true, max: 40 };
-const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 1000 };
-const why: FieldSpec = { name: "reason", kind: "paragraph", min: 3, max: 1000 };
+const reason: OptionSpec = { name: "reason", kind: "text" };
+const why: FieldSpec = { name: "reason", kind: "paragraph" };
 const showing: PressSpec = { name: "rt", carries: [audit] };
 const listing: PressSpec = { name: "rf", carries: [audit] };
 const fixing: PressSpec = { name: "rx", carries: [finding] };
@@ -144,7 +144,7 @@ export const rosterAuditEntries: readonly Entry[] = [
     options: [
       audit,
       code,
-      { name: "severity", kind: "text", choices: ["critical", "warning", "info"] },
+      { name: "severity", kind: "text" },
       { name: "user", kind: "user" },
       { name: "new", kind: "boolean" },
       { name: "acknowledged", kind: "boolean" },
@@ -177,10 +177,10 @@ export const rosterAuditEntries: readonly Entry[] = [
     command,
     path: "audit acknowledge",
     operation: "acknowledgeRosterFindings",
-    options: [finding, reason, { name: "until", kind: "text", max: 30 }],
+    options: [finding, reason, { name: "until", kind: "text" }],
     form: [
       { ...why, required: true },
-      { name: "until", kind: "line", max: 30 },
+      { name: "until", kind: "line" },
     ],
     press: acknowledging,
     input: (given) => ({ body: { ...findings(given), ...picked(given, "reason"), until: timeIn(given, "until") } }),

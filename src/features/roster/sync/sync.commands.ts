@@ -11,7 +11,7 @@ const command = "roster";
 const maxLength = 4000;
 const shownPeople = 20;
 const person: OptionSpec = { name: "user", kind: "user", required: true };
-const direction: OptionSpec = { name: "direction", kind: "text", choices: ["report", "from_discord", "to_discord"] };
+const direction: OptionSpec = { name: "direction", kind: "text" };
 const plan: OptionSpec = { name: "plan", kind: "text", min: 64, max: 64 };
 const member: PressSpec = { name: "rs", carries: [person, direction] };
 const everybody: PressSpec = { name: "ra", carries: [plan] };
@@ -67,7 +67,7 @@ export const rosterSyncEntries: readonly Entry[] = [
     command,
     path: "sync member",
     operation: "syncRosterMember",
-    options: [person, direction, { name: "dry-run", kind: "boolean" }, { name: "reason", kind: "text", max: 500 }],
+    options: [person, direction, { name: "dry-run", kind: "boolean" }, { name: "reason", kind: "text" }],
     press: member,
     input: (given) => ({ body: { ...picked(given, "direction", "dry-run", "reason"), discord_user_id: textIn(given, "user") } }),
     show: showMember,

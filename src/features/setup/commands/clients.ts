@@ -24,7 +24,7 @@ export const clientEntries: readonly Entry[] = [
     path: "clients list",
     operation: "listKeys",
     options: [
-      { name: "state", kind: "text", choices: ["active", "expired", "revoked"] },
+      { name: "state", kind: "text" },
       { name: "name", kind: "text", max: 80 },
     ],
     input: (given) => ({ query: { ...picked(given, "state"), q: textIn(given, "name") } }),

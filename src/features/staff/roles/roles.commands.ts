@@ -14,11 +14,11 @@ const key: OptionSpec = { name: "key", kind: "text", required: true, completes: 
 const newKey: OptionSpec = { name: "key", kind: "text", required: true, max: 50 };
 const role: OptionSpec = { name: "discord-role", kind: "role" };
 const roleId: OptionSpec = { name: "discord-role-id", kind: "text", min: 17, max: 20 };
-const level: OptionSpec = { name: "level", kind: "text", choices: ["none", "viewer", "moderator", "senior", "admin", "owner"] };
-const rank: OptionSpec = { name: "rank", kind: "integer", min: 0, max: 999_999 };
-const name: OptionSpec = { name: "name", kind: "text", max: 80 };
-const capacity: OptionSpec = { name: "capacity", kind: "integer", min: 1, max: 100_000 };
-const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
+const level: OptionSpec = { name: "level", kind: "text" };
+const rank: OptionSpec = { name: "rank", kind: "integer" };
+const name: OptionSpec = { name: "name", kind: "text" };
+const capacity: OptionSpec = { name: "capacity", kind: "integer" };
+const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true }];
 
 const at = (given: CommandInput) => ({ key: textIn(given, "key") ?? "" });
 const refOf = (guildId: string, id: string): string => `${guildId}:${id}`;
@@ -107,7 +107,7 @@ const changes: readonly Entry[] = [
     command,
     path: "edit",
     operation: "updateStaffRole",
-    options: [key, name, level, rank, { name: "callsign-pool", kind: "text", completes: "pool", max: 50 }],
+    options: [key, name, level, rank, { name: "callsign-pool", kind: "text", completes: "pool" }],
     input: (given) => ({ params: at(given), body: picked(given, "name", "level", "rank", "callsign-pool") }),
     show: shown,
   },
@@ -115,7 +115,7 @@ const changes: readonly Entry[] = [
     command,
     path: "delete",
     operation: "deleteStaffRole",
-    options: [key, { name: "reason", kind: "text", min: 3, max: 500 }],
+    options: [key, { name: "reason", kind: "text" }],
     form: whyForm,
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
     async asks({ t, call, given }, verbs) {

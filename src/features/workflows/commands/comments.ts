@@ -10,7 +10,6 @@ import { showView } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 const atOnce = 200;
-const maxLength = 2000;
 
 /** All that somebody may read of what was said on a request that was located, newest first. @throws ProblemError record_not_found */
 async function commentsOf(located: CommandInput["values"], call: Call, verbs: Verbs): Promise<CommentView[]> {
@@ -51,9 +50,9 @@ export function commentEditEntry(command: string, reference: OptionSpec): Entry 
     options: [
       reference,
       { name: "comment", kind: "text", required: true, completes: "own-comment", max: 64 },
-      { name: "body", kind: "text", min: 1, max: maxLength },
+      { name: "body", kind: "text" },
     ],
-    form: [{ name: "body", kind: "paragraph", required: true, min: 1, max: maxLength }],
+    form: [{ name: "body", kind: "paragraph", required: true }],
     locate: locateRequest,
     fills: asItReads,
     input: (given) => ({

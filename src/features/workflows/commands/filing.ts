@@ -1,9 +1,9 @@
+import { boundsOf, resolved as resolve, type FieldSchema } from "../../../commands/bounds.ts";
 import type { FieldSpec, CommandInput, OptionSpec } from "../../../commands/entry.ts";
 import { durationIn, picked, textIn, typedTime } from "../../../commands/input.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { FilingOption } from "../kinds/kind.ts";
 import { filingOperation, kinds, schemaAtTop } from "../kinds/kinds.ts";
-import { priorities } from "../requests/fields.ts";
 import { linesOf } from "./moves.ts";
 
 /** What a kind of request is filed with in Discord. */
@@ -17,20 +17,6 @@ export interface Filing {
   fields: (given: CommandInput) => object;
 }
 
-/** What is read of the JSON Schema of a field. */
-interface Schema {
-  $ref?: string;
-  type?: string;
-  enum?: readonly string[];
-  minLength?: number;
-  maxLength?: number;
-  minimum?: number;
-  maximum?: number;
-  items?: Schema;
-  properties?: Readonly<Record<string, Schema>>;
-  anyOf?: readonly Schema[];
-}
-
 /** The longest text that is an option; a longer one has a field of the form. */
 const maxOption = 100;
 const maxOptions = 23;
@@ -38,11 +24,11 @@ const maxParagraph = 4000;
 const maxFormFields = 5;
 /** What every kind takes. */
 const commonOptions: readonly OptionSpec[] = [
-  { name: "priority", kind: "text", choices: priorities },
+  { name: "priority", kind: "text" },
   { name: "urgent", kind: "boolean" },
 ];
 const commonFields: Readonly<Record<string, FieldSpec>> = {
-  summary: { name: "summary", kind: "paragraph", max: 2000 },
+  summary: { name: "summary", kind: "paragraph" },
   evidence: { name: "evidence", kind: "paragraph", max: maxParagraph },
 };
 const hyphened = (field: string): string => field.replaceAll("_", "-");
@@ -56,24 +42,17 @@ function filingOf(type: WorkflowKind): Filing {
     $defs = {},
     required = [],
     ...top
-  } = schemaAtTop(payload) as Schema & {
-    $defs?: Readonly<Record<string, Schema>>;
+  } = schemaAtTop(payload) as FieldSchema & {
+    $defs?: Readonly<Record<string, FieldSchema>>;
     required?: readonly string[];
   };
 
-  /** The schema behind a reference and a nullable field, with the name of the type it refers to. */
-  function resolved(schema: Schema = {}): Schema & { of?: string } {
-    const { $ref, anyOf } = schema;
-    if (anyOf !== undefined) return resolved(anyOf[0]);
-    const of = $ref?.split("/").at(-1);
-    return of === undefined ? schema : { ...$defs[of], of };
-  }
-
-  const schemaOf = (path: string): Schema & { of?: string } =>
+  const resolved = (schema: FieldSchema = {}) => resolve(schema, $defs);
+  const schemaOf = (path: string): FieldSchema & { of?: string } =>
     resolved(
       path
         .split(".")
-        .reduce<Schema>((schema, part) => (/^\d+$/.test(part) ? schema.items : resolved(schema).properties?.[part]) ?? {}, top),
+        .reduce<FieldSchema>((schema, part) => (/^\d+$/.test(part) ? schema.items : resolved(schema).properties?.[part]) ?? {}, top),
     );
   const isLong = (field: string): boolean => schemaOf(field).type === "string" && (schemaOf(field).maxLength ?? 0) > maxOption;
   const isSimple = (field: string): boolean => {
@@ -104,15 +83,14 @@ function filingOf(type: WorkflowKind): Filing {
   }
 
   function valueOf(as: FilingOption["as"], field: string): Omit<OptionSpec, "name"> {
-    const { of, type: what, enum: choices, minimum: min, maximum: max, maxLength, minLength } = schemaOf(field);
+    const schema = schemaOf(field);
+    const { of, type: what } = schema;
     if (as === "server" || (of === "Snowflake" && field.includes("server"))) return { kind: "text", min: 17, max: 20 };
     if (as === "user" || of === "Snowflake") return { kind: "user" };
     if (as === "boolean" || what === "boolean") return { kind: "boolean" };
-    if (choices !== undefined) return { kind: "text", choices };
-    if (what === "integer") return { kind: "integer", ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
-    if (of === "Timestamp" || of === "Duration") return { kind: "text", max: 40 };
     if (what === "array") return { kind: "text", max: 500 };
-    return { kind: "text", ...(minLength !== undefined && minLength > 1 && { min: minLength }), max: maxLength ?? maxOption };
+    if (what === "integer") return { kind: "integer", ...boundsOf(schema) };
+    return { kind: "text", ...(schema.enum === undefined && { max: maxOption }), ...boundsOf(schema) };
   }
 
   function fieldOf({ name, field }: { name: string; field: string }): FieldSpec {

@@ -15,8 +15,6 @@ function filing(path: string): Entry {
 
 const punishment = filing("punishment");
 const poach = filing("poach");
-const actions = punishment.options?.find(({ name }) => name === "action")?.choices ?? [];
-const methods = poach.options?.find(({ name }) => name === "method")?.choices ?? [];
 const reason = { name: "reason", kind: "paragraph", required: true, min: 10, max: 1000 } as const;
 const evidence = { name: "evidence", kind: "paragraph", max: 4000 } as const;
 
@@ -34,12 +32,7 @@ export const requestMenuEntries: readonly Entry[] = [
     command,
     path: "punishment",
     options: [],
-    form: [
-      { name: "action", kind: "choice", required: true, choices: actions },
-      reason,
-      { name: "summary", kind: "paragraph", max: 2000 },
-      evidence,
-    ],
+    form: [{ name: "action", kind: "choice", required: true }, reason, { name: "summary", kind: "paragraph" }, evidence],
   },
   {
     ...poach,
@@ -49,7 +42,7 @@ export const requestMenuEntries: readonly Entry[] = [
     form: [
       { name: "offending-server", kind: "line", required: true, min: 17, max: 20 },
       { name: "victim-server", kind: "line", required: true, min: 17, max: 20 },
-      { name: "method", kind: "choice", choices: methods },
+      { name: "method", kind: "choice" },
       reason,
       evidence,
     ],

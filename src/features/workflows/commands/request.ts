@@ -70,10 +70,10 @@ const authors: readonly Entry[] = [
     command,
     path: "edit",
     operation: "amendWorkflow",
-    options: [own, { name: "priority", kind: "text", choices: ["low", "normal", "high", "critical"] }, { name: "urgent", kind: "boolean" }],
+    options: [own, { name: "priority", kind: "text" }, { name: "urgent", kind: "boolean" }],
     form: [
-      { name: "title", kind: "line", min: 3, max: 120 },
-      { name: "summary", kind: "paragraph", max: 2000 },
+      { name: "title", kind: "line" },
+      { name: "summary", kind: "paragraph" },
       { name: "reason", kind: "paragraph", max: 2000 },
     ],
     locate: locateRequest,
@@ -102,7 +102,7 @@ const authors: readonly Entry[] = [
     operation: "decideWorkflow",
     options: [own],
     form: [
-      { name: "answer", kind: "paragraph", required: true, max: 2000 },
+      { name: "answer", kind: "paragraph", required: true },
       { name: "evidence", kind: "paragraph", max: 4000 },
     ],
     locate: locateRequest,
@@ -119,9 +119,9 @@ const authors: readonly Entry[] = [
     operation: "addWorkflowComment",
     options: [
       { ...own, completes: "request" },
-      { name: "visibility", kind: "text", choices: ["internal", "requester"] },
+      { name: "visibility", kind: "text" },
     ],
-    form: [{ name: "body", kind: "paragraph", required: true, max: 2000 }],
+    form: [{ name: "body", kind: "paragraph", required: true }],
     locate: locateRequest,
     input: (given) => ({ params: addressOf(given), body: picked(given, "body", "visibility") }),
   },
@@ -132,8 +132,8 @@ const authors: readonly Entry[] = [
     options: [
       { ...own, completes: "request" },
       { name: "file", kind: "file", required: true },
-      { name: "title", kind: "text", max: 200 },
-      { name: "note", kind: "text", max: 2000 },
+      { name: "title", kind: "text" },
+      { name: "note", kind: "text" },
     ],
     locate: locateRequest,
     input: (given) => ({

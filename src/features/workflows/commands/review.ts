@@ -24,7 +24,7 @@ const command = "review";
 const open: OptionSpec = { name: "reference", kind: "text", required: true, completes: "open-request", max: 64 };
 const any: OptionSpec = { ...open, completes: "request" };
 const reason: OptionSpec = { name: "reason", kind: "text", max: 1000 };
-const internal: OptionSpec = { name: "reason-internal", kind: "text", max: 2000 };
+const internal: OptionSpec = { name: "reason-internal", kind: "text" };
 const override: OptionSpec = { name: "override", kind: "boolean" };
 
 /** Options of each move besides the reference. */
@@ -38,7 +38,7 @@ const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
   release: [open, reason],
   reopen: [any, reason],
   reverse: [any, reason, internal, override],
-  void: [open, reason, { name: "duplicate-of", kind: "text", max: 64, completes: "request" }],
+  void: [open, reason, { name: "duplicate-of", kind: "text", completes: "request" }],
   assign: [open, { name: "assignee", kind: "user", required: true }, { name: "steal", kind: "boolean" }],
   unassign: [open, reason],
   deescalate: [open, reason],
@@ -165,7 +165,7 @@ export const reviewEntries: readonly Entry[] = [
       { name: "mine", kind: "boolean" },
       { name: "unclaimed", kind: "boolean" },
       { name: "overdue", kind: "boolean" },
-      { name: "subject", kind: "text", max: 100 },
+      { name: "subject", kind: "text" },
       { name: "search", kind: "text", min: 2, max: 100 },
       { name: "order", kind: "text", choices: ["-priority", "due_decision_at", "created_at", "-created_at"] },
     ],

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import type { RouteSpec } from "../operations/route.ts";
+import type { Entry, FieldSpec, OptionSpec } from "./entry.ts";
+
+/** What is read of the JSON Schema of a field. */
+export interface FieldSchema {
+  $ref?: string;
+  type?: string;
+  format?: string;
+  enum?: readonly string[];
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  items?: FieldSchema;
+  properties?: Readonly<Record<string, FieldSchema>>;
+  anyOf?: readonly FieldSchema[];
+  $defs?: Readonly<Record<string, FieldSchema>>;
+}
+
+export type Bounds = Pick<OptionSpec, "choices" | "min" | "max">;
+
+const maxChoices = 25;
+const maxTyped = 40;
+/** What a field of a form takes at most; a text given as an option may stand in one. */
+const maxText = 4000;
+
+/** The schema behind a reference and a nullable field, with the name of the type it refers to. */
+export function resolved(schema: FieldSchema, defs: FieldSchema["$defs"] = schema.$defs): FieldSchema & { of?: string } {
+  const { $ref, anyOf } = schema;
+  if (anyOf !== undefined) return resolved(anyOf[0] ?? {}, defs);
+  const of = $ref?.split("/").at(-1);
+  return of === undefined ? schema : { ...defs?.[of], of };
+}
+
+/** What Discord can check of a field before it is sent: the values to choose from, the least and the most. */
+export function boundsOf({
+  of,
+  type,
+  enum: choices,
+  minimum: min,
+  maximum: max,
+  minLength,
+  maxLength,
+}: ReturnType<typeof resolved>): Bounds {
+  if (choices !== undefined) return choices.length > maxChoices ? {} : { choices };
+  if (of === "Timestamp" || of === "Duration") return { max: maxTyped };
+  if (type === "integer" || type === "number")
+    return { ...(min !== undefined && { min }), ...(max !== undefined && max < Number.MAX_SAFE_INTEGER && { max }) };
+  if (type !== "string") return {};
+  return { ...(minLength !== undefined && minLength > 1 && { min: minLength }), ...(maxLength !== undefined && { max: maxLength }) };
+}
+
+/**
+ * The bounds of an entry's options and form fields, from the input of the route it calls; what an option says itself stays.
+ * An option is a field of the query or the body of the same name, with hyphens for underscores.
+ */
+export function withBounds(entry: Entry, specOf: (operation: string) => RouteSpec | undefined): Entry {
+  const specs = [entry.operation, ...(entry.operations ?? [])].flatMap((operation) => specOf(operation) ?? []);
+  const shapes = specs.flatMap(({ request }) => [request?.query, request?.body].flatMap(shapesOf));
+  const known = (name: string): Bounds => {
+    const field = shapes.map((shape) => shape[name.replaceAll("-", "_")]).find((one) => one !== undefined);
+    return field === undefined ? {} : boundsOf(resolved(z.toJSONSchema(field, { io: "input", unrepresentable: "any" }) as FieldSchema));
+  };
+  const option = (one: OptionSpec): OptionSpec => ({ ...kept(one, known(one.name)), ...one });
+  const field = (one: FieldSpec): FieldSpec => ({ ...kept(one, known(one.name)), ...one });
+  const { options, form } = entry;
+  return { ...entry, ...(options && { options: options.map(option) }), ...(form && { form: form.map(field) }) };
+}
+
+function shapesOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>>[] {
+  if (schema instanceof z.ZodObject) return [schema.shape];
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((one) => shapesOf(one as z.ZodType));
+  return [];
+}
+
+/** The bounds that Discord has for this kind of option or field; none of a text that has choices already. */
+function kept({ kind, choices: own, completes }: OptionSpec | (FieldSpec & { completes?: never }), { choices, ...bounds }: Bounds): Bounds {
+  if (!["text", "line", "paragraph", "integer", "number", "choice"].includes(kind) || own !== undefined) return {};
+  if (choices !== undefined) return completes === undefined && (kind === "text" || kind === "choice") ? { choices } : {};
+  return { ...bounds, ...(typeof bounds.max === "number" && kind !== "integer" && { max: Math.min(bounds.max, maxText) }) };
+}
