@@ -1,4 +1,4 @@
-import "../src/main.ts";
+import "../src/heap.ts";
 
 import type { Target } from "./target.ts";
 import { say, serveTasks, textOf } from "./tasks.ts";
