@@ -8,7 +8,7 @@ import { commandTable, features, openServices, routesOf, routeTable } from "./fe
 import { knownPermissions } from "./kernel/permissions.ts";
 import { createHttpApp } from "./http/app.ts";
 import { listen, type RunningServer } from "./http/server.ts";
-import { checkInstallation } from "./installation.ts";
+import { checkInstallation, closeToOthers } from "./installation.ts";
 import { type AroundVerbs, createInteractions } from "./interactions.ts";
 import { createJobs } from "./jobs.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -70,6 +70,7 @@ export type App = Awaited<ReturnType<typeof createApp>>;
 export async function createApp(options: AppOptions) {
   const { config, validateAnswers = false, aroundVerbs, isScheduled = true, acceptsOtherDatabase = false, logTo } = options;
   const logger = createLogger(config.logLevel, logTo);
+  await closeToOthers(config, logger);
   const lock = await acquireDataLock(config.dataDir);
   const stopping = new AbortController();
   let { publicUrl } = config.http;

@@ -1,3 +1,4 @@
+import "./umask.ts";
 import { runCli } from "./cli/program.ts";
 
 // A reader that has seen enough, such as `head`, is no fault.

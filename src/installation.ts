@@ -2,9 +2,11 @@ import { existsSync, readdirSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
+import type { Logger } from "pino";
 import type { Database } from "./database/database.ts";
 import { DatabaseError } from "./database/errors.ts";
-import { ensureFolder } from "./database/folder.ts";
+import { dialectOf, sqliteFile } from "./database/dialect.ts";
+import { ensureFolder, keepPrivate } from "./database/folder.ts";
 
 export const acceptFlag = "--accept-empty-database";
 
@@ -42,6 +44,23 @@ export async function checkInstallation({ database, config, acceptsOtherDatabase
     await writeFile(marker, `${id}\n`);
   }
   return id;
+}
+
+/**
+ * Close what the installation has written, and the `.env` of the working directory, to other accounts of the machine. Versions before this
+ * left them readable: whoever has an account could have read records and keys, or held the lock.
+ */
+export async function closeToOthers({ dataDir, database: { url } }: Config, logger: Logger): Promise<void> {
+  const file = dialectOf(url) === "sqlite" ? sqliteFile(url) : undefined;
+  const files = file === undefined ? [".env"] : [".env", file, `${file}-wal`, `${file}-shm`];
+  const loose = await keepPrivate(dataDir, files);
+  const [mended, left] = [true, false].map((is) => loose.filter(({ isMended }) => isMended === is).map(({ path }) => path));
+  if (mended?.length) logger.warn({ paths: mended }, "other accounts of this machine could open these; now they cannot");
+  if (left?.length)
+    logger.warn(
+      { paths: left, command: `chmod go= ${left.join(" ")}` },
+      "other accounts of this machine can open these: run the command as their owner",
+    );
 }
 
 /** What only an installation that has been used leaves behind. */

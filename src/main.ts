@@ -1,4 +1,5 @@
 import "./heap.ts";
+import "./umask.ts";
 import { createApp } from "./app.ts";
 import { loadConfigOrExit } from "./config/config.ts";
 import { acceptFlag } from "./installation.ts";

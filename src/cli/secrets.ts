@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { Command } from "commander";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
@@ -6,11 +7,14 @@ import { withServices } from "./services.ts";
 /** `provost secrets`: fresh keys in the form of the environment, and moving on to one. */
 export function secretsCommand(): Command {
   return new Command("secrets")
-    .description("Print a fresh SECRET_KEY and ENCRYPTION_KEYS, ready for .env")
-    .action(() => {
+    .description("Print a fresh SECRET_KEY and ENCRYPTION_KEYS, or write them into an .env that only you can read")
+    .option("--write <file>", "put them into this file, such as .env; what it has of them already is never replaced")
+    .action(async ({ write }: { write?: string }) => {
       const keyId = `k${new Date().toISOString().slice(0, 10).replaceAll("-", "")}`;
-      print(`SECRET_KEY=${freshKey()}`);
-      print(`ENCRYPTION_KEYS=${keyId}:${freshKey()}`);
+      const fresh = { SECRET_KEY: freshKey(), ENCRYPTION_KEYS: `${keyId}:${freshKey()}` };
+      if (write === undefined) return print(linesOf(fresh));
+      await writeInto(write, fresh);
+      print(`Wrote ${Object.keys(fresh).join(" and ")} into ${write}, which only you can read.`);
     })
     .addCommand(reencryptCommand());
 }
@@ -32,6 +36,31 @@ function reencryptCommand(): Command {
       const where = unreadable.map((one) => `${one.column} (${one.unreadable.toString()})`).join(", ");
       throw new Error(`Some texts cannot be opened with any of the keys: ${where}.`);
     });
+}
+
+const linesOf = (values: Readonly<Record<string, string>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join("\n");
+
+/** @throws Error when the file has one of them already: with another key, what is stored could not be read any more */
+async function writeInto(path: string, fresh: Readonly<Record<string, string>>): Promise<void> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw error;
+  });
+  const isTaken = (name: string): boolean =>
+    new RegExp(`^[ \\t]*(export[ \\t]+)?${name}(_FILE)?[ \\t]*=[ \\t]*(?!changeme[ \\t]*\\r?$)[^\\s#]`, "m").test(text);
+  const taken = Object.keys(fresh).filter(isTaken);
+  if (taken.length > 0)
+    throw new Error(
+      `${path} has ${taken.join(" and ")} already, and what is stored needs them. Remove the line first if it is not in use.`,
+    );
+  const isPlaceholder = (line: string): boolean => /^\s*(SECRET_KEY|ENCRYPTION_KEYS)\s*=\s*(changeme)?\s*$/.test(line);
+  const kept = text.split("\n").filter((line) => !isPlaceholder(line));
+  const body = kept.join("\n").trimEnd();
+  await writeFile(path, `${body === "" ? "" : `${body}\n`}${linesOf(fresh)}\n`, { mode: 0o600 });
+  await chmod(path, 0o600);
 }
 
 function freshKey(): string {

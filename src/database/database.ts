@@ -1,5 +1,6 @@
 import { createWrite, type Instance, type Logger, type Tx, type Write } from "./write.ts";
 import { dirname, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -84,6 +85,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     logger,
     watchNesting,
     instance,
+    emptyLog: dialect === "sqlite" ? createEmptyLog(client, logger) : () => Promise.resolve(),
     ...(dialect === "postgres" && { transactionSlots }),
   });
   const commits = watchCommits(write);
@@ -116,6 +118,28 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       throw unwrapped(error);
     }
   }
+}
+
+/** How often another process that is reading is waited for, and how long each time. */
+const [logTries, logPauseMs] = [20, 50];
+
+/** What was erased would stay readable in the write-ahead log until that is written over. */
+function createEmptyLog(client: PrismaClient, logger: DatabaseOptions["logger"]): () => Promise<void> {
+  return async () => {
+    for (let tries = 1; tries <= logTries; tries += 1) {
+      try {
+        const [row] = await client.$queryRaw<{ busy: bigint | number }[]>`PRAGMA wal_checkpoint(TRUNCATE)`;
+        if (Number(row?.busy) === 0) return;
+      } catch (error) {
+        if (tries === logTries) logger?.warn({ err: error }, "the log of the database could not be emptied");
+      }
+      await delay(logPauseMs);
+    }
+    logger?.warn(
+      { command: "PRAGMA wal_checkpoint(TRUNCATE)" },
+      "another process reads the database, so that what was erased stays in its log for now; it goes with the next erasure, or when the service stops",
+    );
+  };
 }
 
 /** How long a commit shows that the storage works. */

@@ -1,5 +1,8 @@
-import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** What no other account of the machine may do with a file or a folder. */
+const others = 0o077;
 
 /**
  * Make a folder and those above it. Node's own recursive form never ends where the file system refuses new entries, as in `/proc`.
@@ -7,12 +10,41 @@ import { dirname } from "node:path";
  */
 export async function ensureFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder);
+    await mkdir(folder, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return;
     if (code !== "ENOENT" || dirname(folder) === folder) throw error;
     await ensureFolder(dirname(folder));
-    await mkdir(folder);
+    await mkdir(folder, { mode: 0o700 });
   }
+}
+
+/** A path that other accounts of the machine could open, and what became of it. */
+export interface Loose {
+  path: string;
+  /** Whether it is closed now; else it belongs to somebody else, and they have to close it. */
+  isMended: boolean;
+}
+
+/**
+ * Close a folder, and the files right in it, to other accounts of the machine. What lies deeper is behind the folder.
+ * @param files further ones, such as a database in another place; what is not there is passed over
+ * @returns what was open
+ */
+export async function keepPrivate(folder: string, files: readonly string[] = []): Promise<Loose[]> {
+  if (process.platform === "win32") return [];
+  const names = await readdir(folder).catch(() => []);
+  const found = await Promise.all([folder, ...names.map((name) => join(folder, name)), ...files].map(mended));
+  return found.flatMap((one) => one ?? []);
+}
+
+async function mended(path: string): Promise<Loose | undefined> {
+  const { mode } = (await lstat(path).catch(() => undefined)) ?? { mode: 0 };
+  if ((mode & others) === 0 || (mode & 0o170000) === 0o120000) return undefined;
+  const isMended = await chmod(path, mode & 0o700).then(
+    () => true,
+    () => false,
+  );
+  return { path, isMended };
 }

@@ -44,7 +44,8 @@ export async function store(db: TransactionClient, claim: IdempotencyClaim, resu
 }
 
 /** Delete the kept answers that speak of an id; a request that is repeated after that is judged anew. */
-export async function forgetAnswers({ db }: { db: TransactionClient }, id: string): Promise<void> {
+export async function forgetAnswers({ db, erases }: { db: TransactionClient; erases: () => void }, id: string): Promise<void> {
+  erases();
   await db.idempotencyRecord.deleteMany({ where: { subjects: { some: { subjectId: id.toLowerCase() } } } });
 }
 

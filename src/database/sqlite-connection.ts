@@ -81,6 +81,8 @@ function configure(db: BetterSqlite3.Database, { file, synchronous }: SqliteOpti
     db.pragma("journal_mode = WAL");
     db.pragma(`synchronous = ${synchronous.toUpperCase()}`);
     db.pragma("foreign_keys = ON");
+    // What is deleted is overwritten: erased data is not left readable in pages that are free for now.
+    db.pragma("secure_delete = ON");
     db.pragma(`journal_size_limit = ${walLimitBytes.toString()}`);
     if (Number(db.pragma("application_id", { simple: true })) === 0) {
       db.pragma(`application_id = ${randomInt(1, 2 ** 31).toString()}`);

@@ -29,6 +29,8 @@ export interface Tx {
   beforeCommit(hook: () => Promise<void>): void;
   /** Run after the commit is acknowledged; never when the transaction came to nothing. */
   afterCommit(hook: () => void): void;
+  /** Say that what is deleted here is erased: after the commit, and before the write answers, nothing of it is left in the files of SQLite. */
+  erases(): void;
   /** Wait for other transactions that hold the same name, and hold it until the end. */
   lock(name: string): Promise<void>;
 }
@@ -48,6 +50,8 @@ export interface WriteOptions {
   transactionSlots?: Semaphore;
   logger: Logger | undefined;
   instance: Pick<Instance, "assertSame">;
+  /** Fold the log of the database into its file, and empty it. */
+  emptyLog(): Promise<void>;
   /** Whether a write inside a write is found out. */
   watchNesting: boolean;
 }
@@ -57,6 +61,7 @@ export type Write = <T>(call: Call, work: (tx: Tx) => Promise<T>) => Promise<T>;
 interface Outcome<T> {
   value: T;
   isReplay: boolean;
+  isErasure: boolean;
   afterCommit: (() => void)[];
 }
 
@@ -73,6 +78,7 @@ export function createWrite(options: WriteOptions): Write {
       const outcome = await attempt(options, call, claim, work);
       if (outcome.isReplay) call.replayed = true;
       for (const hook of outcome.afterCommit) runHook(hook, options.logger);
+      if (outcome.isErasure) await options.emptyLog();
       return outcome.value;
     } catch (error) {
       if (claim !== null) options.claims.giveBack(call);
@@ -114,24 +120,26 @@ function inTransaction<T>(
     watched(async () => {
       const beforeCommit: (() => Promise<void>)[] = [];
       const afterCommit: (() => void)[] = [];
+      let isErasure = false;
       const tx: Tx = {
         db,
         call,
         now: options.clock.now(),
         beforeCommit: (hook) => void beforeCommit.push(hook),
         afterCommit: (hook) => void afterCommit.push(hook),
+        erases: () => void (isErasure = true),
         lock: (name) => lock(db, options.dialect, name),
       };
       await options.instance.assertSame(db);
       if (claim !== null) {
         await tx.lock(`idem:${claim.scope}`);
         const stored = await findStored(db, claim, tx.now);
-        if (stored !== undefined) return { value: stored.value as T, isReplay: true, afterCommit: [] };
+        if (stored !== undefined) return { value: stored.value as T, isReplay: true, isErasure: false, afterCommit: [] };
       }
       const value = await work(tx);
       for (const hook of beforeCommit) await hook();
       if (claim !== null) await store(db, claim, value, tx.now, options.idempotencySeconds);
-      return { value, isReplay: false, afterCommit };
+      return { value, isReplay: false, isErasure, afterCommit };
     }),
   );
   return transaction.finally(() => {

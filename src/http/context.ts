@@ -25,6 +25,8 @@ export interface RequestInfo {
   readonly search: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly remoteAddress: string;
+  /** Whether the address is certainly the caller's own, and not that of a proxy before them. */
+  readonly isAddressCertain: boolean;
   /** What limits by address count: the address, or its network. */
   readonly network: string;
   readonly requestId: string;
@@ -63,13 +65,13 @@ interface Arrived {
   method: string;
   target: string;
   headers: RequestInfo["headers"];
-  remoteAddress: string;
+  caller: { address: string; isCertain: boolean };
   now: number;
   commonHeaders: (requestId: string) => ResponseHeaders;
 }
 
 /** A request id of the caller is kept when it is harmless, otherwise a UUIDv7 is made. */
-export function createRequestInfo({ method, target, headers, remoteAddress, now, commonHeaders }: Arrived): RequestInfo {
+export function createRequestInfo({ method, target, headers, caller, now, commonHeaders }: Arrived): RequestInfo {
   const query = target.indexOf("?");
   const given = headers["x-request-id"];
   const requestId = typeof given === "string" && requestIdForm.test(given) ? given : uuid7();
@@ -78,8 +80,9 @@ export function createRequestInfo({ method, target, headers, remoteAddress, now,
     path: query === -1 ? target : target.slice(0, query),
     search: query === -1 ? "" : target.slice(query + 1),
     headers,
-    remoteAddress,
-    network: limitedNetwork(remoteAddress),
+    remoteAddress: caller.address,
+    isAddressCertain: caller.isCertain,
+    network: limitedNetwork(caller.address),
     requestId,
     now,
     responseHeaders: commonHeaders(requestId),

@@ -62,6 +62,10 @@ export interface Call {
   idempotency: IdempotencyClaim | null;
   /** Set by the database when the answer is the stored one of an earlier request. */
   replayed: boolean;
+  /** Who may be speaking for the acting user: the accounts that made the API key of the call. */
+  makers?: readonly string[];
+  /** The acting user proved themself by a signed assertion. In Discord and on the pages they always have. */
+  isSigned?: true;
   /** The guild a slash command was given in. */
   guildId?: string;
   /** The held change that is being carried out now: what it needed has been confirmed. */

@@ -22,7 +22,8 @@ export function createPermissionCheck(
   const othersFor = (access.either ?? []).map((permission) => permissionOf({ permission }));
   return (call, params, isActorMalformed) => {
     const own = access.own === undefined ? undefined : params[access.own];
-    const require = isWrite && !isActorMalformed ? requireWrite : requirePermission;
+    const isItself = access.itself !== undefined && call.actor === null && call.client?.id === params[access.itself];
+    const require = isWrite && !isActorMalformed && !isItself ? requireWrite : requirePermission;
     const permission = permissionFor(params);
     const others = call.actor === null ? [] : othersFor.map((other) => other(params));
     const asked = [permission, ...others].filter((one) => known.has(one));

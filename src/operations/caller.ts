@@ -10,10 +10,13 @@ export interface Credentials {
   actingUser: string | undefined;
   /** `X-Acting-Assertion`, not yet verified. */
   assertion: string | undefined;
-  remoteAddress: string;
+  /** Left out where it is not certain whose it is: a key that is bound to addresses is then refused. */
+  remoteAddress?: string;
   requestId: string;
   method: string;
   path: string;
+  /** What follows `?`, as sent; empty without a query. */
+  search: string;
   /** Told whose key it is, as soon as the key is proved: what follows may still be refused. */
   onClient?: (clientId: string) => void;
 }

@@ -13,11 +13,19 @@ import type { PermissionKey, RoutePermission } from "../kernel/permissions.ts";
  * `own` names the path parameter of the person whose own data this is: being that person stands in for the permission.
  * `either` names further permissions of which one does as well where an acting user is named: the service method asks for the one it needs.
  * `personal`: every acting user passes if the key holds one of them; the service method finds out whether it is their own matter.
+ * `itself` names the path parameter of an API key: that key needs no acting user.
  * A public route with optional credentials still refuses wrong ones; without any, its call has neither client nor actor.
  */
 export type Access =
   | { public: true; credentials?: "optional" }
-  | { permission: RoutePermission; either?: readonly RoutePermission[]; also?: PermissionKey; own?: string; personal?: true };
+  | {
+      permission: RoutePermission;
+      either?: readonly RoutePermission[];
+      also?: PermissionKey;
+      own?: string;
+      personal?: true;
+      itself?: string;
+    };
 
 /** The parameters of a path, as sent. */
 export type PathParams = Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { settingsOptions } from "../../src/cli/keys.ts";
 import { validEnvironment } from "../config/environment.ts";
-import { createPair } from "../features/keys-signer.ts";
+import { createPair } from "../support/signer.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { tier } from "../support/size.ts";
 import { createCheckout } from "./installation.ts";

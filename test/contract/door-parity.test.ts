@@ -124,14 +124,16 @@ async function setUp(world: World): Promise<Everybody> {
   const viewer = await staffAtConsole(world, "viewer");
   const [ann, bob, outsider] = [world.member("ann"), world.member("bob"), world.member("outsider")];
   world.guild.setRoles(outsider, [world.guild.createRole("door", { permissions: ["Administrator"] })]);
+  // Makes the key that people sign with, before anything is counted.
+  await world.get("/confirmations", { actor: owner, signed: true });
   return { world, owner, admin, senior, ann, bob, outsider, viewer, kept: {} };
 }
 
 async function overHttp({ world, ...scene }: Scene, way: Way, actor: User): Promise<Outcome> {
-  const [method, path, body, { headers = {}, file } = {}] = way.http({ world, ...scene });
+  const [method, path, body, { headers = {}, file, signed } = {}] = way.http({ world, ...scene });
   const { status, body: answer } =
     file === undefined
-      ? await world.request(method, path, body, { actor, headers })
+      ? await world.request(method, path, body, { actor, headers, ...(signed && { signed }) })
       : await upload(world, path, { actor, ...file, fields: body as Record<string, string>, headers });
   if (status >= 400) return refusal(answer.code, answer.errors);
   return { code: null, pointers: [], view: viewIn(answer) };

@@ -3,7 +3,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
 import { ladder, type Answer, type AskOptions, type Level, type World } from "../support/world.ts";
-import { claimsFor, createPair, jws } from "../features/keys-signer.ts";
+import { claimsFor, createPair, jws } from "../support/signer.ts";
 import { freshId } from "./document.ts";
 import { policyPermissions, type Caller } from "./policy.ts";
 

@@ -128,7 +128,7 @@ test("where dangerous changes need two, a purge waits for a second person who is
   const held = await world.post(`/blacklist/${made.id}/purge`, { reason }, { actor: first });
   expect([held.status, held.body.data.status]).toEqual([202, "pending"]);
   expect(await waiting(world)).toBe(1);
-  const confirm = (actor: typeof first) => world.post(`/confirmations/${held.body.data.id}/confirm`, {}, { actor });
+  const confirm = (actor: typeof first) => world.post(`/confirmations/${held.body.data.id}/confirm`, {}, { signed: true, actor });
   expect((await confirm(first)).status).toBeGreaterThanOrEqual(400);
   expect((await confirm(second)).status).toBeGreaterThanOrEqual(400);
   expect(await waiting(world)).toBe(1);

@@ -633,7 +633,7 @@ describe("privacy", () => {
     await world.sandbox.waitFor(() => !world.app.access.of(person.id).isStaff);
     const asked = await world.post(`/users/${person.id}/redaction`, { reason: "Asked for by mail, in writing." }, { actor: cast.owner });
     const second = await world.staff("owner");
-    const confirmed = await world.post(`/confirmations/${asked.body.data.id}/confirm`, {}, { actor: second });
+    const confirmed = await world.post(`/confirmations/${asked.body.data.id}/confirm`, {}, { signed: true, actor: second });
     expect(confirmed.status, JSON.stringify(confirmed.body)).toBe(200);
     expect((await seen(cast.senior, made.id)).body.data.subjects).toMatchObject([{ id: person.id, name_snapshot: null }]);
   });

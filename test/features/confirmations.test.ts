@@ -9,14 +9,18 @@ import { action, age, ask, callBy, dangerous, hold, journalOf, permission, stric
 const lines: string[] = [];
 const shared = shareWorld({ env: strict, log: (line) => void lines.push(line) });
 let carriedOut: Call[] = [];
-beforeAll(() => void ({ carriedOut } = teach(shared.world)));
+beforeAll(async () => {
+  ({ carriedOut } = teach(shared.world));
+  // Makes the key that people sign with.
+  await shared.world.get("/confirmations", { signed: true, actor: await shared.world.staff("owner") });
+});
 
 let names = 0;
 /** A change of its own for every test. */
 const fresh = (): string => `change-${(names += 1).toString()}`;
 const staff = (level: Level): Promise<User> => shared.world.staff(level);
 const confirm = (key: string, actor: User, headers = {}): Promise<Answer> =>
-  shared.world.post(`/confirmations/${key}/confirm`, undefined, { actor, headers });
+  shared.world.post(`/confirmations/${key}/confirm`, undefined, { signed: true, actor, headers });
 const decline = (key: string, actor: User, body?: object): Promise<Answer> =>
   shared.world.post(`/confirmations/${key}/decline`, body, { actor });
 const read = async (id: string, actor: User) => (await shared.world.get(`/confirmations/${id}`, { actor })).body.data;
@@ -629,13 +633,15 @@ describe("a service", () => {
     const first = await hold(world, admin, { dangerous, input: { name: one } }, { via: "slash" });
     const other = await hold(world, admin, { dangerous, input: { name: two } }, { via: "slash" });
     await world.restart();
-    expect((await world.post(`/confirmations/${first.id}/confirm`, undefined, { actor: second })).body).toMatchObject({
+    expect((await world.post(`/confirmations/${first.id}/confirm`, undefined, { signed: true, actor: second })).body).toMatchObject({
       status: 501,
       code: "unsupported_operation",
     });
     expect((await world.get(`/confirmations/${first.id}`, { actor: admin })).body.data).toMatchObject({ status: "failed" });
     teach(world);
-    expect((await world.post(`/confirmations/${other.id}/confirm`, undefined, { actor: second })).body.data.status).toBe("applied");
+    expect((await world.post(`/confirmations/${other.id}/confirm`, undefined, { signed: true, actor: second })).body.data.status).toBe(
+      "applied",
+    );
     expect([await timesDone(world, one), await timesDone(world, two)]).toEqual([0, 1]);
   });
 

@@ -6,7 +6,7 @@ import { createAssertions, createReplayMemory } from "../../src/features/keys/as
 import { createAuthenticate } from "../../src/features/keys/authenticate.ts";
 import type { KeyStore, VerifiedKey } from "../../src/features/keys/store.ts";
 import type { Credentials } from "../../src/operations/caller.ts";
-import { claimsFor, createPair, hashOf, jws, type Claims } from "./keys-signer.ts";
+import { claimsFor, createPair, hashOf, jws, type Claims } from "../support/signer.ts";
 import { runsOf } from "../support/size.ts";
 
 const forged = runsOf(3000);
@@ -26,6 +26,7 @@ const key: VerifiedKey = {
   delegation: "signed",
   publicKey: undefined,
   allowsAddress: () => true,
+  makers: [],
 };
 
 beforeAll(async () => {
@@ -52,6 +53,7 @@ function createDoor(known: VerifiedKey = key) {
       requestId: "request-1",
       method: "POST",
       path: "/blacklist",
+      search: "",
     };
     try {
       const caller = await authenticate({ ...whole, ...credentials });
@@ -157,6 +159,23 @@ const flaws: Record<string, [Break, named?: string]> = {
   "a number that is too short or too long": [claim((_, seed) => ({ jti: "x".repeat(pick([0, 1, 7, 201, 900], seed)) })), "jti"],
   "a number that is no text": [claim((_, seed) => ({ jti: pick([12_345_678, null, ["12345678"], {}], seed) })), "jti"],
   "no operation": [claim(() => ({ op: undefined })), "op"],
+  "a query that is not spoken of": [
+    (told, seed) => {
+      const method = pick(["POST", "PUT", "PATCH", "DELETE"], seed);
+      const op = String(told.claims["op"]).replace(/^\w+/, method);
+      return { ...told, claims: { ...told.claims, op }, credentials: { ...told.credentials, method, search: `x=${seed.toString()}` } };
+    },
+    "qry",
+  ],
+  "the hash of another query": [
+    (told, seed) => ({
+      ...told,
+      claims: { ...told.claims, qry: hashOf(`dry_run=true&x=${seed.toString()}`) },
+      credentials: { ...told.credentials, search: pick(["", "dry_run=false", "DRY_RUN=true"], seed) },
+    }),
+    "qry",
+  ],
+  "a query hash that is no text": [claim((_, seed) => ({ qry: pick([7, null, ["x"]], seed) })), "qry"],
   "an operation that is no text": [claim((_, seed) => ({ op: pick([7, null, {}], seed) })), "op"],
   "another path": [
     claim(({ op }, seed) => ({ op: pick([`${String(op)}/`, `${String(op)}?x=1`, String(op).replace("/", "//")], seed) })),

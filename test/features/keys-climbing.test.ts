@@ -10,7 +10,7 @@ import { shareWorld } from "../contract/world.ts";
 import { sizeOf } from "../support/size.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
 import { rowsOf } from "./keys-ground.ts";
-import { createPair } from "./keys-signer.ts";
+import { createPair } from "../support/signer.ts";
 
 const shared = shareWorld();
 let owner: User;
@@ -161,10 +161,19 @@ describe("a key that holds more than whoever changes it", () => {
     expect((await shared.world.delete(`/keys/${id}`, undefined, { actor: keeper })).body.data).toMatchObject({ state: "revoked" });
   });
 
-  test("may rotate itself for them, but does not live longer for it", async () => {
-    const { id, key, expires_at } = await make({ scopes: ["*"], delegation: "trusted", expires_days: 10 });
+  test("does not rotate itself for them: the new secret would be theirs", async () => {
+    const { id, key } = await make({ scopes: ["*"], delegation: "trusted", expires_days: 10 });
+    expect(await refusal(() => rotate(id, {}, { actor: keeper, key }))).toMatchObject({ ...unheld, missing_in: "acting_user" });
     expect(await refusal(() => rotate(id, { expires_days: 11 }, { actor: keeper, key }))).toMatchObject(unheld);
-    const { status, body } = await rotate(id, { grace_seconds: 0 }, { actor: keeper, key });
+    expect((await rotate(id, {}, { actor: owner, key })).status).toBe(201);
+  });
+
+  test("rotates itself for nobody, but not another, and does not live longer for it", async () => {
+    const { id, key, expires_at } = await make({ scopes: ["*"], delegation: "trusted", expires_days: 10 });
+    const other = await make({ scopes: ["staff.read"], expires_days: 5 });
+    expect(await refusal(() => rotate(id, { expires_days: 11 }, { key }))).toMatchObject(unheld);
+    expect(await refusal(() => rotate(other.id, {}, { key }))).toMatchObject({ code: "acting_user_required" });
+    const { status, body } = await rotate(id, { grace_seconds: 0 }, { key });
     expect([status, body.data]).toMatchObject([201, { expires_at, scopes: ["*"], rotated_from: id }]);
     expect((await shared.world.get("/staff", { key: body.data.key })).status).toBe(200);
     expect((await shared.world.get("/staff", { key })).body).toMatchObject({ code: "credential_revoked" });

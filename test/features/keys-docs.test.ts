@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { createWorld } from "../support/world.ts";
-import { createPair } from "./keys-signer.ts";
+import { createPair } from "../support/signer.ts";
 
 test("the client in docs/keys.md does what the page says", async () => {
   const page = await readFile(new URL("../../docs/keys.md", import.meta.url), "utf8");

@@ -95,6 +95,7 @@ describe("a key that is made", () => {
     await accept(owner, answer);
     expect(await use(answer.body.data.key)).toBe("invalid_credentials");
     const confirmed = await shared.world.post(`/confirmations/${String(answer.body.data.id)}/confirm`, undefined, {
+      signed: true,
       actor: await shared.world.staff("owner"),
     });
     expect(confirmed.body.data).toMatchObject({ status: "applied" });
@@ -135,11 +136,16 @@ describe("a rotation", () => {
     expect(await Promise.all([use(old.key), use(key)])).toEqual(["credential_revoked", "works"]);
   });
 
-  test("that a key asks for itself is carried out for somebody who holds less, as it would have been at once", async () => {
+  test("of a key with dangerous scopes needs a second person, and is for nobody who holds less, also with the key itself", async () => {
     const old = await existing(["*"], { delegation: "trusted" });
-    const answer = await held(() => shared.world.post(`/keys/${String(old.id)}/rotate`, {}, { actor: keeper, key: old.key }));
-    expect(answer.body.data.needs).toEqual(["acting_user"]);
-    await accept(keeper, answer);
+    const path = `/keys/${String(old.id)}/rotate`;
+    expect((await shared.world.post(path, {}, { actor: keeper, key: old.key })).body).toMatchObject({ code: "cannot_grant_unheld" });
+    expect((await shared.world.post(path, {}, { key: old.key })).body).toMatchObject({ code: "acting_user_required" });
+    const answer = await held(() => shared.world.post(path, {}, { actor: owner, key: old.key }));
+    expect(answer.body.data.needs).toEqual(["acting_user", "second_person"]);
+    await accept(owner, answer);
+    expect(await use(answer.body.data.key)).toBe("invalid_credentials");
+    await accept(await staffAtConsole(shared.world, "owner"), answer);
     expect(await Promise.all([use(old.key), use(answer.body.data.key)])).toEqual(["works", "works"]);
     expect(await read(answer.body.data.key.slice(9, 21))).toMatchObject({
       rotated_from: old.id,

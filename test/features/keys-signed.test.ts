@@ -5,7 +5,7 @@ import { freshId } from "../contract/document.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 import type { Answer } from "../support/world.ts";
 import { rowsOf } from "./keys-ground.ts";
-import { claimsFor, createPair, jws, type Claims } from "./keys-signer.ts";
+import { claimsFor, createPair, hashOf, jws, type Claims } from "../support/signer.ts";
 
 const lines: string[] = [];
 const shared = shareWorld({ log: (line) => void lines.push(line) });
@@ -35,8 +35,16 @@ interface Signed {
 /** A request as the signing site makes it, about a person. */
 function prepare(method: string, target: string, body: object | undefined, { actor = owner, claims, headers = {} }: Signed = {}) {
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const [path = ""] = target.split("?");
-  const honest = claimsFor({ issuer: client.key_id, audience, userId: actor.id, method, path, ...(text !== undefined && { body: text }) });
+  const [path = "", query = ""] = target.split("?");
+  const honest = claimsFor({
+    issuer: client.key_id,
+    audience,
+    userId: actor.id,
+    method,
+    path,
+    query,
+    ...(text !== undefined && { body: text }),
+  });
   const assertion = jws({ ...honest, ...claims }, pair.privateKey);
   sent.push(assertion);
   return (): Promise<Answer> =>
@@ -64,7 +72,24 @@ test("a signed key acts for whom its assertions name, with what both may do", as
   expect((await ask("GET", `/staff/${member.id}/access`, undefined, { actor: member })).body.data).toMatchObject({ user_id: member.id });
 });
 
-test("an assertion is about the method and the path, not about the query", async () => {
+test("a signed dry run is not to be turned into the decision: the query of a write is signed, too", async () => {
+  const target = "/workflows/decisions?dry_run=true";
+  const body = { references: ["BLU-REQ-000001"], decision: "approve" };
+  const missing = "The claim qry is missing: a write with a query needs it.";
+  expect(await refusal(prepare("POST", target, body, { claims: { qry: undefined } }))).toMatchObject({
+    code: "assertion_invalid",
+    detail: missing,
+  });
+  const other = { claims: { qry: hashOf("dry_run=true") } };
+  const wrong = { code: "assertion_invalid", detail: "The claim qry is not the SHA-256 of the query." };
+  expect(await refusal(prepare("POST", "/workflows/decisions", body, other))).toMatchObject(wrong);
+  expect(await refusal(prepare("POST", "/workflows/decisions?dry_run=false", body, other))).toMatchObject(wrong);
+  expect((await ask("POST", target, body)).body.code).not.toBe("assertion_invalid");
+  expect(await refusal(prepare("GET", "/staff?limit=1", undefined, { claims: { qry: hashOf("limit=2") } }))).toMatchObject(wrong);
+});
+
+test("an assertion is about the method and the path; a read may leave out its query", async () => {
+  expect((await ask("GET", "/staff?limit=1", undefined, { claims: { qry: undefined } })).status).toBe(200);
   expect((await ask("GET", "/staff?limit=1", undefined)).status).toBe(200);
   expect((await ask("HEAD", "/staff", undefined)).status).toBe(200);
   for (const op of ["GET /staff/", "GET /blacklist", "POST /staff", "GET /staff?limit=1"]) {

@@ -24,6 +24,7 @@ const asked = {
   requestId: "request-1",
   method: "GET",
   path: "/staff",
+  search: "",
 };
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".split("");
 

@@ -176,7 +176,7 @@ describe("a redaction", () => {
     const { Confirmation: _c, AuditEntry: _e, AuditPayload: _p, OutboxEvent: _o, Counter: _n, ...rest } = await everyRow(world);
     expect(rest).toEqual(Object.fromEntries(Object.keys(rest).map((table) => [table, before[table]])));
 
-    const confirm = (actor: User) => world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor });
+    const confirm = (actor: User) => world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor });
     expect((await confirm(owner)).body).toMatchObject({ status: 403, code: "conflict_of_interest" });
     expect((await confirm(admin)).body).toMatchObject({ status: 403, code: "permission_denied" });
     expect(await read.authorization.count({ where: { userId: person.id } })).toBe(1);
@@ -236,7 +236,9 @@ describe("a redaction", () => {
       }),
     );
     const held = await redact(world, person, owner);
-    expect((await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: second })).body.data.status).toBe("applied");
+    expect((await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: second })).body.data.status).toBe(
+      "applied",
+    );
     expect(await tablesWith(world, words.name, words.server, words.staffNote)).toEqual([]);
     expect(await read.idempotencyRecord.count()).toBe(1);
   });
@@ -245,7 +247,7 @@ describe("a redaction", () => {
     const { world, person, owner, moderator } = await createGround();
     const second = await world.staff("owner");
     const held = await redact(world, person, owner);
-    expect((await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: second })).status).toBe(200);
+    expect((await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: second })).status).toBe(200);
     const ask = () => world.post("/authorize/sessions", { discord_user_id: person.id }, { actor: moderator });
     expect((await ask()).body).toMatchObject({ status: 409, code: "invalid_transition", from: "redacted" });
     await world.app.privacy.unsuppress(cli(), person.id);
@@ -259,7 +261,7 @@ describe("a redaction", () => {
     const { world, person, owner, moderator } = await createGround();
     const second = await world.staff("owner");
     const held = await redact(world, person, owner, { ...redaction, suppress: false });
-    await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: second });
+    await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: second });
     expect(await world.app.database.read.erasure.findMany({ select: { kind: true } })).toEqual([{ kind: "redaction" }]);
     expect((await world.post("/authorize/sessions", { discord_user_id: person.id }, { actor: moderator })).status).toBe(201);
   });
@@ -268,10 +270,10 @@ describe("a redaction", () => {
     const { world, person, owner } = await createGround();
     const held = await redact(world, person, owner);
     await world.app.permissions.owners.add(cli(), person.id);
-    const answer = await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: person });
+    const answer = await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: person });
     expect(answer.body).toMatchObject({ status: 403, code: "conflict_of_interest" });
     const second = await world.staff("owner");
-    expect((await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: second })).body).toMatchObject({
+    expect((await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: second })).body).toMatchObject({
       code: "hierarchy_violation",
     });
     expect(await world.app.database.read.authorization.count({ where: { userId: person.id } })).toBe(1);
@@ -300,7 +302,7 @@ describe("a redaction", () => {
     const derived = { ...match!, id: "00000000-0000-7000-8000-000000000001", userId: confirmed.id, viaUserId: person.id, resolution: {} };
     await write(world, (tx) => tx.db.match.create({ data: { ...derived, kind: "alt_of_blacklisted", why: [] } }));
     const held = await redact(world, person, owner);
-    await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: await world.staff("owner") });
+    await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: await world.staff("owner") });
     expect(await read.match.count({ where: { OR: [{ userId: confirmed.id }, { viaUserId: person.id }] } })).toBe(0);
   });
 });
@@ -343,7 +345,7 @@ test("a change that waits for a word about a redacted person comes to nothing", 
   expect(held.status).toBe(202);
   await world.app.privacy.redact(cli(), person.id, { reason: "Asked for by the person by mail." });
   expect(await read.confirmation.findMany()).toMatchObject([{ status: "expired", input: {} }]);
-  const late = await world.post(`/confirmations/${held.body.data.id}/confirm`, {}, { actor: admin });
+  const late = await world.post(`/confirmations/${held.body.data.id}/confirm`, {}, { signed: true, actor: admin });
   expect(late.status).not.toBe(200);
   expect(await read.userPermission.count()).toBe(0);
 });

@@ -26,7 +26,7 @@ test("a redaction ends a place on the roster, its callsigns rest, and no name of
   });
   const held = await world.post(`/users/${person.id}/redaction`, { reason: "Asked for by the person by mail." }, { actor: owner });
   const second = await world.staff("owner");
-  const confirmed = await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { actor: second });
+  const confirmed = await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: second });
   expect(confirmed.body.data, JSON.stringify(confirmed.body)).toMatchObject({ status: "applied" });
   const entries = await database.read.rosterEntry.findMany({ where: { userId: { in: [person.id, other.id] } } });
   const statusOf = new Map(entries.map(({ userId, status }) => [userId, status]));

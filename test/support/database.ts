@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { inject } from "vitest";
@@ -37,6 +37,7 @@ export async function createEmptyCopy(): Promise<ClosedDatabase> {
   if (inject("dialect") === "postgres") return createPostgres("template1");
   const { url, remove } = await placeSqlite();
   await copyFile(sqliteFile(inject("template")), sqliteFile(url));
+  await chmod(sqliteFile(url), 0o600);
   return { url, remove };
 }
 

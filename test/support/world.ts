@@ -1,3 +1,4 @@
+import { claimsFor, createPair, jws } from "./signer.ts";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,6 +33,8 @@ export interface AskOptions {
   key?: string | null;
   actor?: User | string;
   headers?: Record<string, string>;
+  /** The actor's word comes as an assertion, signed with a key that the operator made, and not as that of the world's key. */
+  signed?: true;
 }
 
 export interface WorldOptions {
@@ -62,6 +65,10 @@ export interface World {
   roles: Record<Level, Role>;
   /** The world's own key. */
   key: string;
+  /** The data folder. */
+  dataDir: string;
+  /** The address of the database. */
+  databaseUrl: string;
   makeKey(scopes: string[], delegation?: "none" | "trusted"): Promise<string>;
   /** A new person with the Discord role of a level, known to the service. */
   staff(level: Level, name?: string): Promise<User>;
@@ -143,9 +150,27 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     given.abort();
   };
 
+  const pair = createPair();
+  let signing: Promise<{ key: string; key_id: string; audience: string }> | undefined;
+  async function makeSigning() {
+    const input = { name: "signing", scopes: ["*"], delegation: "signed" as const, public_key: pair.jwk };
+    const made = requireDone(await app.keys.create(systemCall("cli", uuid7()), input));
+    const health = (await (await fetch(`${app.address()}/health`)).json()) as { service: { instance_id: string } };
+    return { key: made.key, key_id: made.key_id, audience: health.service.instance_id };
+  }
+  /** The key and the assertion with which a person proves themself. */
+  async function proofOf(userId: string, method: string, target: string, body: string | undefined) {
+    const { key: text, key_id: issuer, audience } = await (signing ??= makeSigning());
+    const [path = "", query = ""] = target.split("?");
+    const claims = claimsFor({ issuer, audience, userId, method, path, query, ...(body !== undefined && { body }) });
+    return { text, assertion: jws(claims, pair.privateKey) };
+  }
+
   const request: World["request"] = async (method, path, body, asked = {}) => {
     const actor = typeof asked.actor === "object" ? asked.actor.id : asked.actor;
-    const presented = asked.key === undefined ? key : asked.key;
+    const sent = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const proof = asked.signed && actor !== undefined ? await proofOf(actor, method, path, sent) : undefined;
+    const presented = proof?.text ?? (asked.key === undefined ? key : asked.key);
     await heard();
     const response = await fetch(app.address() + path, {
       method,
@@ -153,10 +178,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       headers: {
         ...(presented !== null && { authorization: `Bearer ${presented}` }),
         ...(actor !== undefined && { "x-acting-user": actor }),
+        ...(proof !== undefined && { "x-acting-assertion": proof.assertion }),
         ...(body !== undefined && { "content-type": "application/json" }),
         ...asked.headers,
       },
-      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(sent !== undefined && { body: sent }),
     });
     const text = await textOf(response);
     const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "");
@@ -177,6 +203,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     guild,
     roles,
     key,
+    dataDir: join(folder, "data"),
+    databaseUrl: database.url,
     makeKey: async (scopes, delegation = "trusted") =>
       requireDone(await app.keys.create(systemCall("cli", uuid7()), { name: "test", scopes, delegation })).key,
     async staff(level, name = `${level}${(count += 1).toString()}`) {

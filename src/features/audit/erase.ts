@@ -37,6 +37,7 @@ export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPref
 
 /** Delete the details at some positions of the chain, which rise. */
 export async function eraseDetailsAt(tx: Tx, seqs: readonly number[]) {
+  tx.erases();
   const erased: number[] = [];
   for (let from = 0; from < seqs.length; from += slice) {
     const where = { seq: { in: seqs.slice(from, from + slice) } };

@@ -6,7 +6,7 @@ import { problems, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import type { ConfirmationRecords } from "./records.ts";
-import { isForTwo, requireSecondPerson } from "./rights.ts";
+import { isForTwo, requireOwnWord, requireSecondPerson } from "./rights.ts";
 import { answersOf, keyOf, needsOf, type ConfirmationRow } from "./rows.ts";
 import { DeclineConfirmationInput, type ConfirmationView, type Need } from "./confirmations.schema.ts";
 
@@ -135,6 +135,7 @@ function requireTurn(call: Call, row: ConfirmationRow): Need {
   }
   requireSecond(call, actor, row);
   if (next === "acting_user") throw new ProblemError("invalid_transition", { detail: "The person who asked has to confirm it first." });
+  requireOwnWord(call, actor, row);
   return next;
 }
 
@@ -145,9 +146,11 @@ function requireSecond(call: Call, actor: Actor, row: ConfirmationRow): void {
 
 /** In whose name the change is carried out: the person who asked, as they stand now, in the guild they last spoke from. */
 function callOf({ via, requestId }: Call, row: ConfirmationRow, requester: Actor): Call {
-  const guildId = answersOf(row).findLast((answer) => answer.user_id === row.actorId)?.guild_id;
+  const answers = answersOf(row);
+  const guildId = answers.findLast((answer) => answer.user_id === row.actorId)?.guild_id;
+  const makers = answers.find((answer) => answer.as === "asked")?.makers;
   const base = { client: null, actor: requester, via, requestId, idempotency: null, replayed: false, confirmation: row.id };
-  return guildId === undefined ? base : { ...base, guildId };
+  return { ...base, ...(guildId !== undefined && { guildId }), ...(makers !== undefined && { makers }) };
 }
 
 /** A permanent refusal; what may pass on another try leaves the change pending. What was asked is not told by it. */

@@ -97,6 +97,7 @@ export function answerOf({ call, now }: Tx, as: Answer["as"], reason?: string): 
       as,
       at: now.toISOString(),
       ...(call.guildId !== undefined && { guild_id: call.guildId }),
+      ...(call.makers !== undefined && { makers: [...call.makers] }),
       ...(reason !== undefined && { reason }),
     },
   ];

@@ -31,6 +31,26 @@ export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationR
     throw new ProblemError("hierarchy_violation", { detail: "The second person stands above what is changed." });
 }
 
+/**
+ * Refuse a yes of the second person that the first one may have said. People prove themselves in Discord, on the service's own pages, or
+ * by an assertion that is signed with a key none of the askers has made; the word of an API key is nobody's proof.
+ * @throws ProblemError invalid_transition, conflict_of_interest
+ */
+export function requireOwnWord(call: Call, actor: Actor, row: ConfirmationRow): void {
+  if (call.via === "rest" && call.isSigned !== true)
+    throw new ProblemError("invalid_transition", {
+      detail: "The second person says yes in Discord with /confirm accept, or by a signed assertion.",
+    });
+  const asked = answersOf(row).find((answer) => answer.as === "asked");
+  const askers = new Set([row.actorId, ...(asked?.makers ?? [])]);
+  if (![actor.id, ...(call.makers ?? [])].some((id) => askers.has(id))) return;
+  throw new ProblemError("conflict_of_interest", {
+    detail: askers.has(actor.id)
+      ? "You made the API key that this was asked with. Somebody else has to confirm it, or it is asked again in Discord."
+      : "This API key was made by the one who asked. Confirm it in Discord with /confirm accept.",
+  });
+}
+
 function canBeSecondPerson(call: Call, row: ConfirmationRow): boolean {
   if (call.actor === null || !isForTwo(row)) return false;
   try {

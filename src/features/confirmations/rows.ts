@@ -12,6 +12,8 @@ const Answer = z.object({
   as: z.enum(["asked", ...needs, "declined"]),
   at: z.string(),
   guild_id: z.string().optional(),
+  /** Who made the API key it was said with. */
+  makers: z.array(z.string()).optional(),
   reason: z.string().optional(),
 });
 export type Answer = z.infer<typeof Answer>;

@@ -55,12 +55,14 @@ export function createAuthenticate({ store, access, verifyAssertion = refuseAll,
   /** @throws ProblemError assertion_invalid, assertion_replayed */
   async function signed(key: VerifiedKey, credentials: Credentials): Promise<Caller> {
     const { userId, redeem } = await verifyAssertion(key, credentials);
-    return { ...callerOf(key, credentials, await access.actorOf(userId)), checkBody: redeem };
+    const caller = callerOf(key, credentials, await access.actorOf(userId));
+    return { ...caller, call: { ...caller.call, isSigned: true }, checkBody: redeem };
   }
 }
 
 function callerOf(key: VerifiedKey, { requestId }: Credentials, actor: Actor | null): Caller {
-  const call: Call = { client: key.client, actor, via: "rest", requestId, idempotency: null, replayed: false };
+  const { client, makers } = key;
+  const call: Call = { client, actor, via: "rest", requestId, idempotency: null, replayed: false, ...(makers.length > 0 && { makers }) };
   return { call, client: key.caller };
 }
 

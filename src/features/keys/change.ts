@@ -56,7 +56,8 @@ export function createKeyChanges({ database, permissions, confirmations, records
     if (input.scopes !== undefined) grants.requireKnown(after.scopes);
     const changes = changedOf(before, after);
     if (Object.keys(changes).length === 0) return presentKey(row, tx.now);
-    const dangerous = requireMayChange(tx.call, before, after) ? [] : grants.dangerousIn(after.scopes);
+    const isNarrower = requireMayChange(tx.call, before, after);
+    const dangerous = isNarrower ? [] : grants.dangerousIn(after);
     const held = await confirmations.hold(tx, {
       action: "keys.update",
       group: "keys",
@@ -69,7 +70,12 @@ export function createKeyChanges({ database, permissions, confirmations, records
     const about = { action: "api_key.update", event: "api_key.updated", permission: keysPolicy.update } as const;
     // The notices of the old end say nothing about the new one.
     return presentKey(
-      await records.change(tx, row, { settings: after, ...(changes.expiresAt !== undefined && { noticeDays: null }) }, about),
+      await records.change(
+        tx,
+        row,
+        { settings: after, isWider: !isNarrower, ...(changes.expiresAt !== undefined && { noticeDays: null }) },
+        about,
+      ),
       tx.now,
     );
   }
@@ -164,7 +170,7 @@ export function createKeyCreation({ database, permissions, confirmations, record
     const expiresAt = boundEnd(tx.call, endOf(draft, tx.now), addSeconds(tx.now, defaultDays * secondsPerDay));
     grants.requireMayGive(tx.call, { scopes, expiresAt });
     const settings = { name, scopes, delegation, publicKey, ipAllowlist: draft.ip_allowlist, expiresAt };
-    const dangerous = grants.dangerousIn(scopes);
+    const dangerous = grants.dangerousIn(settings);
     const held = await confirmations.hold(tx, {
       action: "keys.create",
       group: "keys",

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Credentials } from "../../operations/caller.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -7,6 +8,7 @@ import type { VerifiedKey } from "./store.ts";
 /** Seconds by which the clocks of client and service may differ. */
 export const skew = 5;
 const maxLife = 60;
+const reads = new Set(["GET", "HEAD"]);
 
 /** What an assertion says. */
 const types = {
@@ -17,6 +19,7 @@ const types = {
   exp: { schema: z.number(), detail: "has to be a number of seconds" },
   jti: { schema: z.string().min(8).max(200), detail: "has to be a text of 8 to 200 characters" },
   op: { schema: z.string(), detail: "has to be a text" },
+  qry: { schema: z.string().optional(), detail: "has to be a text" },
   bod: { schema: z.string().optional(), detail: "has to be a text" },
 } as const;
 export type Claims = { [Name in keyof typeof types]: z.output<(typeof types)[Name]["schema"]> };
@@ -42,6 +45,16 @@ const rules: readonly Rule[] = [
     "does not name this installation: service.instance_id of GET /health",
   ],
   ["op", ({ op }, { credentials: { method, path } }) => op === `${method} ${path}`, "is not the method and path of this request"],
+  [
+    "qry",
+    ({ qry }, { credentials: { method, search } }) => qry !== undefined || search === "" || reads.has(method),
+    "is missing: a write with a query needs it",
+  ],
+  [
+    "qry",
+    ({ qry }, { credentials: { search } }) => qry === undefined || qry === hash("sha256", search, "base64url"),
+    "is not the SHA-256 of the query",
+  ],
   ["sub", ({ sub }, { credentials: { actingUser = sub } }) => sub === actingUser, "is not the user in X-Acting-User"],
   ["exp", ({ iat, exp }) => exp > iat && exp - iat <= maxLife, `has to lie at most ${maxLife.toString()} seconds after iat`],
   ["exp", ({ exp }, { now }) => exp > now - skew, "has passed"],

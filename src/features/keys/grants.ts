@@ -1,7 +1,7 @@
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { KeySettings } from "./keys.policy.ts";
+import { keysPolicy, type KeySettings } from "./keys.policy.ts";
 import { isIP } from "node:net";
 import { createAddressRanges } from "../../kernel/addresses.ts";
 
@@ -60,14 +60,20 @@ export function createKeyGrants(permissions: GrantingPermissions) {
       );
     },
 
-    /** Which of the permissions that scopes give can do lasting harm. */
-    dangerousIn: (scopes: readonly string[]): string[] => permissions.dangerousOf(parseForm(scopes)),
+    /**
+     * What of a key can do lasting harm: permissions among its scopes, and to speak for others, which counts as the permission that
+     * gives it.
+     */
+    dangerousIn: ({ scopes, delegation }: Pick<KeySettings, "scopes" | "delegation">): string[] =>
+      permissions.dangerousOf([...parseForm(scopes), ...(delegation === "none" ? [] : [keysPolicy.create])]),
   };
 }
 
-/** @param ranges addresses and CIDR ranges; none: everywhere is allowed */
-export function createAddressCheck(ranges: readonly string[]): (address: string) => boolean {
-  return ranges.length === 0 ? () => true : createAddressRanges(ranges);
+/** @param ranges addresses and CIDR ranges; none: everywhere is allowed. An address that is not known is in no range */
+export function createAddressCheck(ranges: readonly string[]): (address: string | undefined) => boolean {
+  if (ranges.length === 0) return () => true;
+  const isWithin = createAddressRanges(ranges);
+  return (address) => address !== undefined && isWithin(address);
 }
 
 /** Whether an allow-list lets in nobody whom another one keeps out. A range that several others cover together does not count. */

@@ -45,6 +45,16 @@ export function settingsOf(row: ApiKey): KeySettings {
   };
 }
 
+/** Who may know what a key is proved with, and so speak through it for anybody. */
+export function makersOf({ makers, createdBy }: Pick<ApiKey, "makers" | "createdBy">): string[] {
+  return makers === null ? [createdBy ?? []].flat() : textsOf(makers);
+}
+
+/** The makers of what this call makes: who asks, and whoever may be asking in their place. */
+export function makersIn({ actor, makers = [] }: Call, before: readonly string[] = []): string[] {
+  return [...new Set([...before, ...makers, ...(actor === null ? [] : [actor.id])])];
+}
+
 export function stateAt(row: Pick<ApiKey, "revokedAt" | "expiresAt">, now: Date): KeyView["state"] {
   if (row.revokedAt !== null) return "revoked";
   return row.expiresAt <= now ? "expired" : "active";

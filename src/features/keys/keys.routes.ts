@@ -101,8 +101,8 @@ function rotateRoute(keys: KeysService): Route {
   return post(`${path}/rotate`, "rotateKey", {
     summary: "Give an API key a new secret",
     description:
-      "Makes a key with the same settings; the old one goes on working for `grace_seconds`. The secret is in this answer and in no other. A key may rotate itself as long as that does not prolong it.",
-    access: { permission: keysPolicy.rotate },
+      "Makes a key with the same settings; the old one goes on working for `grace_seconds`. The secret is in this answer and in no other. An acting user gets all that the key holds, so they have to hold it themselves until its end. Without an acting user, a key may rotate itself as long as that does not prolong it.",
+    access: { permission: keysPolicy.rotate, itself: "id" },
     confirmable: true,
     request: { params, body: RotateKeyInput, bodyOptional: true, example: { grace_seconds: 86_400 } },
     success: { ...made, description: "The new key with its secret", example: { ...exampleWithKey, rotated_from: example.id } },

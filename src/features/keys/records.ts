@@ -5,10 +5,13 @@ import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { AuditInput } from "../audit/record.ts";
 import type { EventInput, EventsService } from "../events/events.service.ts";
-import { presentSettings, settingsOf, type KeySettings } from "./keys.policy.ts";
+import { makersIn, makersOf, presentSettings, settingsOf, type KeySettings } from "./keys.policy.ts";
 
 /** What is known of a new key before it is in the table. The secret itself never comes here. */
-export type NewKey = KeySettings & Pick<ApiKey, "keyId" | "secretHash" | "rotatedFrom">;
+export interface NewKey extends KeySettings, Pick<ApiKey, "keyId" | "secretHash" | "rotatedFrom"> {
+  /** Of the key it takes the place of. */
+  makers?: readonly string[];
+}
 
 /** What is written about a change of a key besides the change itself. */
 interface Note {
@@ -47,9 +50,10 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
       return await tx.db.apiKey.findUniqueOrThrow({ where: { id: found.id } });
     },
 
-    async insert(tx: Tx, { keyId, secretHash, rotatedFrom, ...settings }: NewKey): Promise<ApiKey> {
+    async insert(tx: Tx, { keyId, secretHash, rotatedFrom, makers, ...settings }: NewKey): Promise<ApiKey> {
       const data = { id: uuid7(tx.now.getTime()), keyId, secretHash, rotatedFrom, ...columnsOf(settings) };
-      const row = await tx.db.apiKey.create({ data: { ...data, createdBy: tx.call.actor?.id ?? null, createdAt: tx.now } });
+      const origin = { createdBy: tx.call.actor?.id ?? null, makers: makersIn(tx.call, makers), createdAt: tx.now };
+      const row = await tx.db.apiKey.create({ data: { ...data, ...origin } });
       const after = { ...presentSettings(settings), ...(rotatedFrom !== null && { rotated_from: rotatedFrom }) };
       note(tx, row, { action: "api_key.create", event: "api_key.created", permission: "clients.manage" }, { after });
       return row;
@@ -57,8 +61,13 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
 
     /** Change a key and say so; the audit keeps what is different afterwards. */
     async change(tx: Tx, row: ApiKey, change: Change, about: Note): Promise<ApiKey> {
-      const { settings, ...columns } = change;
-      const data = { ...(settings !== undefined && columnsOf(settings)), ...columns, revision: { increment: 1 } };
+      const { settings, isWider = false, ...columns } = change;
+      const data = {
+        ...(settings !== undefined && columnsOf(settings)),
+        ...columns,
+        ...(isWider && { makers: makersIn(tx.call, makersOf(row)) }),
+        revision: { increment: 1 },
+      };
       const after = await tx.db.apiKey.update({ where: { id: row.id }, data });
       note(tx, row, about, differences(row, after));
       tx.afterCommit(changed);
@@ -71,6 +80,8 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
 
 interface Change extends Partial<Pick<ApiKey, "expiresAt" | "revokedAt" | "noticeDays">> {
   settings?: KeySettings;
+  /** Whether it gives the key more, such as another public key: who does so may speak through it. */
+  isWider?: boolean;
 }
 
 type Fields = Pick<AuditInput, "before" | "after">;

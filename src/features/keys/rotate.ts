@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
-import { requireWrite, type Call } from "../../kernel/call.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { Held } from "../../kernel/held.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { KeyGrants } from "./grants.ts";
-import { boundEnd, endOf, keysPolicy, presentKey, requireActive, settingsOf } from "./keys.policy.ts";
+import { boundEnd, endOf, keysPolicy, makersOf, presentKey, requireActive, settingsOf } from "./keys.policy.ts";
 import type { KeyRecords } from "./records.ts";
 import { RotateKeyInput, type CreatedKeyView, type KeyView } from "./keys.schema.ts";
 import type { KeySecrets } from "./secrets.ts";
@@ -29,10 +29,11 @@ const Rotation = z.strictObject({
   key_id: z.string(),
   secret_hash: z.string(),
   revision: z.int().optional(),
-  /** Whether the key itself asked: it gives nobody anything that they do not have. */
-  by_itself: z.boolean(),
 });
 type Rotation = z.output<typeof Rotation>;
+
+/** Whether the key asks for itself, and nobody else gets its secret. */
+const isByItself = ({ actor, client }: Call, id: string): boolean => actor === null && client?.id === id;
 
 /** Nothing more is told of the end of a key whose place is taken. */
 const noMoreNotices = 0;
@@ -46,20 +47,25 @@ export function createKeyRotation({ database, permissions, confirmations, record
     const end = boundEnd(tx.call, endOf(asked, tx.now), row.expiresAt);
     const settings = { ...settingsOf(row), expiresAt: end };
     const { scopes, delegation } = settings;
-    const byItself = asked.by_itself || tx.call.client?.id === row.id;
-    const isGiving = !byItself || end > row.expiresAt;
+    const isGiving = !isByItself(tx.call, row.id) || end > row.expiresAt;
     if (isGiving) grants.requireMayGive(tx.call, settings);
-    const dangerous = !isGiving ? [] : grants.dangerousIn(scopes);
+    const dangerous = !isGiving ? [] : grants.dangerousIn(settings);
     const held = await confirmations.hold(tx, {
       action: "keys.rotate",
       group: "keys",
       permission: keysPolicy.rotate,
-      input: { ...asked, id: row.id, revision: row.revision, by_itself: byItself },
+      input: { ...asked, id: row.id, revision: row.revision },
       summary: inWords(`Give the API key "${row.name}" (${row.keyId}) a new secret`, { scopes, delegation, expiresAt: end }, dangerous),
       dangerous,
     });
     if (held !== undefined) return held;
-    const made = await records.insert(tx, { ...settings, keyId: asked.key_id, secretHash: asked.secret_hash, rotatedFrom: row.id });
+    const made = await records.insert(tx, {
+      ...settings,
+      keyId: asked.key_id,
+      secretHash: asked.secret_hash,
+      rotatedFrom: row.id,
+      makers: makersOf(row),
+    });
     await endOld(tx, row, made, asked.grace_seconds);
     return presentKey(made, tx.now);
   }
@@ -86,16 +92,18 @@ export function createKeyRotation({ database, permissions, confirmations, record
   });
 
   /**
-   * Make a key in the place of another one, which ends after a grace period. A key may do so for itself without an acting user who
-   * holds what it holds, as long as that does not prolong it.
+   * Make a key in the place of another one, which ends after a grace period. Who gets the new secret is given all that the key holds, so
+   * an acting user holds every scope of it until its end, and danger counts. Without an acting user a key may rotate itself, as long as
+   * that does not prolong it: its holder then has what they had.
    * @param ifMatch the revision the caller read
    * @throws ProblemError record_not_found, precondition_failed, invalid_transition, cannot_grant_unheld
    */
   return async (call: Call, id: string, given: RotateKeyInput = {}, ifMatch?: number): Promise<CreatedKeyView | Held> => {
-    requireWrite(call, keysPolicy.rotate);
+    if (isByItself(call, id)) requirePermission(call, keysPolicy.rotate);
+    else requireWrite(call, keysPolicy.rotate);
     const input = RotateKeyInput.parse(given);
     const secret = secrets.fresh();
-    const asked = { ...input, ...secret.columns, id, revision: ifMatch, by_itself: false };
+    const asked = { ...input, ...secret.columns, id, revision: ifMatch };
     return secret.showIn(call, await database.write(call, (tx) => rotate(tx, asked)));
   };
 }

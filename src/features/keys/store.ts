@@ -8,7 +8,7 @@ import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createAddressCheck } from "./grants.ts";
-import { settingsOf, type KeySettings } from "./keys.policy.ts";
+import { makersOf, settingsOf, type KeySettings } from "./keys.policy.ts";
 import type { PublicKey } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";
 import { parseKey } from "./secrets.ts";
@@ -136,6 +136,7 @@ function toVerified(
   const client: CallClient = { id: row.id, name, allows, expiresAt };
   return {
     client,
+    makers: makersOf(row),
     /** What the pipeline is told about the client; one object per key. */
     caller: { id: row.id, keyId: row.keyId, expiresAt },
     expiresAtMs: expiresAt.getTime(),

@@ -92,7 +92,7 @@ export function createIdentify(spec: RouteSpec, limiter: RateLimiter, { authenti
   }
 
   return (request) => {
-    const { requestId, remoteAddress, network, method, path, now } = request;
+    const { requestId, remoteAddress, isAddressCertain, network, method, path, search, now } = request;
     const presented = presentedKey(request);
     if (isPublic && (!isOptional || presented === undefined)) {
       if (isLimited(spec)) takeToken(limiter, network, request);
@@ -105,10 +105,11 @@ export function createIdentify(spec: RouteSpec, limiter: RateLimiter, { authenti
         isSuspect: wait > 0,
         actingUser: actingUserOf(request),
         assertion: header(request, "x-acting-assertion"),
-        remoteAddress,
+        ...(isAddressCertain && { remoteAddress }),
         requestId,
         method,
         path,
+        search,
         onClient: (clientId) => (request.audited = { clientId, actorId: null, via: "rest", requestId }),
       });
       return caller instanceof Promise ? caller.catch((error: unknown) => refuse(request, wait, error)) : caller;

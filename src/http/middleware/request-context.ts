@@ -38,7 +38,7 @@ export function requestContext({ clock, publicUrl, addressOf, log }: RequestCont
       method: raw.method,
       target: targetOf(raw, incoming),
       headers: incoming?.headers ?? headersOf(raw),
-      remoteAddress: incoming === undefined ? "" : addressOf(incoming),
+      caller: incoming === undefined ? { address: "", isCertain: false } : addressOf(incoming),
       now: clock.now().getTime(),
       commonHeaders,
     });
@@ -87,13 +87,18 @@ function leavesMuchUnread({ complete, method, headers }: IncomingMessage, status
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > worthReceiving;
 }
 
-/** The address limits and allow-lists go by. */
-export type AddressReader = (request: Pick<HttpBindings["incoming"], "socket" | "headers">) => string;
+/** The address limits go by, and whether it is certainly the caller's own: allow-lists of keys let in no other. */
+export interface CallerAddress {
+  address: string;
+  isCertain: boolean;
+}
+export type AddressReader = (request: Pick<HttpBindings["incoming"], "socket" | "headers">) => CallerAddress;
 
 /**
  * Behind a reverse proxy every connection comes from the proxy. `X-Forwarded-For` is then read from the right, as each proxy appends
  * whom it was called by: the caller is the first hop that is no trusted proxy. A hop that cannot be read ends the reading, too, as what
- * stands before it may have been written by anybody. Without a trusted proxy the header counts nothing.
+ * stands before it may have been written by anybody: then the address is a proxy's, and not certainly the caller's. Without a trusted
+ * proxy the header counts nothing, and whether the connection is the caller's own or a proxy's is not certain either.
  * @param trustedProxies addresses and networks (`10.0.0.0/8`)
  * @param onIgnored called once, when the header arrives and no proxy is trusted
  */
@@ -104,19 +109,20 @@ export function createAddressReader(trustedProxies: readonly string[], onIgnored
   return ({ socket, headers }) => {
     const nearest = plainAddress(socket.remoteAddress ?? "");
     const forwarded = headers["x-forwarded-for"];
-    if (forwarded === undefined) return nearest;
+    if (forwarded === undefined) return { address: nearest, isCertain: true };
     if (trustedProxies.length === 0) {
       if (!isTold) onIgnored();
       isTold = true;
-      return nearest;
+      return { address: nearest, isCertain: false };
     }
     let caller = nearest;
     for (const hop of [forwarded].flat().join(",").split(",").toReversed()) {
-      const before = isTrusted(caller) ? addressIn(hop.trim()) : undefined;
-      if (before === undefined) return caller;
+      if (!isTrusted(caller)) break;
+      const before = addressIn(hop.trim());
+      if (before === undefined) return { address: caller, isCertain: false };
       caller = before;
     }
-    return caller;
+    return { address: caller, isCertain: true };
   };
 }
 

@@ -50,7 +50,7 @@ const answers: readonly Case[] = [
     before: held("own", "admin", "senior"),
     by: "admin",
     given: ({ kept }) => ({ code: kept["asked"] ?? "" }),
-    http: ({ kept }) => ["POST", `/confirmations/${kept["asked"] ?? ""}/confirm`],
+    http: ({ kept }) => ["POST", `/confirmations/${kept["asked"] ?? ""}/confirm`, undefined, { signed: true }],
     wrong: {
       given: ({ kept }) => ({ code: kept["own"] ?? "" }),
       http: ({ kept }) => ["POST", `/confirmations/${kept["own"] ?? ""}/confirm`],

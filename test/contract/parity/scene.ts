@@ -20,6 +20,8 @@ export type Options = Record<string, string | number | boolean | User | Role | U
 export interface More {
   headers?: Record<string, string>;
   file?: Pick<Upload, "name" | "bytes">;
+  /** Whether the person proves themself. */
+  signed?: true;
 }
 
 export interface Way {

@@ -25,13 +25,15 @@ export interface Asked {
   userId: string;
   method: string;
   path: string;
+  /** What follows `?`. */
+  query?: string;
   body?: string;
   /** Seconds since the epoch; now unless told. */
   now?: number;
 }
 
 /** What an honest client says about one request. */
-export function claimsFor({ issuer, audience, userId, method, path, body, now = Date.now() / 1000 }: Asked): Claims {
+export function claimsFor({ issuer, audience, userId, method, path, query = "", body, now = Date.now() / 1000 }: Asked): Claims {
   return {
     iss: issuer,
     sub: userId,
@@ -40,6 +42,7 @@ export function claimsFor({ issuer, audience, userId, method, path, body, now = 
     exp: now + 30,
     jti: randomUUID(),
     op: `${method} ${path}`,
+    ...(query !== "" && { qry: hashOf(query) }),
     ...(body !== undefined && { bod: hashOf(body) }),
   };
 }
