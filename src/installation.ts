@@ -47,8 +47,8 @@ export async function checkInstallation({ database, config, acceptsOtherDatabase
 }
 
 /**
- * Close what the installation has written, and the `.env` of the working directory, to other accounts of the machine. Versions before this
- * left them readable: whoever has an account could have read records and keys, or held the lock.
+ * Close what the installation has written, and the `.env` of the working directory, to other accounts of the machine. Readable
+ * ones would let any account read records and keys, or hold the lock.
  */
 export async function closeToOthers({ dataDir, database: { url } }: Config, logger: Logger): Promise<void> {
   const file = dialectOf(url) === "sqlite" ? sqliteFile(url) : undefined;

@@ -62,10 +62,10 @@ export function withBounds(entry: Entry, specOf: (operation: string) => RouteSpe
     const field = shapes.map((shape) => shape[name.replaceAll("-", "_")]).find((one) => one !== undefined);
     return field === undefined ? {} : boundsOf(resolved(z.toJSONSchema(field, { io: "input", unrepresentable: "any" }) as FieldSchema));
   };
-  const option = (one: OptionSpec): OptionSpec => ({ ...kept(one, known(one.name)), ...one });
-  const field = (one: FieldSpec): FieldSpec => ({ ...kept(one, known(one.name)), ...one });
+  const bounded = <Spec extends OptionSpec | FieldSpec>(one: Spec): Spec =>
+    isBounded(one) ? { ...forKind(one, known(one.name)), ...one } : one;
   const { options, form } = entry;
-  return { ...entry, ...(options && { options: options.map(option) }), ...(form && { form: form.map(field) }) };
+  return { ...entry, ...(options && { options: options.map(bounded) }), ...(form && { form: form.map(bounded) }) };
 }
 
 function shapesOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>>[] {
@@ -74,9 +74,15 @@ function shapesOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodT
   return [];
 }
 
-/** The bounds that Discord has for this kind of option or field; none of a text that has choices already. */
-function kept({ kind, choices: own, completes }: OptionSpec | (FieldSpec & { completes?: never }), { choices, ...bounds }: Bounds): Bounds {
-  if (!["text", "line", "paragraph", "integer", "number", "choice"].includes(kind) || own !== undefined) return {};
-  if (choices !== undefined) return completes === undefined && (kind === "text" || kind === "choice") ? { choices } : {};
-  return { ...bounds, ...(typeof bounds.max === "number" && kind !== "integer" && { max: Math.min(bounds.max, maxText) }) };
+const boundedKinds = new Set<string>(["text", "line", "paragraph", "integer", "number", "choice"]);
+
+/** Whether Discord has bounds for this kind of option or field; a text that has choices already needs none. */
+const isBounded = ({ kind, choices }: OptionSpec | FieldSpec): boolean => boundedKinds.has(kind) && choices === undefined;
+
+/** Those bounds of a field that Discord has for this kind of option or field. What is completed while it is typed has no choices. */
+function forKind(spec: OptionSpec | FieldSpec, { choices, ...bounds }: Bounds): Bounds {
+  const { kind } = spec;
+  const isCompleted = "completes" in spec && spec.completes !== undefined;
+  if (choices !== undefined) return !isCompleted && (kind === "text" || kind === "choice") ? { choices } : {};
+  return { ...bounds, ...(bounds.max !== undefined && kind !== "integer" && { max: Math.min(bounds.max, maxText) }) };
 }

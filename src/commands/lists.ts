@@ -50,8 +50,8 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
     const note = entry.note?.(notes as Record<string, never>, wording) ?? "";
     // A search may have found nothing yet, and go on.
     if (data.length === 0 && at === 0 && next === null) return { content: [note, nothingIn(asked.entry, t)].join("\n").trim() };
-    const readOptional = at === 0 ? [undefined] : asked.cursors.slice(0, at + 1);
-    const cursors = [...readOptional, ...(next === null ? [] : [next])];
+    const earlier = at === 0 ? [undefined] : asked.cursors.slice(0, at + 1);
+    const cursors = [...earlier, ...(next === null ? [] : [next])];
     const lines = data.map((view) => (entry.line === undefined ? showLine(view, t) : entry.line(view as never, wording)));
     const key = kept.keep({ ...asked, cursors });
     const description = cutLines(lines);

@@ -126,18 +126,19 @@ const [logTries, logPauseMs] = [20, 50];
 /** What was erased would stay readable in the write-ahead log until that is written over. */
 function createEmptyLog(client: PrismaClient, logger: DatabaseOptions["logger"]): () => Promise<void> {
   return async () => {
+    let cause: unknown = "another process reads the database";
     for (let tries = 1; tries <= logTries; tries += 1) {
       try {
         const [row] = await client.$queryRaw<{ busy: bigint | number }[]>`PRAGMA wal_checkpoint(TRUNCATE)`;
         if (Number(row?.busy) === 0) return;
       } catch (error) {
-        if (tries === logTries) logger?.warn({ err: error }, "the log of the database could not be emptied");
+        cause = error;
       }
       await delay(logPauseMs);
     }
     logger?.warn(
-      { command: "PRAGMA wal_checkpoint(TRUNCATE)" },
-      "another process reads the database, so that what was erased stays in its log for now; it goes with the next erasure, or when the service stops",
+      { err: cause, command: "PRAGMA wal_checkpoint(TRUNCATE)" },
+      "what was erased stays in the log of the database for now; it goes with the next erasure, or when the service stops",
     );
   };
 }

@@ -46,7 +46,7 @@ export interface Written {
 }
 
 export interface SideEffectOptions {
-  /** Whether there is an event for every record; true by default. Whoever says no tells of all of them at once. */
+  /** Whether there is an event for every record; true by default. A caller that says no emits one event for all of them. */
   tellsEach?: boolean;
 }
 

@@ -50,7 +50,7 @@ export function makersOf({ makers, createdBy }: Pick<ApiKey, "makers" | "created
   return makers === null ? [createdBy ?? []].flat() : textsOf(makers);
 }
 
-/** The makers of what this call makes: who asks, and whoever may be asking in their place. */
+/** The makers of what this call makes: who asks, and those who may be asking in their place. */
 export function makersIn({ actor, makers = [] }: Call, before: readonly string[] = []): string[] {
   return [...new Set([...before, ...makers, ...(actor === null ? [] : [actor.id])])];
 }

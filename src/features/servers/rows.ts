@@ -88,10 +88,10 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
       const fresh = wanted.filter((id) => !known.includes(id));
       const gone = known.filter((id) => !wanted.includes(id));
       await requireFree(tx, before.id, fresh);
-      const access = await standingOf(tx, before, input);
-      const changes = { ...toldOf(input), ...access, ...inviteOf(before, input) };
+      const statusFields = await standingOf(tx, before, input);
+      const changes = { ...toldOf(input), ...statusFields, ...inviteOf(before, input) };
       const { status, mergedInto } = before;
-      const isMatching = fresh.length + gone.length > 0 || access.status !== status || access.mergedInto !== mergedInto;
+      const isMatching = fresh.length + gone.length > 0 || statusFields.status !== status || statusFields.mergedInto !== mergedInto;
       const after = { ...before, ...(changes as Partial<RegisteredServer>) };
       if (!isMatching && JSON.stringify(presentServer(after, null, [])) === JSON.stringify(presentServer(before, null, []))) return before;
       const concerned = isMatching ? await idsAround(tx, before) : [];

@@ -62,8 +62,8 @@ export const repairEntries: readonly Entry[] = [
     options: [pool, fix, plan],
     press: applying,
     input: (given) => {
-      const [only, readOptional] = [textIn(given, "fix"), textIn(given, "plan")];
-      const carryOut = readOptional === undefined ? {} : { dry_run: false, plan_hash: readOptional };
+      const [only, planHash] = [textIn(given, "fix"), textIn(given, "plan")];
+      const carryOut = planHash === undefined ? {} : { dry_run: false, plan_hash: planHash };
       return { body: { pool: textIn(given, "pool"), fix: only === undefined ? undefined : [only], ...carryOut } };
     },
     show: showRepair,

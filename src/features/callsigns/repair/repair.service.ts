@@ -124,8 +124,8 @@ export function createRepairsService(deps: RepairsDeps) {
       });
       const former = nicknames.map(({ from, to, ...who }) => ({ ...who, from: to, to: from }));
       const present = presenceIn(deps);
-      const access = former.filter(({ user_id: userId, from }) => present.shown(userId)?.nickname === from);
-      return { ...view, nicknames: await setNicknames(call, `${id}:undo`, access, reason) };
+      const unchanged = former.filter(({ user_id: userId, from }) => present.shown(userId)?.nickname === from);
+      return { ...view, nicknames: await setNicknames(call, `${id}:undo`, unchanged, reason) };
     },
 
     /** Repairs that were carried out, newest first. @throws ProblemError permission_denied, invalid_cursor */

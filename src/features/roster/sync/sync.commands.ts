@@ -45,13 +45,13 @@ function showMember(view: SyncMemberView, { t }: Wording): Reply {
 
 /** The plan of everything, with a button that applies this very plan. */
 function showPlan(view: SyncPlanView, { t }: Wording): Reply {
-  const { people, withheld, applied, plan_hash: readOptional } = view;
+  const { people, withheld, applied, plan_hash: planHash } = view;
   if (!view.dry_run) return { content: t("roster sync all applied", { applied, withheld }) };
   const lines = view.plan.slice(0, shownPeople).map(({ user_id: user, steps, withheld: isWithheld }) => {
     const told = steps.map(({ event, before, after }) => `${t(`= ${event}`)}: ${rolesOf(before)} → ${rolesOf(after)}`).join("; ");
     return `<@${user}> · ${told}${isWithheld ? ` · ${t("roster sync all withheld")}` : ""}`;
   });
-  const apply = pressButton(everybody, { plan: readOptional }, t("button apply"), "grave");
+  const apply = pressButton(everybody, { plan: planHash }, t("button apply"), "grave");
   const stale = view.stale ? `\n${t("roster sync stale")}` : "";
   return {
     content: t(people === 0 ? "roster sync all same" : "roster sync all found", { people, withheld }) + stale,
@@ -79,8 +79,8 @@ export const rosterSyncEntries: readonly Entry[] = [
     options: [plan],
     press: everybody,
     input: (given) => {
-      const readOptional = textIn(given, "plan");
-      return { body: readOptional === undefined ? {} : { dry_run: false, plan_hash: readOptional } };
+      const planHash = textIn(given, "plan");
+      return { body: planHash === undefined ? {} : { dry_run: false, plan_hash: planHash } };
     },
     show: showPlan,
   },

@@ -160,8 +160,8 @@ export function createCards(parts: CardsDeps) {
       const later = lag.note(await keeping.updateCard(messages, wanted, "check"));
       if (later !== undefined) return later;
     }
-    const access = await database.read.reviewCard.findMany({ where: { requestId: { startsWith: boardKey }, messageId: { not: null } } });
-    for (const { requestId, guildId } of access) {
+    const posted = await database.read.reviewCard.findMany({ where: { requestId: { startsWith: boardKey }, messageId: { not: null } } });
+    for (const { requestId, guildId } of posted) {
       if (boards.some((board) => board.guildId === guildId)) continue;
       const later = await keeping.takeAway(messages, requestId);
       if (later !== undefined) return later;

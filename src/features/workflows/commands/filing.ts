@@ -38,14 +38,7 @@ export const filings: readonly Filing[] = workflowKinds.map(filingOf);
 
 function filingOf(type: WorkflowKind): Filing {
   const { payload, filing, assumed = {} } = kinds[type];
-  const {
-    $defs = {},
-    required = [],
-    ...top
-  } = schemaAtTop(payload) as FieldSchema & {
-    $defs?: Readonly<Record<string, FieldSchema>>;
-    required?: readonly string[];
-  };
+  const { $defs = {}, required = [], ...top } = schemaAtTop(payload) as FieldSchema & { required?: readonly string[] };
 
   const resolved = (schema: FieldSchema = {}) => resolve(schema, $defs);
   const schemaOf = (path: string): FieldSchema & { of?: string } =>

@@ -110,11 +110,11 @@ export function punishmentText(
   { reference, reason }: About,
   { now, until }: { now: Date; until: Date | null },
 ): string | null {
-  const notify = punished[payload.action];
-  if (notify === null) return null;
+  const sentence = punished[payload.action];
+  if (sentence === null) return null;
   const appealUntil = appealEnd(payload.appealUntil, now);
   return lines([
-    notify,
+    sentence,
     inDiscord[payload.discordAction],
     reason === null ? null : `Reason: ${reason}`,
     until === null ? null : `It ends on ${dayOf(until)}.`,

@@ -153,8 +153,8 @@ function decisionOf({ tx, request, input, actorId, result }: Move): WorkflowDeci
         : { outcome: input.ruling ?? null, duration, severity, points, instructions, message };
     return { outcome: status, ...said, policy_refs: [], break_glass: result.isBreakGlass, ...(ruling !== undefined && { ruling }) };
   }
-  const access = request.decision as WorkflowDecision | null;
-  if (status === "reversed" && access !== null) return { ...access, reversal: { ...said, break_glass: result.isBreakGlass } };
+  const decided = request.decision as WorkflowDecision | null;
+  if (status === "reversed" && decided !== null) return { ...decided, reversal: { ...said, break_glass: result.isBreakGlass } };
   return null;
 }
 

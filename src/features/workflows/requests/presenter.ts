@@ -190,8 +190,8 @@ export function refusal({ refused, detail, required }: Refused, { action, reques
     case "precondition_failed":
       return new ProblemError(refused, { extra: { current_etag: `"v${request.revision.toString()}"` } });
     case "already_decided": {
-      const access = request.decision as unknown as WorkflowDecision | null;
-      const decision = access === null ? null : { outcome: access.outcome, by: access.by, at: access.at };
+      const decided = request.decision as unknown as WorkflowDecision | null;
+      const decision = decided === null ? null : { outcome: decided.outcome, by: decided.by, at: decided.at };
       return new ProblemError(refused, { extra: { decision } });
     }
     case "invalid_transition":
