@@ -14,6 +14,7 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const documents = [
   "README.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((path) => join("docs", path)),
 ].filter((path) => path.endsWith(".md"));
 
@@ -88,4 +89,18 @@ test("what the documents tell to ask is where the service listens unless told", 
   );
   expect(addresses.length).toBeGreaterThan(3);
   expect(addresses.filter(({ at }) => !port.test(at))).toEqual([]);
+});
+
+/** Tests that a text cites as `file`: _words of its title_, as `[file, words]`. */
+const citedIn = (text: string): [string, string][] =>
+  [...text.matchAll(/`(test\/[^`]+)`: _([^_]+)_/g)].map(([, file = "", words = ""]) => [file, words]);
+const isTested = ([file, words]: [string, string]): boolean => existsSync(join(root, file)) && read(file).includes(words);
+
+test("every threat names a test that is there, by its file and by words of its title", () => {
+  const text = read("docs/threat-model.md");
+  const threats = text.slice(0, text.indexOf("## What stays possible")).match(/^\| (?!-|Who wants).+$/gm) ?? [];
+  expect(threats.length).toBeGreaterThan(30);
+  expect(threats.filter((row) => !row.includes("`test/"))).toEqual([]);
+  expect(citedIn(text).filter((cited) => !isTested(cited))).toEqual([]);
+  expect(isTested(["test/docs.test.ts", `no test has ${"these"} words`])).toBe(false);
 });
