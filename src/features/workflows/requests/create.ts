@@ -3,6 +3,7 @@ import { tellOf } from "./told.ts";
 import { toJson } from "../../../kernel/parsing.ts";
 import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
+import { insertAll } from "../../../database/insert.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requireWrite, can, type Call } from "../../../kernel/call.ts";
@@ -73,12 +74,11 @@ export function createFiling(parts: CreateDeps) {
     const number = await nextNumber(tx, `workflow:${prefix}`);
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
     const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });
-    // Plain inserts: a nested one would read everything back while others wait for the counter.
-    await tx.db.workflowRequest.createMany({
-      data: [{ ...row, ...(checked !== null && { checks: checked }) }],
-    });
-    await tx.db.workflowSubject.createMany({ data: subjects.map((subject) => ({ ...subject, requestId: row.id })) });
-    await tx.db.workflowStep.createMany({ data: [firstStep(tx, row.id)] });
+    await insertAll(tx, [
+      { table: "workflow_requests", rows: [{ ...row, checks: checked }] },
+      { table: "workflow_subjects", rows: subjects.map((subject) => ({ ...subject, requestId: row.id })) },
+      { table: "workflow_steps", rows: [firstStep(tx, row.id)] },
+    ]);
     recordFiled(tx, type, {
       id: row.id,
       reference,

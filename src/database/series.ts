@@ -1,0 +1,66 @@
+import { Prisma } from "../generated/sqlite/client.ts";
+import { insertAll, type Insert } from "./insert.ts";
+import type { Tx } from "./write.ts";
+
+/**
+ * A numbered list that transactions add to: the audit, the events, the feed of the blacklist. Its entries are in the order of commits and
+ * without gaps, as a transaction takes its numbers last and holds them until it ends.
+ */
+export interface Series<Entry> {
+  /** The name of its counter. */
+  name: string;
+  /**
+   * The rows of the entries of one transaction.
+   * @param last the end of the series before them
+   */
+  rowsOf(tx: Tx, entries: readonly Entry[], last: SeriesEnd): SeriesRows;
+}
+
+/** Where a series ends: its last number, 0 for none, and what it has kept beside it. */
+export interface SeriesEnd {
+  number: number;
+  head: string | null;
+}
+
+export interface SeriesRows {
+  inserts: readonly Insert[];
+  /** What is kept beside the last number from now on; absent: nothing is. */
+  head?: string;
+}
+
+/** What a transaction adds to its series, until it is written. */
+export type Appended = Map<Series<never>, unknown[]>;
+
+/**
+ * Number and insert everything that was added, in two statements on PostgreSQL. The counters are taken in one order, so that two
+ * transactions never wait for each other.
+ * @param more further rows, inserted in the same statement
+ */
+export async function writeSeries(tx: Tx, appended: Appended, more: readonly Insert[]): Promise<void> {
+  if (appended.size === 0) return insertAll(tx, more);
+  const all = [...appended].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
+  appended.clear();
+  const ends = await takeNumbers(
+    tx,
+    all.map(([{ name }, entries]) => ({ name, count: entries.length })),
+  );
+  const inserts: Insert[] = [];
+  const heads: Prisma.Sql[] = [];
+  for (const [series, entries] of all) {
+    const { number, head } = ends.get(series.name) ?? { number: 0, head: null };
+    const rows = (series as unknown as Series<unknown>).rowsOf(tx, entries, { number: number - entries.length, head });
+    inserts.push(...rows.inserts);
+    if (rows.head !== undefined) heads.push(Prisma.sql`UPDATE counters SET head = ${rows.head} WHERE name = ${series.name}`);
+  }
+  await insertAll(tx, [...inserts, ...more], heads);
+}
+
+/** @returns the last number taken of each series, with what was kept beside the one before */
+async function takeNumbers(tx: Tx, wanted: readonly { name: string; count: number }[]): Promise<Map<string, SeriesEnd>> {
+  const values = Prisma.join(wanted.map(({ name, count }) => Prisma.sql`(${name}, ${count})`));
+  const rows = await tx.db.$queryRaw<{ name: string; value: number | bigint; head: string | null }[]>`
+    INSERT INTO counters (name, value) VALUES ${values}
+    ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value
+    RETURNING name, value, head`;
+  return new Map(rows.map(({ name, value, head }) => [name, { number: Number(value), head }]));
+}
