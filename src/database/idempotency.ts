@@ -46,8 +46,8 @@ export function keptAnswer(claim: IdempotencyClaim, result: unknown, now: Date, 
   const body = (JSON.stringify(result) as string | undefined) ?? "null";
   const subjects = [...idsIn(JSON.parse(body))].map((subjectId) => ({ scope, subjectId }));
   return [
-    { table: "idempotency_records", rows: [{ scope, fingerprint, status, body, createdAt: now, expiresAt: addSeconds(now, seconds) }] },
-    { table: "idempotency_subjects", rows: subjects },
+    { model: "IdempotencyRecord", rows: [{ scope, fingerprint, status, body, createdAt: now, expiresAt: addSeconds(now, seconds) }] },
+    { model: "IdempotencySubject", rows: subjects },
   ];
 }
 

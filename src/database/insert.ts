@@ -1,14 +1,13 @@
 import { Prisma } from "../generated/sqlite/client.ts";
+import { tables } from "../generated/tables.ts";
 import type { Tx } from "./write.ts";
 
 type Value = string | number | boolean | Date | null | object;
 
-/** Rows of one table, all with the same fields; lists and objects are stored as JSON. */
+/** Rows of one model, all with the same fields; lists and objects are stored as JSON. */
 export interface Insert {
-  table: string;
+  model: keyof typeof tables;
   rows: readonly object[];
-  /** The names of columns that are not those of their fields in snake_case. */
-  columns?: Readonly<Record<string, string>>;
 }
 
 /** Values of one statement; SQLite takes 32,766. */
@@ -17,15 +16,9 @@ const valuesAtOnce = 12_000;
 /**
  * Insert many rows in few statements. The client's own `createMany` takes ten times as long and more for rows in hundreds.
  * @param rows all with the same fields; lists and objects are stored as JSON
- * @param columns the names of columns that are not those of their fields in snake_case
  */
-export async function insertRows<Row extends object>(
-  tx: Tx,
-  table: string,
-  rows: readonly Row[],
-  columns: Partial<Record<keyof Row & string, string>> = {},
-): Promise<void> {
-  await insertAll(tx, [{ table, rows, columns: columns as Record<string, string> }]);
+export async function insertRows(tx: Tx, model: Insert["model"], rows: readonly object[]): Promise<void> {
+  await insertAll(tx, [{ model, rows }]);
 }
 
 /**
@@ -45,11 +38,13 @@ export async function insertAll(tx: Tx, inserts: readonly Insert[], more: readon
   await tx.db.$executeRaw`WITH ${Prisma.join(parts)} ${only}`;
 }
 
-function partsOf({ table, rows, columns = {} }: Insert): Prisma.Sql[] {
+function partsOf({ model, rows }: Insert): Prisma.Sql[] {
   const [first] = rows;
+  const { table } = tables[model];
+  const columns: Readonly<Record<string, readonly [column: string, type: string]>> = tables[model].columns;
   if (first === undefined) return [];
   const fields = Object.keys(first);
-  const names = Prisma.raw(fields.map((field) => `"${columns[field] ?? snakeCase(field)}"`).join(", "));
+  const names = Prisma.raw(fields.map((field) => `"${columns[field]?.[0] ?? field}"`).join(", "));
   const size = Math.max(1, Math.floor(valuesAtOnce / fields.length));
   const parts: Prisma.Sql[] = [];
   for (let from = 0; from < rows.length; from += size) {
@@ -58,10 +53,6 @@ function partsOf({ table, rows, columns = {} }: Insert): Prisma.Sql[] {
     parts.push(Prisma.sql`INSERT INTO ${Prisma.raw(`"${table}"`)} (${names}) VALUES ${Prisma.join(values)}`);
   }
   return parts;
-}
-
-function snakeCase(field: string): string {
-  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function stored(value: Value): Value {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Tx } from "../../database/database.ts";
+import type { Insert } from "../../database/insert.ts";
 import type { Series, SeriesEnd } from "../../database/series.ts";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -41,9 +42,9 @@ export function createRecorder(onHead: (head: Head) => void = () => undefined): 
     rowsOf(tx, inputs, last) {
       const { entries, payloads, head } = chained(tx, inputs, last);
       tx.afterCommit(() => onHead(head));
-      const inserts = [
-        { table: "audit_entries", rows: entries },
-        { table: "audit_payloads", rows: payloads },
+      const inserts: Insert[] = [
+        { model: "AuditEntry", rows: entries },
+        { model: "AuditPayload", rows: payloads },
       ];
       return { inserts, head: head.hash };
     },

@@ -38,8 +38,6 @@ export interface SideEffectDeps {
   access: Pick<AccessDirectory, "noteRecord">;
 }
 
-const recordColumns = { gracePeriod: "grace_period_seconds" };
-
 /** A record that was changed, with what it was before; null: it is new, and is inserted with what follows from it. */
 export interface Written {
   before: BlacklistRecord | null;
@@ -69,9 +67,9 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
       return { recordId: id, revision, snapshot: views[index] as object, changedBy, changedAt: tx.now };
     });
     await insertAll(tx, [
-      { table: "blacklist_records", rows: written.flatMap(({ before, row }) => (before === null ? [row] : [])), columns: recordColumns },
-      { table: "blacklist_versions", rows: versions },
-      { table: "blacklist_words", rows: await wordsToKeep(tx, written) },
+      { model: "BlacklistRecord", rows: written.flatMap(({ before, row }) => (before === null ? [row] : [])) },
+      { model: "BlacklistVersion", rows: versions },
+      { model: "BlacklistWord", rows: await wordsToKeep(tx, written) },
     ]);
     for (const [index, { before, row, note }] of written.entries()) {
       const { what, event } = blacklistActions[note.action];
@@ -136,6 +134,6 @@ export const feed: Series<Change> = {
   name: "blacklist_changes",
   rowsOf({ now }, changes, last) {
     const rows = changes.map((one, index) => ({ ...one, seq: last.number + 1 + index, at: now }));
-    return { inserts: [{ table: "blacklist_changes", rows }] };
+    return { inserts: [{ model: "BlacklistChange", rows }] };
   },
 };

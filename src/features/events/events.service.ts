@@ -69,6 +69,6 @@ const outbox: Series<EventInput> = {
       permission: permission ?? eventTypes[type].permission,
       data,
     }));
-    return { inserts: [{ table: "outbox_events", rows }] };
+    return { inserts: [{ model: "OutboxEvent", rows }] };
   },
 };

@@ -18,7 +18,12 @@ export interface ApplyOptions {
 }
 
 /** Compare one record with everyone it can concern: one look-up by the hash of the server and those related to it, or the subject and their accounts. */
-export async function applyRecord(tx: Tx, record: MatchRecord, deps: CompareDeps, { isNew = false }: ApplyOptions = {}): Promise<MatchChanges> {
+export async function applyRecord(
+  tx: Tx,
+  record: MatchRecord,
+  deps: CompareDeps,
+  { isNew = false }: ApplyOptions = {},
+): Promise<MatchChanges> {
   if (mayCount(record)) deps.index.put(record);
   else tx.afterCommit(() => deps.index.remove(record));
   await tx.lock(matchesLock);

@@ -22,7 +22,7 @@ import { checkFiling, type FilingLimits } from "./filing.ts";
 import { understand, type Intake } from "./intake.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { priorities } from "./fields.ts";
-import { isRequester, statusAt, subjectRows, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import { isRequester, statusAt, subjectRows, viewerOf, getWholeRequest, type Request } from "./workflows.policy.ts";
 import { isOpenStatus } from "../state/table.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./visibility.ts";
@@ -75,9 +75,9 @@ export function createFiling(parts: CreateDeps) {
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
     const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });
     await insertAll(tx, [
-      { table: "workflow_requests", rows: [{ ...row, checks: checked }] },
-      { table: "workflow_subjects", rows: subjects.map((subject) => ({ ...subject, requestId: row.id })) },
-      { table: "workflow_steps", rows: [firstStep(tx, row.id)] },
+      { model: "WorkflowRequest", rows: [{ ...row, checks: checked }] },
+      { model: "WorkflowSubject", rows: subjects.map((subject) => ({ ...subject, requestId: row.id })) },
+      { model: "WorkflowStep", rows: [firstStep(tx, row.id)] },
     ]);
     recordFiled(tx, type, {
       id: row.id,
@@ -119,7 +119,7 @@ export function createFiling(parts: CreateDeps) {
   /** Anyone who files what is open already joins it: what they bring is kept with it, and they are as partial as its requester. */
   async function join(tx: Tx, open: Request, intake: Intake): Promise<CreationAnswer> {
     await tx.lock(`workflow:${open.id}`);
-    const row = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: open.id }, include: whole });
+    const row = await getWholeRequest(tx, open.id);
     const status = row.status as CreationAnswer["status"];
     const { id, reference } = row;
     const answer: CreationAnswer = {

@@ -9,7 +9,7 @@ import { contextsOf, deciderOf, type Ranks } from "./context.ts";
 import { conditions, withoutMe } from "./filters.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { orderBy, positionOf } from "./order.ts";
-import { canSee, readPermission, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import { canSee, readPermission, viewerOf, wholeRequest, wholeRequests, type Request } from "./workflows.policy.ts";
 import { presentRequest } from "./presenter.ts";
 import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 
@@ -23,6 +23,8 @@ const list = "workflow_requests";
 
 /** How requests are read: one by one, or in lists. */
 export function createReading({ database, guildState, access, reach, cursors, clock }: ReadDeps) {
+  const source = { db: database.read, dialect: database.dialect };
+
   /** Requests as their reader sees them; what that takes besides the rows is read once for all of them. */
   async function presentAll(call: Call, rows: readonly Request[], isWhyNotAsked = false): Promise<WorkflowView[]> {
     const { read } = database;
@@ -47,7 +49,7 @@ export function createReading({ database, guildState, access, reach, cursors, cl
     const kind = kindOf(type);
     if (kind === undefined) throw recordNotFound();
     const where = { type: kind, OR: [{ id: key.toLowerCase() }, { reference: key.toUpperCase() }] };
-    const request = await database.read.workflowRequest.findFirst({ where, include: whole });
+    const request = await wholeRequest(source, await database.read.workflowRequest.findFirst({ where }));
     if (request === null || !canSee(await viewerOf(database.read, reach, call), request)) throw recordNotFound();
     return request;
   }
@@ -72,12 +74,12 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
       const asked = { viewer, filters, now: clock.now(), dialect: database.dialect };
-      const rows = await database.read.workflowRequest.findMany({
+      const found = await database.read.workflowRequest.findMany({
         where: conditions({ ...asked, position }),
-        include: whole,
         orderBy: orderBy(sort),
         take: limit + 1,
       });
+      const rows = await wholeRequests(source, found);
       const page = toPage(
         rows,
         limit,
