@@ -18,12 +18,28 @@ export interface Part<M extends Model> {
   lastBy?: Field<M>;
 }
 
+/** How many rows of another table belong to a record, for each value of one of their fields. */
+export interface Count<M extends Model> {
+  model: M;
+  of: Field<M>;
+  countBy: Field<M>;
+}
+
+export interface Counted {
+  value: string;
+  count: number;
+}
+
 /** Checks that the fields of a part are those of its model. */
 export const part = <M extends Model>(given: Part<M>): Part<M> => given;
+/** Checks that the fields of a count are those of its model. */
+export const count = <M extends Model>(given: Count<M>): Count<M> => given;
 
 type Parts = Readonly<Record<string, { readonly model: Model }>>;
 /** A record with its parts. */
-export type WithParts<Record, P extends Parts> = Record & { -readonly [Name in keyof P]: Row<P[Name]["model"]>[] };
+export type WithParts<Record, P extends Parts> = Record & {
+  -readonly [Name in keyof P]: P[Name] extends { countBy: string } ? Counted[] : Row<P[Name]["model"]>[];
+};
 
 /** Where rows are read: a transaction, or the database. */
 export interface Source {
@@ -34,8 +50,9 @@ export interface Source {
 interface AnyPart {
   model: Model;
   of: string;
-  orderBy: readonly string[];
+  orderBy?: readonly string[];
   lastBy?: string;
+  countBy?: string;
 }
 
 /** SQLite is given at most 999 values. */
@@ -51,14 +68,15 @@ export async function withParts<Record extends { id: string }, P extends Parts>(
   parts: P,
 ): Promise<WithParts<Record, P>[]> {
   const all = Object.entries(parts) as unknown as [string, AnyPart][];
+  const byName = new Map(all);
   const found = new Map(records.map(({ id }) => [id, Object.fromEntries(all.map(([name]) => [name, [] as unknown[]]))]));
   for (let from = 0; from < records.length; from += idsAtOnce) {
     const ids = records.slice(from, from + idsAtOnce).map(({ id }) => id);
     const selects = all.map(([name, one]) => selectOf(dialect, name, one, ids));
     const rows = await db.$queryRaw<{ part: string; id: string; line: string }[]>(Prisma.join(selects, " UNION ALL "));
-    for (const { part: name, id, line } of rows) found.get(id)?.[name]?.push(rowOf(parts[name]?.model, line));
+    for (const { part: name, id, line } of rows) found.get(id)?.[name]?.push(rowOf(byName.get(name), line));
   }
-  for (const lists of found.values()) for (const [name, { orderBy }] of all) lists[name]?.sort(byFields(orderBy));
+  for (const lists of found.values()) for (const [name, { orderBy = [] }] of all) lists[name]?.sort(byFields(orderBy));
   return records.map((record) => ({ ...record, ...found.get(record.id) }) as WithParts<Record, P>);
 }
 
@@ -73,29 +91,34 @@ export async function withPartsOf<Record extends { id: string }, P extends Parts
 
 const array = { sqlite: "json_array", postgres: "json_build_array" };
 
-function selectOf(dialect: Dialect, name: string, { model, of, lastBy }: AnyPart, ids: readonly string[]): Prisma.Sql {
+function selectOf(dialect: Dialect, name: string, { model, of, lastBy, countBy }: AnyPart, ids: readonly string[]): Prisma.Sql {
   const { table, columns } = tables[model];
   const column = (field: string): string => `t."${(columns as Columns)[field]?.[0] ?? field}"`;
+  const id = Prisma.raw(column(of));
+  const lineOf = (values: readonly string[]): Prisma.Sql =>
+    Prisma.raw(`${array[dialect]}(${values.join(", ")})${dialect === "postgres" ? "::text" : ""}`);
+  const start = (line: Prisma.Sql): Prisma.Sql =>
+    Prisma.sql`SELECT ${Prisma.raw(`'${name}'`)} AS part, ${id} AS id, ${line} AS line FROM ${Prisma.raw(`"${table}"`)} t WHERE ${id} IN (${Prisma.join(ids)})`;
+  if (countBy !== undefined) {
+    const value = column(countBy);
+    return Prisma.sql`${start(lineOf([value, "COUNT(*)"]))} GROUP BY ${id}, ${Prisma.raw(value)}`;
+  }
   const values = Object.entries(columns as Columns).map(([field, [, type]]) =>
     dialect === "sqlite" && type === "Json" ? `json(${column(field)})` : column(field),
   );
-  const list = Prisma.raw(`${array[dialect]}(${values.join(", ")})${dialect === "postgres" ? "::text" : ""}`);
-  const id = Prisma.raw(column(of));
-  const isLast =
-    lastBy === undefined
-      ? Prisma.empty
-      : Prisma.raw(
-          ` AND ${column(lastBy)} = (SELECT MAX(${column(lastBy).replace("t.", "o.")}) FROM "${table}" o WHERE ${column(of).replace("t.", "o.")} = ${column(of)})`,
-        );
-  return Prisma.sql`SELECT ${Prisma.raw(`'${name}'`)} AS part, ${id} AS id, ${list} AS line FROM ${Prisma.raw(`"${table}"`)} t WHERE ${id} IN (${Prisma.join(ids)})${isLast}`;
+  if (lastBy === undefined) return start(lineOf(values));
+  const [last, own] = [column(lastBy), column(of)];
+  const others = `SELECT MAX(${last.replace("t.", "o.")}) FROM "${table}" o WHERE ${own.replace("t.", "o.")} = ${own}`;
+  return Prisma.sql`${start(lineOf(values))} AND ${Prisma.raw(`${last} = (${others})`)}`;
 }
 
 type Columns = Readonly<Record<string, readonly [column: string, type: string]>>;
 
 /** A row as the client of the models gives it. */
-function rowOf(model: Model | undefined, line: string): object {
-  const columns = model === undefined ? {} : (tables[model].columns as Columns);
+function rowOf(part: AnyPart | undefined, line: string): object {
   const values = JSON.parse(line) as unknown[];
+  if (part?.countBy !== undefined) return { value: values[0], count: values[1] };
+  const columns = part === undefined ? {} : (tables[part.model].columns as Columns);
   return Object.fromEntries(Object.entries(columns).map(([field, [, type]], index) => [field, valueOf(type, values[index])]));
 }
 

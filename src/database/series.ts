@@ -28,8 +28,8 @@ export interface SeriesRows {
   head?: string;
 }
 
-/** What a transaction adds to its series, until it is written. */
-export type Appended = Map<Series<never>, unknown[]>;
+/** What a transaction adds to its series, by their names, until it is written. */
+export type Appended = Map<string, { series: Series<never>; entries: unknown[] }>;
 
 /**
  * Number and insert everything that was added, in two statements on PostgreSQL. The counters are taken in one order, so that two
@@ -38,19 +38,18 @@ export type Appended = Map<Series<never>, unknown[]>;
  */
 export async function writeSeries(tx: Tx, appended: Appended, more: readonly Insert[]): Promise<void> {
   if (appended.size === 0) return insertAll(tx, more);
-  const all = [...appended].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
-  appended.clear();
+  const all = [...appended].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const ends = await takeNumbers(
     tx,
-    all.map(([{ name }, entries]) => ({ name, count: entries.length })),
+    all.map(([name, { entries }]) => ({ name, count: entries.length })),
   );
   const inserts: Insert[] = [];
   const heads: Prisma.Sql[] = [];
-  for (const [series, entries] of all) {
-    const { number, head } = ends.get(series.name) ?? { number: 0, head: null };
+  for (const [name, { series, entries }] of all) {
+    const { number, head } = ends.get(name) ?? { number: 0, head: null };
     const rows = (series as unknown as Series<unknown>).rowsOf(tx, entries, { number: number - entries.length, head });
     inserts.push(...rows.inserts);
-    if (rows.head !== undefined) heads.push(Prisma.sql`UPDATE counters SET head = ${rows.head} WHERE name = ${series.name}`);
+    if (rows.head !== undefined) heads.push(Prisma.sql`UPDATE counters SET head = ${rows.head} WHERE name = ${name}`);
   }
   await insertAll(tx, [...inserts, ...more], heads);
 }

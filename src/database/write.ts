@@ -132,9 +132,9 @@ function inTransaction<T>(
         call,
         now: options.clock.now(),
         append(series, entry) {
-          const entries = appended.get(series);
-          if (entries === undefined) appended.set(series, [entry]);
-          else entries.push(entry);
+          const added = appended.get(series.name);
+          if (added === undefined) appended.set(series.name, { series, entries: [entry] });
+          else added.entries.push(entry);
         },
         beforeCommit: (hook) => void beforeCommit.push(hook),
         afterCommit: (hook) => void afterCommit.push(hook),

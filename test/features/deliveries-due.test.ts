@@ -71,7 +71,10 @@ async function file(ground: Ground): Promise<string> {
 }
 
 const leave = async (ground: Ground, requestId: string, rows: (Done & { key: string })[]) =>
-  await ground.database.write(system(), async (tx) => await ground.workflows.effects.append(tx, await getWholeRequest(tx, requestId), rows));
+  await ground.database.write(
+    system(),
+    async (tx) => await ground.workflows.effects.append(tx, await getWholeRequest(tx, requestId), rows),
+  );
 const dated = (dueAt: Date): Done & { key: string } => ({ key, status: "pending", detail: "At its date.", dueAt, input: { plan: 1 } });
 const told = (name: string): Done & { key: string } => ({
   key: "test.told",

@@ -8,7 +8,7 @@ import type {
   WorkflowVote,
 } from "../../../generated/sqlite/client.ts";
 import type { Tx } from "../../../database/database.ts";
-import { part, withParts, withPartsOf, type Source } from "../../../database/parts.ts";
+import { count, part, withParts, withPartsOf, type Counted, type Source } from "../../../database/parts.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
@@ -26,10 +26,15 @@ const parts = {
   votes: part({ model: "WorkflowVote", of: "requestId", orderBy: ["at", "actorId"] }),
   effects: part({ model: "WorkflowEffect", of: "requestId", orderBy: ["place"] }),
 };
+const comments = count({ model: "WorkflowComment", of: "requestId", countBy: "visibility" });
 const steps = part({ model: "WorkflowStep", of: "requestId", orderBy: ["revision"], lastBy: "revision" });
 
 /** Requests with what belongs to them. */
 export const wholeRequests = (source: Source, rows: readonly WorkflowRequest[]): Promise<Request[]> => withParts(source, rows, parts);
+/** Requests with how many comments they have, by who reads them. */
+export type ReadRequest = Request & { comments: Counted[] };
+export const readRequests = (source: Source, rows: readonly WorkflowRequest[]): Promise<ReadRequest[]> =>
+  withParts(source, rows, { ...parts, comments });
 /** A request with what belongs to it; null for none. */
 export const wholeRequest = (source: Source, row: WorkflowRequest | null): Promise<Request | null> => withPartsOf(source, row, parts);
 /** A request that is there, with what belongs to it and the last thing that was done to it. */
