@@ -3,7 +3,7 @@ import { addSeconds } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { IdempotencyRecord } from "../generated/sqlite/client.ts";
 import type { ReadClient, TransactionClient } from "./client.ts";
-import type { Insert } from "./insert.ts";
+import type { Insert } from "./tx.ts";
 
 /** An answer that an earlier request with the same key has been given. */
 export interface Replay {

@@ -1,14 +1,8 @@
 import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
-import type { Tx } from "./write.ts";
+import type { Insert, Tx } from "./tx.ts";
 
 type Value = string | number | boolean | Date | null | object;
-
-/** Rows of one model, all with the same fields; lists and objects are stored as JSON. */
-export interface Insert {
-  model: keyof typeof tables;
-  rows: readonly object[];
-}
 
 /** Values of one statement; SQLite takes 32,766. */
 const valuesAtOnce = 12_000;

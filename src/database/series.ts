@@ -1,32 +1,6 @@
 import { Prisma } from "../generated/sqlite/client.ts";
-import { insertAll, type Insert } from "./insert.ts";
-import type { Tx } from "./write.ts";
-
-/**
- * A numbered list that transactions add to: the audit, the events, the feed of the blacklist. Its entries are in the order of commits and
- * without gaps, as a transaction takes its numbers last and holds them until it ends.
- */
-export interface Series<Entry> {
-  /** The name of its counter. */
-  name: string;
-  /**
-   * The rows of the entries of one transaction.
-   * @param last the end of the series before them
-   */
-  rowsOf(tx: Tx, entries: readonly Entry[], last: SeriesEnd): SeriesRows;
-}
-
-/** Where a series ends: its last number, 0 for none, and what it has kept beside it. */
-export interface SeriesEnd {
-  number: number;
-  head: string | null;
-}
-
-export interface SeriesRows {
-  inserts: readonly Insert[];
-  /** What is kept beside the last number from now on; absent: nothing is. */
-  head?: string;
-}
+import { insertAll } from "./insert.ts";
+import type { Insert, Series, SeriesEnd, Tx } from "./tx.ts";
 
 /** What a transaction adds to its series, by their names, until it is written. */
 export type Appended = Map<string, { series: Series<never>; entries: unknown[] }>;

@@ -7,7 +7,8 @@ import { ProblemError } from "../kernel/errors.ts";
 import type { Dialect } from "./dialect.ts";
 import { findOrMakeRoom, keptAnswer, type createClaims } from "./idempotency.ts";
 import { unwrapped, WriteConflictError } from "./problems.ts";
-import { writeSeries, type Appended, type Series } from "./series.ts";
+import { writeSeries, type Appended } from "./series.ts";
+import type { Tx } from "./tx.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
 
 /** The id of an installation, which its database carries from its first start on. */
@@ -18,25 +19,6 @@ export interface Instance {
   id(): Promise<string>;
   /** @throws ProblemError storage_readonly when the database is that of another installation than at the start; asked at most once a second */
   assertSame(db: Pick<ReadClient, "setting">): Promise<void>;
-}
-
-/** What work inside a transaction is given. */
-export interface Tx {
-  db: TransactionClient;
-  dialect: Dialect;
-  call: Call;
-  /** One point in time for everything the transaction writes. */
-  now: Date;
-  /** Add to a series: numbered and inserted when the work is done, with what is added to all other series. */
-  append<Entry>(series: Series<Entry>, entry: Entry): void;
-  /** Run when everything else is written, in order; it may still write rows. */
-  beforeCommit(hook: () => Promise<void>): void;
-  /** Run after the commit is acknowledged; never when the transaction came to nothing. */
-  afterCommit(hook: () => void): void;
-  /** Say that what is deleted here is erased: after the commit, and before the write answers, nothing of it is left in the files of SQLite. */
-  erases(): void;
-  /** Wait for other transactions that hold one of the names, one after the other, and hold them until the end. */
-  lock(...names: string[]): Promise<void>;
 }
 
 export interface Logger {

@@ -1,21 +1,45 @@
 import BetterSqlite3 from "better-sqlite3";
 import pg from "pg";
 
-/** The texts of statements that reached the driver while the work ran, in their order, of both databases. */
-export async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
-  const found: string[] = [];
+/** What reached the driver of a database. */
+export interface Statements {
+  /** The statements of each transaction, BEGIN and COMMIT among them, in the order in which they began. */
+  transactions: string[][];
+  /** Statements outside of transactions, in their order. */
+  single: string[];
+}
+
+/** The statements that reach the driver while some work runs, on both databases. */
+export async function statementsOf(work: () => Promise<unknown>): Promise<Statements> {
+  const found: Statements = { transactions: [], single: [] };
+  const open = new Map<unknown, string[]>();
+  const note = (connection: unknown, text: unknown): void => {
+    const line = String(text).replaceAll(/\s+/g, " ").trim();
+    // With each statement our SQLite connection asks whether the schema has changed.
+    if (/^PRAGMA schema_version$|FROM sqlite_schema/.test(line)) return;
+    const begun = open.get(connection);
+    if (line.startsWith("BEGIN")) {
+      const transaction = [line];
+      open.set(connection, transaction);
+      found.transactions.push(transaction);
+    } else if (begun === undefined) found.single.push(line);
+    else begun.push(line);
+    if (/^(COMMIT|ROLLBACK)/.test(line)) open.delete(connection);
+  };
   const memory = new BetterSqlite3(":memory:");
   const statement = Object.getPrototypeOf(memory.prepare("SELECT 1")) as object;
   memory.close();
-  const noted = (text: unknown): void => {
-    const line = String(text).replaceAll(/\s+/g, " ").trim();
-    // With each statement our SQLite connection asks whether the schema has changed.
-    if (!/^PRAGMA schema_version$|FROM sqlite_schema/.test(line)) found.push(line);
-  };
   const restores = [
-    ...["run", "get", "all", "iterate"].map((name) => watch(statement, name, (self) => noted((self as { source: string }).source))),
-    watch(BetterSqlite3.prototype, "exec", (_self, [text]) => noted(text)),
-    watch(pg.Client.prototype, "query", (_self, [query]) => noted(typeof query === "string" ? query : (query as { text: string }).text)),
+    ...["run", "get", "all", "iterate"].map((name) =>
+      watch(statement, name, (self) => {
+        const { database, source } = self as { database: unknown; source: string };
+        note(database, source);
+      }),
+    ),
+    watch(BetterSqlite3.prototype, "exec", (self, [text]) => note(self, text)),
+    watch(pg.Client.prototype, "query", (self, [query]) =>
+      note(self, typeof query === "string" ? query : (query as { text: string }).text),
+    ),
   ];
   try {
     await work();

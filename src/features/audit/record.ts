@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Tx } from "../../database/database.ts";
-import type { Insert } from "../../database/insert.ts";
-import type { Series, SeriesEnd } from "../../database/series.ts";
+import type { Insert, Series, SeriesEnd } from "../../database/tx.ts";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { callerOf, type AuditedCaller } from "../../kernel/denied.ts";

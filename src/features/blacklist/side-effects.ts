@@ -1,7 +1,7 @@
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import { insertAll } from "../../database/insert.ts";
-import type { Series } from "../../database/series.ts";
+import type { Series } from "../../database/tx.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";

@@ -1,5 +1,5 @@
 import type { Database, Tx } from "../../database/database.ts";
-import type { Series } from "../../database/series.ts";
+import type { Series } from "../../database/tx.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { uuid7 } from "../../kernel/ids.ts";

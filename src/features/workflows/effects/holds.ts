@@ -110,6 +110,7 @@ async function openRecruitments(tx: Tx, userIds: readonly string[]): Promise<Req
   const where = { type: "recruitment", status: { in: [...openStatuses] }, subjects };
   const found = await tx.db.workflowRequest.findMany({ where, select: { id: true } });
   const ids = found.map(({ id }) => id);
+  if (ids.length === 0) return [];
   await lockKept(tx, ids);
   const open = await tx.db.workflowRequest.findMany({ where: { ...where, id: { in: ids } }, orderBy: { id: "asc" } });
   const rows = await wholeRequests(tx, open);
