@@ -24,6 +24,8 @@ export interface Core {
   keyring: Keyring;
   /** A key for one purpose, derived from the secret key: the same at every start. */
   keyFor: (purpose: KeyPurpose) => Buffer;
+  /** The guilds of this community, whether or not the bot is in them yet. */
+  servedGuilds: ReadonlySet<string>;
   guildState: GuildState & { feed: GuildFeed };
   /** The link to Discord; it connects only in the server, and only after everything is created. */
   discord: Discord;
@@ -85,9 +87,10 @@ export async function openCore({
     throw error;
   });
   const keyFor = (purpose: KeyPurpose): Buffer => deriveKey(secrets.secretKey, purpose);
-  const { apiBase, clientId, guildIds } = config.discord;
+  const { apiBase, clientId } = config.discord;
+  const served = new Set(config.discord.guildIds);
   const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret: secrets.discordClientSecret, clock });
-  const guildState = createGuildState({ database, logger, guildIds, clock, staleLimitSeconds: config.rosterStaleSeconds });
+  const guildState = createGuildState({ database, logger, served, clock, staleLimitSeconds: config.rosterStaleSeconds });
   return {
     config,
     clock,
@@ -97,8 +100,9 @@ export async function openCore({
     cursors: createCursors(keyFor("cursors")),
     keyring: createKeyring(secrets.encryptionKeys),
     keyFor,
+    servedGuilds: served,
     guildState,
-    discord: createDiscord({ ...config.discord, ...pauses.discord, token: secrets.discordToken, logger, clock }),
+    discord: createDiscord({ ...config.discord, served, ...pauses.discord, token: secrets.discordToken, logger, clock }),
     oauth,
     publicUrl,
     discordOrigin: oauth.origin,

@@ -70,11 +70,12 @@ export async function createHouse(options: HouseOptions = {}) {
 
   const cursors = createCursors(secret);
   const staleLimit = options.staleLimitSeconds === undefined ? {} : { staleLimitSeconds: options.staleLimitSeconds };
-  const guildState = createGuildState({ database, logger, guildIds: [guild.id], ...staleLimit });
+  const servedGuilds = new Set([guild.id]);
+  const guildState = createGuildState({ database, logger, served: servedGuilds, ...staleLimit });
   const { ownerIds = [], leaveBars = false, clock: time = clock } = options;
   const access = createAccess({ database, guildState, ownerIds, leaveBars, clock: time, pollMs: 50 });
   const audit = createAuditService({ database, cursors });
-  const ground = { database, audit, access, guildState, cursors, clock: options.clock ?? clock };
+  const ground = { database, audit, access, servedGuilds, guildState, cursors, clock: options.clock ?? clock };
   const journals = createJournals(ground);
   const permissions = createPermissionsService({ ...ground, ...journals });
   const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
@@ -98,7 +99,7 @@ export async function createHouse(options: HouseOptions = {}) {
     apiBase: env.DISCORD_API_BASE,
     token: env.DISCORD_TOKEN,
     clientId: env.DISCORD_CLIENT_ID,
-    guildIds: [guild.id],
+    served: servedGuilds,
     logger,
   });
   const { commands, controls } = createCommandRunner(commandTable, verbs, createPendingInteractions(), () => "http://127.0.0.1");

@@ -39,6 +39,8 @@ export interface Asking {
 }
 
 const ranks: Readonly<Record<Level, number>> = { none: 0, viewer: 10, moderator: 40, senior: 60, admin: 80, owner: 100 };
+/** The servers of the community. */
+export const ownGuilds = ["700000000000000001", "700000000000000002"] as const;
 let lastId = 80_351_110_224_678_912n;
 
 /** A Discord id nobody had before. */
@@ -66,6 +68,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
     DISCORD_TOKEN: `${Buffer.from("80351110224678912").toString("base64url")}.nobody.${"connects".repeat(5)}`,
     DISCORD_CLIENT_ID: "80351110224678912",
     DISCORD_CLIENT_SECRET: "nobody-signs-in",
+    GUILD_IDS: ownGuilds.join(),
     DATABASE_URL: copy.url,
     DATA_DIR: folder,
     LOG_LEVEL: "silent",

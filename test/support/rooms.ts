@@ -30,7 +30,7 @@ export function createNeighbours({ database, clock, serversKey }: { database: Da
     erasures,
     hashOf: (serverId: string) => keyedHash(serversKey, serverId),
     permissions: { requireRankAbove: () => undefined },
-    ownServerIds: () => [],
+    servedGuilds: new Set<string>(),
     events: createEventsService({ database, clock }),
   };
 }
