@@ -10,6 +10,7 @@ import { systemClock, type Clock } from "./kernel/clock.ts";
 import { createCursors, type Cursors } from "./kernel/page.ts";
 import { createKeyring, deriveKey, type KeyPurpose, type Keyring } from "./kernel/secrets.ts";
 import { createLogger } from "./logger.ts";
+import { createRateLimiters, type RateLimiters } from "./operations/rate-limit.ts";
 import type { CardPauses } from "./features/workflows/cards/cards.ts";
 
 /** What every feature may ask for. */
@@ -36,6 +37,8 @@ export interface Core {
   discordOrigin: string;
   /** Aborted when the service begins to stop. */
   stopping: AbortSignal;
+  /** How often what may be asked, over every transport together. */
+  limiters: RateLimiters;
   pauses: Pauses;
 }
 
@@ -107,6 +110,7 @@ export async function openCore({
     publicUrl,
     discordOrigin: oauth.origin,
     stopping,
+    limiters: createRateLimiters(config.http.limits),
     pauses,
   };
 }

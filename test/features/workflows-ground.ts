@@ -17,6 +17,7 @@ import { workflowsRoutes } from "../../src/features/workflows/requests/workflows
 import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
 import { createHttpApp } from "../../src/http/app.ts";
+import { createRateLimiters } from "../../src/operations/rate-limit.ts";
 import { listen } from "../../src/http/server.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -110,7 +111,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
     ].map(withAnswerCheck),
     pages: [],
     authenticate,
-    limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty },
+    limiters: createRateLimiters({ read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty }),
     logger,
     clock,
     known: { permissions: knownPermissions, expansions: { type: workflowKinds } },
