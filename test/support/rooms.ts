@@ -27,6 +27,7 @@ export function createNeighbours({ database, clock, serversKey }: { database: Da
     facts: createServerFacts(),
     reach: createLinkReach(),
     reads,
+    logger: pino({ level: "silent" }),
     erasures,
     hashOf: (serverId: string) => keyedHash(serversKey, serverId),
     permissions: { requireRankAbove: () => undefined },

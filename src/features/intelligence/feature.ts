@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import { intelligenceCommands } from "./intelligence.commands.ts";
 import { feature } from "../../compose.ts";
@@ -29,6 +30,7 @@ export interface IntelligenceDeps extends Deps<"database" | "keyring" | "cursors
   facts: ServerFacts;
   reach: LinkReach;
   reads: DataReads;
+  logger: Logger;
   access: Pick<AccessDirectory, "of">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
   /** Staff match records about themselves without a grant. */
