@@ -16,6 +16,7 @@ import { ProblemError } from "./kernel/errors.ts";
 import { workflowKinds } from "./kernel/vocabulary.ts";
 import { createLogger } from "./logger.ts";
 import { withAnswerCheck } from "./operations/answer-check.ts";
+import { createRateLimiters } from "./operations/rate-limit.ts";
 import { homePages } from "./pages/home-pages.ts";
 import { version } from "./version.ts";
 
@@ -41,7 +42,7 @@ export function openApiDocument(): object {
     authenticate: () => {
       throw new ProblemError("invalid_credentials");
     },
-    limits: defaultRateLimits,
+    limiters: createRateLimiters(defaultRateLimits),
     logger: createLogger("silent", process.stderr),
     clock: systemClock,
     switchedOff: () => undefined,
@@ -98,6 +99,7 @@ export async function createApp(options: AppOptions) {
   const http = createHttpApp({
     ...config.http,
     ...described,
+    limiters: services.limiters,
     routes,
     switchedOff,
     pages: [...homePages(services), ...features.pages(services)],

@@ -10,6 +10,7 @@ import { systemClock, type Clock } from "./kernel/clock.ts";
 import { createCursors, type Cursors } from "./kernel/page.ts";
 import { createKeyring, deriveKey, type KeyPurpose, type Keyring } from "./kernel/secrets.ts";
 import { createLogger } from "./logger.ts";
+import { createRateLimiters, type RateLimiters } from "./operations/rate-limit.ts";
 import type { CardPauses } from "./features/workflows/cards/cards.ts";
 
 /** What every feature may ask for. */
@@ -24,6 +25,8 @@ export interface Core {
   keyring: Keyring;
   /** A key for one purpose, derived from the secret key: the same at every start. */
   keyFor: (purpose: KeyPurpose) => Buffer;
+  /** The guilds of this community, whether or not the bot is in them yet. */
+  servedGuilds: ReadonlySet<string>;
   guildState: GuildState & { feed: GuildFeed };
   /** The link to Discord; it connects only in the server, and only after everything is created. */
   discord: Discord;
@@ -34,6 +37,8 @@ export interface Core {
   discordOrigin: string;
   /** Aborted when the service begins to stop. */
   stopping: AbortSignal;
+  /** How often what may be asked, over every transport together. */
+  limiters: RateLimiters;
   pauses: Pauses;
 }
 
@@ -85,9 +90,10 @@ export async function openCore({
     throw error;
   });
   const keyFor = (purpose: KeyPurpose): Buffer => deriveKey(secrets.secretKey, purpose);
-  const { apiBase, clientId, guildIds } = config.discord;
+  const { apiBase, clientId } = config.discord;
+  const served = new Set(config.discord.guildIds);
   const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret: secrets.discordClientSecret, clock });
-  const guildState = createGuildState({ database, logger, guildIds, clock, staleLimitSeconds: config.rosterStaleSeconds });
+  const guildState = createGuildState({ database, logger, served, clock, staleLimitSeconds: config.rosterStaleSeconds });
   return {
     config,
     clock,
@@ -97,12 +103,14 @@ export async function openCore({
     cursors: createCursors(keyFor("cursors")),
     keyring: createKeyring(secrets.encryptionKeys),
     keyFor,
+    servedGuilds: served,
     guildState,
-    discord: createDiscord({ ...config.discord, ...pauses.discord, token: secrets.discordToken, logger, clock }),
+    discord: createDiscord({ ...config.discord, served, ...pauses.discord, token: secrets.discordToken, logger, clock }),
     oauth,
     publicUrl,
     discordOrigin: oauth.origin,
     stopping,
+    limiters: createRateLimiters(config.http.limits),
     pauses,
   };
 }

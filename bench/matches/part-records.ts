@@ -75,7 +75,7 @@ async function applyNew({ database }: Community, size: number, turn: number): Pr
     facts: createServerFacts(),
     reach: createLinkReach(),
     isStaff: () => false,
-    ownServerIds: () => [],
+    servedGuilds: new Set<string>(),
     index: createCandidateIndex(hashOf),
     hashOf,
     events: createEventsService({ database }),

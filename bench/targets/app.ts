@@ -55,6 +55,7 @@ export async function openApp(
   try {
     const reading = readConfig({
       ...sandbox.env(),
+      GUILD_IDS: [...sandbox.inside.world.guilds.keys()].join(),
       OWNER_IDS: ownerId,
       DATA_DIR: folder,
       PORT: "0",

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { pino } from "pino";
 import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
+import { createRateLimiters } from "../../src/operations/rate-limit.ts";
 import { listen } from "../../src/http/server.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
 import { routesFor } from "../../src/operations/route.ts";
@@ -33,7 +34,7 @@ async function start(): Promise<number> {
     routes: [plain],
     pages: [],
     authenticate: createStandInAuthentication(),
-    limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty },
+    limiters: createRateLimiters({ read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty }),
     logger,
     accessLog: pino.destination({ dest: "/dev/null", sync: false }),
     clock: systemClock,

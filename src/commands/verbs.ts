@@ -1,6 +1,8 @@
 import { createDenials, createPermissionCheck } from "../operations/access.ts";
 import { readQuery } from "../operations/query.ts";
-import type { Route, RouteInput, RouteSpec } from "../operations/route.ts";
+import { budgetOf, limitOf, type RateLimiters, spend, subjectBudget } from "../operations/rate-limit.ts";
+import type { LimitClass, Route, RouteInput, RouteSpec } from "../operations/route.ts";
+import type { Clock } from "../kernel/clock.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Denial } from "../kernel/denied.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
@@ -27,6 +29,8 @@ export interface VerbInput {
 }
 
 export interface VerbsDeps {
+  clock: Clock;
+  limiters: RateLimiters;
   routes: readonly Route[];
   knownPermissions: ReadonlySet<string>;
   /** Why a capability is switched off; undefined while it is on. */
@@ -46,7 +50,10 @@ export interface RequestPlaces {
   cardOf(requestId: string): Promise<string | undefined>;
 }
 
-/** The verbs behind the HTTP routes, for slash commands: the same right, the same check of what was sent, the same verb. */
+/** The limits that count in Discord as well: of what costs much, or asks other people for something. */
+const dearLimits: ReadonlySet<LimitClass> = new Set(["export", "authorize"]);
+
+/** The verbs behind the HTTP routes, for slash commands: the same right, the same check of what was sent, the same limits, the same verb. */
 export interface Verbs {
   /** @throws Error when there is no such operation */
   spec(operation: string): RouteSpec;
@@ -61,7 +68,7 @@ export interface Verbs {
   requests: RequestPlaces;
 }
 
-export function createVerbs({ routes, knownPermissions, switchedOff, withFile, textOf, requests }: VerbsDeps): Verbs {
+export function createVerbs({ clock, limiters, routes, knownPermissions, switchedOff, withFile, textOf, requests }: VerbsDeps): Verbs {
   const known = new Map(
     routes.map((route) => {
       const { spec } = route;
@@ -91,6 +98,14 @@ export function createVerbs({ routes, knownPermissions, switchedOff, withFile, t
     const reason = spec.capability === undefined ? undefined : switchedOff(spec.capability);
     if (reason !== undefined) throw new ProblemError("unsupported_operation", { detail: reason, extra: { reason } });
     return read(spec, call, given);
+  }
+
+  function takeTokens(spec: RouteSpec, { call, params }: { call: Call; params: VerbInput["params"] }, input: RouteInput): void {
+    const limit = limitOf(spec);
+    if (!dearLimits.has(limit)) return;
+    const [limiter, now] = [limiters[limit], clock.now().getTime()];
+    spend(limiter, budgetOf(spec, { clientId: call.client?.id ?? "", actorId: call.actor?.id }, params ?? {}), now);
+    if (spec.limitSubject !== undefined) spend(limiter, subjectBudget(spec.limitSubject(input)), now);
   }
 
   /** A file stands for the body where a route takes a text. It is read only for those who may call the route. */
@@ -130,6 +145,7 @@ export function createVerbs({ routes, knownPermissions, switchedOff, withFile, t
         const given = await withText(operation, call, asked);
         const input = admit(operation, call, given);
         isAdmitted = true;
+        takeTokens(route.spec, { call, params: given.params }, input);
         if (given.file === undefined) return await route.handle(input);
         return await withFile(route.spec, given.file, (file) => route.handle({ ...input, file }));
       } catch (error) {

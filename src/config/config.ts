@@ -10,7 +10,7 @@ export interface Config {
     /** Without version and trailing slash; the bot token is sent there. */
     apiBase: string;
     clientId: string;
-    /** Empty: every guild the bot is in. */
+    /** The guilds that are served, at least one. Every other guild is left alone, also when the bot is in it. */
     guildIds: string[];
     ownerIds: string[];
     /** Whether the service registers its commands at the start; else the operator deploys them. */

@@ -36,7 +36,7 @@ export const Env = z.object({
   ),
   DISCORD_API_BASE: discordApiBase.default("https://discord.com/api"),
   ALLOW_CUSTOM_DISCORD_API: flag.default(false),
-  GUILD_IDS: snowflakeList.default([]),
+  GUILD_IDS: snowflakeList,
   OWNER_IDS: snowflakeList.default([]),
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: z.string().default("./data"),
@@ -101,6 +101,8 @@ export const whereToFind: Partial<Record<VariableName, string>> = {
   DISCORD_TOKEN: "copy it from the Bot page of the Discord developer portal",
   DISCORD_CLIENT_ID: "copy the application id from the General Information page of the Discord developer portal",
   DISCORD_CLIENT_SECRET: "copy it from the OAuth2 page of the Discord developer portal",
+  GUILD_IDS:
+    "list the ids of your own Discord servers, comma-separated, such as 80351110224678912. In Discord switch on Developer Mode (User Settings, Advanced), then right-click a server and choose Copy Server ID",
   SECRET_KEY: "make one with: npx provost secrets",
   ENCRYPTION_KEYS: "make one with: npx provost secrets",
 };

@@ -87,10 +87,13 @@ export async function createStage(say: (line: string) => void, members: number):
 }
 
 function demoConfig(sandbox: Sandbox, folder: string) {
-  const owner = sandbox.seeded.users.olivia.id;
+  const { guilds, users } = sandbox.seeded;
   const reading = readConfig({
     ...sandbox.env(),
-    OWNER_IDS: owner,
+    GUILD_IDS: Object.values(guilds)
+      .map(({ id }) => id)
+      .join(),
+    OWNER_IDS: users.olivia.id,
     DATA_DIR: folder,
     PORT: "0",
     LOG_LEVEL: "silent",

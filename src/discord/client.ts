@@ -30,7 +30,7 @@ export interface Discord extends DiscordPort {
  * by `serve` and `start`, when the services exist.
  */
 export function createDiscord(options: DiscordOptions): Discord {
-  const { apiBase, token, guildIds, logger, clock = systemClock, lookUpRestMs, repeatMs } = options;
+  const { apiBase, token, served, logger, clock = systemClock, lookUpRestMs, repeatMs } = options;
   const rest = createDiscordRest({ apiBase, token, logger, lookUpRestMs, repeatMs });
   const status = createStatus(clock);
   const faults = createEventFaults({ logger, clock });
@@ -38,9 +38,9 @@ export function createDiscord(options: DiscordOptions): Discord {
 
   return {
     rest,
-    messages: createMessages({ rest, guildIds }),
+    messages: createMessages({ rest, served }),
     attachments: createAttachments({ apiBase }),
-    actions: createDiscordActions({ rest, guildIds, logger, clock }),
+    actions: createDiscordActions({ rest, served, logger, clock }),
     eventFaults: () => faults.state(),
     status() {
       const pingMs = connection?.pingMs();

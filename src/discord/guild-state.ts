@@ -1,3 +1,9 @@
+/**
+ * The guilds of this community, as GUILD_IDS names them. No other guild is ours: anybody can add a public bot to a server of theirs, so the
+ * presence of the bot says nothing.
+ */
+export type ServedGuilds = Pick<ReadonlySet<string>, "has">;
+
 /** One person in one guild, as Discord last reported it. */
 export interface MemberState {
   guildId: string;
@@ -31,6 +37,12 @@ export interface RoleInfo {
   color: number;
 }
 
+/** A guild that is not served, though the bot is in it. */
+export interface ForeignGuild {
+  id: string;
+  name: string;
+}
+
 /** How current the state is. Live: `stale` false, age 0. Never synchronised: `asOf` null. */
 export interface Freshness {
   stale: boolean;
@@ -54,7 +66,10 @@ export interface Tracked {
 export interface GuildState {
   /** Fill the mirror from the database; once, at boot. */
   load(): Promise<void>;
+  /** The served guilds that are stored, with the bot or, after it was removed, without. */
   guilds(): readonly GuildInfo[];
+  /** The guilds the bot is in that are not served. Nothing of them is stored. */
+  foreignGuilds(): readonly ForeignGuild[];
   role(guildId: string, roleId: string): RoleInfo | undefined;
   roles(guildId: string): readonly RoleInfo[];
   /** The stored memberships of a person; synchronous, no I/O. */

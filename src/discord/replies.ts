@@ -15,7 +15,8 @@ export type Translate = (
 /** The texts of the interaction handler in English. Other languages have the same keys among their texts. */
 export const interactionTexts = {
   "door unknown": "This command is not known here (any more).",
-  "door other-server": "This server is not served here.",
+  "door other-server":
+    "This server does not belong to the community this bot serves, so commands do nothing here. Use them in a server of the community; if this is one, ask the operator of the bot to add its id to GUILD_IDS.",
   "door not-here": "This is not served here.",
   "door below": "The answer is below, for everyone here.",
   "door failed": "Something went wrong here. If you report it, name this number: {number}",

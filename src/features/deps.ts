@@ -18,6 +18,8 @@ interface Common {
   cursors: Cursors;
   clock: Clock;
   keyring: Keyring;
+  /** The guilds of this community, whether or not the bot is in them yet. */
+  servedGuilds: ReadonlySet<string>;
   guildState: GuildState;
   access: AccessDirectory;
   /** Which accounts belong to one person. */

@@ -13,7 +13,8 @@ import type { HttpDeps } from "./deps.ts";
 import { admit, prefersHtml } from "./middleware/admit.ts";
 import { createAccessLog, createAddressReader, requestContext, targetOf, type LogDestination } from "./middleware/request-context.ts";
 import { createIdempotencyKeys } from "./middleware/idempotency.ts";
-import { createRateLimiters, takeToken, type RateLimits } from "./middleware/rate-limit.ts";
+import { takeToken } from "./middleware/rate-limit.ts";
+import { limitOf, type RateLimiters, subjectBudget } from "../operations/rate-limit.ts";
 import { registerComponents } from "./openapi/components.ts";
 import { createDocument, describePage, describeRoute, type DocumentInfo } from "./openapi/document.ts";
 import type { HtmlPage } from "./pages/page.ts";
@@ -33,7 +34,8 @@ export interface HttpAppOptions {
   authenticate: Authenticate;
   /** Told about every refusal of a known caller for lack of rights. */
   noteDenied?: NoteDenied;
-  limits: RateLimits;
+  /** Shared with the other transports. */
+  limiters: RateLimiters;
   logger: Logger;
   /** Where request lines go; without it none are written. They hold no secret. */
   accessLog?: LogDestination;
@@ -133,7 +135,6 @@ function pathOf(request: Request, env: HttpEnv["Bindings"] | undefined): string 
 function createDeps(options: HttpAppOptions): HttpDeps {
   return {
     ...options,
-    limiters: createRateLimiters(options.limits),
     gate: createSemaphore({ ...(options.gate ?? defaultGate), refusal: "overloaded" }),
     idempotency: createIdempotencyKeys(),
     isShuttingDown: (c) => bindingsOf(c).isClosing === true || options.isShuttingDown(),
@@ -196,7 +197,7 @@ function answerError({ logger, noteDenied, unsupportedStatus }: HttpAppOptions):
 export function handleRoute({ spec, handle }: Route, deps: HttpDeps): Handler<HttpEnv> {
   const { gate, idempotency, limiters } = deps;
   const isRead = spec.method === "get";
-  const limiter = limiters[spec.limit ?? (isRead ? "read" : "write")];
+  const limiter = limiters[limitOf(spec)];
   const readBody = createBodyReader(spec);
   const readContent = createContentReader(spec, deps.requireIfMatch);
   const present = createPresenter(spec);
@@ -209,7 +210,7 @@ export function handleRoute({ spec, handle }: Route, deps: HttpDeps): Handler<Ht
     try {
       caller.checkBody?.(body.digest());
       const input = readContent(request, c.req.param(), isRead ? undefined : body, caller.call);
-      if (spec.limitSubject !== undefined) takeToken(limiter, `subject:${spec.limitSubject(input)}`, request);
+      if (spec.limitSubject !== undefined) takeToken(limiter, subjectBudget(spec.limitSubject(input)), request);
       const turn = spec.probe === true ? undefined : gate.acquire();
       const leave = turn instanceof Promise ? await turn : turn;
       try {

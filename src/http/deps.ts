@@ -3,12 +3,12 @@ import type { KnownPermissions } from "../operations/answer-check.ts";
 import type { HttpContext } from "./context.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
 import type { IdempotencyKeys } from "./middleware/idempotency.ts";
-import type { RateLimiter, RateLimits } from "./middleware/rate-limit.ts";
+import type { RateLimiters } from "../operations/rate-limit.ts";
 
 /** What the middlewares and handlers of all routes share. */
 export interface HttpDeps {
   authenticate: Authenticate;
-  limiters: Record<keyof RateLimits, RateLimiter>;
+  limiters: RateLimiters;
   /** Bounds the requests in work, so that a flood ends in quick refusals instead of memory and time-outs. */
   gate: Semaphore;
   idempotency: IdempotencyKeys;

@@ -24,7 +24,8 @@ test("every verb that needs the configuration refuses a missing one in the same 
     const { code, stdout, stderr } = await work.here(verb);
     expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
     expect(stderr.split("\n")[0]).toBe("DISCORD_TOKEN: is missing; copy it from the Bot page of the Discord developer portal");
-    expect(stderr.trimEnd().split("\n")).toHaveLength(5);
+    expect(stderr.trimEnd().split("\n")).toHaveLength(6);
+    expect(stderr).toMatch(/^GUILD_IDS: is missing; list the ids of your own Discord servers/m);
   }
 });
 
@@ -56,10 +57,10 @@ test("a file named by the real environment wins over the value in .env", async (
   expect(missing).toEqual({ code: 78, stdout: "", stderr: "SECRET_KEY_FILE: names a file that cannot be read\n" });
 });
 
-test("the example file with the Discord values filled in and fresh secrets appended boots", async () => {
+test("the example file with the Discord values and the servers filled in and fresh secrets appended boots", async () => {
   const example = await readFile(new URL("../../.env.example", import.meta.url), "utf8");
   const env = validEnvironment();
-  const filled = (["DISCORD_TOKEN", "DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET"] as const).reduce(
+  const filled = (["DISCORD_TOKEN", "DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET", "GUILD_IDS"] as const).reduce(
     (text, name) => text.replace(new RegExp(`^${name}=.*$`, "m"), `${name}=${env[name]}`),
     example,
   );

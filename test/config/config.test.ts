@@ -5,7 +5,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { fileVariables, variableNames, type VariableName } from "../../src/config/variables.ts";
 import { freshKey, secretTexts, validEnvironment } from "./environment.ts";
 
-const required = ["DISCORD_TOKEN", "DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET", "SECRET_KEY", "ENCRYPTION_KEYS"] as const;
+const required = ["DISCORD_TOKEN", "DISCORD_CLIENT_ID", "DISCORD_CLIENT_SECRET", "GUILD_IDS", "SECRET_KEY", "ENCRYPTION_KEYS"] as const;
 
 function linesOf(env: Record<string, string | undefined>, files?: (path: string) => string): string[] {
   const reading = readConfig(env, files === undefined ? {} : { files });
@@ -20,7 +20,13 @@ function configOf(env: Record<string, string | undefined>) {
 
 test("the required variables alone give every default", () => {
   expect(configOf(validEnvironment())).toEqual({
-    discord: { apiBase: "https://discord.com/api", clientId: "80351110224678912", guildIds: [], ownerIds: [], registersCommands: true },
+    discord: {
+      apiBase: "https://discord.com/api",
+      clientId: "80351110224678912",
+      guildIds: ["613425648685547520"],
+      ownerIds: [],
+      registersCommands: true,
+    },
     http: {
       host: "127.0.0.1",
       port: 8080,
@@ -64,6 +70,15 @@ test("the required variables alone give every default", () => {
 
 test("an empty environment names every required variable, one line each", () => {
   expect(linesOf({}).map((line) => line.split(":")[0])).toEqual([...required]);
+});
+
+test("a service that does not know its own servers does not start, and is told what to list and where to find it", () => {
+  const { GUILD_IDS: _, ...env } = validEnvironment();
+  const [line, ...more] = linesOf(env);
+  expect(more).toEqual([]);
+  expect(line).toMatch(
+    /^GUILD_IDS: is missing; list the ids of your own Discord servers, comma-separated, such as \d{17}\. .*Developer Mode.*Copy Server ID$/,
+  );
 });
 
 const empty = [undefined, "", "   ", "\n", "\uFEFF"];

@@ -12,6 +12,7 @@ export function validEnvironment() {
     DISCORD_TOKEN: `${part(24)}.${part(6)}.${part(38)}`,
     DISCORD_CLIENT_ID: "80351110224678912",
     DISCORD_CLIENT_SECRET: part(32),
+    GUILD_IDS: "613425648685547520",
     SECRET_KEY: freshKey(),
     ENCRYPTION_KEYS: `k2:${freshKey()},k1:${freshKey()}`,
   };

@@ -10,7 +10,7 @@ import { documentedRoutes, filing, freshId } from "./document.ts";
 import { createPersonnel } from "./personnel.ts";
 import { authorize, shareWorld } from "./world.ts";
 
-const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true", GUILD_IDS: "" } });
+const shared = shareWorld({ env: { SECOND_PERSON_FOR_DANGER: "true" }, furtherGuilds: ["Quay"] });
 const places: Record<string, string> = {};
 /** `id` stands for another thing in each room. */
 const place = (path: string): string =>
@@ -35,8 +35,6 @@ beforeAll(async () => {
   const person = world.member();
   const listed = ["Raid Base", "Raid Base Two"].map((name) => world.sandbox.createGuild({ name, withBot: false }));
   for (const guild of listed) guild.addMember(person);
-  const quay = world.sandbox.createGuild({ name: "Quay" });
-  await world.sandbox.waitFor(() => world.app.guildState.guilds().some(({ id, present }) => id === quay.id && present));
   await authorize(world, person, { by: owner });
   const records = [
     { kind: "user", subject_id: person.id, reason_internal: "seen on the second camera" },

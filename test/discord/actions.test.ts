@@ -33,7 +33,7 @@ async function start({ apiBase, deadlineMs, isServed = true }: Given = {}) {
   const { perform } = createDiscordActions({
     rest,
     logger,
-    guildIds: isServed ? [] : [foreign.id],
+    served: isServed ? { has: () => true } : new Set([foreign.id]),
     ...(deadlineMs !== undefined && { deadlineMs }),
   });
   /** What the bot has changed or said. */

@@ -117,8 +117,10 @@ test("a command nothing runs for is refused politely", async () => {
 });
 
 test("a server that is not configured is refused and nothing runs", async () => {
-  const { run, calls, bob } = await createHarbour({ guildIds: ["100000000000000001"] });
-  expect((await (await run("case open", { subject: bob })).reply()).content).toBe("This server is not served here.");
+  const { run, calls, bob } = await createHarbour({ served: new Set(["100000000000000001"]) });
+  expect((await (await run("case open", { subject: bob })).reply()).content).toContain(
+    "This server does not belong to the community this bot serves",
+  );
   expect(calls).toEqual([]);
 });
 

@@ -209,7 +209,7 @@ test("servers that are not configured are ignored", async () => {
   const other = sandbox.createGuild({ name: "Elsewhere" });
   const staff = other.createRole("Moderator");
   other.addMembers(1, { roles: [staff] });
-  const link = linkTo(sandbox, database, { state: { guildIds: [ours.id] } });
+  const link = linkTo(sandbox, database, { state: { served: new Set([ours.id]) } });
   await link.state.track(tracking(other, [staff]));
   await goLive({ ...link, sandbox });
   expect(link.state.guilds().map((guild) => guild.id)).toEqual([ours.id]);

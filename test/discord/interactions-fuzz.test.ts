@@ -218,7 +218,7 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
   const refusal = (text: string): string | undefined => {
     const code = /-# (\w+)/.exec(text)?.[1];
     if (code !== undefined && codes.has(code)) return code;
-    return /^This (command is not known|server is not served|is not served)/.test(text) ? "not here" : undefined;
+    return /^This (command is not known|server does not belong|is not served)/.test(text) ? "not here" : undefined;
   };
 
   /** What somebody got, held against what may be. */

@@ -81,7 +81,7 @@ test("a listener that fails, at once or later, harms no other", async () => {
 
 test("events of servers that are not served reach no listener", async () => {
   const bans: Ban[] = [];
-  const options = { guildIds: ["100000000000000001"], listeners: [onBan((ban) => void bans.push(ban))] };
+  const options = { served: new Set(["100000000000000001"]), listeners: [onBan((ban) => void bans.push(ban))] };
   const { sandbox, ...stand } = await createStand({ discord: options });
   const guild = sandbox.createGuild({ name: "Elsewhere" });
   const [rogue] = guild.addMembers(1);
@@ -101,7 +101,7 @@ test("before it is served the bot acts already, but does not connect; it is serv
     apiBase: env.DISCORD_API_BASE,
     token: env.DISCORD_TOKEN,
     clientId: env.DISCORD_CLIENT_ID,
-    guildIds: [],
+    served: new Set([guild.id]),
     logger: createLog().logger,
   });
   onTestFinished(() => discord.stop());

@@ -46,7 +46,12 @@ test.each([
 
 test("a list that was being read when the server went away does not count as read", async () => {
   const { database } = await openTestDatabase();
-  const state = createGuildState({ database, logger: createLog().logger, guildIds: [], sync: { chunkTimeoutMs: 0 } });
+  const state = createGuildState({
+    database,
+    logger: createLog().logger,
+    served: new Set(["200000000000000001"]),
+    sync: { chunkTimeoutMs: 0 },
+  });
   onTestFinished(() => state.feed.stop());
   const answers: ((members: APIGuildMember[]) => void)[] = [];
   const page = () => new Promise<APIGuildMember[]>((resolve) => answers.push(resolve));

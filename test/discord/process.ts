@@ -8,7 +8,7 @@ const discord = createDiscord({
   apiBase,
   token,
   clientId: "100000000000000001",
-  guildIds: [],
+  served: new Set(),
   logger: pino({ level: "silent" }),
   retryMs: 20,
 });

@@ -72,13 +72,14 @@ export function linkTo(
 ): Pick<Stand, "state" | "discord" | "log"> {
   const { logger, log } = createLog();
   const env = sandbox.env();
-  const guildIds = options.discord?.guildIds ?? options.state?.guildIds ?? [];
-  const state = createGuildState({ database, logger, guildIds, ...options.state });
+  // Every guild of the sandbox, also one that is made later.
+  const served = options.discord?.served ?? options.state?.served ?? sandbox.inside.world.guilds;
+  const state = createGuildState({ database, logger, served, ...options.state });
   const discord = createDiscord({
     apiBase: env.DISCORD_API_BASE,
     token: env.DISCORD_TOKEN,
     clientId: env.DISCORD_CLIENT_ID,
-    guildIds,
+    served,
     logger,
     ...soonBack,
     ...options.discord,

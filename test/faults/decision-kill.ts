@@ -55,6 +55,7 @@ export async function openOn(url: string, secondsLater = 0) {
     DISCORD_TOKEN: `${Buffer.from("80351110224678912").toString("base64url")}.nobody.${"connects".repeat(5)}`,
     DISCORD_CLIENT_ID: "80351110224678912",
     DISCORD_CLIENT_SECRET: "nobody-signs-in",
+    GUILD_IDS: "80351110224678912",
     DATABASE_URL: url,
     DATA_DIR: folder,
     LOG_LEVEL: "silent",

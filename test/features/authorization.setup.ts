@@ -17,6 +17,7 @@ import { createSignIn } from "../../src/features/privacy/sign-in/sign-in.service
 import type { Access } from "../../src/features/permissions/access/access.ts";
 import { knownPermissions } from "../../src/kernel/permissions.ts";
 import { createHttpApp } from "../../src/http/app.ts";
+import { createRateLimiters } from "../../src/operations/rate-limit.ts";
 import { listen } from "../../src/http/server.ts";
 import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
@@ -145,7 +146,7 @@ async function serve(rooms: Pick<ReturnType<typeof createRooms>, "routes" | "pag
     routes: rooms.routes.map(withAnswerCheck),
     pages: rooms.pages,
     authenticate,
-    limits: { read: limit, write: limit, authorize: limit, export: limit, failed_auth: limit },
+    limiters: createRateLimiters({ read: limit, write: limit, authorize: limit, export: limit, failed_auth: limit }),
     logger: pino({ level: "trace" }, lines),
     accessLog: lines,
     clock,

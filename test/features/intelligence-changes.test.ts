@@ -34,7 +34,7 @@ function createRooms(database: Database) {
     audit: createAuditService({ database, cursors: createCursors(key) }),
     access: { of: () => ({ isStaff: false, rank: 0 }) as Access },
     ...createNeighbours({ database, clock, serversKey: key }),
-    ownServerIds: () => [own],
+    servedGuilds: new Set([own]),
     isStaff: (userId) => userId === staff,
   });
 }

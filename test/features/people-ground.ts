@@ -1,12 +1,13 @@
 import { expect } from "vitest";
 import type { TransactionClient } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import { createGround, freshId, type Ground } from "./workflows-ground.ts";
+import { createGround, freshId, ownGuilds as guilds, type Ground } from "./workflows-ground.ts";
 
 export type PeopleGround = Awaited<ReturnType<typeof createPeopleGround>>;
 
+export { guilds };
+
 /** The Discord roles that stand for the staff roles here, in two servers. */
-export const guilds = ["700000000000000001", "700000000000000002"] as const;
 export const roles = {
   moderator: [
     { guildId: guilds[0], roleId: "710000000000000001" },

@@ -63,9 +63,9 @@ interface Edit {
 type Held = ReadonlyMap<string, number>;
 
 async function createCommunity() {
-  const world = await createJudgedWorld({ env: { GUILD_IDS: "" } });
-  const quay = world.sandbox.createGuild({ name: "Quay" });
-  await world.sandbox.waitFor(() => world.app.guildState.guilds().length === 2);
+  const world = await createJudgedWorld({ furtherGuilds: ["Quay"] });
+  const [quay] = world.furtherGuilds;
+  if (quay === undefined) throw new Error("there is no second guild");
   const extra: Role[] = ["crew", "desk", "chief"].map((name) => world.guild.createRole(name));
   const loose: Role[] = ["loose", "spare"].map((name) => world.guild.createRole(name));
   const [owner] = [await world.staff("owner")];

@@ -4,7 +4,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 
-const shared = shareWorld({ env: { GUILD_IDS: "" } });
+const shared = shareWorld();
 const reason = "For this test";
 
 interface Traced {

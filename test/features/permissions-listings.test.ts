@@ -22,7 +22,7 @@ async function createTwo() {
   const world = await createWorld({ env: { DATABASE_URL: url, SECRET_KEY, ENCRYPTION_KEYS } });
   const folder = await mkdtemp(join(tmpdir(), "provost-listings-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const reading = readConfig({ ...environment, DATA_DIR: folder });
+  const reading = readConfig({ ...environment, GUILD_IDS: world.guild.id, DATA_DIR: folder });
   if (!reading.ok) throw new Error(reading.lines.join("\n"));
   const other = await openServices(reading);
   onTestFinished(() => other.close());

@@ -29,6 +29,7 @@ function guildStateOf(members: ReadonlyMap<string, readonly MemberState[]>): Gui
   return {
     load: () => Promise.resolve(),
     guilds: () => [guild],
+    foreignGuilds: () => [],
     role: () => undefined,
     roles: () => [],
     members: (userId) => members.get(userId) ?? [],
@@ -83,8 +84,8 @@ async function createCommunity() {
     await drop();
   });
   const free = () => undefined;
-  const guildIds = () => new Set([guildId]);
-  const { simulate } = createExplanations({ access, clock: systemClock, guildIds, requireKeys: free, requireGrants: free });
+  const servedGuilds = new Set([guildId]);
+  const { simulate } = createExplanations({ access, clock: systemClock, servedGuilds, requireKeys: free, requireGrants: free });
   return { access, simulate, people: [...members.keys()] };
 }
 

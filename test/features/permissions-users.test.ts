@@ -4,7 +4,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { everyRow, shareWorld, until } from "../contract/world.ts";
 
-const shared = shareWorld({ env: { GUILD_IDS: "" } });
+const shared = shareWorld({ furtherGuilds: ["Quay"] });
 const reason = "Covers for a colleague";
 const later = (hours = 24): string => new Date(Math.ceil(Date.now() / 1000) * 1000 + hours * 3_600_000).toISOString();
 
@@ -106,8 +106,8 @@ test("a new entry for the same key and scope takes the place of the old one; ano
 
 test("an entry of one guild counts there and nowhere else", async () => {
   const { world } = shared;
-  const other = world.sandbox.createGuild({ name: "Quay" });
-  await world.sandbox.waitFor(() => world.app.guildState.guilds().some((guild) => guild.id === other.id));
+  const [other] = world.furtherGuilds;
+  if (other === undefined) throw new Error("there is no second guild");
   const [admin, viewer] = [await world.staff("admin"), await world.staff("viewer")];
   const answer = await patch(admin, viewer, [
     { key: "cases.close", effect: "allow", scope: world.guild.id },

@@ -1,4 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { createCardMessages } from "../../src/discord/rest/cards.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import type { Message, User } from "../../src/sandbox/index.ts";
 import { createGround, deleting, lacking, timeout, told } from "./review-cards-ground.ts";
@@ -98,11 +101,11 @@ describe.concurrent("cards and their channels", { timeout }, () => {
 
   test("of several servers each takes what was filed in it, a confidential request as well, and has a board of its own", async (context) => {
     const { world, author, admin, reviews, boardIn, cardsIn, choose, messagesIn, shows, until } = await createGround(context, {
-      env: { GUILD_IDS: "" },
+      furtherGuilds: ["Outpost"],
     });
-    const outpost = world.sandbox.createGuild({ name: "Outpost" });
+    const [outpost] = world.furtherGuilds;
+    if (outpost === undefined) throw new Error("there is no second guild");
     const far = outpost.createChannel("reviews");
-    await until(() => world.app.guildState.guilds().length === 2);
     await choose({ review: far.id }, outpost);
     const filedIn = (guild: { id: string }) => ({ origin: { guild_id: guild.id, channel_id: far.id } });
     const here = await filePunishment(world, author, world.member(), filedIn(world.guild));
@@ -126,5 +129,37 @@ describe.concurrent("cards and their channels", { timeout }, () => {
       [1, 0],
       [0, 1],
     ]);
+  });
+
+  test("a card that stands in a server that is not served any more is taken away there, and nothing more of the request is shown there", async (context) => {
+    const { world, author, reviews, messagesIn, shows, until, decide } = await createGround(context);
+    const lost = world.sandbox.createGuild({ name: "Lost" });
+    const there = lost.createChannel("reviews");
+    const [open, closed] = [await filePunishment(world, author, world.member()), await filePunishment(world, author, world.member())];
+    for (const reference of [open, closed]) await shows(reviews, reference, "pending");
+    // As rows are that were written while the server was served.
+    const { database, discord } = world.app;
+    const messages = createCardMessages(discord.rest);
+    for (const reference of [open, closed]) {
+      const posted = await messages.post(there.id, { embeds: [{ title: reference }], components: [] }, reference);
+      if (posted.outcome !== "done") throw new Error(posted.outcome);
+      const { id } = await database.read.workflowRequest.findUniqueOrThrow({ where: { reference } });
+      const place = { guildId: lost.id, channelId: there.id, messageId: posted.messageId };
+      await database.write(systemCall("job", uuid7()), ({ db }) => db.reviewCard.update({ where: { requestId: id }, data: place }));
+    }
+    await decide(closed, { decision: "deny", reason: "Nobody saw it." });
+    world.app.cards.check();
+    await until(() => messagesIn(there).length === 0);
+    const cardOf = async (reference: string) => {
+      const { id } = await database.read.workflowRequest.findUniqueOrThrow({ where: { reference } });
+      return await database.read.reviewCard.findUniqueOrThrow({ where: { requestId: id } });
+    };
+    await vi.waitFor(
+      async () => expect(await cardOf(open)).toMatchObject({ guildId: world.guild.id, messageId: expect.any(String) }),
+      20_000,
+    );
+    expect(await cardOf(closed)).toMatchObject({ messageId: null });
+    const edits = world.sandbox.exchanges.filter(({ method, path }) => path.includes(there.id) && method === "PATCH");
+    expect(edits).toEqual([]);
   });
 });

@@ -318,8 +318,9 @@ describe("following the gateway", () => {
 });
 
 test("where the bot is taken out of a server that staff roles stand in nobody has left: nothing is concluded until it is back, or the roles are not", async () => {
-  const world = await createWorld({ env: { ...alone, GUILD_IDS: "" } });
-  const annex = world.sandbox.createGuild({ name: "Annex" });
+  const world = await createWorld({ env: alone, furtherGuilds: ["Annex"] });
+  const [annex] = world.furtherGuilds;
+  if (annex === undefined) throw new Error("there is no second guild");
   const docker = annex.createRole("Docker");
   const role = { name: "docker", rank: 20, level: "viewer" as const, discord: [{ guild_id: annex.id, role_id: docker.id }] };
   await world.sandbox.waitFor(() => world.app.guildState.role(annex.id, docker.id) !== undefined);

@@ -20,6 +20,7 @@ import { createAccess } from "../../src/features/permissions/access/access.ts";
 import { staffRoutes } from "../../src/features/staff/staff.routes.ts";
 import { createStaffService } from "../../src/features/staff/staff.service.ts";
 import { createHttpApp } from "../../src/http/app.ts";
+import { createRateLimiters } from "../../src/operations/rate-limit.ts";
 import { listen } from "../../src/http/server.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
@@ -54,7 +55,13 @@ const secret = randomBytes(32);
 const clock: Clock = { now: () => new Date() };
 const logger = pino({ level: "silent" });
 const manyRequests = { count: 1_000_000, seconds: 1 };
-const limits = { read: manyRequests, write: manyRequests, authorize: manyRequests, export: manyRequests, failed_auth: manyRequests };
+const limiters = createRateLimiters({
+  read: manyRequests,
+  write: manyRequests,
+  authorize: manyRequests,
+  export: manyRequests,
+  failed_auth: manyRequests,
+});
 
 export type House = Awaited<ReturnType<typeof createHouse>>;
 
@@ -70,11 +77,12 @@ export async function createHouse(options: HouseOptions = {}) {
 
   const cursors = createCursors(secret);
   const staleLimit = options.staleLimitSeconds === undefined ? {} : { staleLimitSeconds: options.staleLimitSeconds };
-  const guildState = createGuildState({ database, logger, guildIds: [guild.id], ...staleLimit });
+  const servedGuilds = new Set([guild.id]);
+  const guildState = createGuildState({ database, logger, served: servedGuilds, ...staleLimit });
   const { ownerIds = [], leaveBars = false, clock: time = clock } = options;
   const access = createAccess({ database, guildState, ownerIds, leaveBars, clock: time, pollMs: 50 });
   const audit = createAuditService({ database, cursors });
-  const ground = { database, audit, access, guildState, cursors, clock: options.clock ?? clock };
+  const ground = { database, audit, access, servedGuilds, guildState, cursors, clock: options.clock ?? clock };
   const journals = createJournals(ground);
   const permissions = createPermissionsService({ ...ground, ...journals });
   const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
@@ -86,6 +94,8 @@ export async function createHouse(options: HouseOptions = {}) {
   const routes = [...staffRoutes(staff), ...permissionsRoutes(permissions)].map(withAnswerCheck);
   const refuse = () => Promise.reject(new Error("this house takes no files"));
   const verbs = createVerbs({
+    clock,
+    limiters,
     routes,
     knownPermissions,
     switchedOff: () => undefined,
@@ -98,7 +108,7 @@ export async function createHouse(options: HouseOptions = {}) {
     apiBase: env.DISCORD_API_BASE,
     token: env.DISCORD_TOKEN,
     clientId: env.DISCORD_CLIENT_ID,
-    guildIds: [guild.id],
+    served: servedGuilds,
     logger,
   });
   const { commands, controls } = createCommandRunner(commandTable, verbs, createPendingInteractions(), () => "http://127.0.0.1");
@@ -112,7 +122,7 @@ export async function createHouse(options: HouseOptions = {}) {
     routes,
     pages: [],
     authenticate: createAuthenticate({ store, access, clock: options.clock ?? clock }),
-    limits,
+    limiters,
     logger,
     clock,
     known: { permissions: knownPermissions, expansions: { type: workflowKinds } },

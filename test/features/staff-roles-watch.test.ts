@@ -15,8 +15,9 @@ const pair = (guild: GuildHandle, role: Role) => ({ guild_id: guild.id, role_id:
 
 /** Two guilds that share one staff role, with people who hold it in one or in both. */
 async function createHarbours(): Promise<{ world: World; quay: GuildHandle; here: Role; there: Role; path: string }> {
-  const world = await createJudgedWorld({ env: { GUILD_IDS: "" } });
-  const quay = world.sandbox.createGuild({ name: "Quay" });
+  const world = await createJudgedWorld({ furtherGuilds: ["Quay"] });
+  const [quay] = world.furtherGuilds;
+  if (quay === undefined) throw new Error("there is no second guild");
   const [here, there] = [world.guild.createRole("pilot"), quay.createRole("pilot")];
   await world.sandbox.waitFor(() => world.app.guildState.role(quay.id, there.id) && world.app.guildState.role(world.guild.id, here.id));
   await world.sandbox.waitFor(() => !world.app.guildState.freshness().stale);
@@ -137,7 +138,7 @@ test("nothing is missing from a guild state that has not been read", async () =>
   const house = await createHouse();
   await house.settled();
   const cursors = createCursors(Buffer.alloc(32));
-  const guildState = createGuildState({ database: house.database, logger: pino({ level: "silent" }), guildIds: [house.guild.id] });
+  const guildState = createGuildState({ database: house.database, logger: pino({ level: "silent" }), served: new Set([house.guild.id]) });
   const confirmations = { hold: () => Promise.resolve(undefined), register: () => undefined };
   const staff = createStaffService({ ...house, confirmations, guildState, cursors, roster: { leaveInTx: () => Promise.resolve() } });
   const before = await house.auditCount();

@@ -17,6 +17,7 @@ import { workflowsRoutes } from "../../src/features/workflows/requests/workflows
 import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
 import { createHttpApp } from "../../src/http/app.ts";
+import { createRateLimiters } from "../../src/operations/rate-limit.ts";
 import { listen } from "../../src/http/server.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -39,6 +40,8 @@ export interface Asking {
 }
 
 const ranks: Readonly<Record<Level, number>> = { none: 0, viewer: 10, moderator: 40, senior: 60, admin: 80, owner: 100 };
+/** The servers of the community. */
+export const ownGuilds = ["700000000000000001", "700000000000000002"] as const;
 let lastId = 80_351_110_224_678_912n;
 
 /** A Discord id nobody had before. */
@@ -66,6 +69,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
     DISCORD_TOKEN: `${Buffer.from("80351110224678912").toString("base64url")}.nobody.${"connects".repeat(5)}`,
     DISCORD_CLIENT_ID: "80351110224678912",
     DISCORD_CLIENT_SECRET: "nobody-signs-in",
+    GUILD_IDS: ownGuilds.join(),
     DATABASE_URL: copy.url,
     DATA_DIR: folder,
     LOG_LEVEL: "silent",
@@ -107,7 +111,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
     ].map(withAnswerCheck),
     pages: [],
     authenticate,
-    limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty },
+    limiters: createRateLimiters({ read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty }),
     logger,
     clock,
     known: { permissions: knownPermissions, expansions: { type: workflowKinds } },

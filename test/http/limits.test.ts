@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRateLimiter } from "../../src/http/middleware/rate-limit.ts";
+import { createRateLimiter } from "../../src/operations/rate-limit.ts";
 import { routesFor } from "../../src/operations/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { limitedNetwork } from "../../src/kernel/addresses.ts";

@@ -8,7 +8,7 @@ import { createHttpApp, type HttpAppOptions } from "../../src/http/app.ts";
 import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
 import { type Route, routesFor } from "../../src/operations/route.ts";
-import type { RateLimits } from "../../src/http/middleware/rate-limit.ts";
+import { createRateLimiters, type RateLimits } from "../../src/operations/rate-limit.ts";
 import { listen, type ServerTimeouts } from "../../src/http/server.ts";
 import type { Actor } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
@@ -134,7 +134,14 @@ export function appOptions({ validateAnswers = true, routes = thingRoutes(), ...
     requireIfMatch: false,
     info: { title: "Things", version: "1.0.0" },
     ...options,
-    limits: { read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty, ...options.limits },
+    limiters: createRateLimiters({
+      read: plenty,
+      write: plenty,
+      authorize: plenty,
+      export: plenty,
+      failed_auth: plenty,
+      ...options.limits,
+    }),
   };
 }
 

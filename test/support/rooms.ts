@@ -27,10 +27,11 @@ export function createNeighbours({ database, clock, serversKey }: { database: Da
     facts: createServerFacts(),
     reach: createLinkReach(),
     reads,
+    logger: pino({ level: "silent" }),
     erasures,
     hashOf: (serverId: string) => keyedHash(serversKey, serverId),
     permissions: { requireRankAbove: () => undefined },
-    ownServerIds: () => [],
+    servedGuilds: new Set<string>(),
     events: createEventsService({ database, clock }),
   };
 }

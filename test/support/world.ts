@@ -42,6 +42,8 @@ export interface WorldOptions {
   env?: Record<string, string>;
   /** Whether the staff ladder is set up; true unless told. */
   ladder?: boolean;
+  /** Names of further guilds of the community, with the bot in them. */
+  furtherGuilds?: readonly string[];
   /** Log lines of the service, for tests that look for leaks. */
   log?: (line: string) => void;
   /** The time of the service; the machine's own unless told. */
@@ -62,6 +64,7 @@ export interface World {
   app: App;
   url: string;
   guild: GuildHandle;
+  furtherGuilds: readonly GuildHandle[];
   roles: Record<Level, Role>;
   /** The world's own key. */
   key: string;
@@ -93,12 +96,13 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   // Discord stands on the same thread here: what stalls one stalls the other. The three seconds are measured in test/discord and test/sandbox.
   const sandbox = await createSandbox({ ackDeadlineMs: 30_000 });
   const guild = sandbox.createGuild({ name: "Harbour" });
+  const furtherGuilds = (options.furtherGuilds ?? []).map((name) => sandbox.createGuild({ name }));
   const database = await createEmptyCopy();
   const folder = await mkdtemp(join(tmpdir(), "provost-world-"));
   const roles = Object.fromEntries(Object.keys(ladder).map((level) => [level, guild.createRole(level)])) as Record<Level, Role>;
   const reading = readConfig({
     ...sandbox.env(),
-    GUILD_IDS: guild.id,
+    GUILD_IDS: [guild, ...furtherGuilds].map(({ id }) => id).join(),
     OWNER_IDS: "",
     DATABASE_URL: database.url,
     DATA_DIR: join(folder, "data"),
@@ -201,6 +205,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       return app.address();
     },
     guild,
+    furtherGuilds,
     roles,
     key,
     dataDir: join(folder, "data"),

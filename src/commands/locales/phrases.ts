@@ -79,7 +79,8 @@ export const phrases = texts({
     "history nothing": "Es ist nichts bekannt, was du sehen darfst.",
     "history service": "der Dienst",
     "door unknown": "Diesen Befehl gibt es hier nicht (mehr).",
-    "door other-server": "Dieser Server wird hier nicht bedient.",
+    "door other-server":
+      "Dieser Server gehört nicht zu der Community, für die dieser Bot arbeitet; Befehle bewirken hier nichts. Nutze sie auf einem Server der Community. Ist dies einer, bitte den Betreiber des Bots, seine ID in GUILD_IDS einzutragen.",
     "door not-here": "Hier ist das nicht möglich.",
     "door below": "Die Antwort steht darunter, für alle hier.",
     "door failed": "Hier ist etwas schiefgegangen. Nenne beim Melden bitte diese Nummer: {number}",

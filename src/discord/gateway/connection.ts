@@ -4,6 +4,7 @@ import type { DiscordStatus } from "../../kernel/discord-port.ts";
 import type { GuildFeed } from "../guild/create-guild-state.ts";
 import { createMemberSource } from "../guild/member-read.ts";
 import { createDispatcher, type InteractionHandlers } from "../interactions/dispatcher.ts";
+import type { ServedGuilds } from "../guild-state.ts";
 import { pause } from "../../kernel/pause.ts";
 import { createRegistration } from "../registration/registration.ts";
 import type { DiscordRest } from "../rest/rest.ts";
@@ -24,8 +25,8 @@ export interface ConnectionOptions {
   apiBase: string;
   token: string;
   clientId: string;
-  /** The guilds whose commands are answered; empty: every guild the bot is in. */
-  guildIds: readonly string[];
+  /** The guilds whose commands are answered and whose events count. */
+  served: ServedGuilds;
   logger: Logger;
   /** The time for one login to become ready; default 60,000. */
   loginDeadlineMs?: number;
@@ -54,12 +55,12 @@ const answerMs = 3000;
 
 /** The link to Discord's gateway, with everything that answers its events. Whatever happens to it, the process goes on. */
 export function createConnection(options: ConnectionOptions & ConnectionDeps, serving: ServeOptions) {
-  const { apiBase, token, clientId, guildIds, logger, rest, status, faults } = options;
+  const { apiBase, token, clientId, served, logger, rest, status, faults } = options;
   const { loginDeadlineMs = 60_000, retryMs = 1000, reconnectMs, repeatMs } = options;
   const { feed } = serving.guildState;
   const registration = createRegistration({ rest, clientId, payloads: serving.commands.map(({ payload }) => payload), logger });
-  const dispatcher = createDispatcher({ ...serving, guildIds, logger });
-  const table = createListenerTable({ listeners: [...feed.listeners, ...(serving.listeners ?? [])], guildIds, faults });
+  const dispatcher = createDispatcher({ ...serving, served, logger });
+  const table = createListenerTable({ listeners: [...feed.listeners, ...(serving.listeners ?? [])], served, faults });
   const { intents, dispatches } = table;
   const stopping = new AbortController();
   const budget = createIdentifyBudget(options.buildThrottler);

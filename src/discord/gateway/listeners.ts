@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import type { Clock } from "../../kernel/clock.ts";
 import { isSnowflake } from "../../kernel/fields.ts";
+import type { ServedGuilds } from "../guild-state.ts";
 
 interface ListenerEntry<Event> {
   dispatch: GatewayDispatchEvents;
@@ -17,6 +18,8 @@ interface ListenerEntry<Event> {
 export interface GatewayListener extends Pick<ListenerEntry<unknown>, "dispatch" | "intents"> {
   /** Check an event and handle it. */
   receive(data: unknown): void | Promise<void>;
+  /** Whether it gets the events of guilds that are not served, and none of those that are. */
+  isOfForeignGuilds?: true;
   /** Called after `receive` has failed, with the guild of the event where it is known. */
   onFault?(guildId: string | undefined): void;
 }
@@ -28,15 +31,13 @@ export function listener<Event>({ dispatch, intents, schema, handle }: ListenerE
 
 interface ListenerTableOptions {
   listeners: readonly GatewayListener[];
-  /** The guilds whose events are handed on; empty: every guild. Events without a guild are always handed on. */
-  guildIds: readonly string[];
+  /** Events of these guilds, and events without a guild, reach the listeners. */
+  served: ServedGuilds;
   faults: EventFaults;
 }
 
 /** The listeners of one bot, and what follows from them for its gateway session. */
-export function createListenerTable({ listeners, guildIds, faults }: ListenerTableOptions) {
-  const served = new Set(guildIds);
-
+export function createListenerTable({ listeners, served, faults }: ListenerTableOptions) {
   /** Runs synchronously up to the first `await` of the listener, so that events are handled in their order. */
   const run = async ({ receive, onFault }: GatewayListener, dispatch: GatewayDispatchEvents, data: unknown): Promise<void> => {
     try {
@@ -53,8 +54,11 @@ export function createListenerTable({ listeners, guildIds, faults }: ListenerTab
     /** Hand an event to its listeners; a listener that fails harms no other. */
     deliver(dispatch: GatewayDispatchEvents, data: unknown): void {
       const guildId = guildOf(dispatch, data);
-      if (guildId !== undefined && served.size > 0 && !served.has(guildId)) return;
-      for (const entry of listeners) if (entry.dispatch === dispatch) void run(entry, dispatch, data);
+      const isForeign = guildId === undefined ? undefined : !served.has(guildId);
+      for (const entry of listeners) {
+        const isConcerned = isForeign === undefined || isForeign === (entry.isOfForeignGuilds === true);
+        if (entry.dispatch === dispatch && isConcerned) void run(entry, dispatch, data);
+      }
     },
   };
 }

@@ -3,7 +3,8 @@ import type { Database } from "../../database/database.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { roleRef } from "../../kernel/ids.ts";
 import type { GatewayListener } from "../gateway/listeners.ts";
-import type { GuildState, MemberState, Tracked } from "../guild-state.ts";
+import type { GuildState, MemberState, ServedGuilds, Tracked } from "../guild-state.ts";
+import { createForeignGuilds } from "./foreign.ts";
 import { createGuildLink } from "./link.ts";
 import { createGuildListeners } from "./listeners.ts";
 import { createLookUps, type LookUpLimits, type LookUps } from "./look-up.ts";
@@ -31,8 +32,7 @@ export interface GuildFeed {
 export interface GuildStateOptions {
   database: Database;
   logger: Logger;
-  /** The guilds that are served; empty: every guild the bot is in. */
-  guildIds: readonly string[];
+  served: ServedGuilds;
   clock?: Clock;
   /** Age from which the state is too old for privileged writes; default 900. */
   staleLimitSeconds?: number;
@@ -43,9 +43,8 @@ export interface GuildStateOptions {
 }
 
 /** Wires the parts of the guild state: record, freshness, member lists, look-ups, tracking and listeners. */
-function createGuildEngine({ database, logger, clock = systemClock, ...options }: GuildStateOptions) {
-  const configured = new Set(options.guildIds);
-  const isServed = (guildId: string): boolean => configured.size === 0 || configured.has(guildId);
+function createGuildEngine({ database, logger, served, clock = systemClock, ...options }: GuildStateOptions) {
+  const foreign = createForeignGuilds(logger);
   const changes = createChanges(logger);
   const goneRoles = new Set<string>();
   let discord: MemberSource | undefined;
@@ -101,7 +100,7 @@ function createGuildEngine({ database, logger, clock = systemClock, ...options }
     tracking.observe(roleIds.length === state.roleIds.length ? state : { ...state, roleIds });
   };
   const listeners = createGuildListeners({
-    isServed,
+    served,
     record,
     link,
     sync,
@@ -123,8 +122,8 @@ function createGuildEngine({ database, logger, clock = systemClock, ...options }
     tracking,
     changes,
     presentGuilds,
-    isServed,
-    listeners,
+    foreign,
+    listeners: [...listeners, ...foreign.listeners],
     attach: (given: MemberSource | undefined) => void (discord = given),
     lost(): void {
       link.lost();
@@ -148,10 +147,11 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
 
   return {
     async load() {
-      await record.load(engine.isServed);
+      await record.load(options.served);
       link.startFrom(oldest(record.guilds().flatMap((guild) => (guild.present ? [guild.syncedAt] : []))));
     },
     guilds: () => [...record.mirror.guilds.values()],
+    foreignGuilds: () => engine.foreign.list(),
     role: (guildId, roleId) => record.mirror.roles.get(guildId)?.get(roleId),
     roles: (guildId) => [...(record.mirror.roles.get(guildId)?.values() ?? [])],
     members: (userId) => record.mirror.memberships(userId),

@@ -1,7 +1,7 @@
 import { GatewayDispatchEvents as Dispatch, GatewayIntentBits as Intent } from "discord-api-types/v10";
 import { z } from "zod";
 import { listener, type GatewayListener } from "../gateway/listeners.ts";
-import type { MemberState, RoleInfo } from "../guild-state.ts";
+import type { MemberState, RoleInfo, ServedGuilds } from "../guild-state.ts";
 import type { GuildLink } from "./link.ts";
 import type { MemberSync } from "./member-sync.ts";
 import { memberState, roleInfo } from "./mirror.ts";
@@ -10,7 +10,7 @@ import type { GuildPayload, MemberPayload, RolePayload } from "./payloads.ts";
 import type { GuildRecord } from "./record.ts";
 
 interface GuildListenersDeps {
-  isServed(guildId: string): boolean;
+  served: ServedGuilds;
   record: GuildRecord;
   link: GuildLink;
   sync: MemberSync;
@@ -32,7 +32,7 @@ type OfGuild = { guild_id: string };
 
 /** The rows of the listener table that turn gateway events into changes of the record. */
 export function createGuildListeners(deps: GuildListenersDeps): readonly GatewayListener[] {
-  const { isServed, record, link, sync, readLater, observe, touched, roleGone, guildsChanged, doubt } = deps;
+  const { served, record, link, sync, readLater, observe, touched, roleGone, guildsChanged, doubt } = deps;
 
   const removed = (guildId: string): void => {
     const known = record.guild(guildId);
@@ -45,9 +45,9 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
 
   const ready = (guildIds: readonly string[]): void => {
     sync.lost();
-    const served = guildIds.filter(isServed);
-    link.begin(served);
-    for (const { id, present } of record.guilds()) if (present && !served.includes(id)) removed(id);
+    const present = guildIds.filter((id) => served.has(id));
+    link.begin(present);
+    for (const guild of record.guilds()) if (guild.present && !present.includes(guild.id)) removed(guild.id);
   };
 
   const resumed = (): void => {

@@ -30,6 +30,9 @@ export const guildCreate = z.union([
   z.object({ id, unavailable: z.literal(true) }),
   guild.extend({ unavailable: z.literal(false).nullish(), roles: z.array(role) }),
 ]);
+/** What is read of a guild that is not served. */
+export const foreignGuild = z.object({ id, name: z.string() });
+export const foreignGuildCreate = z.union([z.object({ id, unavailable: z.literal(true) }), foreignGuild]);
 export const guildDelete = z.object({ id, unavailable: z.boolean().nullish() });
 export const guildRole = ofGuild.extend({ role });
 export const guildRoleDelete = ofGuild.extend({ role_id: id });

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
 import { createGuildMirror, type GuildMirror, memberKey, sameGuild, sameMember, sameRoles, storedMember } from "./mirror.ts";
-import type { GuildInfo, MemberState, RoleInfo } from "../guild-state.ts";
+import type { GuildInfo, MemberState, RoleInfo, ServedGuilds } from "../guild-state.ts";
 import { createGuildWriter } from "./writer.ts";
 
 const noRoles: ReadonlyMap<string, RoleInfo> = new Map();
@@ -30,8 +30,8 @@ export interface GuildRecord {
   forget(userId: string): void;
   /** The stored members of a guild are complete as of this time. */
   setSynced(guildId: string, at: Date): void;
-  /** @param isServed whether a guild is served; rows of other guilds are not loaded */
-  load(isServed: (guildId: string) => boolean): Promise<void>;
+  /** @param served rows of other guilds, which may have been served once, are not loaded */
+  load(served: ServedGuilds): Promise<void>;
   idle(): Promise<void>;
   isFailing(): boolean;
   stop(ms: number): Promise<void>;
@@ -106,7 +106,7 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
       const known = record.guild(guildId);
       if (known !== undefined) record.setGuild({ ...known, syncedAt: at });
     },
-    load: (isServed) => loadMirror(database, mirror, isServed),
+    load: (served) => loadMirror(database, mirror, served),
     idle: () => writer.idle(),
     isFailing: () => writer.isFailing(),
     stop: (ms) => writer.stop(ms),
@@ -114,7 +114,7 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
   return record;
 }
 
-async function loadMirror(database: Database, mirror: GuildMirror, isServed: (guildId: string) => boolean): Promise<void> {
+async function loadMirror(database: Database, mirror: GuildMirror, served: ServedGuilds): Promise<void> {
   const [guilds, roles, members] = await Promise.all([
     database.read.guild.findMany(),
     database.read.guildRole.findMany(),
@@ -122,18 +122,20 @@ async function loadMirror(database: Database, mirror: GuildMirror, isServed: (gu
   ]);
   const roleLists = new Map<string, Map<string, RoleInfo>>();
   for (const { guildId, id, name, position, color } of roles) {
-    if (!isServed(guildId)) continue;
+    if (!served.has(guildId)) continue;
     const list = roleLists.get(guildId) ?? new Map<string, RoleInfo>();
     roleLists.set(guildId, list.set(id, { id, name, position, color }));
   }
   mirror.apply({
     guilds: new Map(
       guilds
-        .filter((row) => isServed(row.id))
+        .filter((row) => served.has(row.id))
         .map(({ id, name, icon, ownerId, present, syncedAt }) => [id, { id, name, icon, ownerId, present, syncedAt }]),
     ),
     roles: roleLists,
-    members: new Map(members.filter((row) => isServed(row.guildId)).map((row) => [memberKey(row.guildId, row.userId), storedMember(row)])),
+    members: new Map(
+      members.filter((row) => served.has(row.guildId)).map((row) => [memberKey(row.guildId, row.userId), storedMember(row)]),
+    ),
   });
 }
 

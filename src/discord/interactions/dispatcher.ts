@@ -15,6 +15,7 @@ import type {
 } from "../command.ts";
 import { createAnswers, type Outcome, type Repliable } from "./answers.ts";
 import { fitChoices } from "./component-limits.ts";
+import type { ServedGuilds } from "../guild-state.ts";
 import { english, onlyForAsker, refusalReply, RefusedWithOffer, type Translate } from "../replies.ts";
 import { safeError } from "../rest/errors.ts";
 
@@ -34,7 +35,8 @@ export interface InteractionHandlers {
 }
 
 interface DispatcherOptions extends InteractionHandlers {
-  guildIds: readonly string[];
+  /** Everything is refused in every other guild. */
+  served: ServedGuilds;
   logger: Logger;
 }
 
@@ -54,23 +56,11 @@ type Work = (call: Call) => Promise<Reply> | Reply;
 
 /** Handles interactions: acknowledges at once, finds the person and the handler, runs it, and answers; each failure has one wording. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const {
-    commands,
-    controls = [],
-    guildIds,
-    actorOf,
-    noteDenied,
-    denialOf = () => undefined,
-    translator = () => english,
-    logger,
-  } = options;
+  const { commands, controls = [], served, actorOf, noteDenied, denialOf = () => undefined, translator = () => english, logger } = options;
   const { failureOf, deliver, send, showForm } = createAnswers({ translator, logger });
   const byName = new Map(commands.map((command) => [`${String(command.payload.type ?? 1)}:${command.payload.name}`, command]));
   const controlOf = new Map(controls.map((control) => [control.name, control]));
-  const served = new Set(guildIds);
   const running = new Set<Promise<void>>();
-
-  const isServed = (guildId: string): boolean => served.size === 0 || served.has(guildId);
 
   type Asking = { id: string; guildId: string; user: { id: string } };
 
@@ -90,7 +80,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const outcomeOf = async (interaction: Repliable, name: string, work: Work | undefined): Promise<Outcome> => {
     const t = translator(interaction.locale);
-    if (!isServed(interaction.guildId)) return { reply: { content: t("door other-server") }, isRefusal: true };
+    if (!served.has(interaction.guildId)) return { reply: { content: t("door other-server") }, isRefusal: true };
     if (work === undefined) return { reply: { content: t("door unknown") }, isRefusal: true };
     let call: Call | undefined;
     try {
@@ -114,7 +104,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const name = `/${interaction.commandName} ${path}`.trim();
     if (
       await showForm(interaction, name, () =>
-        isServed(interaction.guildId) ? command?.opens?.(path, interaction, callAtOnce(interaction)) : undefined,
+        served.has(interaction.guildId) ? command?.opens?.(path, interaction, callAtOnce(interaction)) : undefined,
       )
     )
       return;
@@ -127,7 +117,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const control = controlOf.get(name);
     if (
       interaction.isMessageComponent() &&
-      (await showForm(interaction, name, () => (isServed(interaction.guildId) ? control?.opens?.(args, interaction) : undefined)))
+      (await showForm(interaction, name, () => (served.has(interaction.guildId) ? control?.opens?.(args, interaction) : undefined)))
     )
       return;
     const updates = control?.updates?.(args) === true && (interaction.isMessageComponent() || interaction.isFromMessage());
@@ -142,7 +132,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const run = byName.get(`1:${interaction.commandName}`)?.autocomplete;
     let choices: readonly Choice[] = [];
     try {
-      if (run !== undefined && isServed(interaction.guildId)) {
+      if (run !== undefined && served.has(interaction.guildId)) {
         // The value is unchecked input from the wire.
         const { name, value }: { name: string; value: unknown } = interaction.options.getFocused(true);
         const typed = typeof value === "string" || typeof value === "number" ? value.toString() : "";

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { Readable } from "node:stream";
 import type { AttachmentSource, DiscordAction, DiscordActions, Performed, DiscordCalls } from "../../kernel/discord-port.ts";
+import type { ServedGuilds } from "../guild-state.ts";
 import { userAgent } from "./rest.ts";
 import type { Logger } from "pino";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
@@ -54,8 +55,8 @@ export function originOnThisMachine(address: string): string | undefined {
 
 interface ActionsOptions {
   rest: DiscordCalls;
-  /** The guilds in which the bot acts; empty: every guild the bot is in. */
-  guildIds?: readonly string[];
+  /** The guilds in which the bot acts. */
+  served: ServedGuilds;
   logger?: Logger;
   clock?: Clock;
   /** The deadline of one action with all its calls; default 10,000. */
@@ -64,10 +65,10 @@ interface ActionsOptions {
 
 /** Carries out the actions of the bot, one at a time. */
 export function createDiscordActions(options: ActionsOptions): DiscordActions {
-  const { rest, guildIds = [], logger, clock = systemClock, deadlineMs = 10_000 } = options;
+  const { rest, served, logger, clock = systemClock, deadlineMs = 10_000 } = options;
 
   const run = async (action: DiscordAction, mayBeDone: boolean): Promise<Performed> => {
-    if ("guildId" in action && guildIds.length > 0 && !guildIds.includes(action.guildId))
+    if ("guildId" in action && !served.has(action.guildId))
       return { outcome: "failed", detail: "The server is none of those this service serves." };
     const call = timed(rest, deadlineMs);
     const { plan, nothingLeft = {} } = kindOf(action);

@@ -2,12 +2,13 @@ import { ChannelType, OverwriteType, PermissionFlagsBits, Routes } from "discord
 import { z } from "zod";
 import type { DiscordCalls, MessageSource } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import type { ServedGuilds } from "../guild-state.ts";
 import { refusalStatus } from "./errors.ts";
 
 interface MessagesOptions {
   rest: DiscordCalls;
-  /** The guilds whose messages are fetched; empty: every guild the bot is in. */
-  guildIds: readonly string[];
+  /** The guilds whose messages are fetched. */
+  served: ServedGuilds;
 }
 
 const deadlineMs = 8000;
@@ -22,7 +23,7 @@ const Message = z.object({
 });
 
 /** Fetches messages from Discord itself, never from what a person sent about them. */
-export function createMessages({ rest, guildIds }: MessagesOptions): MessageSource {
+export function createMessages({ rest, served }: MessagesOptions): MessageSource {
   /** Fetch and parse; undefined for both 403 and 404. */
   async function fetchAs<T>(route: `/${string}`, schema: z.ZodType<T>): Promise<T | undefined> {
     try {
@@ -50,7 +51,7 @@ export function createMessages({ rest, guildIds }: MessagesOptions): MessageSour
     async fetch(channelId, messageId, viewerId) {
       const channel = await fetchAs(Routes.channel(channelId), Channel);
       const guildId = channel?.guild_id;
-      if (channel === undefined || guildId === undefined || (guildIds.length > 0 && !guildIds.includes(guildId))) return undefined;
+      if (channel === undefined || guildId === undefined || !served.has(guildId)) return undefined;
       if (viewerId !== null && !(await isShown(channel, guildId, viewerId))) return undefined;
       const message = await fetchAs(Routes.channelMessage(channelId, messageId), Message);
       if (message === undefined || message.id !== messageId || message.channel_id !== channelId) return undefined;

@@ -25,6 +25,8 @@ export interface AuthorizationService
 }
 
 export interface AuthorizationDeps extends Deps<"database" | "audit" | "keyring" | "events" | "clock"> {
+  /** Keyed hash of a server id. */
+  hashOf: (serverId: string) => string;
   oauth: DiscordOAuth;
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;

@@ -23,5 +23,5 @@ export const authorization = feature({
   pages({ config, database, guildState, ...services }) {
     return authorizationPages({ ...services, names: createConsentNames({ read: database.read, guildState }), returnTo: config.returnTo });
   },
-  jobs: ({ authorization }) => ({ authorization: authorization.sweep }),
+  jobs: ({ authorization }) => ({ authorization: authorization.sweep, sealedTexts: authorization.renewForms }),
 });

@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
+import type { ServerBoxDeps } from "../../kernel/server-box.ts";
 import { sealedColumns, type SealedColumn, type SealedText } from "./sealed-columns.ts";
 
 /** How many texts of one column were sealed again, and how many could not be opened with any key there is. */
@@ -18,18 +19,26 @@ export interface Reencryption {
    * @throws ProblemError permission_denied, storage_busy
    */
   reencrypt(call: Call, onProgress?: (progress: Reencrypted) => void): Promise<Reencrypted[]>;
+  /**
+   * Seal again what has a form that is not written any more; for the job that runs each minute. Once all was looked at, nothing is done
+   * until the next start. @returns how many texts were sealed again
+   */
+  renewForms(call: Call): Promise<number>;
 }
 
-export type ReencryptionDeps = Deps<"database" | "audit" | "keyring">;
+export interface ReencryptionDeps extends Deps<"database" | "audit">, ServerBoxDeps {}
 
 const permission = "system.act";
 const batchSize = 200;
 
-export function createReencryption({ database, audit, keyring }: ReencryptionDeps): Reencryption {
+export function createReencryption(deps: ReencryptionDeps): Reencryption {
+  const { database, audit, keyring } = deps;
+  let areFormsCurrent = false;
+
   /** The text sealed with the first key; null where no key opens it. */
-  function reseal({ sealed, context }: SealedText): string | null {
+  function reseal(column: SealedColumn, text: SealedText): string | null {
     try {
-      return keyring.encrypt(keyring.decrypt(sealed, context), context);
+      return column.reseal(deps, text);
     } catch {
       return null;
     }
@@ -44,12 +53,18 @@ export function createReencryption({ database, audit, keyring }: ReencryptionDep
     });
   }
 
-  async function walk(call: Call, column: SealedColumn, onProgress: (progress: Reencrypted) => void): Promise<Reencrypted> {
+  /** @param current how the texts begin that stay as they are */
+  async function walk(
+    call: Call,
+    column: SealedColumn,
+    current: string,
+    onProgress: (progress: Reencrypted) => void = () => undefined,
+  ): Promise<Reencrypted> {
     const done = { column: column.name, resealed: 0, unreadable: 0 };
     for (let after: SealedText["key"] | null = null; ;) {
-      const texts = await column.find(database.read, { current: keyring.current, after, limit: batchSize });
+      const texts = await column.find(database.read, { current, after, limit: batchSize });
       const pairs = texts.flatMap((text) => {
-        const fresh = reseal(text);
+        const fresh = reseal(column, text);
         return fresh === null ? [] : [{ text, fresh }];
       });
       if (pairs.length > 0) done.resealed += await replaceAll(call, column, pairs);
@@ -61,14 +76,28 @@ export function createReencryption({ database, audit, keyring }: ReencryptionDep
   }
 
   return {
-    async reencrypt(call, onProgress = () => undefined) {
+    async reencrypt(call, onProgress) {
       requireWrite(call, permission);
       const done: Reencrypted[] = [];
-      for (const column of sealedColumns) done.push(await walk(call, column, onProgress));
-      if (done.some(({ resealed }) => resealed > 0)) await database.write(call, (tx) => Promise.resolve(note(tx, done)));
+      for (const column of sealedColumns) done.push(await walk(call, column, keyring.current(column.form), onProgress));
+      await noteIfAny(call, done);
       return done;
     },
+
+    async renewForms(call) {
+      requireWrite(call, permission);
+      if (areFormsCurrent) return 0;
+      const done: Reencrypted[] = [];
+      for (const column of sealedColumns) if (column.form !== "v1") done.push(await walk(call, column, `${column.form}.`));
+      await noteIfAny(call, done);
+      areFormsCurrent = true;
+      return done.reduce((sum, { resealed }) => sum + resealed, 0);
+    },
   };
+
+  async function noteIfAny(call: Call, done: readonly Reencrypted[]): Promise<void> {
+    if (done.some(({ resealed }) => resealed > 0)) await database.write(call, (tx) => Promise.resolve(note(tx, done)));
+  }
 
   function note(tx: Tx, done: readonly Reencrypted[]): void {
     audit.record(tx, {

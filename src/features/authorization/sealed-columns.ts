@@ -1,16 +1,20 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import { sealedIn } from "../../kernel/secrets.ts";
+import { sealedIn, type SealForm } from "../../kernel/secrets.ts";
+import { serverBox, type ServerBoxDeps } from "../../kernel/server-box.ts";
 
-/** One sealed text, where it stands and what it belongs to. */
+/** One sealed text and where it stands. */
 export interface SealedText {
   /** The row: the parts of its primary key. */
   key: readonly [string, string];
   sealed: string;
-  context: string;
 }
 
 export interface SealedColumn {
   name: string;
+  /** The form its texts are written in. */
+  form: SealForm;
+  /** Seal a text again with the first key. @throws Error when no key opens it in its row */
+  reseal(deps: ServerBoxDeps, text: SealedText): string;
   /** Texts that do not begin with `current`, in the order of their keys, after the one given. */
   find(db: ReadClient, query: { current: string; after: SealedText["key"] | null; limit: number }): Promise<SealedText[]>;
   /** Put another text in the place of one that still stands there. Answers how many rows that were. */
@@ -32,52 +36,53 @@ const next = <Key extends string, Column extends string>(keyName: Key, column: C
   take: limit,
 });
 
-const textOf = (id: string, sealed: string | null, contextOf: (id: string) => string): SealedText => ({
-  key: [id, ""],
-  sealed: sealed ?? "",
-  context: contextOf(id),
+const textOf = (id: string, sealed: string | null): SealedText => ({ key: [id, ""], sealed: sealed ?? "" });
+
+/** A column whose rows have one key, which is what its texts belong to. */
+const keyedBy = (contextOf: (id: string) => string): Pick<SealedColumn, "form" | "reseal"> => ({
+  form: "v1",
+  reseal: ({ keyring }, { key: [id], sealed }) => keyring.encrypt(keyring.decrypt(sealed, contextOf(id)), contextOf(id)),
 });
 
 /** Every column of the database that is sealed. */
 export const sealedColumns: readonly SealedColumn[] = [
   {
     name: "authorizations.access_token",
+    ...keyedBy(sealedIn.accessToken),
     find: async (db, query) =>
-      (await db.authorization.findMany(next("userId", "accessToken", query))).map(({ userId, accessToken }) =>
-        textOf(userId, accessToken, sealedIn.accessToken),
-      ),
+      (await db.authorization.findMany(next("userId", "accessToken", query))).map(({ userId, accessToken }) => textOf(userId, accessToken)),
     replace: async (db, { key: [userId], sealed }, accessToken) =>
       (await db.authorization.updateMany({ where: { userId, accessToken: sealed }, data: { accessToken } })).count,
   },
   {
     name: "authorizations.refresh_token",
+    ...keyedBy(sealedIn.refreshToken),
     find: async (db, query) =>
       (await db.authorization.findMany(next("userId", "refreshToken", query))).map(({ userId, refreshToken }) =>
-        textOf(userId, refreshToken, sealedIn.refreshToken),
+        textOf(userId, refreshToken),
       ),
     replace: async (db, { key: [userId], sealed }, refreshToken) =>
       (await db.authorization.updateMany({ where: { userId, refreshToken: sealed }, data: { refreshToken } })).count,
   },
   {
     name: "authorization_sessions.verifier",
+    ...keyedBy(sealedIn.sessionVerifier),
     find: async (db, query) =>
-      (await db.authorizationSession.findMany(next("id", "verifier", query))).map(({ id, verifier }) =>
-        textOf(id, verifier, sealedIn.sessionVerifier),
-      ),
+      (await db.authorizationSession.findMany(next("id", "verifier", query))).map(({ id, verifier }) => textOf(id, verifier)),
     replace: async (db, { key: [id], sealed }, verifier) =>
       (await db.authorizationSession.updateMany({ where: { id, verifier: sealed }, data: { verifier } })).count,
   },
   {
     name: "privacy_sessions.verifier",
+    ...keyedBy(sealedIn.privacyVerifier),
     find: async (db, query) =>
-      (await db.privacySession.findMany(next("id", "verifier", query))).map(({ id, verifier }) =>
-        textOf(id, verifier, sealedIn.privacyVerifier),
-      ),
+      (await db.privacySession.findMany(next("id", "verifier", query))).map(({ id, verifier }) => textOf(id, verifier)),
     replace: async (db, { key: [id], sealed }, verifier) =>
       (await db.privacySession.updateMany({ where: { id, verifier: sealed }, data: { verifier } })).count,
   },
   {
     name: "token_revocations.token",
+    ...keyedBy(sealedIn.tokenRevocation),
     find: async (db, { current, after, limit }) =>
       (
         await db.tokenRevocation.findMany({
@@ -85,12 +90,17 @@ export const sealedColumns: readonly SealedColumn[] = [
           orderBy: { id: "asc" },
           take: limit,
         })
-      ).map(({ id, token }) => textOf(id, token, sealedIn.tokenRevocation)),
+      ).map(({ id, token }) => textOf(id, token)),
     replace: async (db, { key: [id], sealed }, token) =>
       (await db.tokenRevocation.updateMany({ where: { id, token: sealed }, data: { token } })).count,
   },
   {
     name: "user_servers.details",
+    form: "v2",
+    reseal(deps, { key: [userId, serverHash], sealed }) {
+      const row = { userId, serverHash };
+      return serverBox.seal(deps, row, serverBox.open(deps, row, sealed));
+    },
     find: async (db, { current, after, limit }) =>
       (
         await db.userServer.findMany({
@@ -107,7 +117,6 @@ export const sealedColumns: readonly SealedColumn[] = [
       ).map(({ userId, serverHash, details }) => ({
         key: [userId, serverHash],
         sealed: details ?? "",
-        context: sealedIn.userServer(userId),
       })),
     replace: async (db, { key: [userId, serverHash], sealed }, details) =>
       (await db.userServer.updateMany({ where: { userId, serverHash, details: sealed }, data: { details } })).count,

@@ -1,4 +1,5 @@
 import type { Deps } from "../deps.ts";
+import type { ForeignGuild } from "../../discord/guild-state.ts";
 import type { Discord } from "../../discord/client.ts";
 import type { Cards } from "../workflows/cards/cards.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -9,14 +10,12 @@ const faultsToldMs = 600_000;
 /** Cards may be so many seconds behind: a pause of Discord is no reason to call anybody. */
 const cardsBehindSeconds = 60;
 
-export interface ChecksDeps extends Deps<"database" | "guildState"> {
+export interface ChecksDeps extends Deps<"database" | "guildState" | "servedGuilds"> {
   /** Says what is wrong with the signed positions of the audit. */
   audit: { state(): { reason?: string } };
   discord: Discord;
   /** Says how the review cards do. */
   cards: Pick<Cards, "state">;
-  /** The guilds the configuration names. */
-  guildIds: readonly string[];
 }
 
 interface Check {
@@ -26,7 +25,7 @@ interface Check {
 }
 
 /** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are posted. */
-export function createChecks({ database, audit, discord, cards, guildState, guildIds }: ChecksDeps) {
+export function createChecks({ database, audit, discord, cards, guildState, servedGuilds }: ChecksDeps) {
   let latest: { check: Promise<Check>; at: number } | undefined;
 
   async function tryStorage(): Promise<Check> {
@@ -70,13 +69,30 @@ export function createChecks({ database, audit, discord, cards, guildState, guil
     guild_state(): Check {
       const { stale, ageSeconds } = guildState.freshness();
       const age = ageSeconds === null ? {} : { age_seconds: Math.round(ageSeconds) };
-      const absent = stale ? [] : guildIds.filter((id) => !guildState.guilds().some((guild) => guild.id === id && guild.present));
-      if (absent.length > 0) return { status: "warn", reason: `The bot is not in ${absent.join(", ")} of GUILD_IDS.`, ...age };
-      if (!stale) return { status: "pass", ...age };
-      const reason = ageSeconds === null ? "The guild state has not been read yet." : "The last known guild state answers.";
-      return { status: guildState.isTooOld() ? "fail" : "warn", reason, ...age };
+      const present = new Set(guildState.guilds().flatMap((guild) => (guild.present ? [guild.id] : [])));
+      const absent = stale ? [] : [...servedGuilds].filter((id) => !present.has(id));
+      const staleText = ageSeconds === null ? "The guild state has not been read yet." : "The last known guild state answers.";
+      const reasons = [...(stale ? [staleText] : []), ...absentTexts(absent), ...foreignTexts(guildState.foreignGuilds())];
+      if (reasons.length === 0) return { status: "pass", ...age };
+      return { status: guildState.isTooOld() ? "fail" : "warn", reason: reasons.join(" "), ...age };
     },
   };
+}
+
+function absentTexts(ids: readonly string[]): string[] {
+  return ids.length === 0 ? [] : [`The bot is not in ${ids.join(", ")} of GUILD_IDS.`];
+}
+
+/** So many servers that are not served are named; a public bot can be added to many. */
+const maxForeign = 10;
+
+function foreignTexts(guilds: readonly ForeignGuild[]): string[] {
+  if (guilds.length === 0) return [];
+  const named = guilds.slice(0, maxForeign).map(({ id, name }) => `${name} (${id})`);
+  const more = guilds.length > maxForeign ? ` and ${(guilds.length - maxForeign).toString()} more` : "";
+  return [
+    `The bot is in servers that are not served: ${named.join(", ")}${more}. For each: remove the bot from it, or add its id to GUILD_IDS and restart.`,
+  ];
 }
 
 /** Events that were not understood lately: nothing is lost, as their guild is read again, but the operator should know. */

@@ -8,7 +8,7 @@ import { healthRoutes } from "./health.routes.ts";
 import type { HealthView } from "./health.schema.ts";
 import { createHealthService } from "./health.service.ts";
 
-interface HealthNeeds extends Core, Omit<ChecksDeps, "guildIds"> {
+interface HealthNeeds extends Core, ChecksDeps {
   database: Core["database"];
   discord: Core["discord"];
   guildState: Core["guildState"];
@@ -24,7 +24,7 @@ export const health = feature({
       health: createHealthService({
         clock,
         service: { name: "provost", version, instanceId },
-        checks: createChecks({ ...deps, guildIds: config.discord.guildIds }),
+        checks: createChecks(deps),
         capabilities: () => ({
           callsigns: {
             next: isOn("callsigns.next"),

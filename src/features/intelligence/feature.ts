@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import { intelligenceCommands } from "./intelligence.commands.ts";
 import { feature } from "../../compose.ts";
@@ -15,18 +16,13 @@ import { createUserServersService, type UserServersService } from "./user-server
 
 export const intelligence = feature({
   commands: intelligenceCommands,
-  create: (deps: Omit<IntelligenceDeps, "ownServerIds" | "isStaff" | "guildState"> & { guildState: GuildState }) =>
-    createIntelligence({
-      ...deps,
-      ownServerIds: () => deps.guildState.guilds().map(({ id }) => id),
-      isStaff: (userId) => deps.access.of(userId).isStaff,
-    }),
+  create: (deps: Omit<IntelligenceDeps, "isStaff">) => createIntelligence({ ...deps, isStaff: (userId) => deps.access.of(userId).isStaff }),
   routes: (services) => intelligenceRoutes(services),
   jobs: ({ matches }) => ({ matches: matches.sweep }),
   load: ({ matches }) => matches.load(),
 });
 
-export interface IntelligenceDeps extends Deps<"database" | "keyring" | "cursors" | "clock" | "audit" | "events"> {
+export interface IntelligenceDeps extends Deps<"database" | "keyring" | "cursors" | "clock" | "audit" | "events" | "servedGuilds"> {
   guildState: Pick<GuildState, "lookUp">;
   grants: GrantsService;
   /** Keyed hash of a server id; the same wherever `subject_hash` and `server_hash` are written. */
@@ -34,10 +30,9 @@ export interface IntelligenceDeps extends Deps<"database" | "keyring" | "cursors
   facts: ServerFacts;
   reach: LinkReach;
   reads: DataReads;
+  logger: Logger;
   access: Pick<AccessDirectory, "of">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
-  /** Ids of the community's own servers. */
-  ownServerIds: () => readonly string[];
   /** Staff match records about themselves without a grant. */
   isStaff: (userId: string) => boolean;
 }

@@ -22,7 +22,7 @@ import { createUserRows } from "./user-rows.ts";
 
 export type PermissionsService = ReturnType<typeof createPermissionsService>;
 
-export interface PermissionsDeps extends Deps<"database" | "guildState" | "access" | "cursors"> {
+export interface PermissionsDeps extends Deps<"database" | "servedGuilds" | "access" | "cursors"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
@@ -31,15 +31,14 @@ export interface PermissionsDeps extends Deps<"database" | "guildState" | "acces
 
 /** What is permitted to whom, and the rules of granting that other features share. */
 export function createPermissionsService({ clock = systemClock, ...deps }: PermissionsDeps) {
-  const { cursors, guildState } = deps;
-  const guildIds = (): ReadonlySet<string> => new Set(guildState.guilds().map((guild) => guild.id));
-  const requireGrants: RequireGrants = (call, grants) => requireHeld(call, grants, guildIds());
+  const { cursors, servedGuilds } = deps;
+  const requireGrants: RequireGrants = (call, grants) => requireHeld(call, grants, servedGuilds);
   const requireKeys: RequireKeys = (call, keys, until = null) =>
     requireGrants(
       call,
       keys.map((key) => ({ key, guildId: null, until })),
     );
-  const ground = { ...deps, clock, guildIds, requireGrants, requireKeys };
+  const ground = { ...deps, clock, requireGrants, requireKeys };
   const owners = createOwners(ground);
   const expireEntries = createExpiry(ground);
 

@@ -96,7 +96,8 @@ async function serversOf({ read, servers }: ExportDeps, userId: string): Promise
     const found = details.get(row.serverHash);
     return found === undefined ? [] : [parts.server(row, found)];
   });
-  return { ...section(readable, (entry) => entry), listed };
+  // One that cannot be opened is known by its hash alone, like those of which no more is kept.
+  return { ...section(readable, (entry) => entry), listed: listed + rows.length - readable.length };
 }
 
 /** What came of an account that only staff connect with the person says nothing of it. */

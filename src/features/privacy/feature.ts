@@ -34,7 +34,7 @@ export const personalData = feature({
   close: ({ reads }) => reads.close(),
 });
 
-interface PrivacyNeeds extends Omit<PrivacyDeps, "hashOf">, Site {
+interface PrivacyNeeds extends Omit<PrivacyDeps, "hashOf">, Site, Pick<Core, "limiters"> {
   hashOfPerson: PrivacyDeps["hashOf"];
   signIn: SignInService;
 }

@@ -1,7 +1,9 @@
 import { getCookie } from "hono/cookie";
 import { z } from "zod";
 import type { HttpContext } from "../../http/context.ts";
+import { takeToken } from "../../http/middleware/rate-limit.ts";
 import { page, type HtmlPage, type PageInput } from "../../http/pages/page.ts";
+import { ownExportBudget, type RateLimiters } from "../../operations/rate-limit.ts";
 import { answer, attachment, baseOf, isOwnForm, redirect, requestIdOf, type Site } from "../../pages/site.ts";
 import { type Call, webCall } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -12,6 +14,7 @@ import type { SignInService } from "./sign-in/sign-in.service.ts";
 
 export interface PrivacyPagesDeps extends Site {
   privacy: Pick<PrivacyService, "export" | "erase">;
+  limiters: RateLimiters;
   authorization: Pick<AuthorizationService, "revoke">;
   signIn: Pick<SignInService, "start" | "who" | "end">;
 }
@@ -93,6 +96,7 @@ function downloadPage(deps: PrivacyPagesDeps): HtmlPage {
     async (c) => {
       const userId = await deps.signIn.who(getCookie(c));
       if (userId === undefined) return toResult(c, deps, "sign-in-again");
+      takeToken(deps.limiters.export, ownExportBudget(userId), c.get("request"));
       const data = await deps.privacy.export(webCall(requestIdOf(c), userId), userId);
       const body = `${JSON.stringify(data, null, 2)}\n`;
       return attachment(c, deps, { name: `provost-${userId}.json`, type: "application/json; charset=utf-8", body });

@@ -68,7 +68,7 @@ export function privacyRoutes(privacy: PrivacyService): Route[] {
     get("/users/{discord_user_id}/data-export", "exportUserData", {
       summary: "Export everything stored about a person that they may have",
       description:
-        "Everybody may have their own. The answer is the same whoever asks: it holds no tokens, no notes of staff, nothing of confidential requests, and nothing about others. Somebody nothing is stored of gets an empty export.",
+        "Everybody may have their own, as often as the limit `export` allows for one person over every transport together. The answer is the same whoever asks: it holds no tokens, no notes of staff, nothing of confidential requests, and nothing about others. Somebody nothing is stored of gets an empty export.",
       access: { permission: privacyPolicy.export, own: "discord_user_id" },
       limit: "export",
       request: { params },

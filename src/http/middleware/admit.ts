@@ -6,7 +6,8 @@ import type { HttpDeps } from "../deps.ts";
 import type { Caller } from "../../operations/caller.ts";
 import { header, type HttpContext, type HttpEnv, type RequestInfo } from "../context.ts";
 import { isLimited, mediaTypesOf, type RouteSpec } from "../../operations/route.ts";
-import { takeToken, noteLimit, type RateLimiter } from "./rate-limit.ts";
+import { budgetOf, limitOf, type RateLimiter } from "../../operations/rate-limit.ts";
+import { takeToken, noteLimit } from "./rate-limit.ts";
 import type { Call } from "../../kernel/call.ts";
 import { isSnowflake } from "../../kernel/fields.ts";
 import { parseAccept } from "hono/utils/accept";
@@ -19,7 +20,7 @@ const expiryNoticeMs = 30 * 86_400_000;
  * version and format. One middleware and not five: each costs a promise, and the five cost as much as all they do.
  */
 export function admit(spec: RouteSpec, deps: HttpDeps): MiddlewareHandler<HttpEnv> {
-  const limiter = deps.limiters[spec.limit ?? (spec.method === "get" ? "read" : "write")];
+  const limiter = deps.limiters[limitOf(spec)];
   const identify = createIdentify(spec, limiter, deps);
   const requireAllowed = createPermissionCheck(spec, deps.known.permissions);
   const denialOf = createDenials(spec, deps.known.permissions);
@@ -28,15 +29,16 @@ export function admit(spec: RouteSpec, deps: HttpDeps): MiddlewareHandler<HttpEn
   function enter(c: HttpContext, caller: Caller): void {
     const request = c.get("request");
     const { call, client } = caller;
+    const params = c.req.param();
     c.set("caller", caller);
     // A request without credentials, where none are needed, was counted by address.
     if (client.id !== "") {
       request.audited = callerOf(call);
       if (client.expiresAt.getTime() - request.now < expiryNoticeMs)
         request.responseHeaders["x-key-expires-at"] = client.expiresAt.toISOString();
-      if (isLimited(spec)) takeToken(limiter, `${client.id}:${call.actor?.id ?? ""}`, request);
+      if (isLimited(spec)) takeToken(limiter, budgetOf(spec, { clientId: client.id, actorId: call.actor?.id }, params), request);
     }
-    requireAllowed(call, c.req.param(), call.actor === null && request.headers["x-acting-user"] !== undefined);
+    requireAllowed(call, params, call.actor === null && request.headers["x-acting-user"] !== undefined);
     if (spec.capability !== undefined) requireSwitchedOn(spec.capability, deps);
     negotiate(request, mediaTypes);
   }

@@ -1,84 +1,12 @@
-import { LRUCache } from "lru-cache";
-import { ProblemError } from "../../kernel/errors.ts";
+import { type RateLimiter, spend } from "../../operations/rate-limit.ts";
 import type { RequestInfo } from "../context.ts";
-
-export interface RateLimit {
-  count: number;
-  seconds: number;
-}
-export type RateLimits = Record<"read" | "write" | "authorize" | "export" | "failed_auth", RateLimit>;
-
-/** A token bucket per key, refilled evenly: `count` at once, `count` per `seconds` in the long run. */
-export interface RateLimiter {
-  /** `RateLimit-Policy` of this limit. */
-  readonly policy: string;
-  /** Take one token at `now` (ms). Answers the whole tokens left, or minus the seconds to wait when there was none. */
-  take(key: string, now: number): number;
-  /** Seconds until a token is there, 0 when one is; takes nothing. */
-  wait(key: string, now: number): number;
-  /** `RateLimit` of a key that has `remaining` whole tokens. */
-  describe(remaining: number): string;
-}
-
-interface Bucket {
-  tokens: number;
-  at: number;
-}
-
-/** Keys are forgotten, least recently used first, beyond this number; a forgotten key starts with a full bucket. */
-const maxKeys = 50_000;
-
-/** @param name the limit's name in the headers */
-export function createRateLimiter(name: string, { count, seconds }: RateLimit): RateLimiter {
-  // Counted by size: with `max` the cache would reserve room for all of them at once, a megabyte a limit.
-  const buckets = new LRUCache<string, Bucket>({ maxSize: maxKeys, sizeCalculation: () => 1 });
-  const perMs = count / (seconds * 1000);
-
-  function refill(key: string, now: number): Bucket | undefined {
-    const bucket = buckets.get(key);
-    if (bucket === undefined) return undefined;
-    bucket.tokens = Math.min(count, bucket.tokens + Math.max(0, now - bucket.at) * perMs);
-    bucket.at = now;
-    return bucket;
-  }
-  const secondsUntil = (tokens: number): number => Math.max(1, Math.ceil((1 - tokens) / perMs / 1000));
-
-  return {
-    policy: `"${name}";q=${count};w=${seconds}`,
-    take(key, now) {
-      let bucket = refill(key, now);
-      if (bucket === undefined) buckets.set(key, (bucket = { tokens: count, at: now }));
-      if (bucket.tokens < 1) return -secondsUntil(bucket.tokens);
-      bucket.tokens -= 1;
-      return Math.floor(bucket.tokens);
-    },
-    wait(key, now) {
-      const bucket = buckets.size === 0 ? undefined : refill(key, now);
-      return bucket === undefined || bucket.tokens >= 1 ? 0 : secondsUntil(bucket.tokens);
-    },
-    describe: (remaining) => `"${name}";r=${remaining};t=${Math.ceil((count - remaining) / perMs / 1000)}`,
-  };
-}
-
-/** One limiter for each class of `RATE_LIMITS`. */
-export function createRateLimiters(limits: RateLimits): Record<keyof RateLimits, RateLimiter> {
-  return {
-    read: createRateLimiter("read", limits.read),
-    write: createRateLimiter("write", limits.write),
-    authorize: createRateLimiter("authorize", limits.authorize),
-    export: createRateLimiter("export", limits.export),
-    failed_auth: createRateLimiter("failed_auth", limits.failed_auth),
-  };
-}
 
 /**
  * Take a token and say so in the headers of the answer.
  * @throws ProblemError rate_limited
  */
-export function takeToken(limiter: RateLimiter, key: string, request: RequestInfo): void {
-  const remaining = limiter.take(key, request.now);
-  noteLimit(limiter, Math.max(0, remaining), request);
-  if (remaining < 0) throw new ProblemError("rate_limited", { retryAfter: -remaining });
+export function takeToken(limiter: RateLimiter, budget: string, request: RequestInfo): void {
+  spend(limiter, budget, request.now, (left) => noteLimit(limiter, left, request));
 }
 
 export function noteLimit(limiter: RateLimiter, remaining: number, { responseHeaders }: RequestInfo): void {

@@ -61,8 +61,15 @@ export function problemPage(problem: ProblemError, request: RequestInfo): Reply 
   request.problem = problem.code;
   const retry = problem.retryAfter === undefined ? {} : { "retry-after": String(problem.retryAfter) };
   const message = problem.code === "internal_error" ? "Something went wrong here." : `${problem.message}.`.replace(/\.\.$/, ".");
-  const body = plainPage(String(problem.status), message, `Request ${request.requestId}`);
+  const wait = problem.retryAfter === undefined ? "" : ` Try again in ${inWords(problem.retryAfter)}.`;
+  const body = plainPage(String(problem.status), `${message}${wait}`, `Request ${request.requestId}`);
   return { status: problem.status, type: "text/html; charset=utf-8", body, headers: { "cache-control": "no-store", ...retry } };
+}
+
+/** @param seconds at least 1; from two minutes on they are told as minutes, rounded up */
+function inWords(seconds: number): string {
+  if (seconds > 120) return `${Math.ceil(seconds / 60).toString()} minutes`;
+  return seconds === 1 ? "1 second" : `${seconds.toString()} seconds`;
 }
 
 /** The pages the `type` of a problem leads to, one for each code of the registry. */

@@ -1,3 +1,4 @@
+import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import type { EventsService } from "../../events/events.service.ts";
@@ -83,17 +84,16 @@ export function closingOf(record: MatchRecord | undefined, now: Date): CloseStat
   return record?.status === "expired" || isPastEnd ? "expired" : "void";
 }
 
-export interface KnownDeps {
+export interface KnownDeps extends Deps<"servedGuilds"> {
   facts: ServerFacts;
   index: CandidateIndex;
-  ownServerIds: () => readonly string[];
 }
 
 /** Everything some people are compared with, as the rows of this transaction have it. */
 export async function readFacts(tx: Tx, people: readonly StoredPerson[], deps: KnownDeps): Promise<Facts> {
-  const { facts, ownServerIds } = deps;
+  const { facts, servedGuilds } = deps;
   const hashes = [...new Set(people.flatMap(({ servers }) => servers.map(({ hash }) => hash)))];
-  const own = ownServerIds();
+  const own = [...servedGuilds];
   const found: { related: Facts["related"][]; watched: Facts["watched"][]; agreements: Facts["agreements"][] } = {
     related: [],
     watched: [],
@@ -102,7 +102,7 @@ export async function readFacts(tx: Tx, people: readonly StoredPerson[], deps: K
   for (const some of batches(hashes, idsAtOnce)) {
     found.related.push(await facts.relatedTo(tx.db, some));
     found.watched.push(await facts.watchedAmong(tx.db, some));
-    if (own.length > 0) found.agreements.push(await facts.agreementsAmong(tx.db, some, own, tx.now));
+    found.agreements.push(await facts.agreementsAmong(tx.db, some, own, tx.now));
   }
   const related = found.related.flat();
   const concerned = new Set([...hashes, ...related.map(({ hash }) => hash)]);

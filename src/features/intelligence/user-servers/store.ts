@@ -1,6 +1,7 @@
 import type { Tx } from "../../../database/database.ts";
 import type { UserServer } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
+import type { ServerRow } from "../../../kernel/server-box.ts";
 import type { ServerDetails } from "../intelligence.policy.ts";
 
 /** How much of a person's servers may be kept: names and ids, or keyed hashes alone. */
@@ -23,7 +24,8 @@ const leftRetentionSeconds = 30 * 86_400;
 
 interface Keeping {
   detail: Detail;
-  seal(userId: string, details: ServerDetails): string;
+  seal(row: ServerRow, details: ServerDetails): string;
+  /** Null where nothing is kept but the hash, or what is kept cannot be opened. */
   open(row: UserServer): ServerDetails | null;
   hashOf(serverId: string): string;
 }
@@ -52,7 +54,7 @@ async function add(tx: Tx, userId: string, servers: ReadonlyMap<string, SeenServ
   const data = [...servers].map(([serverHash, server]) => ({
     userId,
     serverHash,
-    details: detail === "full" ? seal(userId, server) : null,
+    details: detail === "full" ? seal({ userId, serverHash }, server) : null,
     relation: server.relation,
     firstSeenAt: tx.now,
     lastSeenAt: tx.now,
@@ -71,7 +73,7 @@ async function touch(tx: Tx, rows: readonly UserServer[], byHash: ReadonlyMap<st
     const server = byHash.get(row.serverHash);
     if (server === undefined || isSame(row, server, keeping)) continue;
     const where = { userId_serverHash: { userId, serverHash: row.serverHash } };
-    const details = keeping.detail === "full" ? keeping.seal(userId, server) : null;
+    const details = keeping.detail === "full" ? keeping.seal(row, server) : null;
     await tx.db.userServer.update({ where, data: { details, relation: server.relation } });
   }
 }

@@ -1,9 +1,10 @@
+import type { Logger } from "pino";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserServer } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
-import { sealedIn } from "../../../kernel/secrets.ts";
+import { serverBox } from "../../../kernel/server-box.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { DataReads } from "../../privacy/reads.ts";
 import type { ServerFacts, KnownServer } from "../../servers/facts.ts";
@@ -35,20 +36,43 @@ export interface UserServersDeps extends Deps<"database" | "keyring" | "cursors"
   grants: GrantsService;
   facts: Pick<ServerFacts, "knownAmong">;
   reads: DataReads;
+  logger: Logger;
   hashOf: (serverId: string) => string;
 }
 
 export function createUserServersService(deps: UserServersDeps): UserServersService {
-  const { database, keyring, cursors, clock, grants, facts, reads, hashOf } = deps;
-  const box = {
-    seal: (userId: string, { id, name, icon }: ServerDetails): string =>
-      keyring.encrypt(JSON.stringify({ id, name, icon }), sealedIn.userServer(userId)),
-    open: ({ userId, details }: UserServer): ServerDetails | null =>
-      details === null ? null : ServerDetails.parse(JSON.parse(keyring.decrypt(details, sealedIn.userServer(userId)))),
-  };
+  const { database, cursors, clock, grants, facts, reads, logger, hashOf } = deps;
+
+  /** Null where nothing is kept but the hash, or what is kept cannot be opened. */
+  function open(row: UserServer): ServerDetails | null {
+    if (row.details === null) return null;
+    try {
+      return ServerDetails.parse(JSON.parse(serverBox.open(deps, row, row.details)));
+    } catch {
+      return null;
+    }
+  }
+
+  /** Open the rows of one person. What cannot be opened is shown to nobody, and the operator reads of it. */
+  function openAll(userId: string, rows: readonly UserServer[]): { row: UserServer; details: ServerDetails | null }[] {
+    const opened = rows.map((row) => ({ row, details: open(row) }));
+    const count = opened.filter(({ row, details }) => row.details !== null && details === null).length;
+    if (count > 0)
+      logger.error(
+        { user: userId, count },
+        "servers of a person's list cannot be opened and are not shown: their texts were changed, stand in another row than their own, or their key is gone; a refresh of the person reads them anew",
+      );
+    return opened;
+  }
 
   return {
-    store: (tx, userId, seen, detail = "full") => storeServers(tx, userId, seen, { ...box, hashOf, detail }),
+    store: (tx, userId, seen, detail = "full") =>
+      storeServers(tx, userId, seen, {
+        seal: (row, { id, name, icon }) => serverBox.seal(deps, row, JSON.stringify({ id, name, icon })),
+        open,
+        hashOf,
+        detail,
+      }),
 
     async list(call, userId, query) {
       requirePermission(call, intelligencePermissions.servers, { own: userId });
@@ -63,12 +87,13 @@ export function createUserServersService(deps: UserServersDeps): UserServersServ
         rows.map(({ serverHash }) => serverHash),
         clock.now(),
       );
-      const shown = rows.filter(({ details, serverHash }) => details !== null || isShown(call, known.get(serverHash)));
+      const opened = openAll(userId, rows).map((one) => ({ ...one, known: known.get(one.row.serverHash) }));
+      const shown = opened.filter(({ details, known: server }) => details !== null || isShown(call, server));
       const page = toPage(
-        shown.filter(({ serverHash }) => serverHash > after),
+        shown.filter(({ row }) => row.serverHash > after),
         limit,
-        (row) => presentUserServer(call, { row, details: box.open(row), known: known.get(row.serverHash) }),
-        (last) => cursors.encode("user-servers", { userId }, ["", last.serverHash]),
+        (server) => presentUserServer(call, server),
+        ({ row }) => cursors.encode("user-servers", { userId }, ["", row.serverHash]),
       );
       const isTold = can(call, intelligencePermissions.unlistedCount);
       const notes = { unlisted_count: rows.length - shown.length };
@@ -80,12 +105,7 @@ export function createUserServersService(deps: UserServersDeps): UserServersServ
       const rows = await database.read.userServer.findMany({
         where: { userId, serverHash: { in: [...hashes] }, details: { not: null } },
       });
-      return new Map(
-        rows.flatMap((row) => {
-          const details = box.open(row);
-          return details === null ? [] : [[row.serverHash, details] as const];
-        }),
-      );
+      return new Map(openAll(userId, rows).flatMap(({ row, details }) => (details === null ? [] : [[row.serverHash, details] as const])));
     },
   };
 }

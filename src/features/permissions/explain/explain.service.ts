@@ -12,16 +12,15 @@ import { affected, imagine, wantedBy, type Imagined, type ImaginedStep } from ".
 import type { Access, StaffRoleRecord } from "../access/access.ts";
 import { flawsOf } from "../users/users.policy.ts";
 
-export interface ExplanationsDeps extends Deps<"access" | "clock"> {
-  guildIds: () => ReadonlySet<string>;
+export interface ExplanationsDeps extends Deps<"servedGuilds" | "access" | "clock"> {
   requireKeys: RequireKeys;
   requireGrants: RequireGrants;
 }
 
 /** What is decided about somebody and why, and what would be decided if things were otherwise. */
-export function createExplanations({ access, clock, guildIds, requireKeys, requireGrants }: ExplanationsDeps) {
+export function createExplanations({ access, clock, servedGuilds, requireKeys, requireGrants }: ExplanationsDeps) {
   function requireGuild(guildId: string | undefined, pointer: string, where: FieldError["in"]): void {
-    if (guildId !== undefined && !guildIds().has(guildId))
+    if (guildId !== undefined && !servedGuilds.has(guildId))
       throw fieldError(pointer, "unknown_guild", "The service does not know this guild.", where);
   }
 
@@ -110,7 +109,7 @@ export function createExplanations({ access, clock, guildIds, requireKeys, requi
       requirePermission(call, permissionsPolicy.explain);
       const { changes } = SimulateInput.parse(given);
       const named = await Promise.all(changes.flatMap(({ user_id }) => user_id ?? []).map(async (id) => await access.resolve(id)));
-      requireThinkable(changes, { hasRole: (key) => access.role(key) !== undefined, guilds: guildIds(), now: clock.now() });
+      requireThinkable(changes, { hasRole: (key) => access.role(key) !== undefined, guilds: servedGuilds, now: clock.now() });
       const people = new Map<string, Access>(named.map((one) => [one.id, one]));
       for (const id of access.people()) if (!people.has(id)) people.set(id, access.of(id));
       const imagined = imagine(changes, { roleOf, overridesOf: access.overridesOf, now: clock.now() });

@@ -21,11 +21,10 @@ import {
 import type { Override } from "../access/access.ts";
 import { createUserRows } from "../user-rows.ts";
 
-export interface UserPermissionsDeps extends Deps<"database" | "access" | "clock"> {
+export interface UserPermissionsDeps extends Deps<"database" | "servedGuilds" | "access" | "clock"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
-  guildIds: () => ReadonlySet<string>;
   requireGrants: RequireGrants;
 }
 
@@ -43,7 +42,7 @@ interface UserChange {
 
 /** What single people are allowed and denied besides their roles. */
 export function createUserPermissions(deps: UserPermissionsDeps) {
-  const { database, audit, events, confirmations, guildIds, access, clock, requireGrants } = deps;
+  const { database, audit, events, confirmations, servedGuilds, access, clock, requireGrants } = deps;
   const userRows = createUserRows(access);
 
   async function apply(tx: Tx, change: UserChange): Promise<UserPermissionsView | Held> {
@@ -54,7 +53,7 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
     requireRevision(ifMatch, revision === 0 ? null : revision);
     const entries = entriesAt(rows, tx.now);
     const wanted = change.wanted(entries);
-    requireOffered(wanted, guildIds(), tx.now);
+    requireOffered(wanted, servedGuilds, tx.now);
     const edits = editsOf(entries, wanted);
     if (edits.length === 0) return presentUser(userId, rows, revision, tx.now);
     const grants = grantsOf(edits);

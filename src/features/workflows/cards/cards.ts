@@ -3,6 +3,7 @@ import type { Database } from "../../../database/database.ts";
 import type { CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
 import { pause } from "../../../kernel/pause.ts";
 import type { Clock } from "../../../kernel/clock.ts";
+import type { Deps } from "../../deps.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { createKeeping, createPlaces, type Care, type KeptEnd, type CardRefusal, type PlaceDeps } from "./keep.ts";
 import { createShown, type ShownDeps, type ShownQueue, type ShownRequest } from "./shown.ts";
@@ -10,7 +11,7 @@ import { openStatuses } from "../state/table.ts";
 
 export type Cards = ReturnType<typeof createCards>;
 
-export interface CardsDeps extends PlaceDeps, ShownDeps {
+export interface CardsDeps extends PlaceDeps, ShownDeps, Deps<"servedGuilds"> {
   database: Database;
   events: Pick<EventsService, "onCommit">;
   clock: Clock;
@@ -74,6 +75,11 @@ export function createCards(parts: CardsDeps) {
     const request = await shown.request(id);
     if (request === undefined) return undefined;
     const card = await database.read.reviewCard.findUnique({ where: { requestId: id }, select: { guildId: true } });
+    if (card !== null && !parts.servedGuilds.has(card.guildId)) {
+      // Nobody in a server that is not ours any more reads on.
+      const later = await keeping.takeAway(messages, id);
+      if (later !== undefined) return lag.note(later);
+    }
     const place = await places.ofRequest(id, card?.guildId);
     return lag.note(
       await keeping.updateCard(messages, { key: id, message: looks.request(request), place, isPosted: request.isOpen }, care),

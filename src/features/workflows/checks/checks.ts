@@ -1,5 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Deps } from "../../deps.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
@@ -11,11 +11,10 @@ export type CheckReader = ReadClient | TransactionClient;
 /** What a check comes to, in words that name nobody else. */
 export type Finding = Pick<CheckView, "result" | "detail">;
 
-export interface ChecksDeps {
+export interface ChecksDeps extends Deps<"servedGuilds"> {
   reach: Pick<LinkReach, "linkedAccountsOf">;
   registry: Pick<RegistryService, "findClearances">;
   roster: Pick<RosterService, "find" | "isLive" | "whyNotBegin">;
-  guildState: Pick<GuildState, "guilds">;
 }
 
 /** Whom a check is about. */
@@ -173,7 +172,7 @@ export async function checkNoPoach(checked: Checked): Promise<Finding> {
 /** The agreements of this community's servers with one somebody is in, or left less than its cooling-off ago, or matches. */
 async function barsOf(checked: Checked): Promise<Bar[]> {
   const { db, userId, now, parts } = checked;
-  const own = parts.guildState.guilds().map(({ id }) => id);
+  const own = [...parts.servedGuilds];
   const seen = await db.userServer.findMany({ where: { userId }, select: { serverHash: true, relation: true, leftAt: true } });
   const where = { userId, kind: "no_poach", status: { in: ["grace", "open", "acknowledged", "confirmed"] } };
   const matches = await db.match.findMany({ where, select: { recordId: true, serverId: true } });
@@ -187,7 +186,7 @@ async function barsOf(checked: Checked): Promise<Bar[]> {
     const concerned = seen.filter((one) => isCovered(covers, one.relation) && (one.leftAt === null || one.leftAt > since));
     const hashes = new Set(concerned.map(({ serverHash }) => serverHash));
     const matched = new Set(matches.flatMap(({ recordId, serverId }) => (recordId === id ? [serverId] : [])));
-    const others = parties.filter(({ serverId }) => !own.includes(serverId));
+    const others = parties.filter(({ serverId }) => !parts.servedGuilds.has(serverId));
     const from = others.flatMap(({ serverId, serverHash }) => (hashes.has(serverHash) || matched.has(serverId) ? [serverId] : []));
     const to = parties.flatMap(({ serverId }) => (from.includes(serverId) ? [] : [serverId]));
     return from.length === 0 ? [] : [{ from, to }];
