@@ -63,8 +63,8 @@ function nameless(facts: Prisma.JsonValue): Prisma.InputJsonObject {
   return hasName(kept) ? { ...kept, [named]: null } : kept;
 }
 
-/** A leave of absence that begins or ends. */
-export interface LeaveChange extends Omit<RosterNote, "effectiveAt" | "causeReference"> {
+/** A leave of absence that begins or ends. Its reason, which is often about health, stays with the leave: the history keeps none. */
+export interface LeaveChange extends Pick<RosterNote, "permission" | "source"> {
   event: "loa_started" | "loa_ended";
   /** When the leave began or ended; not before what their status is about came about. */
   at: Date;
@@ -74,14 +74,14 @@ export interface LeaveChange extends Omit<RosterNote, "effectiveAt" | "causeRefe
 export function createRosterLeave(records: RosterRecords) {
   return {
     /** Bring the entry in step with a leave; harmless for who is not on the roster, on trial or in that status already. */
-    async leaveInTx(tx: Tx, userId: string, { event, at, ...note }: LeaveChange): Promise<void> {
+    async leaveInTx(tx: Tx, userId: string, { event, at, permission, source }: LeaveChange): Promise<void> {
       await records.lock(tx, userId);
       const entry = await records.find(tx.db, userId);
       if (entry === null) return;
       const after = withLeave(factsOf(entry), event, at);
       if (after === null) return;
       const effectiveAt = await records.sinceStatus(tx.db, entry, at);
-      await records.write(tx, { userId, entry }, [{ event, after }], { ...note, causeReference: null, effectiveAt });
+      await records.write(tx, { userId, entry }, [{ event, after }], { permission, source, causeReference: null, effectiveAt });
     },
   };
 }
