@@ -4,6 +4,9 @@ import type { ErasureView } from "./privacy.schema.ts";
 /** Permissions of this feature. */
 export const privacyPolicy = { export: "users.export", redact: "users.redact", jobs: "system.act" } as const;
 
+/** How actions begin whose details in the audit rest on what a person shared: they go with that. */
+export const sharedActions = ["authorization", "match"] as const;
+
 /** How long it is kept who looked at somebody's information. */
 export const readRetentionDays = 90;
 

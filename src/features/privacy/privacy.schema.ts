@@ -80,6 +80,9 @@ const RequestPart = z.object({
   created_at: Timestamp,
   decided_at: when,
   comments: z.array(z.object({ at: Timestamp, body: z.string() })).meta({ description: "What the person wrote to the staff about it" }),
+  checks: z
+    .array(z.object({ key: z.string(), result: z.string(), detail: z.string(), at: Timestamp }))
+    .meta({ description: "Automatic checks that rest on what the person shared" }),
 });
 
 const BlacklistPart = z.object({

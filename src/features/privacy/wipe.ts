@@ -8,6 +8,7 @@ import type { Call } from "../../kernel/call.ts";
 import type { Logger, Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
+import type { ConsentEnds } from "../authorization/grants/consent-end.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
@@ -15,7 +16,6 @@ import type { ConfirmationsService } from "../confirmations/confirmations.servic
 import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
-import type { AuditCode } from "../roster/audit/audit.schema.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { readsLock, type DataReadsUpkeep } from "./reads.ts";
 import type { ErasureView } from "./privacy.schema.ts";
@@ -29,6 +29,7 @@ export interface PrivacyDeps extends Deps<"database" | "events" | "access" | "cl
   matches: MatchesService;
   permissions: Pick<PermissionsService, "requireRankAbove" | "userRows">;
   guildState: Pick<GuildState, "forget">;
+  consentEnds: Pick<ConsentEnds, "end">;
   reach: LinkReach;
   roster: WipeDeps["roster"];
   callsigns: WipeDeps["callsigns"];
@@ -51,6 +52,7 @@ export interface WipeDeps {
   callsigns: Pick<CallsignsService, "holdAllInTx">;
   guildState: Pick<GuildState, "forget">;
   authorization: AuthorizationService;
+  consentEnds: Pick<ConsentEnds, "end">;
   matches: Pick<MatchesService, "recomputeUser">;
   permissions: Pick<PermissionsService, "userRows">;
   access: Pick<AccessDirectory, "setLeave">;
@@ -58,9 +60,6 @@ export interface WipeDeps {
 }
 
 type Deleted = Omit<ErasureView["deleted"], "audit_details">;
-
-/** Findings of audits of the roster that rest on what a person shared. */
-const fromGrants: AuditCode[] = ["open_match_on_staff", "stale_authorization"];
 
 const nothing: Deleted = { authorization: 0, sessions: 0, servers: 0, matches: 0, reads: 0, sign_ins: 0, links: 0, staff: 0, names: 0 };
 
@@ -82,14 +81,13 @@ export function createWipe(deps: WipeDeps) {
   async function shared(tx: Tx, target: WipeTarget): Promise<Deleted> {
     const { userId, before } = target;
     const older = upTo(before);
+    await deps.consentEnds.end(tx, target);
     const grant = await deleteGrant(tx, target);
     const sessions = await tx.db.authorizationSession.deleteMany({ where: { userId, createdAt: older } });
     await tx.lock(readsLock);
     const reads = await tx.db.dataRead.deleteMany({ where: { userId, at: older } });
     tx.afterCommit(() => deps.reads.forget(userId));
     await forgetAnswers(tx, target.userId);
-    // What an audit found in it goes with it.
-    await tx.db.rosterFinding.deleteMany({ where: { userId, code: { in: fromGrants }, audit: { startedAt: older } } });
     const signIns = await tx.db.privacySession.deleteMany({ where: { userId, createdAt: older } });
     return { ...nothing, ...grant, sessions: sessions.count, reads: reads.count, sign_ins: signIns.count };
   }
@@ -138,12 +136,15 @@ export function createWipe(deps: WipeDeps) {
 
     /** Access was taken back: the grant is over, and what was read with it is gone. */
     async grant(tx: Tx, target: WipeTarget): Promise<Deleted> {
+      await deps.consentEnds.end(tx, target);
       if (!(await isCovered(tx, target))) return nothing;
       return { ...nothing, ...(await endGrant(tx, target)) };
     },
 
     /** Everything but the records of moderation, which lose the person's name. */
     async all(tx: Tx, target: WipeTarget): Promise<Deleted> {
+      // Before the locks of links and records, as decisions about requests take them.
+      await deps.consentEnds.end(tx, target);
       // Before the lock of matches, as anyone who changes a link takes them.
       await tx.lock("account_links");
       await deps.blacklist.lockRecordsOf(tx, target.userId);

@@ -21,6 +21,7 @@ import { blacklistReference, caseReference, textsOf } from "../../../kernel/pars
 import { onWire } from "../../../kernel/wire.ts";
 import type { StoredMessage } from "../../evidence/rows.ts";
 import type { Access } from "../../permissions/access/access.ts";
+import type { CheckView } from "../../workflows/requests/workflows.schema.ts";
 import type { DataExportView } from "../privacy.schema.ts";
 
 type EntryOf<Section extends { entries: readonly unknown[] }> = Section["entries"][number];
@@ -75,6 +76,7 @@ export const parts = {
     role: row.requesterId === userId ? "requester" : "subject",
     ...onWire(row, "status", "createdAt", "decidedAt"),
     comments: row.comments.map(({ createdAt, body }) => ({ at: createdAt.toISOString(), body })),
+    checks: consentedChecks(row.checks, userId),
   }),
 
   blacklist: (row: BlacklistRecord): EntryOf<DataExportView["blacklist"]> => ({
@@ -123,6 +125,12 @@ function rosterPart(row: RosterEntry & { events: RosterEvent[] }): Staff["roster
     ...onWire(row, "status", "staffRole", "department", "joinedAt", "trialEndsAt", "suspendedUntil", "endedAt"),
     history: row.events.map(({ event, effectiveAt }) => ({ event, at: effectiveAt.toISOString() })),
   };
+}
+
+/** What counts matches through other accounts could tell that staff suspect one: the matches themselves are told apart from those. */
+function consentedChecks(stored: unknown, userId: string): EntryOf<DataExportView["requests"]>["checks"] {
+  const own = ((stored ?? []) as CheckView[]).filter(({ consent_of: of, through_accounts: others }) => of === userId && others !== true);
+  return own.map(({ key, result, detail, at }) => ({ key, result, detail, at }));
 }
 
 const appealWords: Readonly<Record<string, string>> = {
