@@ -17,6 +17,7 @@ import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { RosterService } from "../roster/roster.service.ts";
+import { eraseTexts } from "./registry/erase.ts";
 import { readsLock, type DataReadsUpkeep } from "./reads.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
@@ -48,7 +49,7 @@ export interface WipeDeps {
   blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
   confirmations: Pick<ConfirmationsService, "endAbout">;
   reach: LinkReach;
-  roster: Pick<RosterService, "dropNamesOf" | "isLive" | "leaveInTx" | "moveInTx">;
+  roster: Pick<RosterService, "dropFindingsNaming" | "isLive" | "leaveInTx" | "moveInTx">;
   callsigns: Pick<CallsignsService, "holdAllInTx">;
   guildState: Pick<GuildState, "forget">;
   authorization: AuthorizationService;
@@ -152,8 +153,7 @@ export function createWipe(deps: WipeDeps) {
       const links = await deleteLinks(tx, target, deps);
       const staff = await deleteStaff(tx, target, deps);
       await deps.confirmations.endAbout(tx, target.userId);
-      await dropHeldInputs(tx, target);
-      const names = await dropNames(tx, target, deps);
+      const names = (await dropNames(tx, target, deps)) + (await eraseTexts(tx, target));
       await endPlace(tx, target, deps);
       return { ...deleted, links, staff, names };
     },
@@ -204,7 +204,7 @@ async function endPlace(tx: Tx, { userId, before }: WipeTarget, { roster, callsi
   await callsigns.holdAllInTx(tx, userId, note);
 }
 
-/** Moderation records stay as records about an id. */
+/** Names that are stored in several places, or by which records are found; the other texts are erased by the registry. */
 async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist, roster }: WipeDeps): Promise<number> {
   const older = upTo(before);
   const requests = await tx.db.workflowRequest.updateMany({
@@ -212,11 +212,7 @@ async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist, ro
     data: { requesterName: null, revision: { increment: 1 } },
   });
   const records = await blacklist.dropNamesOf(tx, userId, older);
-  const cases = await tx.db.caseSubject.updateMany({
-    where: { kind: "user", subjectId: userId, name: { not: null }, case: { createdAt: older } },
-    data: { name: null },
-  });
-  return requests.count + records + cases.count + (await roster.dropNamesOf(tx, userId, older));
+  return requests.count + records + (await roster.dropFindingsNaming(tx, userId, older));
 }
 
 /** What is no younger than a time; everything where there is none. */
@@ -230,10 +226,4 @@ function upTo(before: Date | undefined): { lte?: Date } {
 export interface WipeTarget {
   userId: string;
   before?: Date;
-}
-
-/** What ended changes about a person were to be carried out with, reasons among it; that they were asked for stays. */
-export async function dropHeldInputs({ db }: Tx, { userId, before }: WipeTarget): Promise<void> {
-  const createdAt = before === undefined ? {} : { lte: before };
-  await db.confirmation.updateMany({ where: { subjectUserId: userId, status: { not: "pending" }, createdAt }, data: { input: {} } });
 }
