@@ -1,4 +1,5 @@
 import type { Actor, Call } from "../../kernel/call.ts";
+import { kept } from "./registry/reasons.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
 /** Permissions of this feature. */
@@ -23,7 +24,10 @@ export const keptWords: Readonly<Record<ErasureView["kind"], readonly string[]>>
     "Links to other accounts that staff have found.",
     "What is kept of present and former staff, and of members of the community's own Discord servers who are or were staff.",
   ],
-  redaction: everywhere,
+  redaction: [
+    ...Object.values(kept).map(({ what }) => `${what.charAt(0).toUpperCase()}${what.slice(1)}.`),
+    "That something was done, in the audit.",
+  ],
 };
 
 /**

@@ -230,7 +230,7 @@ export const ErasureView = z
         sign_ins: count,
         links: count,
         staff: count.meta({ description: "Profile, personal permission entries and guild membership" }),
-        names: count.meta({ description: "Requests, cases and blacklist records that no longer say the person's name" }),
+        names: count.meta({ description: "Places from which a name of the person or a text about them is gone" }),
         audit_details: count.meta({ description: "Audit entries whose details are gone; the entries themselves stay" }),
       })
       .meta({ description: "How many of each are gone" }),

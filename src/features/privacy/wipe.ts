@@ -17,7 +17,7 @@ import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { RosterService } from "../roster/roster.service.ts";
-import { eraseTexts } from "./registry/erase.ts";
+import { eraseTexts, type WipeTarget } from "./registry/erase.ts";
 import { readsLock, type DataReadsUpkeep } from "./reads.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
@@ -218,12 +218,4 @@ async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist, ro
 /** What is no younger than a time; everything where there is none. */
 function upTo(before: Date | undefined): { lte?: Date } {
   return before === undefined ? {} : { lte: before };
-}
-
-/**
- * Whose data goes. With `before` only what is older: a deletion that is caught up with must not take what was given since.
- */
-export interface WipeTarget {
-  userId: string;
-  before?: Date;
 }

@@ -1,8 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../../database/database.ts";
-import type { WipeTarget } from "../wipe.ts";
 import { registry } from "./registry.ts";
 import type { Column, Model, Redaction } from "./types.ts";
+
+/**
+ * Whose data goes. With `before` only what is older: a deletion that is caught up with must not take what was given since.
+ */
+export interface WipeTarget {
+  userId: string;
+  before?: Date;
+}
 
 type Where = Readonly<Record<string, unknown>>;
 type Columns = Readonly<Record<string, Column>>;
