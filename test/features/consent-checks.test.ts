@@ -174,3 +174,36 @@ test("an audit of the roster forgets with a revoked consent what it found in it,
     (await world.app.database.read.rosterFinding.findMany({ where: { userId } })).map(({ code }) => code).toSorted();
   expect([await left(person), await left(other)]).toEqual([["trial_overdue"], codes]);
 });
+
+test("a restored backup loses the checks that rest on a consent that was deleted after it, and keeps those of a newer consent", async () => {
+  const { world } = shared;
+  const { person, reference } = await candidate();
+  const where = { reference };
+  const { checks: old } = await world.app.database.read.workflowRequest.findUniqueOrThrow({ where });
+  await world.app.privacy.erase(asPerson(person.id), person.id);
+  const younger = { key: "no_poach", result: "fail", detail: "Found later.", at: new Date(Date.now() + time.offset + day).toISOString() };
+  await world.app.database.write(job(), async ({ db }) => {
+    const checks = [...(old as object[]), { ...younger, consent_of: person.id }];
+    await db.workflowRequest.update({ where, data: { checks: checks as never } });
+    await db.erasure.deleteMany();
+  });
+  expect(await world.app.privacy.catchUp(job())).toBeGreaterThan(0);
+  const { checks } = await viewOf(reference);
+  expect(foundIn(JSON.stringify(checks))).toEqual([]);
+  expect(checks.at(-1)).toMatchObject(younger);
+});
+
+test("that a consent was taken back is forgotten by checks when it is forgotten itself", async () => {
+  const { world } = shared;
+  const person = world.member();
+  await authorize(world, person, { by: cast.author });
+  await world.app.authorization.revoke(asPerson(person.id), person.id, {});
+  const body = { user_id: person.id, position: "viewer", timezone: "Europe/Berlin" };
+  const { reference } = (await world.post("/workflows/recruitment", body, { actor: cast.author })).body;
+  const check = async () => (await viewOf(reference)).checks.find(({ key }: any) => key === "authorization");
+  expect(await check()).toMatchObject({ detail: "Their authorization has ended: revoked.", consent_of: person.id });
+  time.offset += 31 * day;
+  await world.app.authorization.sweep(job());
+  expect(await world.app.database.read.authorization.count({ where: { userId: person.id } })).toBe(0);
+  expect(await check()).toMatchObject({ result: "ended", detail: ended });
+});

@@ -75,7 +75,12 @@ async function deleteSessions({ database }: SweepDeps, call: Call, now: Date): P
 /** That there was a grant is forgotten as long after its end as its servers were kept; the audit tells of it. */
 async function deleteGrants({ database, consentEnds }: SweepDeps, call: Call, now: Date): Promise<number> {
   const where = { status: { in: ["expired", "revoked"] }, endedAt: { lte: daysBefore(now, retentionDays) } };
-  const due = await database.read.authorization.findMany({ where, select: { userId: true }, take: sessionsAtOnce });
+  const due = await database.read.authorization.findMany({
+    where,
+    select: { userId: true },
+    orderBy: { userId: "asc" },
+    take: sessionsAtOnce,
+  });
   if (due.length === 0) return 0;
   return database.write(call, async (tx) => {
     for (const { userId } of due) await consentEnds.end(tx, { userId });

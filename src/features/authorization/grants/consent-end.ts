@@ -1,4 +1,5 @@
 import type { Tx } from "../../../database/database.ts";
+import { lockGrant } from "./store.ts";
 
 /** Whose consent ends. With `before` only what is not younger goes: the person has agreed again since. */
 export interface EndedConsent {
@@ -20,8 +21,12 @@ export function createConsentEnds() {
       ends.push(end);
     },
 
-    /** Forget what rests on a person's consent. Takes the locks of requests, so call it before those of links, records and matches. */
+    /**
+     * Forget what rests on a person's consent. Takes the lock of the grant and then those of requests, so call it before those of links,
+     * records and matches.
+     */
     async end(tx: Tx, ended: EndedConsent): Promise<void> {
+      await lockGrant(tx, ended.userId);
       for (const end of ends) await end(tx, ended);
     },
   };

@@ -5,7 +5,7 @@ export const kept = {
     why: "otherwise nobody could explain why an account is listed, or recognize it when it returns",
   },
   request: {
-    what: "requests with their texts, comments, votes and decisions, without the requester's name",
+    what: "requests with their texts, comments, votes, decisions and what they sent to people, without the requester's name",
     why: "otherwise nobody could explain a decision",
   },
   case: {
