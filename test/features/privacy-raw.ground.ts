@@ -2,8 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import pg from "pg";
+import { expect } from "vitest";
 import { sqliteFile } from "../../src/database/dialect.ts";
-import type { World } from "../support/world.ts";
+import type { Answer, World } from "../support/world.ts";
 
 /** Every byte that the service has written: by where it stands. */
 export async function everythingStored({ databaseUrl, dataDir }: World): Promise<Map<string, string>> {
@@ -19,7 +20,7 @@ export async function everythingStored({ databaseUrl, dataDir }: World): Promise
   return places;
 }
 
-/** A fresh backup, made as docs/configuration.md says: a copy of the SQLite database, or a dump of every row. */
+/** A fresh backup: a copy by SQLite itself, or a dump of every row. */
 export async function backupOf({ databaseUrl, dataDir }: World): Promise<string> {
   if (!databaseUrl.startsWith("file:")) return await rowsAsText(databaseUrl);
   const copy = join(dirname(dataDir), "backup.db");
@@ -46,4 +47,10 @@ async function rowsAsText(url: string): Promise<string> {
 export function wordsIn(text: string, words: readonly string[]): string[] {
   const lower = text.toLowerCase();
   return words.filter((word) => lower.includes(word.toLowerCase()));
+}
+
+/** @returns what an answer that has to be a success holds */
+export function ok(answer: Answer): any {
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+  return answer.body.data ?? answer.body;
 }

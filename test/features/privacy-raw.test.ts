@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { registry } from "../../src/features/privacy/registry/registry.ts";
 import type { Model, Column } from "../../src/features/privacy/registry/types.ts";
 import { authorize, staffAtConsole } from "../contract/world.ts";
-import { createWorld, type Answer } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 import { contentIntents, upload } from "./evidence-ground.ts";
 import { asPerson } from "./privacy-ground.ts";
-import { backupOf, everythingStored, wordsIn } from "./privacy-raw.ground.ts";
+import { backupOf, everythingStored, ok, wordsIn } from "./privacy-raw.ground.ts";
 
 /** What is planted of a person, by the column it is stored in; `own`: the person's own deletion takes it. */
 const planted = {
@@ -31,6 +31,7 @@ const planted = {
   Zqleavereason: { column: "StaffProfile.leaveReason" },
   Zqdepartment: { column: "StaffProfile.department" },
   Zqrosterreason: { column: "RosterEvent.reason" },
+  Zqrosternick: { column: "RosterEntry.nickname" },
   Zqrosternote: { column: "RosterEntry.notes" },
   Zqacknowledged: { column: "RosterAcknowledgement.reason" },
   Zqpermission: { column: "UserPermission.reason" },
@@ -63,11 +64,6 @@ async function createScene() {
   return { world, log, owner, second, person };
 }
 type Scene = Awaited<ReturnType<typeof createScene>>;
-
-function ok(answer: Answer): any {
-  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
-  return answer.body.data ?? answer.body;
-}
 
 async function plantShared({ world, owner, person }: Scene): Promise<void> {
   const cove = world.sandbox.createGuild({ name: "Zqservername", withBot: false });
@@ -126,6 +122,13 @@ async function plantRequest({ world, owner, person }: Scene): Promise<void> {
 async function plantStaff({ world, owner, second, person }: Scene): Promise<void> {
   const hired = { user_id: person.id, staff_role: "moderator", reason: text("Zqrosterreason"), notes: text("Zqrosternote") };
   ok(await world.post("/roster", hired, { actor: owner }));
+  const sync = { discord_user_id: person.id, direction: "from_discord" };
+  ok(await world.post("/roster/sync-member", sync, { actor: owner }));
+  world.guild.setNick(person, "Zqrosternick");
+  ok(await world.post("/roster/sync-member", sync, { actor: owner }));
+  const line = await world.app.database.read.rosterEvent.findFirstOrThrow({ where: { userId: person.id }, orderBy: { id: "desc" } });
+  expect(line.after).toMatchObject({ nickname: "Zqrosternick" });
+  world.guild.setNick(person, "Zqnickname");
   ok(await world.patch(`/staff/${person.id}`, { department: "Zqdepartment" }, { actor: owner }));
   world.guild.setRoles(person, [world.roles.moderator, world.guild.createRole("typist", { permissions: ["Administrator"] })]);
   expect(await world.slash(person, "staff loa start", { reason: text("Zqleavereason") })).not.toContain("refused");
@@ -181,69 +184,4 @@ test("what is found of a person in any file, row, log line or backup is what doc
   expect(wordsIn(log.join("\n"), words)).toEqual([]);
   // Why the person was redacted stays: in the confirmation and in the audit.
   expect(wordsIn(await backupOf(world), ["Zqredaction"])).toEqual(["Zqredaction"]);
-});
-
-/** What is written about a record and a case, until both are purged. */
-const purged = [
-  "Zqlisted",
-  "Zqinternal",
-  "Zqname",
-  "Zqtag",
-  "Zqlistfile",
-  "Zqlistbytes",
-  "Zqlistmessage",
-  "Zqrevoked",
-  "Zqtitle",
-  "Zqlabel",
-  "Zqnote",
-  "Zqaction",
-  "Zqcasefile",
-  "Zqcasebytes",
-  "Zqoutcome",
-  "Zqbinned",
-] as const;
-const words2 = (word: (typeof purged)[number]): string => `${word} of this record.`;
-
-test("after a purge of a record and of a case in the bin no text of theirs is found in any file, row, log line or backup", async () => {
-  const time = { offset: 0 };
-  const log: string[] = [];
-  const world = await createWorld({ clock: { now: () => new Date(Date.now() + time.offset) }, log: (line) => void log.push(line) });
-  world.sandbox.setPrivilegedIntents(contentIntents);
-  const owner = await world.staff("owner");
-  const person = world.member();
-  const about = { kind: "user", subject_id: person.id, subject_name: "Zqname", category: "scam", severity: "low", tags: ["zqtag"] };
-  const once = { actor: owner, headers: { "idempotency-key": "list-once" } };
-  const listing = { ...about, reason_public: words2("Zqlisted"), reason_internal: words2("Zqinternal") };
-  const record = `/blacklist/${String(ok(await world.post("/blacklist", listing, once)).number)}`;
-  ok(await upload(world, `${record}/evidence`, { actor: owner, bytes: Buffer.from(words2("Zqlistbytes")), name: "Zqlistfile.png" }));
-  const message = world.sandbox
-    .as(person)
-    .in(world.guild)
-    .post({ content: words2("Zqlistmessage") });
-  const address = { kind: "message", message: { channel_id: message.channelId, message_id: message.id } };
-  ok(await world.post(`${record}/evidence`, address, { actor: owner }));
-  ok(await world.delete(record, { reason: words2("Zqrevoked") }, { actor: owner }));
-
-  const opened = { type: "general", title: words2("Zqtitle"), labels: ["zqlabel"], subjects: [{ kind: "user", id: person.id }] };
-  const made = `/cases/${String(ok(await world.post("/cases", opened, { actor: owner })).number)}`;
-  ok(await world.post(`${made}/notes`, { body: words2("Zqnote") }, { actor: owner }));
-  ok(await world.post(`${made}/actions`, { kind: "warning", user_id: person.id, reason: words2("Zqaction") }, { actor: owner }));
-  ok(await upload(world, `${made}/evidence`, { actor: owner, bytes: Buffer.from(words2("Zqcasebytes")), name: "Zqcasefile.png" }));
-  ok(await world.post(`${made}/close`, { outcome: "resolved", reason: words2("Zqoutcome"), spawn: ["punishment"] }, { actor: owner }));
-  ok(await world.delete(made, { reason: words2("Zqbinned") }, { actor: owner }));
-  const everywhere = async (): Promise<string[]> => {
-    const places = [...(await everythingStored(world)).values()];
-    return purged.filter((word) => places.some((place) => wordsIn(place, [word]).length > 0));
-  };
-  expect(await everywhere()).toEqual(purged);
-
-  ok(await world.post(`${record}/purge`, { reason: "Nothing of it was true." }, { actor: owner }));
-  time.offset = 31 * 86_400_000;
-  await world.app.runJobs();
-  // A file that no row names is deleted an hour later.
-  time.offset += 2 * 3_600_000;
-  await world.app.runJobs();
-  expect(await everywhere()).toEqual([]);
-  expect(wordsIn(await backupOf(world), purged)).toEqual([]);
-  expect(wordsIn(log.join("\n"), purged)).toEqual([]);
 });
