@@ -39,6 +39,20 @@ export const event: EventType = "appeal.filed";`,
     broken: `import type { EventType } from "ROOT/src/features/events/types.ts";
 export const event: EventType = "appeal.field";`,
   },
+  "a text column that the registry of personal texts lacks": {
+    sound: `import type { Entry } from "ROOT/src/features/privacy/registry/types.ts";
+export const entry: Entry<"StaffRole"> = { columns: { key: "code", name: "other", level: "code", callsignPool: "code" } };`,
+    broken: `import type { Entry } from "ROOT/src/features/privacy/registry/types.ts";
+export const entry: Entry<"StaffRole"> = { columns: { key: "code", level: "code", callsignPool: "code" } };`,
+  },
+  "a text about a person of whom the registry does not say how the row is found": {
+    sound: `import type { Entry } from "ROOT/src/features/privacy/registry/types.ts";
+const name = { redaction: { becomes: null }, shown: "cases" } as const;
+export const entry: Entry<"CaseSubject"> = { about: (subjectId) => ({ subjectId }), columns: { kind: "code", name } };`,
+    broken: `import type { Entry } from "ROOT/src/features/privacy/registry/types.ts";
+const name = { redaction: { becomes: null }, shown: "cases" } as const;
+export const entry: Entry<"CaseSubject"> = { columns: { kind: "code", name } };`,
+  },
   "a kind of request that does not exist": {
     sound: `import { kinds } from "ROOT/src/features/workflows/kinds/kinds.ts";
 export const kind = kinds["poach"];`,

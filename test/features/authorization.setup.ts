@@ -8,6 +8,7 @@ import { authorizationPages } from "../../src/features/authorization/authorizati
 import { authorizationRoutes } from "../../src/features/authorization/authorization.routes.ts";
 import { createAuthorizationService } from "../../src/features/authorization/authorization.service.ts";
 import { createConsentNames } from "../../src/features/authorization/consent-names.ts";
+import { createConsentEnds } from "../../src/features/authorization/grants/consent-end.ts";
 import { createGrantsService } from "../../src/features/authorization/grants/grants.service.ts";
 import { intelligenceRoutes } from "../../src/features/intelligence/intelligence.routes.ts";
 import { createIntelligence } from "../../src/features/intelligence/feature.ts";
@@ -117,6 +118,7 @@ function createRooms(database: Database, sandbox: Sandbox, settings: Settings, c
     returnTo,
     publicUrl,
     pagesKey,
+    consentEnds: createConsentEnds(),
     cooldownSeconds: 600,
   });
   const pages = authorizationPages({

@@ -619,7 +619,15 @@ describe("privacy", () => {
     for (const word of [secret.number, "Turnip", "Parsnips"]) expect(text).not.toContain(word);
     const data = body.data ?? body;
     expect(data.cases.entries).toEqual([
-      { number: made.number, type: "general", status: "open", outcome: null, created_at: made.created_at, closed_at: null },
+      {
+        number: made.number,
+        subject_name: null,
+        type: "general",
+        status: "open",
+        outcome: null,
+        created_at: made.created_at,
+        closed_at: null,
+      },
     ]);
     expect(data.audit.entries.filter(({ action }: { action: string }) => action === "case.open")).toHaveLength(1);
   });

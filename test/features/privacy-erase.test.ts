@@ -184,7 +184,7 @@ describe("a redaction", () => {
     const done = await confirm(second);
     expect([done.status, done.body.data.status]).toEqual([200, "applied"]);
     expect((await tablesWith(world, person.id)).filter((table) => !(table in keptAlways))).toEqual([]);
-    expect(await tablesWith(world, words.name, words.server, words.staffNote)).toEqual([]);
+    expect(await tablesWith(world, words.name, words.server, words.staffNote, words.permission)).toEqual([]);
     expect(await read.accountLink.count({ where: { OR: [{ userA: confirmed.id }, { userB: confirmed.id }] } })).toBe(0);
     expect(await read.blacklistRecord.findFirst({ where: { subjectId: person.id } })).toMatchObject({
       status: "active",
@@ -239,7 +239,7 @@ describe("a redaction", () => {
     expect((await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: second })).body.data.status).toBe(
       "applied",
     );
-    expect(await tablesWith(world, words.name, words.server, words.staffNote)).toEqual([]);
+    expect(await tablesWith(world, words.name, words.server, words.staffNote, words.permission)).toEqual([]);
     expect(await read.idempotencyRecord.count()).toBe(1);
   });
 

@@ -46,7 +46,10 @@ describe("the export of a person", () => {
       { number: "BL-000002", category: "scam", status: "active", reason_public: words.public },
     ]);
     expect(data.blacklist.entries[0].appeal).toMatch(/appeal/);
-    expect(data.staff).toMatchObject({ department: "Quay", permissions: [{ permission: "staff.read", effect: "deny" }] });
+    expect(data.staff).toMatchObject({
+      department: "Quay",
+      permissions: [{ permission: "staff.read", effect: "deny", reason: words.permission }],
+    });
     expect(data.memberships.entries).toMatchObject([{ username: words.name, nickname: words.name, present: false }]);
     const actions = data.audit.entries.map(({ action }: any) => action);
     expect(actions).toEqual(expect.arrayContaining(["blacklist.create", "workflow.create"]));

@@ -14,7 +14,7 @@ async function foundIn({ databaseUrl }: World, texts: readonly string[]): Promis
 test.runIf(inject("dialect") === "sqlite")("after a redaction nothing of the person is left in the bytes of the database", async () => {
   const world = await createWorld();
   const { person } = await plant(world);
-  const texts = [words.name, words.staffNote];
+  const texts = [words.name, words.staffNote, words.permission];
   expect(await foundIn(world, texts)).toEqual(texts);
   await world.app.privacy.redact(cli(), person.id, { reason: "Asked for by the person by mail." });
   expect(await foundIn(world, texts)).toEqual([]);

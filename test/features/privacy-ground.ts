@@ -21,6 +21,7 @@ export const words = {
   server: "Smugglers Cove Planted",
   internal: "planted internal reason",
   staffNote: "planted note of staff",
+  permission: "planted reason of a permission",
   public: "planted public reason",
   secretServer: "Secret Isle Planted",
 } as const;
@@ -101,7 +102,7 @@ async function plantRows(
     },
   });
   await db.staffProfile.create({ data: { userId: person.id, department: "Quay", timezone: "UTC", updatedAt: now } });
-  const entry = { permission: "staff.read", effect: "deny", reason: words.staffNote, createdBy: moderator.id, createdAt: now };
+  const entry = { permission: "staff.read", effect: "deny", reason: words.permission, createdBy: moderator.id, createdAt: now };
   await db.userPermission.create({ data: { userId: person.id, ...entry } });
   await db.userPermissionSet.upsert({ where: { userId: person.id }, create: { userId: person.id, updatedAt: now }, update: {} });
   await db.privacySession.create({ data: { cookieHash: "cookie", userId: person.id, createdAt: now, expiresAt: now } });

@@ -253,7 +253,7 @@ describe("what is not fixed", () => {
     const userId = (await plants["linked_alt_on_roster"]?.(world)) ?? "";
     const { id, facts } = findingOf(await run(world, owner, { checks: ["linked_alt_on_roster"] }), "linked_alt_on_roster", userId);
     const other = facts.user_ids.find((one: string) => one !== userId);
-    await write(world, (tx) => world.app.roster.dropNamesOf(tx, other));
+    await write(world, (tx) => world.app.roster.dropFindingsNaming(tx, other));
     expect(await world.app.database.read.rosterFinding.count({ where: { id } })).toBe(0);
   });
 

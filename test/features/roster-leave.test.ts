@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
-import { shareWorld } from "../contract/world.ts";
+import { shareWorld, staffAtConsole } from "../contract/world.ts";
 
 const day = 86_400_000;
 const shared = shareWorld({ env: { ROSTER_FOLLOWS_DISCORD: "false" } });
@@ -53,11 +53,35 @@ test("a leave that begins now is one on the roster, and so is its end", async ()
     event: "loa_started",
     effectiveAt: new Date(view.loa.from),
     actorId: person.id,
-    reason,
     source: "staff",
   });
   expect(ended).toMatchObject({ event: "loa_ended", actorId: person.id });
   expect(await linesOf(person)).toHaveLength(3);
+});
+
+test("the reasons of a leave and of its end are not copied into the history of the roster", async () => {
+  const { world } = shared;
+  const person = await colleague();
+  const reasons = ["Surgery on the left knee.", "The knee has healed."];
+  await leave(person, { reason: reasons[0], duration: "5d" });
+  expect((await read(person)).loa.reason).toBe(reasons[0]);
+  await world.delete(`/staff/${person.id}/loa`, { reason: reasons[1] }, { actor: person });
+  await leave(person, { reason: reasons[0], from: since(5) });
+  await shift(person, { from: -3, until: null, days: 4 });
+  await sweep();
+  const lines = await linesOf(person);
+  expect(lines.map(({ event, reason: kept }) => [event, kept])).toEqual([
+    ["hired", reason],
+    ["loa_started", null],
+    ["loa_ended", null],
+    ["loa_started", null],
+  ]);
+  const shown = await world.get(`/roster/history?user_id=${person.id}`, { actor: cast.owner });
+  const said = await world.slash(await staffAtConsole(world, "owner"), "roster history", { user: person });
+  const audited = await world.get(`/audit?subject=${person.id}&action_prefix=roster.`, { actor: cast.owner });
+  expect(said).toContain("eave");
+  const texts = [JSON.stringify(lines), JSON.stringify(shown.body), said, JSON.stringify(audited.body)];
+  expect(texts.map((text) => text.includes("knee"))).toEqual([false, false, false, false]);
 });
 
 test("a leave told afterwards counts since it began", async () => {

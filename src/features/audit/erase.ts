@@ -6,8 +6,8 @@ import { addSeconds, type Clock } from "../../kernel/clock.ts";
 
 /** Whose details go: those of entries about one person or about one record, which is named as entries name their target. */
 export type ErasedEntries = ({ subjectUserId: string; targetId?: never } | { targetId: string; subjectUserId?: never }) & {
-  /** Only entries whose action begins so. */
-  actionPrefix?: string;
+  /** Only entries whose action begins with one of these. */
+  actionPrefixes?: readonly string[];
   /** Only entries that are not younger. */
   before?: Date;
 };
@@ -19,11 +19,11 @@ const slice = 500;
  * Delete reason, before and after of entries, and the salts that bind them; the entries stay, and the chain with them.
  * @returns how many entries lost their details, and their positions in the chain: first and last of each run
  */
-export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPrefix, before }: ErasedEntries) {
+export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPrefixes, before }: ErasedEntries) {
   const entries = await tx.db.auditEntry.findMany({
     where: {
       ...(subjectUserId === undefined ? { targetId } : { subjectUserId }),
-      ...(actionPrefix !== undefined && { action: { startsWith: actionPrefix } }),
+      ...(actionPrefixes !== undefined && { OR: actionPrefixes.map((prefix) => ({ action: { startsWith: prefix } })) }),
       ...(before !== undefined && { at: { lte: before } }),
     },
     select: { seq: true },

@@ -9,6 +9,7 @@ import { authorizationPermissions } from "./authorization.policy.ts";
 import { presentAuthorization, readState } from "./presenter.ts";
 import type { AuthorizationView, ServerDetail } from "./authorization.schema.ts";
 import { createFlowService, type FlowService } from "./flow/flow.service.ts";
+import type { ConsentEnds } from "./grants/consent-end.ts";
 import { createGrantsStore } from "./grants/store.ts";
 import { createReencryption, type Reencryption } from "./reencrypt.ts";
 import { createRefreshDue, createSweepService, type RefreshDueService, type SweepService } from "./sweep.service.ts";
@@ -31,6 +32,7 @@ export interface AuthorizationDeps extends Deps<"database" | "audit" | "keyring"
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;
   erasures: Erasures;
+  consentEnds: Pick<ConsentEnds, "end">;
   reads: DataReads;
   /** The most that a session may ask to be kept readable. */
   serverDetail: ServerDetail;

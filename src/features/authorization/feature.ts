@@ -5,11 +5,15 @@ import { authorizationPages } from "./authorization.pages.ts";
 import { authorizationRoutes } from "./authorization.routes.ts";
 import { type AuthorizationDeps, createAuthorizationService } from "./authorization.service.ts";
 import { createConsentNames } from "./consent-names.ts";
+import { createConsentEnds } from "./grants/consent-end.ts";
 import { createGrantsService } from "./grants/grants.service.ts";
 
-/** Who agreed to what, as other features ask it. */
+/** Who agreed to what, as other features ask it, and what they do when that ends. */
 export const grants = feature({
-  create: ({ database, clock }: Core) => ({ grants: createGrantsService({ read: database.read, clock }) }),
+  create: ({ database, clock }: Core) => ({
+    grants: createGrantsService({ read: database.read, clock }),
+    consentEnds: createConsentEnds(),
+  }),
 });
 
 type FromConfig = "serverDetail" | "returnTo" | "pagesKey" | "cooldownSeconds";

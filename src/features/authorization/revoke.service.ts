@@ -7,6 +7,7 @@ import type { Erasures } from "../privacy/erasures.ts";
 import { authorizationPermissions, requireRevision } from "./authorization.policy.ts";
 import { presentAuthorization, readState } from "./presenter.ts";
 import { RevokeInput, type AuthorizationView } from "./authorization.schema.ts";
+import type { ConsentEnds } from "./grants/consent-end.ts";
 import { lockGrant, type GrantsStore } from "./grants/store.ts";
 import { endSession } from "./sessions/end.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
@@ -113,23 +114,25 @@ function nothingToRevoke(from: string): ProblemError {
 export interface EndDeps {
   store: GrantsStore;
   revocations: Revocations;
+  consentEnds: Pick<ConsentEnds, "end">;
   servers: Pick<UserServersService, "store">;
   matches: Pick<MatchesService, "recomputeUser">;
 }
 
 /**
- * End a grant permanently: its tokens, its servers and what they matched go in this transaction, and Discord is owed the end of it.
+ * End a grant permanently: its tokens, its servers, what they matched and what rests on it go in this transaction, and Discord is owed the end of it.
  * @returns how many servers and matches went; null when the grant is not the one that was read any more
  */
 export async function endGrant(
   tx: Tx,
-  { store, revocations, servers, matches }: EndDeps,
+  { store, revocations, consentEnds, servers, matches }: EndDeps,
   grant: Authorization,
   status: "expired" | "revoked",
 ): Promise<{ servers: number; matches: number } | null> {
   const { userId } = grant;
   const tokens = store.open(grant);
   if (!(await store.end(tx, grant, status))) return null;
+  await consentEnds.end(tx, { userId });
   const forgotten = await servers.store(tx, userId, null);
   const changes = await matches.recomputeUser(tx, userId);
   // Nothing but the refresh token is sure to be alive: access tokens end after seven days.

@@ -73,10 +73,19 @@ async function deleteSessions({ database }: SweepDeps, call: Call, now: Date): P
 }
 
 /** That there was a grant is forgotten as long after its end as its servers were kept; the audit tells of it. */
-async function deleteGrants({ database }: SweepDeps, call: Call, now: Date): Promise<number> {
+async function deleteGrants({ database, consentEnds }: SweepDeps, call: Call, now: Date): Promise<number> {
   const where = { status: { in: ["expired", "revoked"] }, endedAt: { lte: daysBefore(now, retentionDays) } };
-  if ((await database.read.authorization.findFirst({ where, select: { userId: true } })) === null) return 0;
-  return database.write(call, async (tx) => (await tx.db.authorization.deleteMany({ where })).count);
+  const due = await database.read.authorization.findMany({
+    where,
+    select: { userId: true },
+    orderBy: { userId: "asc" },
+    take: sessionsAtOnce,
+  });
+  if (due.length === 0) return 0;
+  return database.write(call, async (tx) => {
+    for (const { userId } of due) await consentEnds.end(tx, { userId });
+    return (await tx.db.authorization.deleteMany({ where: { ...where, userId: { in: due.map(({ userId }) => userId) } } })).count;
+  });
 }
 
 /** A grant nobody refreshed for the whole retention, or that was lost that long ago: its servers and tokens go. */

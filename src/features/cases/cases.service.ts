@@ -44,7 +44,7 @@ export interface CasesDeps extends Deps<"database" | "events" | "guildState" | "
   /** Requests as their own feature lists them for a caller. */
   requests: RequestList;
   /** Requests that the end of a case suggests. */
-  drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">;
+  drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "dropInTx" | "openKeys">;
   /** Deletes the evidence of a case permanently. */
   dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
 }

@@ -95,6 +95,7 @@ const binSeconds = 30 * 86_400;
 export interface CaseSweepDeps extends Deps<"database" | "events" | "clock"> {
   audit: Pick<AuditService, "erase">;
   records: CaseRecords;
+  drafts: Pick<DraftRecords, "dropInTx">;
   /** Deletes the evidence of a case permanently. */
   dropEvidence?: (tx: Tx, caseId: string) => Promise<unknown>;
 }
@@ -105,7 +106,7 @@ export function isOverdueInBin({ deletedAt }: Pick<Case, "deletedAt">, now: Date
 }
 
 /** What time does to cases. */
-export function createCaseSweep({ database, audit, events, records, dropEvidence, clock }: CaseSweepDeps) {
+export function createCaseSweep({ database, audit, events, records, drafts, dropEvidence, clock }: CaseSweepDeps) {
   /** Closed cases past their retention. */
   async function archiveBatch(call: Call): Promise<number> {
     const due = { status: "closed", deletedAt: null, retentionUntil: { lte: clock.now() } };
@@ -125,6 +126,7 @@ export function createCaseSweep({ database, audit, events, records, dropEvidence
       if (!isOverdueInBin(row, tx.now)) return;
       const reference = caseReference(row.number);
       await dropEvidence?.(tx, id);
+      await drafts.dropInTx(tx, reference, "Its ground is gone: the case was purged.");
       await tx.db.caseLink.deleteMany({ where: { kind: "case", targetId: id } });
       await tx.db.case.delete({ where: { id } });
       const target = { kind: "case", id, reference };

@@ -3,15 +3,15 @@ import type { Tx, ReadClient } from "../../database/database.ts";
 import { systemCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { erasureKinds, type ErasureKind, type JournalLine } from "./journal/journal.ts";
-import { privacyPolicy } from "./privacy.policy.ts";
+import { privacyPolicy, sharedActions } from "./privacy.policy.ts";
 
 type CatchUpDeps = Pick<PrivacyDeps, "database" | "audit" | "events" | "journal" | "hashOf" | "logger"> & { wipe: Wipe };
 
 /** What each line takes from a database that does not know of it, and the details of which audit entries go with it. */
-const steps: Readonly<Record<ErasureKind, { wipe?: Exclude<keyof Wipe, "told">; details?: string }>> = {
+const steps: Readonly<Record<ErasureKind, { wipe?: Exclude<keyof Wipe, "told">; details?: readonly string[] }>> = {
   revocation: { wipe: "grant" },
-  deletion: { wipe: "shared", details: "authorization" },
-  redaction: { wipe: "all", details: "" },
+  deletion: { wipe: "shared", details: sharedActions },
+  redaction: { wipe: "all", details: [""] },
   suppression: {},
   release: {},
 };
@@ -34,7 +34,7 @@ export function createCatchUp({ database, audit, events, journal, hashOf, logger
     };
     if (step.details === undefined) return audit.record(tx, entry);
     events.emit(tx, { type: "user.erased", data: { user_id: userId, kind: line.kind } });
-    await audit.erase(tx, { subjectUserId: userId, before: line.at, ...(step.details !== "" && { actionPrefix: step.details }) }, entry);
+    await audit.erase(tx, { subjectUserId: userId, before: line.at, actionPrefixes: step.details }, entry);
   }
 
   async function apply(call: Call, line: JournalLine, userId: string | undefined): Promise<void> {

@@ -36,12 +36,20 @@ export function createExporter(deps: ExportDeps) {
       read.workflowRequest.findMany({
         where: { AND: [about, { id: { notIn: hidden } }] },
         // What staff write among themselves is theirs, also where the person is one of them.
-        include: { comments: { where: { authorId: userId, visibility: "requester" }, orderBy: { createdAt: "asc" }, take } },
+        include: {
+          comments: { where: { authorId: userId, visibility: "requester" }, orderBy: { createdAt: "asc" }, take },
+          steps: { where: { notePublic: { not: null } }, orderBy: { revision: "asc" }, take },
+        },
         orderBy: newest,
         take,
       }),
       read.blacklistRecord.findMany({ where: { kind: "user", subjectId: userId }, orderBy: newest, take }),
-      read.case.findMany({ where: casesAbout(userId), orderBy: newest, take }),
+      read.case.findMany({
+        where: casesAbout(userId),
+        include: { subjects: { where: casesAbout(userId).subjects.some } },
+        orderBy: newest,
+        take,
+      }),
       read.guildMember.findMany({ where: { userId }, orderBy: { guildId: "asc" }, take }),
     ]);
     return {

@@ -1,8 +1,12 @@
 import type { Actor, Call } from "../../kernel/call.ts";
+import { kept } from "./registry/reasons.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
 /** Permissions of this feature. */
 export const privacyPolicy = { export: "users.export", redact: "users.redact", jobs: "system.act" } as const;
+
+/** How actions begin whose details in the audit rest on what a person shared: they go with that. */
+export const sharedActions = ["authorization", "match"] as const;
 
 /** How long it is kept who looked at somebody's information. */
 export const readRetentionDays = 90;
@@ -20,7 +24,10 @@ export const keptWords: Readonly<Record<ErasureView["kind"], readonly string[]>>
     "Links to other accounts that staff have found.",
     "What is kept of present and former staff, and of members of the community's own Discord servers who are or were staff.",
   ],
-  redaction: everywhere,
+  redaction: [
+    ...Object.values(kept).map(({ what }) => `${what.charAt(0).toUpperCase()}${what.slice(1)}.`),
+    "That something was done, in the audit.",
+  ],
 };
 
 /**

@@ -79,11 +79,19 @@ const RequestPart = z.object({
   status: z.string(),
   created_at: Timestamp,
   decided_at: when,
+  requester_name: z.string().nullable().meta({ description: "The person's name when they filed it; null where others did" }),
+  summary: z.string().nullable().meta({ description: "What the person wrote; null where others filed it" }),
+  payload: z.record(z.string(), z.unknown()).nullable().meta({ description: "What the person asked for; null where others filed it" }),
+  answers: z.array(z.object({ at: Timestamp, text: z.string() })).meta({ description: "What the person was told about their request" }),
   comments: z.array(z.object({ at: Timestamp, body: z.string() })).meta({ description: "What the person wrote to the staff about it" }),
+  checks: z
+    .array(z.object({ key: z.string(), result: z.string(), detail: z.string(), at: Timestamp }))
+    .meta({ description: "Automatic checks that rest on what the person shared" }),
 });
 
 const BlacklistPart = z.object({
   number: z.string(),
+  subject_name: z.string().nullable(),
   status: z.string(),
   category: z.string(),
   severity: z.string(),
@@ -97,6 +105,7 @@ const BlacklistPart = z.object({
 
 const CasePart = z.object({
   number: z.string(),
+  subject_name: z.string().nullable(),
   type: z.string(),
   status: z.string(),
   outcome: z.string().nullable(),
@@ -122,13 +131,21 @@ const StaffPart = z
     quiet_hours: z.unknown(),
     leave: z.object({ from: Timestamp, until: when, reason: z.string().nullable() }).nullable(),
     permissions: z.array(
-      z.object({ permission: z.string(), effect: z.string(), guild_id: z.string().nullable(), created_at: Timestamp, expires_at: when }),
+      z.object({
+        permission: z.string(),
+        effect: z.string(),
+        guild_id: z.string().nullable(),
+        reason: z.string(),
+        created_at: Timestamp,
+        expires_at: when,
+      }),
     ),
     roster: z
       .object({
         status: z.string(),
         staff_role: z.string().nullable(),
         department: z.string().nullable(),
+        nickname: z.string().nullable(),
         joined_at: when,
         trial_ends_at: when,
         suspended_until: when,
@@ -213,7 +230,7 @@ export const ErasureView = z
         sign_ins: count,
         links: count,
         staff: count.meta({ description: "Profile, personal permission entries and guild membership" }),
-        names: count.meta({ description: "Requests, cases and blacklist records that no longer say the person's name" }),
+        names: count.meta({ description: "Places from which a name of the person or a text about them is gone" }),
         audit_details: count.meta({ description: "Audit entries whose details are gone; the entries themselves stay" }),
       })
       .meta({ description: "How many of each are gone" }),

@@ -5,7 +5,7 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { createCatchUp } from "./catch-up.ts";
 import { createExporter } from "./export.ts";
-import { keptWords, privacyPolicy, readRetentionDays } from "./privacy.policy.ts";
+import { keptWords, privacyPolicy, readRetentionDays, sharedActions } from "./privacy.policy.ts";
 import { createRedaction } from "./redact.ts";
 import type { DataExportView, ErasureView } from "./privacy.schema.ts";
 
@@ -43,7 +43,7 @@ export function createPrivacyService(deps: PrivacyDeps) {
         const deleted = await wipe.shared(tx, { userId });
         const details = await audit.erase(
           tx,
-          { subjectUserId: userId, actionPrefix: "authorization" },
+          { subjectUserId: userId, actionPrefixes: sharedActions },
           { action: "user.erase", user: userId, after: { deleted } },
         );
         await erasures.note(tx, "deletion", userId);

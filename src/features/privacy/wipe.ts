@@ -8,6 +8,7 @@ import type { Call } from "../../kernel/call.ts";
 import type { Logger, Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
+import type { ConsentEnds } from "../authorization/grants/consent-end.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
@@ -15,8 +16,8 @@ import type { ConfirmationsService } from "../confirmations/confirmations.servic
 import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
-import type { AuditCode } from "../roster/audit/audit.schema.ts";
 import type { RosterService } from "../roster/roster.service.ts";
+import { eraseTexts, type WipeTarget } from "./registry/erase.ts";
 import { readsLock, type DataReadsUpkeep } from "./reads.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
@@ -29,6 +30,7 @@ export interface PrivacyDeps extends Deps<"database" | "events" | "access" | "cl
   matches: MatchesService;
   permissions: Pick<PermissionsService, "requireRankAbove" | "userRows">;
   guildState: Pick<GuildState, "forget">;
+  consentEnds: Pick<ConsentEnds, "end">;
   reach: LinkReach;
   roster: WipeDeps["roster"];
   callsigns: WipeDeps["callsigns"];
@@ -47,10 +49,11 @@ export interface WipeDeps {
   blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
   confirmations: Pick<ConfirmationsService, "endAbout">;
   reach: LinkReach;
-  roster: Pick<RosterService, "dropNamesOf" | "isLive" | "leaveInTx" | "moveInTx">;
+  roster: Pick<RosterService, "dropFindingsNaming" | "isLive" | "leaveInTx" | "moveInTx">;
   callsigns: Pick<CallsignsService, "holdAllInTx">;
   guildState: Pick<GuildState, "forget">;
   authorization: AuthorizationService;
+  consentEnds: Pick<ConsentEnds, "end">;
   matches: Pick<MatchesService, "recomputeUser">;
   permissions: Pick<PermissionsService, "userRows">;
   access: Pick<AccessDirectory, "setLeave">;
@@ -58,9 +61,6 @@ export interface WipeDeps {
 }
 
 type Deleted = Omit<ErasureView["deleted"], "audit_details">;
-
-/** Findings of audits of the roster that rest on what a person shared. */
-const fromGrants: AuditCode[] = ["open_match_on_staff", "stale_authorization"];
 
 const nothing: Deleted = { authorization: 0, sessions: 0, servers: 0, matches: 0, reads: 0, sign_ins: 0, links: 0, staff: 0, names: 0 };
 
@@ -82,14 +82,13 @@ export function createWipe(deps: WipeDeps) {
   async function shared(tx: Tx, target: WipeTarget): Promise<Deleted> {
     const { userId, before } = target;
     const older = upTo(before);
+    await deps.consentEnds.end(tx, target);
     const grant = await deleteGrant(tx, target);
     const sessions = await tx.db.authorizationSession.deleteMany({ where: { userId, createdAt: older } });
     await tx.lock(readsLock);
     const reads = await tx.db.dataRead.deleteMany({ where: { userId, at: older } });
     tx.afterCommit(() => deps.reads.forget(userId));
     await forgetAnswers(tx, target.userId);
-    // What an audit found in it goes with it.
-    await tx.db.rosterFinding.deleteMany({ where: { userId, code: { in: fromGrants }, audit: { startedAt: older } } });
     const signIns = await tx.db.privacySession.deleteMany({ where: { userId, createdAt: older } });
     return { ...nothing, ...grant, sessions: sessions.count, reads: reads.count, sign_ins: signIns.count };
   }
@@ -138,12 +137,15 @@ export function createWipe(deps: WipeDeps) {
 
     /** Access was taken back: the grant is over, and what was read with it is gone. */
     async grant(tx: Tx, target: WipeTarget): Promise<Deleted> {
+      await deps.consentEnds.end(tx, target);
       if (!(await isCovered(tx, target))) return nothing;
       return { ...nothing, ...(await endGrant(tx, target)) };
     },
 
     /** Everything but the records of moderation, which lose the person's name. */
     async all(tx: Tx, target: WipeTarget): Promise<Deleted> {
+      // Before the locks of links and records, as decisions about requests take them.
+      await deps.consentEnds.end(tx, target);
       // Before the lock of matches, as anyone who changes a link takes them.
       await tx.lock("account_links");
       await deps.blacklist.lockRecordsOf(tx, target.userId);
@@ -151,8 +153,7 @@ export function createWipe(deps: WipeDeps) {
       const links = await deleteLinks(tx, target, deps);
       const staff = await deleteStaff(tx, target, deps);
       await deps.confirmations.endAbout(tx, target.userId);
-      await dropHeldInputs(tx, target);
-      const names = await dropNames(tx, target, deps);
+      const names = (await dropNames(tx, target, deps)) + (await eraseTexts(tx, target));
       await endPlace(tx, target, deps);
       return { ...deleted, links, staff, names };
     },
@@ -203,7 +204,7 @@ async function endPlace(tx: Tx, { userId, before }: WipeTarget, { roster, callsi
   await callsigns.holdAllInTx(tx, userId, note);
 }
 
-/** Moderation records stay as records about an id. */
+/** Names that are stored in several places, or by which records are found; the other texts are erased by the registry. */
 async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist, roster }: WipeDeps): Promise<number> {
   const older = upTo(before);
   const requests = await tx.db.workflowRequest.updateMany({
@@ -211,28 +212,10 @@ async function dropNames(tx: Tx, { userId, before }: WipeTarget, { blacklist, ro
     data: { requesterName: null, revision: { increment: 1 } },
   });
   const records = await blacklist.dropNamesOf(tx, userId, older);
-  const cases = await tx.db.caseSubject.updateMany({
-    where: { kind: "user", subjectId: userId, name: { not: null }, case: { createdAt: older } },
-    data: { name: null },
-  });
-  return requests.count + records + cases.count + (await roster.dropNamesOf(tx, userId, older));
+  return requests.count + records + (await roster.dropFindingsNaming(tx, userId, older));
 }
 
 /** What is no younger than a time; everything where there is none. */
 function upTo(before: Date | undefined): { lte?: Date } {
   return before === undefined ? {} : { lte: before };
-}
-
-/**
- * Whose data goes. With `before` only what is older: a deletion that is caught up with must not take what was given since.
- */
-export interface WipeTarget {
-  userId: string;
-  before?: Date;
-}
-
-/** What ended changes about a person were to be carried out with, reasons among it; that they were asked for stays. */
-export async function dropHeldInputs({ db }: Tx, { userId, before }: WipeTarget): Promise<void> {
-  const createdAt = before === undefined ? {} : { lte: before };
-  await db.confirmation.updateMany({ where: { subjectUserId: userId, status: { not: "pending" }, createdAt }, data: { input: {} } });
 }

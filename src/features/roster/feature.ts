@@ -2,8 +2,10 @@ import { rosterCommands } from "./roster.commands.ts";
 import type { RosterEntriesDeps } from "./changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
+import type { ConsentEnds } from "../authorization/grants/consent-end.ts";
 import { rosterAuditsRoutes } from "./audit/audits.routes.ts";
 import { createRosterAudits, type RosterAuditsDeps } from "./audit/audits.service.ts";
+import { dropConsentedFindings } from "./audit/consented.ts";
 import { createRosterEntries } from "./entries.service.ts";
 import { rosterHistoryRoutes, rosterRoutes } from "./roster.routes.ts";
 import { createRosterService, type RosterDeps } from "./roster.service.ts";
@@ -28,8 +30,13 @@ export const rosterSync = feature({
   stop: ({ rosterSync }) => rosterSync.stop(),
 });
 
+interface RosterAuditsNeeds extends Omit<RosterAuditsDeps, "hour" | "inactiveDays">, Pick<Core, "config"> {
+  consentEnds: Pick<ConsentEnds, "register">;
+}
+
 export const rosterAudits = feature({
-  create({ config, ...deps }: Omit<RosterAuditsDeps, "hour" | "inactiveDays"> & Pick<Core, "config">) {
+  create({ config, consentEnds, ...deps }: RosterAuditsNeeds) {
+    consentEnds.register(dropConsentedFindings);
     const { auditHour, inactiveDays } = config.roster;
     const hour = config.switchedOff.has("roster.audit") ? null : auditHour;
     return { rosterAudits: createRosterAudits({ ...deps, hour, inactiveDays }) };

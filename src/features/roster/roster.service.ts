@@ -1,5 +1,5 @@
 import type { Deps } from "../deps.ts";
-import { createRosterLeave, dropNamesOf } from "./names.ts";
+import { createRosterLeave, dropFindingsNaming } from "./names.ts";
 import { addLines } from "./lines.ts";
 import { createRosterRecords, type RosterRecordsDeps, type RosterRecords } from "./records.ts";
 import { isLive, targetOf } from "./states.ts";
@@ -28,7 +28,7 @@ export function createRosterService({ database, audit, events, clock }: RosterDe
     ...createRosterInTx(records),
     ...createRosterUndo(records),
     ...createRosterLeave(records),
-    dropNamesOf,
+    dropFindingsNaming,
     ...createRosterSweep({ database, records, clock }),
   };
 }

@@ -26,7 +26,7 @@ export function createLeavesService({ database, audit, events, access, permissio
   async function write(tx: Tx, target: Access, before: ProfileRow, wanted: Partial<ProfileRow>, note: Note): Promise<LeaveStateView> {
     const { leaveFrom, leaveUntil, leaveReason, leaveBy } = { ...noLeave, ...wanted };
     const after = await profiles.change(tx, before, { leaveFrom, leaveUntil, leaveReason, leaveBy });
-    await follow(tx, before, after, note);
+    await follow(tx, before, after);
     audit.record(tx, {
       action: `staff.${note.change}`,
       user: target.id,
@@ -40,13 +40,13 @@ export function createLeavesService({ database, audit, events, access, permissio
   }
 
   /** A leave that begins or ends now is one on the roster, too; a planned one is not yet. */
-  async function follow(tx: Tx, before: ProfileRow, after: ProfileRow, { reason }: Note): Promise<void> {
+  async function follow(tx: Tx, before: ProfileRow, after: ProfileRow): Promise<void> {
     const { userId } = after;
-    const note = { permission: staffPolicy.manage, reason };
+    const permission = staffPolicy.manage;
     if (isRunning(leaveAt(before, tx.now), tx.now) && after.leaveFrom === null)
-      await roster.leaveInTx(tx, userId, { ...note, event: "loa_ended", at: tx.now });
+      await roster.leaveInTx(tx, userId, { permission, event: "loa_ended", at: tx.now });
     if (after.leaveFrom !== null && after.leaveFrom <= tx.now)
-      await roster.leaveInTx(tx, userId, { ...note, event: "loa_started", at: after.leaveFrom });
+      await roster.leaveInTx(tx, userId, { permission, event: "loa_started", at: after.leaveFrom });
   }
 
   /** End leaves that are over, and tell of those that have begun. */

@@ -9,8 +9,10 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventStreamsService } from "../events/streams.service.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
+import type { ConsentEnds } from "../authorization/grants/consent-end.ts";
 import { amendRoutes, bulkRoutes } from "./bulk/changes.routes.ts";
 import { type CardsDeps, createCards } from "./cards/cards.ts";
+import { createCheckEnd } from "./checks/consented.ts";
 import { commentsRoutes } from "./comments/comments.routes.ts";
 import { createDeliveries, type DeliveryDeps } from "./delivery/deliveries.ts";
 import { deliveriesRoutes } from "./delivery/deliveries.routes.ts";
@@ -52,6 +54,7 @@ interface WorkflowsNeeds
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   eventStreams: Pick<EventStreamsService, "registerHiddenIds">;
+  consentEnds: Pick<ConsentEnds, "register">;
   database: Core["database"];
   cursors: Core["cursors"];
   draftRecords: DraftRecords;
@@ -60,7 +63,8 @@ interface WorkflowsNeeds
 /** Requests and what they suggest, filed and decided. */
 export const workflows = feature({
   commands: workflowCommands,
-  create({ config, draftRecords, eventStreams, ...deps }: WorkflowsNeeds) {
+  create({ config, draftRecords, eventStreams, consentEnds, ...deps }: WorkflowsNeeds) {
+    consentEnds.register(createCheckEnd(deps));
     const workflows = createWorkflowsService({ ...deps, drafts: draftRecords, referencePrefix: config.referencePrefix });
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
     eventStreams.registerHiddenIds(workflows.comments.hiddenIds);

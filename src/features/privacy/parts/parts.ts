@@ -5,6 +5,7 @@ import type {
   BlacklistRecord,
   CallsignSlot,
   Case,
+  CaseSubject,
   EvidenceItem,
   GuildMember,
   Match,
@@ -15,15 +16,19 @@ import type {
   UserServer,
   WorkflowComment,
   WorkflowRequest,
+  WorkflowStep,
 } from "../../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
-import { blacklistReference, caseReference, textsOf } from "../../../kernel/parsing.ts";
+import { blacklistReference, caseReference, jsonObject, textsOf } from "../../../kernel/parsing.ts";
 import { onWire } from "../../../kernel/wire.ts";
 import type { StoredMessage } from "../../evidence/rows.ts";
 import type { Access } from "../../permissions/access/access.ts";
+import type { CheckView } from "../../workflows/requests/workflows.schema.ts";
 import type { DataExportView } from "../privacy.schema.ts";
 
 type EntryOf<Section extends { entries: readonly unknown[] }> = Section["entries"][number];
+type RequestPart = EntryOf<DataExportView["requests"]>;
+type RequestRow = WorkflowRequest & { comments: WorkflowComment[]; steps: WorkflowStep[] };
 type Staff = NonNullable<DataExportView["staff"]>;
 
 /** What is stored of somebody who works or worked here. */
@@ -70,21 +75,24 @@ export const parts = {
     ended_at: isoOrNull(row.endedAt),
   }),
 
-  request: (row: WorkflowRequest & { comments: WorkflowComment[] }, userId: string): EntryOf<DataExportView["requests"]> => ({
+  request: (row: RequestRow, userId: string): EntryOf<DataExportView["requests"]> => ({
     ...onWire(row, "reference", "type"),
     role: row.requesterId === userId ? "requester" : "subject",
     ...onWire(row, "status", "createdAt", "decidedAt"),
+    ...ownWords(row, userId),
     comments: row.comments.map(({ createdAt, body }) => ({ at: createdAt.toISOString(), body })),
+    checks: consentedChecks(row.checks, userId),
   }),
 
   blacklist: (row: BlacklistRecord): EntryOf<DataExportView["blacklist"]> => ({
     number: blacklistReference(row.number),
-    ...onWire(row, "status", "category", "severity", "reasonPublic", "startsAt", "expiresAt", "createdAt", "revokedAt"),
+    ...onWire(row, "subjectName", "status", "category", "severity", "reasonPublic", "startsAt", "expiresAt", "createdAt", "revokedAt"),
     appeal: appealWords[row.status] ?? "It is over; there is nothing to appeal.",
   }),
 
-  case: (row: Case): EntryOf<DataExportView["cases"]> => ({
+  case: (row: Case & { subjects: readonly CaseSubject[] }): EntryOf<DataExportView["cases"]> => ({
     number: caseReference(row.number),
+    subject_name: row.subjects[0]?.name ?? null,
     ...onWire(row, "type", "status", "outcome", "createdAt", "closedAt"),
   }),
 
@@ -111,7 +119,7 @@ export const parts = {
       profile === null || profile.leaveFrom === null
         ? null
         : { from: profile.leaveFrom.toISOString(), until: isoOrNull(profile.leaveUntil), reason: profile.leaveReason },
-    permissions: entries.map((entry) => onWire(entry, "permission", "effect", "guildId", "createdAt", "expiresAt")),
+    permissions: entries.map((entry) => onWire(entry, "permission", "effect", "guildId", "reason", "createdAt", "expiresAt")),
     roster: roster === null ? null : rosterPart(roster),
     callsigns: callsigns.map((slot) => onWire(slot, "callsign", "state", "since", "until")),
   }),
@@ -120,9 +128,23 @@ export const parts = {
 /** Who did it and why is the staff's own matter. */
 function rosterPart(row: RosterEntry & { events: RosterEvent[] }): Staff["roster"] {
   return {
-    ...onWire(row, "status", "staffRole", "department", "joinedAt", "trialEndsAt", "suspendedUntil", "endedAt"),
+    ...onWire(row, "status", "staffRole", "department", "nickname", "joinedAt", "trialEndsAt", "suspendedUntil", "endedAt"),
     history: row.events.map(({ event, effectiveAt }) => ({ event, at: effectiveAt.toISOString() })),
   };
+}
+
+/** What a person filed, in their words, and what they were told about it. An interview is the staff's own. */
+function ownWords(row: RequestRow, userId: string): Pick<RequestPart, "answers" | "payload" | "requester_name" | "summary"> {
+  if (row.requesterId !== userId) return { requester_name: null, summary: null, payload: null, answers: [] };
+  const { interview: _interview, ...payload } = jsonObject(row.payload);
+  const answers = row.steps.flatMap(({ at, notePublic }) => (notePublic === null ? [] : [{ at: at.toISOString(), text: notePublic }]));
+  return { requester_name: row.requesterName, summary: row.summary, payload, answers };
+}
+
+/** What counts matches through other accounts could tell that staff suspect one: the matches themselves are told apart from those. */
+function consentedChecks(stored: unknown, userId: string): RequestPart["checks"] {
+  const own = ((stored ?? []) as CheckView[]).filter(({ consent_of: of, through_accounts: others }) => of === userId && others !== true);
+  return own.map(({ key, result, detail, at }) => ({ key, result, detail, at }));
 }
 
 const appealWords: Readonly<Record<string, string>> = {

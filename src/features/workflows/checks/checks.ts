@@ -9,7 +9,7 @@ import type { CheckView } from "../requests/workflows.schema.ts";
 export type Checks = ReturnType<typeof createChecks>;
 export type CheckReader = ReadClient | TransactionClient;
 /** What a check comes to, in words that name nobody else. */
-export type Finding = Pick<CheckView, "result" | "detail">;
+export type Finding = Pick<CheckView, "detail" | "through_accounts"> & { result: Exclude<CheckView["result"], "ended"> };
 
 export interface ChecksDeps extends Deps<"servedGuilds"> {
   reach: Pick<LinkReach, "linkedAccountsOf">;
@@ -38,16 +38,22 @@ const youngDays = 30;
 /** Agreements and earlier denials are checks of their own. */
 const ownChecks = ["no_poach", "prior_denial"];
 
+interface Check {
+  find: (checked: Checked) => Promise<Finding>;
+  /** Whether it rests on what the person let the service read: then it ends with that. */
+  isConsented?: true;
+}
+
 /** Every check there is, in the order people read them. */
-const checks: Readonly<Record<string, (checked: Checked) => Promise<Finding>>> = {
-  authorization: checkAuthorization,
-  matches: checkMatches,
-  blacklist: checkBlacklist,
-  prior_denials: checkDenials,
-  no_poach: checkNoPoach,
-  account_age: checkAge,
-  linked_accounts: checkLinks,
-  roster: checkRoster,
+const checks: Readonly<Record<string, Check>> = {
+  authorization: { find: checkAuthorization, isConsented: true },
+  matches: { find: checkMatches, isConsented: true },
+  blacklist: { find: checkBlacklist },
+  prior_denials: { find: checkDenials },
+  no_poach: { find: checkNoPoach, isConsented: true },
+  account_age: { find: checkAge },
+  linked_accounts: { find: checkLinks },
+  roster: { find: checkRoster },
 };
 
 /** What is known of the subject of a recruitment. */
@@ -56,8 +62,12 @@ export function createChecks(parts: ChecksDeps) {
     /** @param reference of the request the checks are for, once it has one */
     async of(db: CheckReader, userId: string, now: Date, reference?: string): Promise<CheckView[]> {
       const checked = { db, userId, accounts: await parts.reach.linkedAccountsOf(db, userId), now, reference, parts };
+      const hasGranted = (await db.authorization.findUnique({ where: { userId }, select: { userId: true } })) !== null;
       const found: CheckView[] = [];
-      for (const [key, check] of Object.entries(checks)) found.push({ key, ...(await check(checked)), at: now.toISOString() });
+      for (const [key, { find, isConsented = false }] of Object.entries(checks)) {
+        const consent = isConsented && hasGranted ? { consent_of: userId } : {};
+        found.push({ key, ...(await find(checked)), at: now.toISOString(), ...consent });
+      }
       return found;
     },
   };
@@ -75,11 +85,12 @@ async function checkAuthorization({ db, userId, now }: Checked): Promise<Finding
 
 async function checkMatches({ db, userId }: Checked): Promise<Finding> {
   const where = { userId, status: { in: ["grace", "open", "acknowledged", "confirmed"] }, kind: { notIn: ownChecks } };
-  const rows = await db.match.findMany({ where, select: { severity: true } });
+  const rows = await db.match.findMany({ where, select: { severity: true, viaUserId: true } });
   if (rows.length === 0) return pass("There is no open match.");
   const grave = rows.filter(({ severity }) => severity === "high" || severity === "critical").length;
   const detail = `Open matches: ${rows.length.toString()}, of them grave: ${grave.toString()}.`;
-  return grave > 0 ? fail(detail) : warn(detail);
+  const found = grave > 0 ? fail(detail) : warn(detail);
+  return rows.some(({ viaUserId }) => viaUserId !== null) ? { ...found, through_accounts: true } : found;
 }
 
 async function checkBlacklist({ db, userId, accounts, now }: Checked): Promise<Finding> {

@@ -68,6 +68,30 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
     return recordChange(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
   }
 
+  /**
+   * Dismiss what is suggested for some keys inside another feature's transaction, because its ground is gone.
+   * @returns how many were open
+   */
+  async function dismissInTx(tx: Tx, openKeys: readonly string[], reason: string): Promise<number> {
+    const found = await tx.db.requestDraft.findMany({
+      where: { openKey: { in: [...openKeys] } },
+      select: { id: true },
+      orderBy: { id: "asc" },
+    });
+    // Every lock before the first change, in one order: two who dismiss the same never wait for each other.
+    for (const { id } of found) await tx.lock(`draft:${id}`);
+    const rows = await tx.db.requestDraft.findMany({
+      where: { id: { in: found.map(({ id }) => id) }, status: "open" },
+      orderBy: { id: "asc" },
+    });
+    const note = { verb: "dismiss", permission: draftsPolicy.suggest, reason } as const;
+    for (const row of rows) {
+      const data = { status: "dismissed", openKey: null, endedBy: null, endedAt: tx.now, revision: row.revision + 1 };
+      await recordChange(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
+    }
+    return rows.length;
+  }
+
   return {
     end,
 
@@ -126,28 +150,14 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
       return rows.flatMap(({ openKey }) => (openKey === null ? [] : [openKey]));
     },
 
-    /**
-     * Dismiss what is suggested for some keys inside another feature's transaction, because its ground is gone.
-     * @returns how many were open
-     */
-    async dismissInTx(tx: Tx, openKeys: readonly string[], reason: string): Promise<number> {
-      const found = await tx.db.requestDraft.findMany({
-        where: { openKey: { in: [...openKeys] } },
-        select: { id: true },
-        orderBy: { id: "asc" },
-      });
-      // Every lock before the first change, in one order: two who dismiss the same never wait for each other.
-      for (const { id } of found) await tx.lock(`draft:${id}`);
-      const rows = await tx.db.requestDraft.findMany({
-        where: { id: { in: found.map(({ id }) => id) }, status: "open" },
-        orderBy: { id: "asc" },
-      });
-      const note = { verb: "dismiss", permission: draftsPolicy.suggest, reason } as const;
-      for (const row of rows) {
-        const data = { status: "dismissed", openKey: null, endedBy: null, endedAt: tx.now, revision: row.revision + 1 };
-        await recordChange(tx, await tx.db.requestDraft.update({ where: { id: row.id }, data }), note);
-      }
-      return rows.length;
+    dismissInTx,
+
+    /** Delete every draft that a record suggested, as the record is gone for good and drafts quote it. Open ones are dismissed first. */
+    async dropInTx(tx: Tx, causeReference: string, reason: string): Promise<void> {
+      const open = await tx.db.requestDraft.findMany({ where: { causeReference, status: "open" }, select: { openKey: true } });
+      const keys = open.flatMap(({ openKey }) => openKey ?? []);
+      await dismissInTx(tx, keys, reason);
+      await tx.db.requestDraft.deleteMany({ where: { causeReference } });
     },
   };
 }

@@ -3,6 +3,7 @@ import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { isoOrNull, type UserRef } from "../../../kernel/fields.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
+import { checksOf } from "../checks/consented.ts";
 import { presentEffect } from "../effects/effects.ts";
 import type { Policy } from "../policies/policies.ts";
 import { allowedActions, approvalsOf, requiredOf, actionsFrom, type Context, type State, type Refused } from "../state/transition.ts";
@@ -51,7 +52,7 @@ export function presentRequest(call: Call, request: Request, surroundings: Surro
     origin: request.origin as WorkflowView["origin"],
     ...workView(request, surroundings),
     questions: (request.questions as string[] | null) ?? [],
-    ...(request.checks !== null && { checks: request.checks as unknown as WorkflowView["checks"] }),
+    ...(request.checks !== null && { checks: checksOf(request.checks) }),
     approvals: approvalsView(request, state, surroundings),
     decision: decisionView(request.decision as WorkflowDecision | null),
     effects: request.effects.map(presentEffect),

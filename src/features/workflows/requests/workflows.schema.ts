@@ -72,7 +72,16 @@ export const DecisionAnswer = z
 export type DecisionAnswer = z.infer<typeof DecisionAnswer>;
 
 export const CheckView = z
-  .object({ key: z.string(), result: z.enum(["pass", "warn", "fail"]), detail: z.string(), at: Timestamp })
+  .object({
+    key: z.string(),
+    result: z
+      .enum(["pass", "warn", "fail", "ended"])
+      .meta({ description: "`ended`: it rested on a consent that is over, and what it found is forgotten" }),
+    detail: z.string(),
+    at: Timestamp,
+    consent_of: Snowflake.optional().meta({ description: "Whose consent it rests on: it ends with that" }),
+    through_accounts: z.literal(true).optional().meta({ description: "It counts matches through other accounts, too" }),
+  })
   .meta({ id: "WorkflowCheck", description: "One automatic check; a failed one keeps an approval from being given, unless overridden" });
 export type CheckView = z.infer<typeof CheckView>;
 

@@ -1,0 +1,66 @@
+import type { Prisma } from "../../../generated/sqlite/client.ts";
+import type { DataExportView } from "../privacy.schema.ts";
+import type { KeptGroup, Unshown } from "./reasons.ts";
+import type { Scrub } from "./scrubs.ts";
+
+type Payloads = Prisma.TypeMap["model"];
+export type Model = Prisma.ModelName;
+type Row<M extends Model> = Payloads[M]["payload"]["scalars"];
+/** The columns that can hold text: of type `String` or `Json`. */
+type TextColumn<M extends Model> = { [C in keyof Row<M>]: string extends Row<M>[C] ? C : never }[keyof Row<M>] & string;
+
+/** By their names these hold ids of accounts, servers, rows and keys, references of records, or hashes; a test compares that with what is stored. */
+type IdColumn = "id" | `${string}Id` | `${string}By` | `${string}Reference` | `${string}Hash`;
+export const idColumn = /^id$|Id$|By$|Reference$|Hash$/;
+
+/**
+ * What a column holds that is no free text about a person: ids, codes of a closed vocabulary, hashes, what is encrypted, sentences that
+ * the service composes from ids, codes and times, and texts about something else, such as servers, pools and settings.
+ */
+export type Plain = "id" | "code" | "hash" | "sealed" | "sentence" | "other";
+
+/** What a redaction does with a text. */
+export type Redaction =
+  /** It is replaced. */
+  | { becomes: null | "" | Readonly<Record<never, never>> }
+  /** It loses what names the person. */
+  | { loses: Scrub }
+  /** Its row is deleted. */
+  | "row"
+  /** The service that keeps the row erases it, with everything that follows from that. */
+  | "service"
+  /** It stays. */
+  | { stays: KeptGroup };
+
+/** Free text about a person. */
+export interface PersonalText {
+  redaction: Redaction;
+  /** The part of the person's own export that shows it, or why none does. */
+  shown: Exclude<keyof DataExportView, "discord_user_id" | "made_at"> | { not: Unshown };
+}
+
+export type Column = Plain | PersonalText;
+
+/** @param older when rows were written: a deletion that is caught up with takes only what is not younger */
+type About<M extends Model> = (
+  userId: string,
+  older: { lte?: Date },
+) => NonNullable<Payloads[M]["operations"]["findMany"]["args"]["where"]>;
+
+type Columns<M extends Model> = { readonly [C in Exclude<TextColumn<M>, IdColumn>]: Column };
+
+/** A model whose columns hold no free text about a person. */
+type PlainModel<M extends Model> = { readonly [C in keyof Columns<M>]: Plain };
+
+/** A model with free text about people. */
+interface PersonalModel<M extends Model> {
+  /** How the rows about somebody are found; where no condition of a query says that, in words. */
+  about: About<M> | string;
+  /** Whether its rows count their changes, so that nobody takes an erased text for the newest. */
+  isRevised?: Row<M> extends { revision: number } ? true : never;
+  columns: Columns<M>;
+}
+
+export type Entry<M extends Model> = PersonalModel<M> | { columns: PlainModel<M> };
+/** Every text column of every model: one that lacks, or is gone, does not compile. */
+export type Registry = { readonly [M in Model]: Entry<M> };
