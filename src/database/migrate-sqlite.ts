@@ -36,6 +36,8 @@ export async function migrateSqlite(file: string, migrations: readonly Migration
     if (pending.length < migrations.length) await backUp(db, `${file}.before-${first.name}`);
     // A table is changed by building it anew, and dropping the old one must not delete the rows that refer to it.
     db.pragma("foreign_keys = OFF");
+    // What a migration takes away is overwritten in the file.
+    db.pragma("secure_delete = ON");
     return pending.filter((migration) => apply(db, migrations, migration)).map(({ name }) => name);
   } finally {
     db.close();

@@ -1,17 +1,14 @@
 // @module-tag both
 import { cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import BetterSqlite3 from "better-sqlite3";
-import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
-import { sqliteFile } from "../../src/database/dialect.ts";
 import { forgetAnswers } from "../../src/database/idempotency.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 import { createUnmigrated } from "../support/database.ts";
 import { createFolder } from "./folders.ts";
-import { sampleCall } from "./samples.ts";
+import { executeSql, sampleCall } from "./samples.ts";
 
 const person = "80351110224678912";
 const record = "019ab1c2-0000-7000-8000-0123456789ab";
@@ -33,7 +30,7 @@ test("answers kept before there was a table of subjects are forgotten, too", asy
   await migrate(url, earlier);
   const at = "'2026-11-20T10:00:00.000+00:00'";
   const rows = Object.entries(bodies).map(([scope, body]) => `('${scope}', 'body', 201, '${JSON.stringify(body)}', ${at}, ${at})`);
-  await execute(
+  await executeSql(
     url,
     `INSERT INTO idempotency_records (scope, fingerprint, status, body, created_at, expires_at) VALUES ${rows.join(", ")}`,
   );
@@ -50,16 +47,3 @@ test("answers kept before there was a table of subjects are forgotten, too", asy
   const left = await database.read.idempotencyRecord.findMany({ orderBy: { scope: "asc" } });
   expect(left.map(({ scope }) => scope)).toEqual(["d", "e"]);
 });
-
-async function execute(url: string, sql: string): Promise<void> {
-  if (inject("dialect") === "sqlite") {
-    const file = new BetterSqlite3(sqliteFile(url));
-    file.exec(sql);
-    file.close();
-    return;
-  }
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
-}

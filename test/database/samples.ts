@@ -1,3 +1,7 @@
+import BetterSqlite3 from "better-sqlite3";
+import pg from "pg";
+import { inject } from "vitest";
+import { sqliteFile } from "../../src/database/dialect.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import type { ReadClient, Tx } from "../../src/database/database.ts";
 
@@ -25,4 +29,18 @@ export function createGate(): { open: () => void; opened: Promise<void> } {
     open = resolve;
   });
   return { open, opened };
+}
+
+/** Run SQL on a database as it is, whatever its schema. */
+export async function executeSql(url: string, sql: string): Promise<void> {
+  if (inject("dialect") === "sqlite") {
+    const file = new BetterSqlite3(sqliteFile(url));
+    file.exec(sql);
+    file.close();
+    return;
+  }
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
 }

@@ -4,10 +4,12 @@ import type { AuditInput } from "./record.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../kernel/clock.ts";
 
-/** Whose details go: those of entries about one person or about one record, which is named as entries name their target. */
-export type ErasedEntries = ({ subjectUserId: string; targetId?: never } | { targetId: string; subjectUserId?: never }) & {
-  /** Only entries whose action begins so. */
-  actionPrefix?: string;
+/** Whose details go: those of entries about one person or about one record, which is named as entries name their target, or of one sort. */
+export type ErasedEntries = (
+  | { subjectUserId: string; targetId?: never; actionPrefix?: string }
+  | { targetId: string; subjectUserId?: never; actionPrefix?: string }
+  | { actionPrefix: string; subjectUserId?: never; targetId?: never }
+) & {
   /** Only entries that are not younger. */
   before?: Date;
 };
@@ -22,7 +24,8 @@ const slice = 500;
 export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPrefix, before }: ErasedEntries) {
   const entries = await tx.db.auditEntry.findMany({
     where: {
-      ...(subjectUserId === undefined ? { targetId } : { subjectUserId }),
+      ...(subjectUserId !== undefined && { subjectUserId }),
+      ...(targetId !== undefined && { targetId }),
       ...(actionPrefix !== undefined && { action: { startsWith: actionPrefix } }),
       ...(before !== undefined && { at: { lte: before } }),
     },

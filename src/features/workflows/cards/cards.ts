@@ -15,6 +15,8 @@ export interface CardsDeps extends PlaceDeps, ShownDeps {
   events: Pick<EventsService, "onCommit">;
   clock: Clock;
   logger: Logger;
+  /** Of the fingerprints of messages. */
+  fingerprintKey: Buffer;
   /** Others than usual. */
   pauses?: Partial<CardPauses> | undefined;
   posting: Posting;
