@@ -75,6 +75,7 @@ export function createCards(parts: CardsDeps) {
   async function show(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
     const request = await shown.request(id);
     if (request === undefined) return undefined;
+    if (request === "hidden") return await keeping.takeAway(messages, id);
     const card = await database.read.reviewCard.findUnique({ where: { requestId: id }, select: { guildId: true } });
     const place = await places.ofRequest(id, card?.guildId);
     return lag.note(

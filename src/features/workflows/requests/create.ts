@@ -14,7 +14,7 @@ import type { LinkReach } from "../../links/reach.ts";
 import { findTarget } from "../effects/appeal-target.ts";
 import type { Checks } from "../checks/checks.ts";
 import type { Effects } from "../effects/effects.ts";
-import { approvalsFor, policyOf, type Policy } from "../policies/policies.ts";
+import { approvalsFor, confidentialPrefix, policyOf, type Policy } from "../policies/policies.ts";
 import { begun, moreEvidence } from "./changes.ts";
 import { remindAtOf } from "./timers.ts";
 import { checkFiling, type FilingLimits } from "./filing.ts";
@@ -68,7 +68,8 @@ export function createFiling(parts: CreateDeps) {
     const asked = { type, accounts, coolDownSeconds: policy.cool_down_seconds, isJoining, subjects, limits: filing };
     const { duplicates, joined } = await checkFiling(tx, asked);
     if (joined !== undefined) return await join(tx, joined, intake);
-    const prefix = referencePrefix ?? policy.prefix;
+    const open = referencePrefix ?? policy.prefix;
+    const prefix = subjects.some(({ kind }) => kind === "restricted") ? confidentialPrefix(open) : open;
     const checked = kind.isChecked === true ? await checks.of(tx.db, String(intake.payload["user_id"]), tx.now) : null;
     const number = await nextNumber(tx, `workflow:${prefix}`);
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;

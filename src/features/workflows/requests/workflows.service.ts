@@ -15,7 +15,7 @@ import { createEffects, type Effects } from "../effects/effects.ts";
 import { createHistory } from "../history/history.service.ts";
 import { createOverturning } from "./overturn.ts";
 import { createChecks, type ChecksDeps } from "../checks/checks.ts";
-import type { Staff } from "../policies/check.ts";
+import { prefixesOf, type Staff } from "../policies/check.ts";
 import { policiesOf } from "../policies/policies.ts";
 import { createPolicies } from "../policies/policies.service.ts";
 import { createReminders, createExpiry } from "./deadlines.ts";
@@ -74,7 +74,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
 
   const beside = {
     policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
-    stats: createStats({ database, clock }),
+    stats: createStats({ database, reach, clock }),
     types: createTypes({ database, effects, referencePrefix }),
   };
 
@@ -86,7 +86,8 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   async function kindByReference(reference: string): Promise<WorkflowKind | undefined> {
     if (typeof referencePrefix === "string") return undefined;
     const policies = await policiesOf(database.read, workflowKinds);
-    return workflowKinds.find((kind) => reference.toUpperCase().startsWith(`${policies.get(kind)?.prefix ?? ""}-REQ-`));
+    const [begins] = reference.toUpperCase().split("-REQ-");
+    return workflowKinds.find((kind) => prefixesOf(kind, policies.get(kind)?.prefix ?? "").some((prefix) => prefix === begins));
   }
 
   return {
