@@ -118,13 +118,9 @@ export const EvidenceView = z
     message: MessagePart.nullable(),
     sha256: z.string().nullable().meta({ description: "Of its content as it is stored now; null once redacted" }),
     salt: z.string().nullable().meta({ description: "Key of `commitment`, as base64url; null once redacted" }),
-    commitment: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          "HMAC-SHA-256 of `sha256` under `salt`, as base64url, from when it was captured; it stays when the content is redacted",
-      }),
+    commitment: z.string().nullable().meta({
+      description: "HMAC-SHA-256 of `sha256` under `salt`, as base64url, from when it was captured; it stays when the content is redacted",
+    }),
     captured_at: Timestamp,
     captured_by: Snowflake.nullable(),
     verified: z.boolean().meta({ description: "Whether the service itself fetched the message from Discord" }),

@@ -6,7 +6,7 @@ import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
 import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
-import { can, requireAnswered, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { notReadable, can, requireAnswered, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { RosterFacts } from "./facts.ts";
 import { stepsTo } from "./patch.ts";
@@ -128,6 +128,8 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
       const input = UpdateEntryInput.parse(given);
       if (input.correction) requirePermission(call, rosterPolicy.correct);
       const userId = await userIdOf(call, key);
+      // Nobody reads what is noted about themselves.
+      if (input.notes !== undefined && call.actor?.id === userId) throw notReadable(call, ["/notes"]);
       const person = await access.resolve(userId);
       await requireKnown(input, userId);
       const effectiveAt = pastOf(input.effective_at, "/effective_at", clock.now());

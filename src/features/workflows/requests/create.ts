@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import { tellOf } from "./told.ts";
-import { toJson } from "../../../kernel/parsing.ts";
+import { textsOf, toJson } from "../../../kernel/parsing.ts";
 import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
@@ -233,8 +233,11 @@ interface New {
 function rowOf(tx: Tx, type: WorkflowKind, intake: Intake, { reference, policy, name }: New) {
   const { call, now } = tx;
   const { payload, common, extra } = intake;
-  const summary =
-    common.summary ?? [payload["reason"], payload["allegation"], payload["grounds"]].find((text) => typeof text === "string") ?? "";
+  // Everybody who reads requests reads the summary: what is not for all of them is not copied there.
+  const [said = ""] = ["reason", "allegation", "grounds"].flatMap((name) =>
+    kinds[type].classes[name] === "public" ? textsOf([payload[name]]) : [],
+  );
+  const summary = common.summary ?? said;
   const clocks = begun(now, policy, common.urgent);
   return {
     id: uuid7(now.getTime()),
@@ -245,7 +248,7 @@ function rowOf(tx: Tx, type: WorkflowKind, intake: Intake, { reference, policy, 
     priorityOrder: priorities.indexOf(common.priority),
     urgent: common.urgent,
     title: common.title ?? kinds[type].title(payload),
-    summary: String(summary),
+    summary,
     payload: toJson(payload),
     extra: toJson(extra),
     requesterId: call.actor?.id ?? null,

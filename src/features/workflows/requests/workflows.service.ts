@@ -1,7 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
-import { recordNotFound } from "../../../kernel/errors.ts";
+import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
@@ -144,7 +144,7 @@ export function createAmending({ decide, get }: Pick<Acting, "decide"> & Pick<Re
       if (kind === undefined) throw recordNotFound();
       const amendment = understandAmend(kinds[kind], body);
       const { id } = await decide(call, kind, key, inputOf(amendment), { ifMatch }).catch((error: unknown) => {
-        throw amendment.isFlat && error instanceof z.ZodError ? flattened(error) : error;
+        throw amendment.isFlat ? flattened(error) : error;
       });
       return await get(call, kind, id);
     },
@@ -157,6 +157,13 @@ function inputOf({ payload, described, reasonPublic, reasonInternal }: Amendment
 }
 
 /** Fields that stood flat are named as they stood. */
-function flattened({ issues }: z.ZodError): z.ZodError {
-  return new z.ZodError(issues.map((issue) => ({ ...issue, path: issue.path[0] === "payload" ? issue.path.slice(1) : issue.path })));
+function flattened(error: unknown): unknown {
+  if (error instanceof z.ZodError)
+    return new z.ZodError(
+      error.issues.map((issue) => ({ ...issue, path: issue.path[0] === "payload" ? issue.path.slice(1) : issue.path })),
+    );
+  if (!(error instanceof ProblemError) || error.errors === undefined) return error;
+  const { code, detail, extra, errors } = error;
+  const stood = errors.map((one) => ({ ...one, pointer: one.pointer.replace(/^\/payload(?=\/)/, "") }));
+  return new ProblemError(code, { errors: stood, ...(detail !== undefined && { detail }), ...(extra !== undefined && { extra }) });
 }
