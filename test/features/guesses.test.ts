@@ -161,6 +161,22 @@ describe("nobody changes what they may not read, so that no guess is answered", 
     expect([decider.status, decider.body.data.payload.interview]).toEqual([200, { score: 80 }]);
   });
 
+  test("of a profile: quiet hours are changed by who reads them", async () => {
+    const { world } = shared;
+    const colleague = await world.staff("moderator");
+    const hours = [{ from: "22:00", to: "07:00" }];
+    expect((await world.patch(`/staff/${colleague.id}`, { timezone: "UTC", quiet_hours: hours }, { actor: colleague })).status).toBe(200);
+    const key = await world.makeKey(["staff.manage"]);
+    const before = await everyRow(world);
+    const guess = (from: string) =>
+      world.patch(`/staff/${colleague.id}`, { quiet_hours: [{ from, to: "07:00" }] }, { actor: staff("owner"), key });
+    const answers = [await guess("22:00"), await guess("23:00")];
+    expect(bare(answers[0] as Answer)).toEqual(bare(answers[1] as Answer));
+    expect(answers[0]?.body).toMatchObject({ code: "permission_denied", missing_in: "key", errors: [{ pointer: "/quiet_hours" }] });
+    expect((await everyRow(world))["StaffProfile"]).toEqual(before["StaffProfile"]);
+    expect((await world.patch(`/staff/${colleague.id}`, { department: "Night" }, { actor: staff("owner"), key })).status).toBe(200);
+  });
+
   test("of the roster: not even an owner guesses what is noted about them", async () => {
     const { world } = shared;
     const [owner, other] = [await world.staff("owner"), staff("owner")];

@@ -128,8 +128,6 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
       const input = UpdateEntryInput.parse(given);
       if (input.correction) requirePermission(call, rosterPolicy.correct);
       const userId = await userIdOf(call, key);
-      // Nobody reads what is noted about themselves.
-      if (input.notes !== undefined && call.actor?.id === userId) throw notReadable(call, ["/notes"]);
       const person = await access.resolve(userId);
       await requireKnown(input, userId);
       const effectiveAt = pastOf(input.effective_at, "/effective_at", clock.now());
@@ -137,6 +135,8 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
         await roster.records.lock(tx, userId);
         const entry = await tx.db.rosterEntry.findUniqueOrThrow({ where: { userId } });
         requireBelow(call, userId, [entry.staffRole, input.staff_role]);
+        // Nobody reads what is noted about themselves.
+        if (input.notes !== undefined && call.actor?.id === userId) throw notReadable(call, ["/notes"]);
         permissions.requireRevision(ifMatch, entry.revision);
         const stood = await roster.records.standAt(tx.db, entry, effectiveAt);
         if (stood === null) throw fieldError("/effective_at", "too_early", "They were not on the roster then.");
