@@ -122,7 +122,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
     /** Make a case. Its number is taken here: whatever else the transaction locks, it locks before. */
     async insert(tx: Tx, fields: NewCase, newsOf: (row: WholeCase) => CaseNews): Promise<WholeCase> {
       const id = uuid7(tx.now.getTime());
-      const data = { ...fields, id, number: await nextNumber(tx, "case"), createdAt: tx.now, updatedAt: tx.now };
+      const data = { ...fields, id, number: await numberOf(tx, fields), createdAt: tx.now, updatedAt: tx.now };
       const row = await tx.db.case.create({ data, include: whole });
       await keepWords(tx, id, "case", row.title);
       recordChange(tx, row, { ...newsOf(row), event: "case.opened" });
@@ -139,6 +139,17 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
       return changed;
     },
   };
+}
+
+/** Where the numbers of confidential cases begin. */
+const confidentialFrom = 900_000_000;
+
+/**
+ * Cases that are confidential from the beginning are counted apart: among the others they would leave a gap, by which their subjects
+ * would learn that there is one.
+ */
+async function numberOf(tx: Tx, { isConfidential }: Pick<NewCase, "isConfidential">): Promise<number> {
+  return isConfidential ? confidentialFrom + (await nextNumber(tx, "case:confidential")) : await nextNumber(tx, "case");
 }
 
 /** Keep the words of one text of a case, in place of those it had. @param source `case` or the id of a note */
