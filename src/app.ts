@@ -49,6 +49,7 @@ export function openApiDocument(): object {
     unsupportedStatus: 501,
     isShuttingDown: () => true,
     requireIfMatch: false,
+    fingerprintKey: Buffer.alloc(0),
   }).document();
 }
 
@@ -110,6 +111,7 @@ export async function createApp(options: AppOptions) {
     clock: services.clock,
     isShuttingDown: () => stopping.signal.aborted,
     documentedUrl: services.publicUrl,
+    fingerprintKey: services.keyFor("fingerprints"),
   });
   const interactions = createInteractions(services, {
     ...described,

@@ -43,6 +43,7 @@ async function start(): Promise<number> {
     unsupportedStatus: 501,
     isShuttingDown: () => false,
     requireIfMatch: false,
+    fingerprintKey: Buffer.alloc(32),
     info: { title: "bench", version: "0" },
   });
   return (await listen(app, { host: "127.0.0.1", port: 0, logger })).port;

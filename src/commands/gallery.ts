@@ -35,7 +35,7 @@ export interface Piece {
   record_ref: string | null;
   file: Part | null;
   message: { author_id: string; content: string | null; attachments: Part[] } | null;
-  sha256: string;
+  sha256: string | null;
   captured_at: string;
   captured_by: string | null;
   verified: boolean;

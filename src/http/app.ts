@@ -46,6 +46,8 @@ export interface HttpAppOptions {
   unsupportedStatus: 501 | 404;
   isShuttingDown: () => boolean;
   requireIfMatch: boolean;
+  /** Key of the fingerprints of bodies that came with an idempotency key. */
+  fingerprintKey: Buffer;
   /** Addresses and networks whose `X-Forwarded-For` counts. */
   trustedProxies?: readonly string[];
   /** How browsers reach the service. */
@@ -136,7 +138,7 @@ function createDeps(options: HttpAppOptions): HttpDeps {
   return {
     ...options,
     gate: createSemaphore({ ...(options.gate ?? defaultGate), refusal: "overloaded" }),
-    idempotency: createIdempotencyKeys(),
+    idempotency: createIdempotencyKeys(options.fingerprintKey),
     isShuttingDown: (c) => bindingsOf(c).isClosing === true || options.isShuttingDown(),
   };
 }

@@ -129,6 +129,20 @@ export function systemCall(via: "job" | "cli", requestId: string): Call {
   return { client, actor: null, via, requestId, idempotency: null, replayed: false };
 }
 
+/**
+ * The refusal of fields that a caller sends and may not read: whether they change something would tell what stands there.
+ * @param pointers of the fields, as they were sent
+ * @param required what reading them needs; undefined where no permission would help
+ */
+export function notReadable(call: Call, pointers: readonly string[], required?: PermissionKey): ProblemError {
+  const missingIn = required !== undefined && call.client?.allows(required) === false ? "key" : "acting_user";
+  return new ProblemError("permission_denied", {
+    detail: "You can change only what you may read.",
+    errors: pointers.map((pointer) => ({ pointer, in: "body", code: "not_readable", detail: "You may not read this field." })),
+    extra: { ...(required !== undefined && { required }), missing_in: missingIn },
+  });
+}
+
 function denied(required: string, missingIn: "key" | "acting_user"): ProblemError {
   const who = missingIn === "key" ? "API key" : "acting user";
   return new ProblemError("permission_denied", {

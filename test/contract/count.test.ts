@@ -277,7 +277,7 @@ test("a confidential investigation is not counted for those who may not know of 
   const { owner, requester, outsider } = scene();
   const totals = async (actor: User): Promise<number[]> => {
     const answers = await Promise.all(
-      ["count=true", "count=true&limit=1&type=investigation", "count=true&q=INV-REQ"].map((query) =>
+      ["count=true", "count=true&limit=1&type=investigation", "count=true&q=INVC-REQ"].map((query) =>
         shared.world.get(`/workflows?${query}`, { actor }),
       ),
     );

@@ -58,7 +58,7 @@ interface Outcome {
 }
 
 const specs = new Map(routeTable().map(({ spec }) => [spec.operationId, spec]));
-const id = /(?:\b\d{17,20}\b|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b)/;
+const id = /(?:\b\d{17,20}\b|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b|(?<![\w-])[\w-]{43}(?![\w-]))/;
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/;
 const parts = new RegExp(`(${id.source}|${time.source})`);
 const soon = 20 * 60_000;

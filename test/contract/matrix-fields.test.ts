@@ -40,7 +40,7 @@ const withType = (text: string, { type = "" }: Scene): string => text.replace("{
 /** The lines of the page about what a scene shows, for its kind of request. */
 function rowsFor(scene: Scene): PolicyFields[] {
   return policyFields
-    .filter(({ resource }) => resource === scene.resource)
+    .filter(({ resource, isOfBlacklist }) => resource === scene.resource && (!isOfBlacklist || scene.type?.startsWith("blacklist")))
     .map((row) => ({ ...row, permissions: row.permissions.map((permission) => withType(permission, scene)) }));
 }
 

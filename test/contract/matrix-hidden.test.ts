@@ -149,7 +149,7 @@ async function confidentialCase(route: string): Promise<Hidden> {
     witness: { actor: lead },
     ids: [
       { real: made.id, missing: withOtherEnd(made.id) },
-      { real: made.number, missing: made.number.replace("CASE-0", "CASE-9") },
+      { real: made.number, missing: made.number.replace("CASE-90", "CASE-99") },
     ],
     rest,
   };

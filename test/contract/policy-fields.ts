@@ -3,6 +3,8 @@ import { codesIn, isHeldBy, isInScopes, tableUnder, type Caller } from "./policy
 /** A line of the table of fields. */
 export interface PolicyFields {
   resource: string;
+  /** The page speaks of requests about the blacklist alone. */
+  isOfBlacklist: boolean;
   /** Dotted names; `[]` stands for every entry of a list, `*` for any name. */
   names: string[];
   /** All of them are needed. */
@@ -13,6 +15,7 @@ export interface PolicyFields {
 
 export const policyFields: readonly PolicyFields[] = tableUnder("Fields").map(([resource, names, who = ""]) => ({
   resource: codesIn(resource)[0] ?? "",
+  isOfBlacklist: resource?.endsWith(" of the blacklist") === true,
   names: codesIn(names),
   permissions: codesIn(who),
   isForPerson: who.startsWith("the person"),

@@ -40,6 +40,10 @@ interface Ground {
   /** An application whose interview was amended. */
   amended: string;
   listing: string;
+  /** A request about the blacklist whose reason was amended. */
+  reworded: string;
+  /** Who filed the requests. */
+  author: string;
   confirmation: string;
   /** Another account of the rogue, listed. */
   alias: string;
@@ -73,6 +77,9 @@ export async function createGround(world: World, people: readonly Person[]): Pro
       world.post(`/workflows/recruitment/${amended}/decision`, { decision, reason: "It needs another look." }, { actor: owner }),
     );
   const listing = await file("blacklist-server", server, [admin, owner]);
+  const reworded = await file("blacklist-server", { ...server, server_id: freshId(), exempt_user_ids: [helper] }, []);
+  const reasons = { payload: { reason: "Organised the raid of March.", exempt_user_ids: [] }, reason_internal: "For the deciders." };
+  await accept(world.patch(`/workflows/blacklist-server/${reworded}`, reasons, { actor: owner }));
 
   const harbour = freshId();
   await accept(world.post("/servers", { id: harbour }, { actor: owner }));
@@ -93,7 +100,20 @@ export async function createGround(world: World, people: readonly Person[]): Pro
   const grave = { key: "staff.suspend", effect: "allow", reason: "Covers for a colleague." };
   const held = await accept(world.patch(`/permissions/users/${helper}`, { overrides: [grave] }, { actor: admin }));
   await accept(world.post("/roster", { user_id: helper, reason: "Helps out.", notes: "Works by night." }, { actor: owner }));
-  return { owner, quarry: quarry.id, rogue, helper, suspended, recruitment, amended, listing, confirmation: held.body.data.id, alias };
+  return {
+    owner,
+    quarry: quarry.id,
+    rogue,
+    helper,
+    suspended,
+    recruitment,
+    amended,
+    listing,
+    reworded,
+    author: moderator.id,
+    confirmation: held.body.data.id,
+    alias,
+  };
 }
 
 const word = { decision: "approve", reason: "Clear enough.", reason_internal: "For the deciders." };
@@ -102,7 +122,7 @@ const first = (body: Body): Body => body.data[0];
 
 /** Every resource with fields that are not for all of its readers. */
 export function scenesOf(ground: Ground): Scene[] {
-  const { owner, quarry, rogue, helper, suspended, recruitment, amended, listing, confirmation, alias } = ground;
+  const { owner, quarry, rogue, helper, suspended, recruitment, amended, listing, reworded, author, confirmation, alias } = ground;
   const read = (resource: string, route: string, path: string, pick = data): Scene => {
     return { resource, route: `GET ${route}`, ask: (world, caller) => world.get(path, caller), pick };
   };
@@ -147,11 +167,16 @@ export function scenesOf(ground: Ground): Scene[] {
     ),
     { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/recruitment/${recruitment}`), type: "recruitment" },
     { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/recruitment/${amended}`), type: "recruitment" },
-    { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/blacklist-server/${listing}`), type: "blacklist-server" },
-    { ...read("Workflow", "/workflows", "/workflows?type=blacklist-server", first), type: "blacklist-server" },
+    { ...read("Workflow", "/workflows/{type}/{id}", `/workflows/blacklist-server/${listing}`), type: "blacklist-server", about: author },
+    { ...read("Workflow", "/workflows", "/workflows?type=blacklist-server", first), type: "blacklist-server", about: author },
     {
       ...read("WorkflowStep", "/workflows/{type}/{id}/history", `/workflows/recruitment/${amended}/history`, (body) => body.data[1]),
       type: "recruitment",
+    },
+    {
+      ...read("WorkflowStep", "/workflows/{type}/{id}/history", `/workflows/blacklist-server/${reworded}/history`, (body) => body.data[1]),
+      type: "blacklist-server",
+      about: author,
     },
     {
       resource: "WorkflowCreated",

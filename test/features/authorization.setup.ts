@@ -157,6 +157,7 @@ async function serve(rooms: Pick<ReturnType<typeof createRooms>, "routes" | "pag
     unsupportedStatus: 501,
     isShuttingDown: () => false,
     requireIfMatch: false,
+    fingerprintKey: Buffer.alloc(32),
     info: { title: "test", version: "1" },
   });
   return listen(http, { host: "127.0.0.1", port, logger: pino({ level: "silent" }) });

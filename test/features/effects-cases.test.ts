@@ -17,7 +17,7 @@ async function investigate(ground: PeopleGround, user: string, more: object = {}
 const caseReferenceOf = (answer: { effects: { key: string; target: { kind: string; reference: string } | null }[] }): string =>
   answer.effects.find(({ target }) => target?.kind === "case")?.target?.reference ?? "";
 const cases = async (ground: PeopleGround) => {
-  const rows = await ground.database.read.case.findMany({ include: { notes: true, actions: true }, orderBy: { number: "asc" } });
+  const rows = await ground.database.read.case.findMany({ include: { notes: true, actions: true }, orderBy: { id: "asc" } });
   return rows.map(({ type, status, outcome, notes, actions }) => ({
     type,
     status,

@@ -110,13 +110,6 @@ const anyView = fc
   })
   .map(({ seed, ...view }) => ({ ...(hostileValue(WorkflowView, seed) as WorkflowView), ...view }) as unknown as WorkflowView);
 
-/** A request whose texts all hold one mark, to be looked for. */
-const mark = "hiddenmark";
-const marked = (view: WorkflowView): WorkflowView =>
-  JSON.parse(JSON.stringify({ ...view, title: mark, summary: mark, questions: [mark] }), (name, value: unknown) =>
-    typeof value === "string" && !["reference", "type", "status"].includes(name) ? mark + value : value,
-  ) as WorkflowView;
-
 const problemsOf = (card: CardMessage) =>
   messageProblems({ ...card, allowed_mentions: { parse: [] } } as unknown as Parameters<typeof messageProblems>[0]);
 
@@ -166,7 +159,7 @@ describe("the card of a request", () => {
     fc.assert(
       fc.property(anyView, say, (view, words) => {
         const isOpen = openStates.has(view.status);
-        const card = sharedCard({ isConfidential: false, isOpen, view }, words);
+        const card = sharedCard({ isOpen, view }, words);
         expect(problemsOf(card)).toEqual([]);
         expectState(card, view, words);
         expectPressable(card, view, []);
@@ -194,35 +187,6 @@ describe("the card of a request", () => {
         const offered = (controls.at(-1)?.options ?? []).map(({ value }) => value).filter((value) => acts[value] !== undefined);
         const further = ["escalate", "hold", "release", "reverse", "reopen", "void"];
         expect(offered).toEqual(further.filter((verb) => may.has(verb)));
-      }),
-      runs,
-    );
-  });
-
-  test("of a confidential request tells its reference, kind and state, and nothing else of it", () => {
-    fc.assert(
-      fc.property(anyView, say, (view, words) => {
-        const isOpen = openStates.has(view.status);
-        // More than the type lets it have: what is given by mistake is not shown either.
-        const whole = marked(view);
-        const card = sharedCard({ isConfidential: true, isOpen, view: whole }, words);
-        expect(problemsOf(card)).toEqual([]);
-        expect(JSON.stringify(card)).not.toContain(mark);
-        expect(card).toEqual(
-          sharedCard(
-            {
-              isConfidential: true,
-              isOpen,
-              view: { reference: view.reference, type: view.type, status: view.status, revision: view.revision },
-            },
-            words,
-          ),
-        );
-        const embed = card.embeds[0] as APIEmbed;
-        expect(Object.keys(embed).toSorted()).toEqual(["color", "description", "title"]);
-        expect(embed.description).toContain(words(`= ${view.status}`));
-        expectPressable(card, view, []);
-        expect(JSON.stringify(sharedCard({ isConfidential: false, isOpen, view: whole }, words))).toContain(mark);
       }),
       runs,
     );

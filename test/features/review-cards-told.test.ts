@@ -37,20 +37,6 @@ test("the card of a request that takes in a duplicate follows it", async () => {
   await world.sandbox.waitFor(() => cardOf(kept).includes(`Revision ${revision}`), 60_000);
 });
 
-test("a confidential request that is held can be released from its card, which does not tell that it is held", async () => {
-  const { world, admin, cardOf } = await withCards();
-  const body = { subject: { kind: "user", id: world.member().id }, allegation: "Sold the keys of the house.", confidential: true };
-  const { reference } = (await world.post("/workflows/investigation", body, { actor: admin })).body;
-  await world.sandbox.waitFor(() => cardOf(reference).includes(`wf:claim:${reference}:1`), 60_000);
-  const before = cardOf(reference);
-  const hold = { decision: "hold", reason: "Waits for another case." };
-  const held = await world.post(`/workflows/investigation/${reference}/decision`, hold, { actor: await world.staff("admin") });
-  expect(held.status, JSON.stringify(held.body)).toBe(200);
-  await world.sandbox.waitFor(() => cardOf(reference).includes(`wf:claim:${reference}:2`), 60_000);
-  expect(cardOf(reference)).toContain('"release"');
-  expect(cardOf(reference).replaceAll(`${reference}:2`, `${reference}:1`)).toBe(before);
-});
-
 test("the menu of a card calls the history of a request by its name", async () => {
   const world = await createWorld();
   const [author, admin] = [await world.staff("moderator"), await staffAtConsole(world, "admin")];

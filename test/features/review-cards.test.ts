@@ -150,18 +150,31 @@ describe("review cards", () => {
       await until(() => shown(second).includes("in review"));
     });
 
-    test("of a confidential request a card shows no more than that it is there", async () => {
-      const subject = world.member("suspect");
-      const body = { subject: { kind: "user", id: subject.id }, allegation: "Sold the keys of the house.", confidential: true };
-      const filed = await world.post("/workflows/investigation", { ...body, title: "The keys" }, { actor: admin });
-      expect(filed.status, JSON.stringify(filed.body)).toBe(201);
-      const { reference } = filed.body;
-      await until(() => cardOf(reference) !== undefined);
-      const text = JSON.stringify(posted());
-      expect(text).toContain("confidential");
-      for (const hidden of [subject.id, admin.id, "Sold", "The keys"]) expect(text).not.toContain(hidden);
-      const refused = await (await press(author, reference, "Approve")).reply();
-      expect(refused.content).toMatch(/record_not_found|permission_denied/);
+    test("a confidential request has no card, no place on the board, and loses the card it had", async () => {
+      const body = { allegation: "Sold the keys of the house.", title: "The keys" };
+      const about = () => ({ subject: { kind: "user", id: world.member("suspect").id } });
+      const file = async (more: object) =>
+        (await world.post("/workflows/investigation", { ...body, ...about(), ...more }, { actor: admin })).body.reference as string;
+      const board = () => posted().find(({ embeds }) => embeds[0]?.title?.startsWith("Open requests"));
+      await filePunishment(world, author);
+      const [secret, open] = [await file({ confidential: true }), await file({})];
+      await until(() => cardOf(open) !== undefined);
+      world.app.cards.check();
+      await world.sandbox.waitFor(() => board()?.embeds[0]?.title === "Open requests: 2", 60_000);
+      expect(cardOf(secret)).toBeUndefined();
+      const amended = await world.patch(`/workflows/investigation/${open}`, { payload: { confidential: true } }, { actor: admin });
+      expect(amended.status, JSON.stringify(amended.body)).toBe(200);
+      await until(() => cardOf(open) === undefined);
+      world.app.cards.check();
+      await world.sandbox.waitFor(() => board()?.embeds[0]?.title === "Open requests: 1", 60_000);
+      expect(JSON.stringify(posted())).not.toMatch(new RegExp(`${secret}|${open}|The keys`));
+      // What is kept of a message to compare it with is a keyed hash: nobody finds the words by trying.
+      const kept = await world.app.database.read.reviewCard.findMany();
+      expect(kept.filter(({ shown: hashed }) => hashed !== null && !/^[\w-]{43}$/.test(hashed))).toEqual([]);
+      for (const reference of [secret, open]) {
+        expect((await world.get(`/workflows/investigation/${reference}`, { actor: admin })).status).toBe(200);
+        expect(await world.slash(admin, "review show", { reference })).toContain("The keys");
+      }
     });
 
     test("the board counts what is open, by kind and state, and is pinned", async () => {

@@ -23,7 +23,13 @@ export function createMovedClock(): MovedClock {
 
 /** Following that a test begins and ends, beside a world that does not follow by itself. */
 export function followIn(world: World, clock: { now(): Date } = world.app.clock): RosterSync {
-  const sync = createRosterSync({ ...world.app, isFollowing: true, clock, logger: pino({ level: "silent" }) });
+  const sync = createRosterSync({
+    ...world.app,
+    isFollowing: true,
+    fingerprintKey: Buffer.alloc(32),
+    clock,
+    logger: pino({ level: "silent" }),
+  });
   onTestFinished(() => sync.stop());
   return sync;
 }

@@ -130,6 +130,7 @@ export async function createHouse(options: HouseOptions = {}) {
     unsupportedStatus: 501,
     isShuttingDown: () => false,
     requireIfMatch: false,
+    fingerprintKey: Buffer.alloc(32),
     info: { title: "Provost", version: "1.0.0", description: "test" },
   });
   const server = await listen(http, { host: "127.0.0.1", port: 0, logger });

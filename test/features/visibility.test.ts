@@ -33,6 +33,8 @@ interface Resource {
   scope: string;
   /** Fields a viewer of each kind does not see; null: the door stays shut. A key acts for nobody and holds `scope` alone. */
   hidden: Record<Exclude<Level, "admin" | "owner"> | "key", readonly string[] | null>;
+  /** What moderators do not see besides, unless they filed it. */
+  besidesAuthor?: readonly string[];
   /** The same for admins who lost a permission. */
   lost: Partial<Record<keyof typeof denials, readonly string[] | null>>;
   /** What is said instead to whoever may not read records. */
@@ -42,6 +44,8 @@ interface Resource {
 const confidential = ["exempt_user_ids", "reason_internal"];
 const forDeciders = ["approvals.votes[].note", "decision.reason_internal", "extra"];
 const ofRecruits = [...forDeciders, "checks", "payload.interview"];
+/** What the record that a request leads to holds as confidential; its requester wrote it and reads it. */
+const ofRecord = ["payload.exempt_user_ids", "payload.reason"];
 const checked = new Set(["category", "expires_at", "kind", "member_policy", "recommended_action", "severity"]);
 const recordFields = Object.keys(BlacklistView.shape).filter((field) => field !== "redacted");
 /** Only records about people say which linked accounts they concern. */
@@ -114,9 +118,10 @@ const resources: Record<string, Resource> = {
       viewer: null,
       moderator: forDeciders,
       senior: forDeciders,
-      key: ["approvals.votes[].note", "decision.reason_internal", "effects[].target", "extra"],
+      key: ["approvals.votes[].note", "decision.reason_internal", "effects[].target", "extra", ...ofRecord],
     },
-    lost: { records: ["effects[].target"], deciding: forDeciders },
+    besidesAuthor: ofRecord,
+    lost: { records: ["effects[].target"], deciding: forDeciders, confidential: ofRecord },
   },
   "a request of the list": {
     schema: WorkflowView,
@@ -127,9 +132,10 @@ const resources: Record<string, Resource> = {
       viewer: null,
       moderator: forDeciders,
       senior: forDeciders,
-      key: ["approvals.votes[].note", "decision.reason_internal", "effects[].target", "extra"],
+      key: ["approvals.votes[].note", "decision.reason_internal", "effects[].target", "extra", ...ofRecord],
     },
-    lost: { records: ["effects[].target"], deciding: forDeciders },
+    besidesAuthor: ofRecord,
+    lost: { records: ["effects[].target"], deciding: forDeciders, confidential: ofRecord },
   },
   "a match": {
     schema: MatchView,
@@ -285,7 +291,7 @@ const whole = (name: string): Promise<Body> => see(name, { actor: scene().staff.
 const names = Object.keys(resources);
 
 describe.each(names)("%s", (name) => {
-  const { schema, hidden, lost, scope, withoutRecords = (view: Body): Body => view } = resources[name] as Resource;
+  const { schema, hidden, besidesAuthor = [], lost, scope, withoutRecords = (view: Body): Body => view } = resources[name] as Resource;
 
   test("is whole for an owner, and nothing is redacted", async () => {
     const expected = Object.keys(schema.shape).filter((field) => field !== "redacted" && absent[name]?.includes(field) !== true);
@@ -298,8 +304,9 @@ describe.each(names)("%s", (name) => {
     expect(view).toEqual(fields === null ? null : without(await whole(name), fields));
   });
 
-  test("is the same for the moderator who filed the requests and for another", async () => {
-    expect(await see(name, { actor: scene().other })).toEqual(await see(name, { actor: scene().staff.moderator }));
+  test("is the same for the moderator who filed the requests and for another, but for what is theirs as they wrote it", async () => {
+    const own = await see(name, { actor: scene().staff.moderator });
+    expect(await see(name, { actor: scene().other })).toEqual(without(own, besidesAuthor));
   });
 
   test("shows a key that acts for nobody what its scopes say, and names the rest only with audit.see_redactions", async () => {

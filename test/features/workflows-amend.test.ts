@@ -52,7 +52,7 @@ test("a changed payload is one revision and one step, and votes lapse; what desc
     [3, "amend"],
     [4, "amend"],
   ]);
-  expect(rows[2]?.data).toMatchObject({ changed: { summary: reason, external_id: null, related: [] } });
+  expect(rows[2]?.data).toMatchObject({ changed: { summary: "", external_id: null, related: [] } });
   expect(rows[3]).toMatchObject({ notePublic: "Seen again.", data: { changed: { category: "raid", title: "The raid of Friday" } } });
   expect(await ground.database.read.auditEntry.count({ where: { action: "workflow.amend" } })).toBe(2);
   expect(await ground.database.read.outboxEvent.count({ where: { type: "workflow.updated" } })).toBe(2);

@@ -119,6 +119,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
     unsupportedStatus: 501,
     isShuttingDown: () => false,
     requireIfMatch: false,
+    fingerprintKey: Buffer.alloc(32),
     info: { title: "test", version: "0" },
   });
   const server = await listen(app, { host: "127.0.0.1", port: 0, logger });

@@ -23,6 +23,7 @@ export const warning = kind({
   summary: "Tell a person that the next time counts.",
   prefix: "WRN",
   payload: WarningPayload,
+  classes: { user_id: "public", reason: "public", tone: "public", points: "public" },
   aliases: ofUser,
   approvals: { usual: 1 },
   reversals: 1,

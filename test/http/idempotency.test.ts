@@ -54,7 +54,7 @@ test("a key becomes a claim of scope, fingerprint and status; no key, no claim",
   expect(claims[0]).toBeNull();
   expect(claims[1]).toEqual({
     scope: expect.stringMatching(/^[0-9a-f]{64}$/),
-    fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+    fingerprint: expect.stringMatching(/^[\w-]{43}$/),
     status: 202,
   });
 });

@@ -132,6 +132,7 @@ export function appOptions({ validateAnswers = true, routes = thingRoutes(), ...
     unsupportedStatus: 501,
     isShuttingDown: () => false,
     requireIfMatch: false,
+    fingerprintKey: Buffer.alloc(32),
     info: { title: "Things", version: "1.0.0" },
     ...options,
     limiters: createRateLimiters({

@@ -4,10 +4,12 @@ import type { AuditInput } from "./record.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds, type Clock } from "../../kernel/clock.ts";
 
-/** Whose details go: those of entries about one person or about one record, which is named as entries name their target. */
-export type ErasedEntries = ({ subjectUserId: string; targetId?: never } | { targetId: string; subjectUserId?: never }) & {
-  /** Only entries whose action begins with one of these. */
-  actionPrefixes?: readonly string[];
+/** Whose details go: those of entries about one person or about one record, which is named as entries name their target, or of some sorts. */
+export type ErasedEntries = (
+  | { subjectUserId: string; targetId?: never; actionPrefixes?: readonly string[] }
+  | { targetId: string; subjectUserId?: never; actionPrefixes?: readonly string[] }
+  | { actionPrefixes: readonly string[]; subjectUserId?: never; targetId?: never }
+) & {
   /** Only entries that are not younger. */
   before?: Date;
 };
@@ -22,7 +24,8 @@ const slice = 500;
 export async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPrefixes, before }: ErasedEntries) {
   const entries = await tx.db.auditEntry.findMany({
     where: {
-      ...(subjectUserId === undefined ? { targetId } : { subjectUserId }),
+      ...(subjectUserId !== undefined && { subjectUserId }),
+      ...(targetId !== undefined && { targetId }),
       ...(actionPrefixes !== undefined && { OR: actionPrefixes.map((prefix) => ({ action: { startsWith: prefix } })) }),
       ...(before !== undefined && { at: { lte: before } }),
     },

@@ -31,7 +31,7 @@ export const CreateSessionInput = z
     }),
     request_reference: z
       .string()
-      .regex(anyCase(/^[a-z]{2,8}-REQ-\d{6,12}$/), "Write a reference such as REC-REQ-000001.")
+      .regex(anyCase(/^[a-z][a-z0-9]{1,10}-REQ-\d{6,12}$/), "Write a reference such as REC-REQ-000001.")
       .transform((reference) => reference.toUpperCase())
       .optional()
       .meta({ description: "The workflow request this is for", example: "REC-REQ-000001" }),

@@ -96,7 +96,7 @@ export function presentRecord(row: BlacklistRecord, now: Date, numbers: Numbers)
 }
 
 /** What of a record is for whom; a bulk check tells callers who are not cleared as staff only what to do about its subject. */
-const fields: FieldClasses<CheckedRecord> = {
+export const recordClasses = {
   id: "staff",
   number: "staff",
   kind: "public",
@@ -130,12 +130,13 @@ const fields: FieldClasses<CheckedRecord> = {
   revision: "staff",
   created_at: "staff",
   updated_at: "staff",
-};
-const visible = createVisibility(fields);
+} as const satisfies FieldClasses<CheckedRecord>;
+export type RecordClasses = typeof recordClasses;
+const visible = createVisibility<CheckedRecord>(recordClasses);
 
 /** The fields whose content stays out of the audit. */
 export const confidentialFields: ReadonlySet<string> = new Set(
-  Object.entries(fields).flatMap(([field, fieldClass]) => (fieldClass === "confidential" ? [field] : [])),
+  Object.entries(recordClasses).flatMap(([field, fieldClass]) => (fieldClass === "confidential" ? [field] : [])),
 );
 
 /** @param isReader whether the record is the caller's to read: the service method's own permission says so, or `blacklist.read` */

@@ -1,6 +1,6 @@
 import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
-import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { can, notReadable, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { ListQuery } from "../../kernel/fields.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
@@ -115,7 +115,13 @@ export function createBlacklistService(parts: BlacklistDeps) {
     async update(call: Call, key: string, input: UpdateBlacklistInput, ifMatch?: number): Promise<BlacklistView> {
       requireWrite(call, "blacklist.update");
       const parsed = UpdateBlacklistInput.parse(input);
-      if (Object.keys(parsed).some((field) => confidentialFields.has(field))) requireWrite(call, "blacklist.read_confidential");
+      const hidden = Object.keys(parsed).filter((field) => confidentialFields.has(field));
+      if (hidden.length > 0 && !can(call, "blacklist.read_confidential"))
+        throw notReadable(
+          call,
+          hidden.map((field) => `/${field}`),
+          "blacklist.read_confidential",
+        );
       const view = await database.write(call, async (tx) => {
         const row = await opening.open(tx, key, { ifMatch, action: "update", wanted: "live" });
         const [issue] = kindIssues(row.kind as "user" | "server", parsed);

@@ -136,7 +136,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
         ...fields,
         ...notEnded,
         id,
-        number: await nextNumber(tx, "case"),
+        number: await numberOf(tx, fields),
         createdAt: tx.now,
         updatedAt: tx.now,
         revision: 1,
@@ -179,6 +179,17 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
       return changed;
     },
   };
+}
+
+/** Where the numbers of confidential cases begin. */
+const confidentialFrom = 900_000_000;
+
+/**
+ * Cases that are confidential from the beginning are counted apart: among the others they would leave a gap, by which their subjects
+ * would learn that there is one.
+ */
+async function numberOf(tx: Tx, { isConfidential }: Pick<Case, "isConfidential">): Promise<number> {
+  return isConfidential ? confidentialFrom + (await nextNumber(tx, "case:confidential")) : await nextNumber(tx, "case");
 }
 
 /** Keep the words of one text of a case, in place of those it had. @param source `case` or the id of a note */

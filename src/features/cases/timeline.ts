@@ -51,7 +51,7 @@ const statusChanged = ["status", "The case moved to another status."] as const;
 export function createCaseTimeline({ database, records, cursors }: { database: Database; records: CaseRecords; cursors: Cursors }) {
   const { read } = database;
 
-  /** Positions of what the audit says of the confidential evidence of a case. */
+  /** Positions of what the audit says of the confidential evidence of a case, or of evidence that it no longer names. */
   async function hiddenEntries(caseId: string): Promise<number[]> {
     const where = { recordKind: "case", recordId: caseId, isConfidential: true };
     const pieces = new Set((await read.evidenceItem.findMany({ where, select: { id: true } })).map(({ id }) => id));
@@ -59,7 +59,8 @@ export function createCaseTimeline({ database, records, cursors }: { database: D
     const about = { targetKind: "case", targetId: caseId, action: { in: ["evidence.add", "evidence.redact"] } };
     const seqs = (await read.auditEntry.findMany({ where: about, select: { seq: true } })).map(({ seq }) => seq);
     const entries = await read.auditPayload.findMany({ where: { seq: { in: seqs } } });
-    return entries.filter(({ payload }) => pieces.has(evidenceOf(payload) ?? "")).map(({ seq }) => seq);
+    const evidenceAt = new Map(entries.map(({ seq, payload }) => [seq, evidenceOf(payload)]));
+    return seqs.filter((seq) => pieces.has(evidenceAt.get(seq) ?? "") || evidenceAt.get(seq) === undefined);
   }
 
   return {

@@ -8,7 +8,7 @@ import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { createCapture, FileDraft } from "./capture.ts";
 import { auditKinds, confidentialPermission, evidencePolicy } from "./evidence.policy.ts";
-import { contentHash, presentPiece, whole, type Piece, type StoredMessage } from "./rows.ts";
+import { committed, presentPiece, whole, type Piece, type StoredMessage } from "./rows.ts";
 import { AddEvidenceInput, maxPieces, type EvidenceView, type ParsedEvidence } from "./evidence.schema.ts";
 import type { LooseFile } from "./store.ts";
 
@@ -23,7 +23,6 @@ interface Draft {
   input: ParsedEvidence;
   message: StoredMessage | null;
   files: readonly FileDraft[];
-  sha256: string;
 }
 
 /** A file that came with a request; it is moved away when it is kept. */
@@ -38,7 +37,7 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
       case "file": {
         if (file === undefined) throw fieldError("/file", "required", "Send the file as multipart/form-data.");
         const kept = await capture.keep(file, file.name, pins);
-        return { ...draft, files: [kept], sha256: file.sha256 };
+        return { ...draft, files: [kept] };
       }
       case "message": {
         const { message: found, files } = await capture.message(input, call.actor?.id ?? null, pins);
@@ -51,34 +50,34 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
           sent_at: found.sentAt.toISOString(),
           edited_at: found.editedAt?.toISOString() ?? null,
         };
-        const attachments = files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 }));
-        return { input, message, files, sha256: contentHash(JSON.stringify({ ...message, attachments })) };
+        return { input, message, files };
       }
       case "link":
-        return { ...draft, sha256: contentHash(input.url) };
       case "text":
-        return { ...draft, sha256: contentHash(input.note) };
       case "record":
-        return { ...draft, sha256: contentHash(input.record_ref) };
+        return draft;
     }
   }
 
-  async function insert(tx: Tx, kind: HostKind, host: Host, { input, message, files, sha256 }: Draft): Promise<Piece> {
+  async function insert(tx: Tx, kind: HostKind, host: Host, { input, message, files }: Draft): Promise<Piece> {
     const held = await tx.db.evidenceItem.count({ where: { recordKind: kind, recordId: host.id } });
     if (held >= maxPieces)
       throw new ProblemError("invalid_transition", { detail: `A record holds at most ${maxPieces.toString()} pieces of evidence.` });
+    const content = {
+      kind: input.kind,
+      note: input.note ?? null,
+      url: input.kind === "link" ? input.url : null,
+      recordRef: input.kind === "record" ? input.record_ref : null,
+    };
     return await tx.db.evidenceItem.create({
       data: {
         id: uuid7(tx.now.getTime()),
         recordKind: kind,
         recordId: host.id,
-        kind: input.kind,
         title: input.title ?? null,
-        note: input.note ?? null,
-        url: input.kind === "link" ? input.url : null,
-        recordRef: input.kind === "record" ? input.record_ref : null,
+        ...content,
         ...(message !== null && { message: { ...message } satisfies Prisma.InputJsonObject }),
-        sha256,
+        ...committed({ ...content, message: message as Prisma.JsonObject | null, files }),
         isVerified: input.kind === "message",
         isConfidential: input.confidential,
         capturedAt: tx.now,
@@ -94,7 +93,7 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
       action: "evidence.add",
       target: { kind: auditKinds[kind], id: host.id, reference: host.reference },
       ...(host.subjectUserId !== null && { subjectUserId: host.subjectUserId }),
-      after: { evidence_id: row.id, kind: row.kind, sha256: row.sha256, files: row.files.length, verified: row.isVerified },
+      after: { evidence_id: row.id, kind: row.kind, commitment: row.commitment, files: row.files.length, verified: row.isVerified },
       permission: evidencePolicy.add,
     });
     if (kind !== "case") return;

@@ -121,7 +121,7 @@ function pieceRoutes(evidence: EvidenceService): Route[] {
     }),
     post(`${path}/redact`, "redactEvidence", {
       summary: "Remove the content of a piece of evidence",
-      description: "Cannot be undone. Its kind, hash, sizes, times and people stay, and the reason.",
+      description: "Cannot be undone. Its kind, sizes, times and people stay, and the reason; its hash goes with it.",
       access: { permission: evidencePolicy.redact },
       confirmable: true,
       request: { params, body: RedactEvidenceInput, example: { reason: "Shows the home of a bystander." } },

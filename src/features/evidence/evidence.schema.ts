@@ -86,7 +86,7 @@ const FilePart = z
     name: z.string().nullable().meta({ description: "As its sender called it; null once redacted" }),
     mime: z.string().meta({ description: "What its bytes look like, whatever its sender said" }),
     bytes: z.int(),
-    sha256: z.string().nullable().meta({ description: "Null for a file that could not be kept" }),
+    sha256: z.string().nullable().meta({ description: "Null for a file that could not be kept, and once redacted" }),
     status: z.enum(fileStatuses),
   })
   .meta({ id: "EvidenceFile" });
@@ -116,7 +116,11 @@ export const EvidenceView = z
     record_ref: z.string().nullable(),
     file: FilePart.nullable(),
     message: MessagePart.nullable(),
-    sha256: z.string().meta({ description: "Of its content; it stays when the content is redacted" }),
+    sha256: z.string().nullable().meta({ description: "Of its content as it is stored now; null once redacted" }),
+    salt: z.string().nullable().meta({ description: "Key of `commitment`, as base64url; null once redacted" }),
+    commitment: z.string().nullable().meta({
+      description: "HMAC-SHA-256 of `sha256` under `salt`, as base64url, from when it was captured; it stays when the content is redacted",
+    }),
     captured_at: Timestamp,
     captured_by: Snowflake.nullable(),
     verified: z.boolean().meta({ description: "Whether the service itself fetched the message from Discord" }),

@@ -15,6 +15,7 @@ import { evidencePolicy, readsConfidential } from "./evidence.policy.ts";
 import { createRedacting } from "./redact.ts";
 import type { EvidenceView, ListEvidenceQuery } from "./evidence.schema.ts";
 import { createEvidenceStore } from "./store.ts";
+import { upgradeHashes } from "./upgrade.ts";
 
 export type EvidenceService = ReturnType<typeof createEvidenceService>;
 
@@ -81,8 +82,11 @@ export function createEvidenceService(deps: EvidenceDeps) {
     /** Settles when no file is being deleted. */
     drained: bytes.drained,
 
-    /** Make the folder of files. @throws Error naming the folder when it cannot be written */
-    prepare: (): Promise<void> => store.prepare(),
+    /** Make the folder of files, and bring pieces of an earlier version up to date. @throws Error naming the folder when it cannot be written */
+    async prepare(): Promise<void> {
+      await store.prepare();
+      await upgradeHashes(database, deps.audit);
+    },
 
     /** The evidence of one record, newest first, without what is confidential to the caller. @throws ProblemError record_not_found */
     async list(call: Call, place: Place, { limit, cursor, count }: ListEvidenceQuery): Promise<Page<EvidenceView>> {
@@ -123,7 +127,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
       const file = row.files.find((one) => one.position === position);
       if (file?.status !== "stored" || file.sha256 === null) throw recordNotFound();
       const { sha256 } = file;
-      const onChanged = (): void => logger.error({ evidence_id: id, position, sha256 }, "a file of evidence is not what was kept");
+      const onChanged = (): void => logger.error({ evidence_id: id, position }, "a file of evidence is not what was kept");
       const body = await store.read(sha256, file.bytes, onChanged);
       if (body === undefined) {
         onChanged();

@@ -27,7 +27,7 @@ const action = "evidence.redact";
 const HeldInput = RedactEvidenceInput.extend({ id: z.string(), revision: z.int().optional() });
 type HeldInput = z.output<typeof HeldInput>;
 
-/** The content goes permanently; that there was something, whose it was and its hash stay. */
+/** The content goes permanently; that there was something, and whose it was, stays. */
 export function createRedacting({ database, audit, confirmations, hosts, bytes, find }: RedactDeps) {
   async function redactInTx(tx: Tx, { id, reason, revision }: HeldInput): Promise<EvidenceView | Held> {
     const { host, kind } = await find(tx.call, id);
@@ -56,7 +56,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
   }
 
   async function apply(tx: Tx, row: Piece, reason: string): Promise<Piece> {
-    await tx.db.evidenceFile.updateMany({ where: { evidenceId: row.id }, data: { name: null } });
+    await tx.db.evidenceFile.updateMany({ where: { evidenceId: row.id }, data: { name: null, sha256: null } });
     await tx.db.evidenceFile.updateMany({ where: { evidenceId: row.id, status: "stored" }, data: { status: "redacted" } });
     await forgetAnswers(tx, row.id);
     bytes.removeLater(tx, row.files);
@@ -68,6 +68,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
         url: null,
         recordRef: null,
         message: row.message === null ? Prisma.DbNull : { ...(row.message as unknown as StoredMessage), content: null },
+        salt: null,
         redactedAt: tx.now,
         redactedBy: tx.call.actor?.id ?? null,
         redactReason: reason,
@@ -83,7 +84,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
       target: { kind: auditKind, id: host.id, reference: host.reference },
       ...(host.subjectUserId !== null && { subjectUserId: host.subjectUserId }),
       reason,
-      after: { evidence_id: row.id, kind: row.kind, sha256: row.sha256 },
+      after: { evidence_id: row.id, kind: row.kind, commitment: row.commitment },
       permission: evidencePolicy.redact,
     });
   }
@@ -95,8 +96,8 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
 
   return {
     /**
-     * Remove the content of a piece permanently: its words, names and addresses, and the bytes that no other piece refers to. Kind, hash,
-     * sizes, times and people stay.
+     * Remove the content of a piece permanently: its words, names and addresses, the bytes that no other piece refers to, and
+     * every hash by which it could be guessed. Kind, sizes, times and people stay, and a commitment that says nothing by itself.
      * @param ifMatch the revision the caller read
      * @throws ProblemError record_not_found, precondition_failed, invalid_transition, conflict_of_interest, hierarchy_violation
      */

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { EvidenceFile, EvidenceItem } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
+import { keyedHash, randomToken } from "../../kernel/secrets.ts";
 import type { Host, HostKind } from "./hosts.ts";
 import type { EvidenceView, FilePart } from "./evidence.schema.ts";
 
@@ -39,7 +40,9 @@ export function presentPiece(row: Piece, host: Pick<Host, "id" | "reference">): 
     record_ref: row.recordRef,
     file: row.kind === "file" ? (files[0] ?? null) : null,
     message: message === null ? null : { ...message, attachments: files },
-    sha256: row.sha256,
+    sha256: contentHash(row),
+    salt: row.salt,
+    commitment: row.commitment,
     captured_at: row.capturedAt.toISOString(),
     captured_by: row.capturedBy,
     verified: row.isVerified,
@@ -55,7 +58,29 @@ function presentFile({ position, name, mime, bytes, sha256, status }: EvidenceFi
   return { position, name, mime, bytes, sha256, status: status as FilePart["status"] };
 }
 
-/** SHA-256 of what a piece says: of a text, an address or a reference the text itself, of a message its parts as JSON. */
-export function contentHash(content: string): string {
-  return hash("sha256", content);
+type Content = Pick<EvidenceItem, "kind" | "note" | "url" | "recordRef" | "message"> & { files: readonly FileFacts[] };
+type FileFacts = Pick<EvidenceFile, "name" | "bytes" | "sha256">;
+
+/**
+ * SHA-256 of what a piece holds now, as hex: of a file its bytes, of a text, an address or a reference the text itself, of a message its
+ * parts as JSON. Null once redacted. It is made when it is asked for and stored nowhere but for the bytes of files, as nearly everything
+ * that people write is short enough to be guessed by its hash.
+ */
+function contentHash({ kind, note, url, recordRef, message, files }: Content): string | null {
+  if (kind === "file") return files[0]?.sha256 ?? null;
+  const content = kind === "message" ? messageText(message as unknown as StoredMessage, files) : (url ?? recordRef ?? note);
+  return content === null ? null : hash("sha256", content);
+}
+
+function messageText(message: StoredMessage, files: readonly FileFacts[]): string | null {
+  if (message.content === null) return null;
+  const { guild_id, channel_id, message_id, author_id, content, sent_at, edited_at } = message;
+  const attachments = files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 }));
+  return JSON.stringify({ guild_id, channel_id, message_id, author_id, content, sent_at, edited_at, attachments });
+}
+
+/** What binds a piece to its content without saying what it is: the HMAC of its hash under a key of its own, which goes when it is redacted. */
+export function committed(content: Content): Pick<EvidenceItem, "salt" | "commitment"> {
+  const salt = randomToken();
+  return { salt, commitment: keyedHash(Buffer.from(salt, "base64url"), contentHash(content) ?? "") };
 }

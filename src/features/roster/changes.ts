@@ -6,7 +6,7 @@ import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
 import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
-import { can, requireAnswered, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { notReadable, can, requireAnswered, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { RosterFacts } from "./facts.ts";
 import { stepsTo } from "./patch.ts";
@@ -135,6 +135,8 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
         await roster.records.lock(tx, userId);
         const entry = await tx.db.rosterEntry.findUniqueOrThrow({ where: { userId } });
         requireBelow(call, userId, [entry.staffRole, input.staff_role]);
+        // Nobody reads what is noted about themselves.
+        if (input.notes !== undefined && call.actor?.id === userId) throw notReadable(call, ["/notes"]);
         permissions.requireRevision(ifMatch, entry.revision);
         const stood = await roster.records.standAt(tx.db, entry, effectiveAt);
         if (stood === null) throw fieldError("/effective_at", "too_early", "They were not on the roster then.");

@@ -20,9 +20,9 @@ export const roster = feature({
 
 /** The roster and Discord, kept in step. */
 export const rosterSync = feature({
-  create({ config, ...deps }: Omit<RosterSyncDeps, "isFollowing"> & Pick<Core, "config">) {
+  create({ config, keyFor, ...deps }: Omit<RosterSyncDeps, "isFollowing" | "fingerprintKey"> & Pick<Core, "config" | "keyFor">) {
     const isFollowing = config.roster.followsDiscord && !config.switchedOff.has("roster.entries");
-    return { rosterSync: createRosterSync({ ...deps, isFollowing }) };
+    return { rosterSync: createRosterSync({ ...deps, isFollowing, fingerprintKey: keyFor("fingerprints") }) };
   },
   routes: ({ rosterSync }) => rosterSyncRoutes(rosterSync),
   jobs: ({ rosterSync }) => ({ rosterSync: rosterSync.catchUp }),

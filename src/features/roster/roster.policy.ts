@@ -97,7 +97,7 @@ function shownBy(row: RosterEntry, access: Access): EntryView["discord"] {
   };
 }
 
-const fields: FieldClasses<EntryView> = {
+export const entryClasses: FieldClasses<EntryView> = {
   state: "public",
   id: "public",
   user: "public",
@@ -122,7 +122,7 @@ const fields: FieldClasses<EntryView> = {
   created_at: "public",
   updated_at: "public",
 };
-const visible = createVisibility(fields);
+const visible = createVisibility(entryClasses);
 
 /** What of an entry a caller may see, and where they may move it. @param hidden references they may not know of */
 export function visibleEntry(

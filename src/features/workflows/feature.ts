@@ -102,14 +102,14 @@ const looks: CardsDeps["looks"] = {
   queue: (shown) => queueBoard(shown, t),
 };
 
-type CardsNeeds = Omit<CardsDeps, "pauses" | "posting" | "looks"> & Core & { workflows: WorkflowsService };
+type CardsNeeds = Omit<CardsDeps, "pauses" | "posting" | "looks" | "fingerprintKey"> & Core & { workflows: WorkflowsService };
 
 /** Requests as cards in Discord, and where a request is found there. */
 export const cards = feature({
-  create({ discord, pauses, workflows, ...deps }: CardsNeeds) {
+  create({ discord, pauses, workflows, keyFor, ...deps }: CardsNeeds) {
     const messages = createCardMessages(discord.rest, pauses.cardRetryMs);
     const posting = { messages, isReady: () => discord.status().state === "ready" };
-    const cards = createCards({ ...deps, workflows, posting, looks, pauses: pauses.cards });
+    const cards = createCards({ ...deps, workflows, posting, looks, pauses: pauses.cards, fingerprintKey: keyFor("fingerprints") });
     return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
   },
   controls: ({ cards }, verbs) => createReviewControls(verbs, cards.refresh),

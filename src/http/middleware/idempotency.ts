@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { ProblemError } from "../../kernel/errors.ts";
+import { keyedHash } from "../../kernel/secrets.ts";
 import type { Body } from "../request/body-stream.ts";
 import type { Caller } from "../../operations/caller.ts";
 import { header, type RequestInfo } from "../context.ts";
@@ -10,16 +11,17 @@ export interface IdempotencyKeys {
   run<T>(request: RequestInfo, caller: Caller, body: Pick<Body, "fingerprint">, status: number, effect: () => Promise<T>): Promise<T>;
 }
 
-export function createIdempotencyKeys(): IdempotencyKeys {
+/** @param key of the fingerprints: they are stored, and a plain hash of a short body would tell the body to anybody who guesses it */
+export function createIdempotencyKeys(key: Buffer): IdempotencyKeys {
   const running = new Set<string>();
   return {
     async run(request, caller, body, status, effect) {
-      const key = header(request, "idempotency-key");
-      if (key === undefined) return effect();
+      const given = header(request, "idempotency-key");
+      if (given === undefined) return effect();
       const { call, client } = caller;
-      const scope = hash("sha256", [client.id, call.actor?.id ?? "", request.method, request.path, key].join("\n"));
+      const scope = hash("sha256", [client.id, call.actor?.id ?? "", request.method, request.path, given].join("\n"));
       if (running.has(scope)) throw new ProblemError("idempotency_in_progress", { retryAfter: 1 });
-      call.idempotency = { scope, fingerprint: fingerprintOf(request, body), status };
+      call.idempotency = { scope, fingerprint: keyedHash(key, requested(request, body)), status };
       running.add(scope);
       try {
         return await effect();
@@ -31,6 +33,6 @@ export function createIdempotencyKeys(): IdempotencyKeys {
 }
 
 /** What is asked for: the body, and the query where there is one. The same lines imported in another mode are another request. */
-function fingerprintOf({ search }: RequestInfo, body: Pick<Body, "fingerprint">): string {
-  return search === "" ? body.fingerprint() : hash("sha256", [search, body.fingerprint()].join("\n"));
+function requested({ search }: RequestInfo, body: Pick<Body, "fingerprint">): string {
+  return [search, body.fingerprint()].join("\n");
 }

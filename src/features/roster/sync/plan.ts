@@ -1,5 +1,5 @@
 import type { Deps } from "../../deps.ts";
-import { hash } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
@@ -10,12 +10,14 @@ import { SyncRosterInput, type SyncPlanView, type SyncStatusView } from "./sync.
 
 export interface PlanDeps extends Deps<"database" | "audit" | "access" | "clock"> {
   isFollowing: boolean;
+  /** Of the hashes of plans. */
+  fingerprintKey: Buffer;
 }
 
 const shownPeople = 200;
 
 /** Everything in which the roster and the guilds differ, as one plan that a person looks at and applies. */
-export function createSyncPlan({ database, audit, access, isFollowing, clock }: PlanDeps, people: People, follow: Follow) {
+export function createSyncPlan({ database, audit, access, isFollowing, clock, fingerprintKey }: PlanDeps, people: People, follow: Follow) {
   async function draw(call: Call): Promise<{ differing: Differing[]; within: string[]; view: SyncPlanView }> {
     const everybody = await people.differing(await people.everyone(), clock.now());
     const differing = everybody.filter(({ steps }) => steps.length > 0);
@@ -25,7 +27,7 @@ export function createSyncPlan({ database, audit, access, isFollowing, clock }: 
     const reached = new Set(within);
     const view: SyncPlanView = {
       dry_run: true,
-      plan_hash: hashOf(differing),
+      plan_hash: hashOf(fingerprintKey, differing),
       people: differing.length,
       steps: countsOf(differing),
       plan: differing.slice(0, shownPeople).map(({ userId, entry, steps }) => ({
@@ -100,13 +102,13 @@ export function createSyncPlan({ database, audit, access, isFollowing, clock }: 
   };
 }
 
-/** The same plan has the same hash, whenever it is drawn. */
-function hashOf(differing: readonly Differing[]): string {
+/** The same plan has the same hash, whenever it is drawn. The audit keeps it for good: without the key nobody finds names in it. */
+function hashOf(key: Buffer, differing: readonly Differing[]): string {
   const lines = differing.map(({ userId, entry, steps, extras }) => {
     const events = steps.map(({ event, after }) => [event, after.staff_role]);
     return JSON.stringify([userId, entry?.revision ?? 0, events, extras.heldRoles, extras.inGuild, extras.nickname]);
   });
-  return hash("sha256", lines.join("\n"));
+  return createHmac("sha256", key).update(lines.join("\n")).digest("hex");
 }
 
 function countsOf(differing: readonly Differing[]): Record<string, number> {

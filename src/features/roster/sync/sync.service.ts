@@ -20,6 +20,8 @@ export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "
   roster: RosterService;
   discord: Pick<Discord, "actions">;
   isFollowing: boolean;
+  /** Of the hashes of plans. */
+  fingerprintKey: Buffer;
   logger: Logger;
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from "../../deps.ts";
-import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import { notReadable, requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { seesRedactions } from "../../../kernel/visibility.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
@@ -48,6 +48,8 @@ export function createProfilesService({ database, audit, events, guildState, acc
       const input = UpdateProfileInput.parse(given);
       const found = await findColleague(access, userId);
       requireMayManage(call, found, permissions, { isOwnAllowed: input.department === undefined });
+      if (input.quiet_hours !== undefined && !clearanceFor(call, userId).requester)
+        throw notReadable(call, ["/quiet_hours"], staffPolicy.profile);
       const view = await database.write(call, async (tx) => {
         const row = await profiles.open(tx, userId);
         permissions.requireRevision(ifMatch, row.revision);

@@ -16,6 +16,8 @@ export interface CardsDeps extends PlaceDeps, ShownDeps, Deps<"servedGuilds"> {
   events: Pick<EventsService, "onCommit">;
   clock: Clock;
   logger: Logger;
+  /** Of the fingerprints of messages. */
+  fingerprintKey: Buffer;
   /** Others than usual. */
   pauses?: Partial<CardPauses> | undefined;
   posting: Posting;
@@ -74,6 +76,7 @@ export function createCards(parts: CardsDeps) {
   async function show(messages: CardMessages, id: string, care: Care): Promise<KeptEnd> {
     const request = await shown.request(id);
     if (request === undefined) return undefined;
+    if (request === "hidden") return await keeping.takeAway(messages, id);
     const card = await database.read.reviewCard.findUnique({ where: { requestId: id }, select: { guildId: true } });
     if (card !== null && !parts.servedGuilds.has(card.guildId)) {
       // Nobody in a server that is not ours any more reads on.

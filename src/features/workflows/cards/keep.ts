@@ -4,6 +4,7 @@ import type { Database } from "../../../database/database.ts";
 import type { CardEnd, CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
 import { systemCall } from "../../../kernel/call.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
+import { keyedHash } from "../../../kernel/secrets.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 
 /** A message as it should be. */
@@ -33,8 +34,15 @@ export interface CardRefusal {
 const noCards = "Discord takes no review cards in this channel; it is tried again";
 const noPin = "Discord does not pin the board in this channel; the board is there, and can be pinned by hand";
 
+export interface KeepingDeps {
+  database: Database;
+  logger: Logger;
+  /** Of the fingerprints of messages. */
+  fingerprintKey: Buffer;
+}
+
 /** Keeps single messages as they should be: posted once, edited when what they show changes, posted again when they were deleted. */
-export function createKeeping({ database, logger }: { database: Database; logger: Logger }) {
+export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps) {
   const warned = new Set<string>();
   /** By what the message is kept under; only of what should stand there. */
   const refusals = new Map<string, CardRefusal>();
@@ -91,7 +99,8 @@ export function createKeeping({ database, logger }: { database: Database; logger
       const { key, message, place, isPosted } = wanted;
       refusals.delete(key);
       const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });
-      const shown = hash("sha256", JSON.stringify(message));
+      // What a message shows can be redacted later: a plain hash would tell it to anybody who guesses the few words that are missing.
+      const shown = keyedHash(fingerprintKey, JSON.stringify(message));
       if (card === null || card.messageId === null) {
         if ((!isPosted && !unsure.has(key)) || place === undefined) return undefined;
         return await post(messages, wanted, { place, last: "", shown });

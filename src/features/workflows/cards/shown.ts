@@ -2,14 +2,15 @@ import type { Database } from "../../../database/database.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { isOpenStatus, openStatuses } from "../state/table.ts";
-import { readPermission, statusAt } from "../requests/workflows.policy.ts";
+import { openToAll, readPermission, statusAt } from "../requests/workflows.policy.ts";
 import type { Reading } from "../requests/read.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
 
-/** What everybody in a channel of reviewers may see of a request; of a confidential one, that it is there. */
-export type ShownRequest =
-  | { isConfidential: true; isOpen: boolean; view: Pick<WorkflowView, "reference" | "type" | "status" | "revision"> }
-  | { isConfidential: false; isOpen: boolean; view: WorkflowView };
+/** What everybody in a channel of reviewers may see of a request. */
+export interface ShownRequest {
+  isOpen: boolean;
+  view: WorkflowView;
+}
 
 /** How many open requests of a kind stand where, what waits longest, and how much is late. */
 export interface ShownQueue {
@@ -36,26 +37,23 @@ export interface ShownDeps {
 
 export function createShown({ database: { read }, workflows, clock }: ShownDeps) {
   return {
-    /** @returns undefined when there is no such request */
-    async request(id: string): Promise<ShownRequest | undefined> {
+    /** @returns undefined when there is no such request; `hidden` for a confidential one, which has no card: its subject may stand by */
+    async request(id: string): Promise<ShownRequest | "hidden" | undefined> {
       const row = await read.workflowRequest.findUnique({
         where: { id },
         include: { subjects: { where: { kind: "restricted" }, take: 1 } },
       });
       if (row === null) return undefined;
-      const { reference, revision } = row;
       const type = row.type as WorkflowView["type"];
-      const status = statusAt(row, clock.now());
-      const isOpen = isOpenStatus(status);
-      if (row.subjects.length > 0) return { isConfidential: true, isOpen, view: { reference, type, status, revision } };
-      return { isConfidential: false, isOpen, view: await workflows.get(everybody, type, id) };
+      const isOpen = isOpenStatus(statusAt(row, clock.now()));
+      return row.subjects.length > 0 ? "hidden" : { isOpen, view: await workflows.get(everybody, type, id) };
     },
 
-    /** Confidential requests are counted like the others. */
+    /** Everybody in the channel reads it, so confidential requests are not counted: a number that moves would tell of them. */
     async queue(): Promise<ShownQueue> {
       const now = clock.now();
       const lasting = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
-      const open = { status: { in: [...openStatuses] }, ...lasting };
+      const open = { status: { in: [...openStatuses] }, ...lasting, ...openToAll };
       const groups = await read.workflowRequest.groupBy({ by: ["type", "status"], where: open, _count: { _all: true } });
       const oldest = await read.workflowRequest.findFirst({
         where: open,

@@ -63,24 +63,13 @@ interface CardFor {
 const plain = (reference: string): string => (/^[A-Z\d-]{1,64}$/.test(reference) ? reference : escapeText(reference));
 
 /** The card of a request in a channel. */
-export function sharedCard(shown: ShownRequest, t: Translate): CardMessage {
-  const { view, isOpen } = shown;
-  const components = isOpen ? rowsOf(view, isHeld(shown), { t }) : [];
-  if (!shown.isConfidential) return { embeds: [embedOf(shown.view, { t })], components };
-  const { type, status } = view;
-  const title = cut(`${plain(view.reference)} · ${t(`= ${type}`)}`, limits.title);
-  const description = t("card confidential", { status: t(`= ${status}`) });
-  return { embeds: [{ title, description, color: colours[status] }], components };
+export function sharedCard({ view, isOpen }: ShownRequest, t: Translate): CardMessage {
+  return { embeds: [embedOf(view, { t })], components: isOpen ? rowsOf(view, { t }) : [] };
 }
 
 /** The card of a request for one person: what they may not do is switched off. */
 export function personalCard(view: WorkflowView, card: CardFor): CardMessage {
-  return { embeds: [embedOf(view, card)], components: rowsOf(view, view.hold !== null, card) };
-}
-
-/** Undefined: of a confidential request nobody learns from its card whether it is held. */
-function isHeld(shown: ShownRequest): boolean | undefined {
-  return shown.isConfidential ? undefined : shown.view.hold !== null;
+  return { embeds: [embedOf(view, card)], components: rowsOf(view, card) };
 }
 
 function embedOf(view: WorkflowView, { t, history }: CardFor): APIEmbed {
@@ -176,16 +165,15 @@ function endFields({ decision, effects }: WorkflowView, t: Translate): Fields {
 const labelKey = (verb: KeyAfter<"card"> | "history"): TextKey => (verb === "history" ? "card look-history" : `card ${verb}`);
 
 function rowsOf(
-  { reference, revision, status }: Pick<WorkflowView, "reference" | "revision" | "status">,
-  isHeld: boolean | undefined,
+  { reference, revision, status, hold }: Pick<WorkflowView, "reference" | "revision" | "status" | "hold">,
   { t, allowed }: CardFor,
 ): Row[] {
   const mode = allowed === undefined ? "" : ":me";
   const idOf = (verb: string): string => `wf:${verb}:${reference}:${revision.toString()}${mode}`;
   const isOffered = (action: string): boolean => {
     if (allowed !== undefined) return allowed.has(action);
-    if (action === "release") return isHeld !== false;
-    return action !== "reverse" && action !== "reopen" && !(action === "hold" && isHeld === true);
+    if (action === "release") return hold !== null;
+    return action !== "reverse" && action !== "reopen" && !(action === "hold" && hold !== null);
   };
   const acting: Row = {
     type: 1,

@@ -4,6 +4,7 @@ import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { DraftStatus, DraftView } from "./drafts.schema.ts";
 import { kindOf } from "../kinds/kinds.ts";
+import { visibleSuggestion } from "../requests/visibility.ts";
 
 /** Permissions of this feature; filing needs the one to create such a request besides. */
 export const draftsPolicy = { read: "workflows.read", dismiss: "workflows.review", suggest: "system.act" } as const;
@@ -32,6 +33,11 @@ export function presentDraft(row: RequestDraft): DraftView {
     created_at: row.createdAt.toISOString(),
     revision: row.revision,
   };
+}
+
+/** A draft without what of its request this caller may not read. */
+export function visibleDraft(call: Call, view: DraftView): DraftView {
+  return { ...view, payload: visibleSuggestion(call, view.type, view.payload) };
 }
 
 /** Drafts of the causes a caller may know of, in the words of the database. */

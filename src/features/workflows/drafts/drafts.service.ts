@@ -3,7 +3,7 @@ import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
 import { listPage, newestFirst, type Page } from "../../../kernel/page.ts";
-import { draftsPolicy, knownWhere, presentDraft } from "./drafts.policy.ts";
+import { draftsPolicy, knownWhere, presentDraft, visibleDraft } from "./drafts.policy.ts";
 import type { DraftRecords } from "./records.ts";
 import { DismissDraftInput, ListDraftsQuery, type DraftView, type FiledDraftView } from "./drafts.schema.ts";
 import { understand, type Intake } from "../requests/intake.ts";
@@ -45,7 +45,7 @@ export function createDraftsService({ database, records, workflows, cursors }: D
         find: ({ after, take }) =>
           database.read.requestDraft.findMany({ where: { AND: [wanted, after] }, orderBy: newestFirst.orderBy, take }),
         count: () => database.read.requestDraft.count({ where: wanted }),
-        present: presentDraft,
+        present: (row) => visibleDraft(call, presentDraft(row)),
       });
     },
 
@@ -54,7 +54,7 @@ export function createDraftsService({ database, records, workflows, cursors }: D
       requirePermission(call, draftsPolicy.read);
       const row = await database.read.requestDraft.findUnique({ where: { id } });
       if (row === null || (row.causeReference !== null && (await hiddenCauses(call)).includes(row.causeReference))) throw recordNotFound();
-      return presentDraft(row);
+      return visibleDraft(call, presentDraft(row));
     },
 
     /**
@@ -76,7 +76,7 @@ export function createDraftsService({ database, records, workflows, cursors }: D
         const draft = await records.end(tx, row, { status: "filed", filedReference: request.reference }, { verb: "file", permission });
         return { draft, request };
       });
-      return { draft: filed.draft, request: visibleCreation(call, filed.request) };
+      return { draft: visibleDraft(call, filed.draft), request: visibleCreation(call, filed.request) };
     },
 
     /** Leave a suggested request unfiled. @throws ProblemError record_not_found, precondition_failed, invalid_transition */

@@ -3,6 +3,7 @@ import type { Prisma, WorkflowStep } from "../../../generated/sqlite/client.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
+import { byKind, readsConfidential } from "../requests/visibility.ts";
 import { sideOf, type Side } from "../comments/comments.policy.ts";
 import { HistoryQuery as Query, type HistoryQuery, type StepView } from "./history.schema.ts";
 import { policyOf } from "../policies/policies.ts";
@@ -54,7 +55,7 @@ export function createHistory({ database, guildState, reach, cursors, clock, fin
       const after = cursor === undefined ? 0 : Number(cursors.decode("workflow_history", bound, cursor)[0]);
       const where = { ...bound, ...(await blindness(call, request)) };
       const accounts = call.actor === null ? [] : await reach.linkedAccountsOf(database.read, call.actor.id);
-      const as = { type: request.type, side: sideOf(call, request, accounts) };
+      const as = { type: request.type, side: sideOf(call, request, accounts), requesterId: request.requesterId };
       const rows = await database.read.workflowStep.findMany({
         where: { ...where, revision: { gt: after } },
         orderBy: { revision: "asc" },
@@ -72,7 +73,7 @@ export function createHistory({ database, guildState, reach, cursors, clock, fin
 }
 
 /** What of a step is for whom. Of the notes and of what was chosen, only what the requester was told is theirs. */
-const stepFields: FieldClasses<StepView> = {
+const stepFields = {
   revision: "public",
   action: "public",
   actor: "public",
@@ -90,11 +91,12 @@ const stepFields: FieldClasses<StepView> = {
     duplicate_of: "public",
     duration: "public",
     effects: "staff",
-    changed: { interview: "decider", "*": "public" },
     break_glass: "public",
   },
-};
-const visible = createVisibility(stepFields);
+} as const satisfies Omit<FieldClasses<StepView>, "data"> & { data: object };
+const visibleOf = byKind((payload) =>
+  createVisibility<StepView>({ ...stepFields, data: { ...stepFields.data, changed: { ...payload, "*": "public" } } }),
+);
 
 /** Actions whose note is written among staff. */
 const amongStaff = new Set(["claim", "assign", "unassign", "escalate", "deescalate", "hold", "release"]);
@@ -107,10 +109,16 @@ function isVote({ action, from, to }: WorkflowStep): boolean {
 }
 
 /** A step as a caller sees it who meets the request from one side. */
-export function visibleStep(call: Call, row: WorkflowStep, view: StepView, { type, side }: { type: string; side: Side }): StepView {
+export function visibleStep(
+  call: Call,
+  row: WorkflowStep,
+  view: StepView,
+  { type, side, requesterId }: { type: string; side: Side; requesterId: string | null },
+): StepView {
   const isStaff = side === "staff" && can(call, readPermission);
   const isDecider = isStaff && can(call, decidePermission(type as WorkflowKind));
   const isTold = isVote(row) ? isDecider : isStaff || !amongStaff.has(row.action);
-  const clearance: Clearance = { ...noClearance, requester: isTold, staff: isStaff, decider: isDecider };
-  return visible(view, clearance, seesRedactions(call));
+  const confidential = readsConfidential(call, type as WorkflowKind, requesterId);
+  const clearance: Clearance = { ...noClearance, requester: isTold, staff: isStaff, decider: isDecider, confidential };
+  return visibleOf.get(type)?.(view, clearance, seesRedactions(call)) ?? view;
 }

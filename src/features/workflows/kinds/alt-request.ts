@@ -34,6 +34,16 @@ export const altRequest = kind({
   summary: "Say that accounts belong to one person.",
   prefix: "ALT",
   payload: AltRequestPayload,
+  classes: {
+    user_ids: "public",
+    primary_user_id: "public",
+    reason: "public",
+    kind: "public",
+    confidence: "public",
+    basis: "public",
+    propagate: "public",
+    review_after: "public",
+  },
   aliases: {
     ...asField(ofUser, "primary_user_id"),
     user_id: "primary_user_id",

@@ -21,6 +21,13 @@ export const appeal = kind({
   summary: "Ask that a decision is looked at again, by others than those who made it.",
   prefix: "APL",
   payload: AppealPayload,
+  classes: {
+    target: "public",
+    grounds: "public",
+    desired_outcome: "public",
+    user_id: "public",
+    answers: "public",
+  },
   assumed: { grounds: ({ reason, summary }) => reason ?? summary },
   aliases: { ...ofUser, target_id: "target", target_reference: "target", appeal_of: "target" },
   filing: { options: ["target", "desired_outcome", { name: "user", field: "user_id" }], form: ["grounds", "evidence"] },

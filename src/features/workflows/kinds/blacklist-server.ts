@@ -3,7 +3,7 @@ import { Duration, Snowflake, text } from "../../../kernel/fields.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
 import { effect } from "../effects/inputs.ts";
 import { OptionalLength, Reason, ids, idsUpTo } from "../requests/fields.ts";
-import { day, hour, kind, recordOf, server, snowflake } from "./kind.ts";
+import { day, hour, kind, listedClasses, listedConfidential, recordOf, server, snowflake } from "./kind.ts";
 
 const BlacklistServerPayload = z
   .object({
@@ -29,6 +29,23 @@ export const blacklistServer = kind({
   summary: "List a server, and say what becomes of its members.",
   prefix: "BLS",
   payload: BlacklistServerPayload,
+  classes: {
+    server_id: "public",
+    reason: listedClasses.reason,
+    server_name: "public",
+    invite_codes: "public",
+    owner_user_id: "public",
+    category: "public",
+    severity: "public",
+    member_policy: "public",
+    grace_period: "public",
+    min_tenure: "public",
+    exempt_user_ids: listedClasses.exempt_user_ids,
+    aliases: "public",
+    duration: "public",
+    review_after: "public",
+  },
+  confidential: listedConfidential,
   aliases: {
     target_id: "server_id",
     target_server_id: "server_id",

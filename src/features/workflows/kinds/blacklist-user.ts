@@ -3,7 +3,7 @@ import { Duration, Snowflake } from "../../../kernel/fields.ts";
 import { altChoices, blacklistCategories, recommendedActions, severities } from "../../../kernel/vocabulary.ts";
 import { effect } from "../effects/inputs.ts";
 import { OptionalLength, Reason, ids } from "../requests/fields.ts";
-import { day, hour, kind, ofUser, recordOf, snowflake, user } from "./kind.ts";
+import { day, hour, kind, listedClasses, listedConfidential, ofUser, recordOf, snowflake, user } from "./kind.ts";
 
 /** How long somebody whose account was taken over is listed, unless the request says otherwise. */
 const compromisedLength = "P30D";
@@ -33,6 +33,20 @@ export const blacklistUser = kind({
   summary: "List a user on the network or on some servers.",
   prefix: "BLU",
   payload: BlacklistUserPayload,
+  classes: {
+    user_id: "public",
+    reason: listedClasses.reason,
+    category: "public",
+    severity: "public",
+    scope: "public",
+    server_ids: "public",
+    recommended_action: "public",
+    duration: "public",
+    review_after: "public",
+    include_alts: "public",
+    compromised_account: "public",
+  },
+  confidential: listedConfidential,
   assumed: { scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },
   aliases: ofUser,
   filing: {
@@ -69,7 +83,8 @@ export const blacklistUser = kind({
         ...recordOf(payload),
         length,
       }),
-      effect("case.append", { type: "blacklist", subject: user(userId), text: payload.reason }),
+      // Its readers are others than those of the reason, which stands in the record.
+      effect("case.append", { type: "blacklist", subject: user(userId), text: "" }),
       effect("matches.recompute", {}),
       effect("recruitment.hold", { userId }),
       ...(severity === "high" || severity === "critical" ? [effect("roster.suspend", { userId, length })] : []),

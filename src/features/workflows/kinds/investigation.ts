@@ -26,6 +26,17 @@ export const investigation = kind({
   summary: "Open a case about a person or a server, in confidence where that is needed.",
   prefix: "INV",
   payload: InvestigationPayload,
+  classes: {
+    subject: "public",
+    allegation: "public",
+    category: "public",
+    confidential: "public",
+    lead_user_id: "public",
+    team_user_ids: "public",
+    conflict_user_ids: "public",
+    interim: "public",
+    due_at: "public",
+  },
   assumed: { allegation: ({ reason, summary }) => reason ?? summary },
   aliases: { ...asField(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
   filing: {

@@ -1,5 +1,8 @@
 import type { z } from "zod";
+import type { PermissionKey } from "../../../kernel/permissions.ts";
+import type { FieldClass } from "../../../kernel/visibility.ts";
 import type { Severity } from "../../../kernel/vocabulary.ts";
+import type { RecordClasses } from "../../blacklist/blacklist.policy.ts";
 import type { EventType } from "../../events/types.ts";
 import type { Use } from "../effects/inputs.ts";
 import type { Action } from "../state/table.ts";
@@ -48,6 +51,10 @@ interface KindSpec<Payload extends z.ZodObject> {
   summary: string;
   prefix: string;
   payload: Payload;
+  /** For whom each field is: for the same as what an approval makes of it. */
+  classes: Readonly<Record<keyof z.output<Payload>, FieldClass>>;
+  /** What reading confidential fields needs, besides having written them. */
+  confidential?: PermissionKey;
   /** What a needed field is when it was not sent but the others say it; the client is told. `undefined` leaves the field missing. */
   assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>;
   /** Other names clients use, besides camelCase, to the payload's own. */
@@ -118,6 +125,15 @@ export const dateOf = (text: string | undefined): Date | null => (text === undef
 /** Ids for examples. */
 export const snowflake = "80351110224678912";
 export const otherSnowflake = "80351110224678913";
+
+/** Fields of requests that become confidential fields of a record: those of another class than there do not compile. */
+export const listedClasses = {
+  reason: "confidential",
+  exempt_user_ids: "confidential",
+} as const satisfies { reason: RecordClasses["reason_internal"]; exempt_user_ids: RecordClasses["exempt_user_ids"] };
+
+/** What reading the confidential fields of a record needs. */
+export const listedConfidential = "blacklist.read_confidential" satisfies PermissionKey;
 
 /** What a record says, no matter whom it is about. */
 export function recordOf(payload: { category: string; severity: Severity; reason: string; review_after: string }) {

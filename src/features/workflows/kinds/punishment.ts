@@ -55,6 +55,19 @@ export const punishment = kind({
   summary: "Act on what a person did, from a note to a termination.",
   prefix: "PUN",
   payload: PunishmentPayload,
+  classes: {
+    user_id: "public",
+    reason: "public",
+    action: "public",
+    points: "public",
+    duration: "public",
+    rules: "public",
+    case_reference: "public",
+    demote_to: "public",
+    discord: "public",
+    notify_subject: "public",
+    appeal_until: "public",
+  },
   aliases: { ...ofUser, punishment: "action", punishment_type: "action" },
   filing: {
     options: [

@@ -1,7 +1,8 @@
+import { kinds } from "../kinds/kinds.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { validationProblem, type FieldError } from "../../../kernel/errors.ts";
-import type { Policy } from "./policies.ts";
+import { confidentialPrefix, type Policy } from "./policies.ts";
 import type { Ranks } from "../requests/context.ts";
 import type { Warning } from "../requests/workflows.schema.ts";
 
@@ -39,14 +40,19 @@ const rules: readonly Rule[] = [
   },
 ];
 
+/** What references of a kind begin with: those of the kinds that can be confidential have two forms. */
+export function prefixesOf(type: WorkflowKind, prefix: string): string[] {
+  return kinds[type].readers === undefined ? [prefix] : [prefix, confidentialPrefix(prefix)];
+}
+
 /**
  * Refuse a policy that contradicts itself, or takes the prefix of another kind.
  * @param taken the prefixes of the other kinds; empty where one prefix serves all
  * @throws ProblemError validation_failed
  */
-export function requireSound(policy: Policy, taken: readonly string[]): void {
+export function requireSound(type: WorkflowKind, policy: Policy, taken: readonly string[]): void {
   const broken = rules.filter(({ isBroken }) => isBroken(policy)).map(({ field, code, detail }) => errorAt(field, code, detail));
-  const isTaken = taken.includes(policy.prefix);
+  const isTaken = prefixesOf(type, policy.prefix).some((prefix) => taken.includes(prefix));
   const errors = isTaken ? [...broken, errorAt("prefix", "taken", "References of another kind begin with this.")] : broken;
   if (errors.length > 0) throw validationProblem(errors);
 }

@@ -6,7 +6,7 @@ import { requirePermission, requireWrite, type Call } from "../../../kernel/call
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
-import { requireSound, warningsOf, type Staff } from "./check.ts";
+import { prefixesOf, requireSound, warningsOf, type Staff } from "./check.ts";
 import { chosenOf, defaultPolicy, policiesOf, policyKey, policyWith, type Chosen, type Policy } from "./policies.ts";
 import { kindOf } from "../kinds/kinds.ts";
 
@@ -37,7 +37,7 @@ export function createPolicies({ database, audit, access, cursors, referencePref
   async function prefixesBeside(tx: Tx, type: WorkflowKind): Promise<string[]> {
     if (typeof referencePrefix === "string") return [];
     const others = workflowKinds.filter((kind) => kind !== type);
-    return [...(await policiesOf(tx.db, others)).values()].map(({ prefix }) => prefix);
+    return [...(await policiesOf(tx.db, others))].flatMap(([kind, { prefix }]) => prefixesOf(kind, prefix));
   }
 
   /** Give a kind other choices; the same again changes nothing. */
@@ -50,7 +50,7 @@ export function createPolicies({ database, audit, access, cursors, referencePref
       }
       const choices = next(before.choices);
       if (isSame(before.choices, choices)) return present(type, before);
-      requireSound(policyWith(type, choices), await prefixesBeside(tx, type));
+      requireSound(type, policyWith(type, choices), await prefixesBeside(tx, type));
       const after: Chosen = {
         choices,
         revision: before.revision + 1,

@@ -10,6 +10,14 @@ const seconds = (min: number, description: string) =>
     .min(min)
     .max(10 * year)
     .meta({ description: `${description}, in seconds` });
+/**
+ * What references of confidential requests begin with: with a counter of their own they leave no gap among the others, by which their
+ * subjects would learn that there is one.
+ */
+export function confidentialPrefix(prefix: string): string {
+  return `${prefix}C`;
+}
+
 const people = (description: string) => z.int().min(1).max(10).meta({ description });
 
 /** How requests of one kind are decided. Lengths are seconds. */

@@ -83,7 +83,8 @@ export function createActing(parts: ActDeps) {
     if (decider === null) throw new ProblemError("acting_user_required");
     const policy = await policyOf(tx.db, type);
     const { payload } = input.body;
-    const amended = payload === undefined ? undefined : amendedPayload(request, input);
+    const found = await contextOf(tx.db, access, decider, request);
+    const amended = payload === undefined ? undefined : amendedPayload(tx.call, request, input, found.isConflicted);
     const isChanged = amended !== undefined && !isDeepStrictEqual(amended, request.payload);
     const redescribed = input.described === undefined ? undefined : redescribe(request, input.described, policy);
     const attempt: Attempt = {
@@ -94,7 +95,6 @@ export function createActing(parts: ActDeps) {
       ...(input.action === "assign" && { assignee: await assigneeFor(tx, { access, reach, request, decider, input }) }),
       ...(input.action === "amend" && { isChanged, isDescribed: Object.keys(redescribed?.before ?? {}).length > 0 }),
     };
-    const found = await contextOf(tx.db, access, decider, request);
     const context = input.described === undefined ? found : amenderOf(found, payload, input.described);
     return {
       request,

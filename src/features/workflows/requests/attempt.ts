@@ -1,23 +1,30 @@
 import type { Tx } from "../../../database/database.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
-import { can } from "../../../kernel/call.ts";
+import { can, notReadable, type Call } from "../../../kernel/call.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { claimPermission } from "../state/table.ts";
 import { contextOf, type Decider, type Ranks } from "./context.ts";
 import type { DecisionInput } from "./decision.ts";
-import { understandAmendment } from "./intake.ts";
+import { pointersTo, understandAmendment } from "./intake.ts";
 import { kinds } from "../kinds/kinds.ts";
-import type { Request } from "./workflows.policy.ts";
+import { decidePermission, type Request } from "./workflows.policy.ts";
+import { unreadableFields } from "./visibility.ts";
 
 /** Hold requests until the end of the transaction, in one order. */
 export async function lockKept(tx: Tx, ids: readonly string[]): Promise<void> {
   for (const id of [...ids].toSorted()) await tx.lock(`workflow:${id}`);
 }
 
-/** The whole payload after an amendment: what is sent replaces, null takes away. @throws ZodError with paths below /payload */
-export function amendedPayload(request: Request, { body }: DecisionInput): Record<string, unknown> {
-  const kind = kinds[request.type as WorkflowKind];
+/**
+ * The whole payload after an amendment: what is sent replaces, null takes away.
+ * @throws ZodError with paths below /payload, ProblemError permission_denied for fields that the caller may not read
+ */
+export function amendedPayload(call: Call, request: Request, { body }: DecisionInput, isPartial: boolean): Record<string, unknown> {
+  const type = request.type as WorkflowKind;
+  const kind = kinds[type];
+  const pointers = pointersTo(kind, body.payload ?? {}, unreadableFields(call, type, { requesterId: request.requesterId, isPartial }));
+  if (pointers.length > 0) throw notReadable(call, pointers, kind.confidential ?? decidePermission(type));
   const amended = understandAmendment(kind, jsonObject(request.payload), body.payload ?? {});
   // As it is stored: what is not there has no name.
   return JSON.parse(JSON.stringify(amended)) as Record<string, unknown>;

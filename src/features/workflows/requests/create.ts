@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import { tellOf } from "./told.ts";
-import { toJson } from "../../../kernel/parsing.ts";
+import { textsOf, toJson } from "../../../kernel/parsing.ts";
 import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
 import { insertAll } from "../../../database/insert.ts";
@@ -15,7 +15,7 @@ import type { LinkReach } from "../../links/reach.ts";
 import { findTarget } from "../effects/appeal-target.ts";
 import type { Checks } from "../checks/checks.ts";
 import type { Effects } from "../effects/effects.ts";
-import { approvalsFor, policyOf, type Policy } from "../policies/policies.ts";
+import { approvalsFor, confidentialPrefix, policyOf, type Policy } from "../policies/policies.ts";
 import { begun, moreEvidence } from "./changes.ts";
 import { remindAtOf } from "./timers.ts";
 import { checkFiling, type FilingLimits } from "./filing.ts";
@@ -69,7 +69,8 @@ export function createFiling(parts: CreateDeps) {
     const asked = { type, accounts, coolDownSeconds: policy.cool_down_seconds, isJoining, subjects, limits: filing };
     const { duplicates, joined } = await checkFiling(tx, asked);
     if (joined !== undefined) return await join(tx, joined, intake);
-    const prefix = referencePrefix ?? policy.prefix;
+    const open = referencePrefix ?? policy.prefix;
+    const prefix = subjects.some(({ kind }) => kind === "restricted") ? confidentialPrefix(open) : open;
     const checked = kind.isChecked === true ? await checks.of(tx.db, String(intake.payload["user_id"]), tx.now) : null;
     const number = await nextNumber(tx, `workflow:${prefix}`);
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
@@ -232,8 +233,11 @@ interface New {
 function rowOf(tx: Tx, type: WorkflowKind, intake: Intake, { reference, policy, name }: New) {
   const { call, now } = tx;
   const { payload, common, extra } = intake;
-  const summary =
-    common.summary ?? [payload["reason"], payload["allegation"], payload["grounds"]].find((text) => typeof text === "string") ?? "";
+  // Everybody who reads requests reads the summary: what is not for all of them is not copied there.
+  const [said = ""] = ["reason", "allegation", "grounds"].flatMap((name) =>
+    kinds[type].classes[name] === "public" ? textsOf([payload[name]]) : [],
+  );
+  const summary = common.summary ?? said;
   const clocks = begun(now, policy, common.urgent);
   return {
     id: uuid7(now.getTime()),
@@ -244,7 +248,7 @@ function rowOf(tx: Tx, type: WorkflowKind, intake: Intake, { reference, policy, 
     priorityOrder: priorities.indexOf(common.priority),
     urgent: common.urgent,
     title: common.title ?? kinds[type].title(payload),
-    summary: String(summary),
+    summary,
     payload: toJson(payload),
     extra: toJson(extra),
     requesterId: call.actor?.id ?? null,

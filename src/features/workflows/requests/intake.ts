@@ -89,6 +89,11 @@ export function understandAmendment(
   return payload.data;
 }
 
+/** Where some fields stand in changes of a payload, as the client spelled them. */
+export function pointersTo(kind: Kind, changes: Record<string, unknown>, names: ReadonlySet<string>): string[] {
+  return [...fieldsOf(kind, changes).sent].flatMap(([field, at]) => (names.has(field) ? [`/payload/${at.path.join("/")}`] : []));
+}
+
 /** Refuse changes to fields that no request of the kind has, whatever it is. @throws ZodError with paths below /payload */
 export function requireKnownFields(kind: Kind, changes: Record<string, unknown>): void {
   const { issues } = fieldsOf(kind, changes);

@@ -1,6 +1,8 @@
 import { can, type Call } from "../../../kernel/call.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../../kernel/visibility.ts";
-import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
+import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
+import type { Kind } from "../kinds/kind.ts";
+import { kinds } from "../kinds/kinds.ts";
 import { decidePermission } from "./workflows.policy.ts";
 import type { CreationAnswer, DecisionAnswer, EffectView, WorkflowView } from "./workflows.schema.ts";
 
@@ -16,7 +18,7 @@ const effectFields: FieldClasses<EffectView> = {
 };
 
 /** What of a request is for whom: notes, internal reasons, unknown fields and interviews are for its deciders. */
-const requestFields: FieldClasses<WorkflowView> = {
+const requestFields: Omit<FieldClasses<WorkflowView>, "payload"> = {
   id: "public",
   reference: "public",
   type: "public",
@@ -25,7 +27,6 @@ const requestFields: FieldClasses<WorkflowView> = {
   urgent: "public",
   title: "public",
   summary: "public",
-  payload: { interview: "decider", "*": "public" },
   payload_revision: "public",
   extra: "decider",
   requester: "public",
@@ -68,7 +69,13 @@ const requestFields: FieldClasses<WorkflowView> = {
   allowed_actions: "public",
   why_not: "public",
 };
-const visible = createVisibility(requestFields);
+const visibleOf = byKind((payload) => createVisibility<WorkflowView>({ ...requestFields, payload }));
+const payloadOf = byKind((payload) => createVisibility<{ payload: Record<string, unknown> }>({ payload }));
+
+/** What is made once for each kind from the classes of its payload. */
+export function byKind<Made>(make: (classes: Kind["classes"]) => Made): ReadonlyMap<string, Made> {
+  return new Map(workflowKinds.map((type) => [type, make(kinds[type].classes)]));
+}
 
 /** What of the answer to a decision is for whom. */
 const decisionFields: FieldClasses<DecisionAnswer> = {
@@ -110,12 +117,38 @@ function clearanceFor(
     requester: requesterId !== null && call.actor?.id === requesterId,
     staff: can(call, "blacklist.read"),
     decider: !isPartial && can(call, decidePermission(type)),
+    confidential: readsConfidential(call, type, requesterId),
   };
+}
+
+/** Whether a caller reads the confidential fields of a request: as those of the record it leads to, and what they wrote themselves. */
+export function readsConfidential(call: Call, type: WorkflowKind, requesterId: string | null): boolean {
+  const { confidential } = kinds[type];
+  return (requesterId !== null && call.actor?.id === requesterId) || (confidential !== undefined && can(call, confidential));
+}
+
+/** The fields of a suggested request that a caller may read. */
+export function visibleSuggestion(call: Call, type: WorkflowKind, payload: Record<string, unknown>): Record<string, unknown> {
+  const clearance = clearanceFor(call, type, { requesterId: null, isPartial: false });
+  return payloadOf.get(type)?.({ payload }, clearance, false).payload ?? {};
+}
+
+/** The fields of a payload that a caller may not read, and so may not change. @param isPartial as in {@link visibleRequest} */
+export function unreadableFields(
+  call: Call,
+  type: WorkflowKind,
+  { requesterId, isPartial }: { requesterId: string | null; isPartial: boolean },
+) {
+  const clearance = clearanceFor(call, type, { requesterId, isPartial });
+  return new Set(
+    Object.entries(kinds[type].classes).flatMap(([field, of]) => (of === "public" || (of !== "secret" && clearance[of]) ? [] : [field])),
+  );
 }
 
 /** A request without what this viewer may not see. @param isPartial whether they are kept from deciding it: then they are no decider */
 export function visibleRequest(call: Call, view: WorkflowView, isPartial: boolean): WorkflowView {
-  return visible(view, clearanceFor(call, view.type, { requesterId: view.requester?.id ?? null, isPartial }), seesRedactions(call));
+  const clearance = clearanceFor(call, view.type, { requesterId: view.requester?.id ?? null, isPartial });
+  return visibleOf.get(view.type)?.(view, clearance, seesRedactions(call)) ?? view;
 }
 
 /** The answer to a decision, without what its caller may not see now. */

@@ -121,20 +121,24 @@ export function eventPermission({ subjects }: { subjects: readonly Pick<Workflow
 }
 
 /** {@link canSee} in the words of the database. */
-export function visibleWhere({ call, accounts }: Viewer): Prisma.WorkflowRequestWhereInput {
-  const isRestricted = { subjects: { some: { kind: "restricted" } } };
-  const actor = call.actor?.id;
-  const reads = can(call, readPermission);
+export function visibleWhere(viewer: Viewer): Prisma.WorkflowRequestWhereInput {
+  const actor = viewer.call.actor?.id;
+  if (can(viewer.call, readPermission)) return knownWhere(viewer);
   // An empty list of choices is met by nothing.
-  if (actor === undefined && !reads) return { OR: [] };
-  if (actor === undefined) return can(call, "cases.confidential") ? {} : { NOT: isRestricted };
+  if (actor === undefined) return { OR: [] };
+  return { AND: [{ OR: [{ requesterId: actor }, { subjects: { some: { kind: "joined", subjectId: actor } } }] }, knownWhere(viewer)] };
+}
+
+/** What nobody has to be kept from: every request that is not confidential. */
+export const openToAll = { subjects: { none: { kind: "restricted" } } } satisfies Prisma.WorkflowRequestWhereInput;
+
+/** {@link mayKnow} in the words of the database. */
+export function knownWhere({ call, accounts }: Viewer): Prisma.WorkflowRequestWhereInput {
+  const actor = call.actor?.id;
+  if (actor === undefined) return can(call, "cases.confidential") ? {} : openToAll;
   const isKeptOut = { subjects: { some: { kind: { in: ["user", "excluded"] }, subjectId: { in: [actor, ...accounts] } } } };
-  const isOpenToThem = { OR: [{ NOT: isRestricted }, { NOT: isKeptOut }] };
-  const joined = { AND: [{ subjects: { some: { kind: "joined", subjectId: actor } } }, isOpenToThem] };
-  const own: Prisma.WorkflowRequestWhereInput[] = [{ requesterId: actor }, joined];
-  if (!reads) return { OR: own };
-  const reader = can(call, "cases.confidential") ? {} : { subjects: { some: { kind: "reader", subjectId: actor } } };
-  return { OR: [{ NOT: isRestricted }, ...own, { AND: [reader, { NOT: isKeptOut }] }] };
+  const reader = can(call, "cases.confidential") ? {} : { subjects: { some: { kind: { in: ["reader", "joined"] }, subjectId: actor } } };
+  return { OR: [openToAll, { requesterId: actor }, { AND: [reader, { NOT: isKeptOut }] }] };
 }
 
 /** The status that counts at a moment, whether or not the sweep has come by. */

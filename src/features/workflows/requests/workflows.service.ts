@@ -1,7 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
-import { recordNotFound } from "../../../kernel/errors.ts";
+import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
@@ -15,7 +15,7 @@ import { createEffects, type Effects } from "../effects/effects.ts";
 import { createHistory } from "../history/history.service.ts";
 import { createOverturning } from "./overturn.ts";
 import { createChecks, type ChecksDeps } from "../checks/checks.ts";
-import type { Staff } from "../policies/check.ts";
+import { prefixesOf, type Staff } from "../policies/check.ts";
 import { policiesOf } from "../policies/policies.ts";
 import { createPolicies } from "../policies/policies.service.ts";
 import { createReminders, createExpiry } from "./deadlines.ts";
@@ -74,7 +74,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
 
   const beside = {
     policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
-    stats: createStats({ database, clock }),
+    stats: createStats({ database, reach, clock }),
     types: createTypes({ database, effects, referencePrefix }),
   };
 
@@ -86,7 +86,8 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   async function kindByReference(reference: string): Promise<WorkflowKind | undefined> {
     if (typeof referencePrefix === "string") return undefined;
     const policies = await policiesOf(database.read, workflowKinds);
-    return workflowKinds.find((kind) => reference.toUpperCase().startsWith(`${policies.get(kind)?.prefix ?? ""}-REQ-`));
+    const [begins] = reference.toUpperCase().split("-REQ-");
+    return workflowKinds.find((kind) => prefixesOf(kind, policies.get(kind)?.prefix ?? "").some((prefix) => prefix === begins));
   }
 
   return {
@@ -143,7 +144,7 @@ export function createAmending({ decide, get }: Pick<Acting, "decide"> & Pick<Re
       if (kind === undefined) throw recordNotFound();
       const amendment = understandAmend(kinds[kind], body);
       const { id } = await decide(call, kind, key, inputOf(amendment), { ifMatch }).catch((error: unknown) => {
-        throw amendment.isFlat && error instanceof z.ZodError ? flattened(error) : error;
+        throw amendment.isFlat ? flattened(error) : error;
       });
       return await get(call, kind, id);
     },
@@ -156,6 +157,13 @@ function inputOf({ payload, described, reasonPublic, reasonInternal }: Amendment
 }
 
 /** Fields that stood flat are named as they stood. */
-function flattened({ issues }: z.ZodError): z.ZodError {
-  return new z.ZodError(issues.map((issue) => ({ ...issue, path: issue.path[0] === "payload" ? issue.path.slice(1) : issue.path })));
+function flattened(error: unknown): unknown {
+  if (error instanceof z.ZodError)
+    return new z.ZodError(
+      error.issues.map((issue) => ({ ...issue, path: issue.path[0] === "payload" ? issue.path.slice(1) : issue.path })),
+    );
+  if (!(error instanceof ProblemError) || error.errors === undefined) return error;
+  const { code, detail, extra, errors } = error;
+  const stood = errors.map((one) => ({ ...one, pointer: one.pointer.replace(/^\/payload(?=\/)/, "") }));
+  return new ProblemError(code, { errors: stood, ...(detail !== undefined && { detail }), ...(extra !== undefined && { extra }) });
 }

@@ -1,12 +1,13 @@
 import { statsPermission, StatsQuery, type StatsView } from "./stats.schema.ts";
-import type { Database } from "../../../database/database.ts";
+import type { Deps } from "../../deps.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
-import { addSeconds, type Clock } from "../../../kernel/clock.ts";
+import { addSeconds } from "../../../kernel/clock.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { createTally, type CountedRow, type Tally } from "./numbers.ts";
 import { openStatuses } from "../state/table.ts";
+import { knownWhere, viewerOf } from "../requests/workflows.policy.ts";
 import type { WorkflowDecision } from "../requests/workflows.schema.ts";
 
 const day = 86_400;
@@ -14,7 +15,7 @@ const usualPeriod = 90 * day;
 const maxPeriod = 366 * day;
 const slice = 500;
 
-const counted = {
+const columns = {
   id: true,
   type: true,
   status: true,
@@ -27,8 +28,8 @@ const counted = {
   decision: true,
 } as const;
 
-/** Numbers about requests. Confidential ones are counted, too; nothing else is told of them. */
-export function createStats({ database, clock }: { database: Database; clock: Clock }) {
+/** Numbers about requests: of confidential ones only for those who may know of them, as everybody else would see that there is one. */
+export function createStats({ database, reach, clock }: Deps<"database" | "reach" | "clock">) {
   /** Every row a condition finds, in the order they were filed, a slice at a time: others have their turn between two slices. */
   async function each(where: Prisma.WorkflowRequestWhereInput, see: (type: string, row: CountedRow) => void): Promise<void> {
     for (let after: { createdAt: Date; id: string } | undefined; ;) {
@@ -38,7 +39,7 @@ export function createStats({ database, clock }: { database: Database; clock: Cl
           : { createdAt: { gte: after.createdAt }, OR: [{ createdAt: { gt: after.createdAt } }, { id: { gt: after.id } }] };
       const rows = await database.read.workflowRequest.findMany({
         where: { AND: [where, beyond] },
-        select: counted,
+        select: columns,
         orderBy: [{ createdAt: "asc" }, { id: "asc" }],
         take: slice,
       });
@@ -60,9 +61,10 @@ export function createStats({ database, clock }: { database: Database; clock: Cl
         all[verb](row);
         byType.get(type)?.[verb](row);
       };
-      const ofTypes = types.length === workflowKinds.length ? {} : { type: { in: types } };
-      await each({ ...ofTypes, status: { in: [...openStatuses] } }, add("addOpen"));
-      await each({ ...ofTypes, createdAt: { gte: from, lt: to } }, add("addFiled"));
+      const known = knownWhere(await viewerOf(database.read, reach, call));
+      const counted = { AND: [known, types.length === workflowKinds.length ? {} : { type: { in: types } }] };
+      await each({ ...counted, status: { in: [...openStatuses] } }, add("addOpen"));
+      await each({ ...counted, createdAt: { gte: from, lt: to } }, add("addFiled"));
       return {
         from: from.toISOString(),
         to: to.toISOString(),

@@ -1,0 +1,3 @@
+-- The reason of a request about the blacklist becomes the internal reason of a record: copied into the summary, everybody who reads requests read it.
+UPDATE "workflow_requests" SET "summary" = ''
+WHERE "type" IN ('blacklist-server', 'blacklist-user') AND "summary" = json_extract(CAST("payload" AS TEXT), '$.reason');
