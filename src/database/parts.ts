@@ -55,9 +55,6 @@ interface AnyPart {
   countBy?: string;
 }
 
-/** SQLite is given at most 999 values. */
-const idsAtOnce = 400;
-
 /**
  * Read what belongs to some records, of all tables in one statement; the client asks once for each table, and also where there are no records.
  * @param parts by the name that the rows get in the record
@@ -70,8 +67,8 @@ export async function withParts<Record extends { id: string }, P extends Parts>(
   const all = Object.entries(parts) as unknown as [string, AnyPart][];
   const byName = new Map(all);
   const found = new Map(records.map(({ id }) => [id, Object.fromEntries(all.map(([name]) => [name, [] as unknown[]]))]));
-  for (let from = 0; from < records.length; from += idsAtOnce) {
-    const ids = records.slice(from, from + idsAtOnce).map(({ id }) => id);
+  if (records.length > 0) {
+    const ids = records.map(({ id }) => id);
     const selects = all.map(([name, one]) => selectOf(dialect, name, one, ids));
     const rows = await db.$queryRaw<{ part: string; id: string; line: string }[]>(Prisma.join(selects, " UNION ALL "));
     for (const { part: name, id, line } of rows) found.get(id)?.[name]?.push(rowOf(byName.get(name), line));
@@ -90,6 +87,11 @@ export async function withPartsOf<Record extends { id: string }, P extends Parts
 }
 
 const array = { sqlite: "json_array", postgres: "json_build_array" };
+/** The same text however many ids there are, so that the statement is prepared once. */
+const oneOf: Readonly<Record<Dialect, (ids: readonly string[]) => Prisma.Sql>> = {
+  sqlite: (ids) => Prisma.sql`IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+  postgres: (ids) => Prisma.sql`= ANY(${ids}::text[])`,
+};
 
 function selectOf(dialect: Dialect, name: string, { model, of, lastBy, countBy }: AnyPart, ids: readonly string[]): Prisma.Sql {
   const { table, columns } = tables[model];
@@ -98,7 +100,7 @@ function selectOf(dialect: Dialect, name: string, { model, of, lastBy, countBy }
   const lineOf = (values: readonly string[]): Prisma.Sql =>
     Prisma.raw(`${array[dialect]}(${values.join(", ")})${dialect === "postgres" ? "::text" : ""}`);
   const start = (line: Prisma.Sql): Prisma.Sql =>
-    Prisma.sql`SELECT ${Prisma.raw(`'${name}'`)} AS part, ${id} AS id, ${line} AS line FROM ${Prisma.raw(`"${table}"`)} t WHERE ${id} IN (${Prisma.join(ids)})`;
+    Prisma.sql`SELECT ${Prisma.raw(`'${name}'`)} AS part, ${id} AS id, ${line} AS line FROM ${Prisma.raw(`"${table}"`)} t WHERE ${id} ${oneOf[dialect](ids)}`;
   if (countBy !== undefined) {
     const value = column(countBy);
     return Prisma.sql`${start(lineOf([value, "COUNT(*)"]))} GROUP BY ${id}, ${Prisma.raw(value)}`;
