@@ -1,0 +1,144 @@
+// @module-tag sqlite
+import { expect, test } from "vitest";
+import { createDice } from "../support/dice.ts";
+import { seedOf, sizeOf } from "../support/size.ts";
+import { createCommunity, everyPermission, operator, type Community } from "./community.ts";
+import { createPlayer, gained, heldBy, keysOf, within, type KeyState, type Player, type Step } from "./play.ts";
+import type { Climber, Dice } from "./steps.ts";
+
+/** How many chains of up to three calls are made for each permission of the catalog. */
+const perPermission = sizeOf({ quick: 4, all: 30, long: 240 });
+const seed = seedOf(20_261_125);
+/** Of a hundred steps, so many are slash commands. */
+const inDiscord = 0.08;
+const settings: Record<string, string>[] = [{}, { SECOND_PERSON_FOR_DANGER: "true", CONFIRM_IN_DISCORD: "permissions,keys,erasure" }];
+
+/** What is compared before and after a chain. */
+interface Snapshot {
+  version: number;
+  held: Map<string, Set<string>>;
+  owners: string[];
+  keys: Map<string, KeyState>;
+  confirmations: string;
+}
+
+async function confirmationsOf({ world }: Community): Promise<string> {
+  const rows = await world.app.database.read.confirmation.findMany({ orderBy: { id: "asc" }, where: { NOT: { status: "pending" } } });
+  return JSON.stringify(rows.map(({ id, status }) => [id, status]));
+}
+
+async function look(community: Community, climber: Climber): Promise<Snapshot> {
+  const { access } = community.world.app;
+  return {
+    version: access.version,
+    held: new Map([...community.people.values(), climber.id].map((id) => [id, heldBy(community, id)])),
+    owners: access.listOwners().toSorted(),
+    keys: await keysOf(community),
+    confirmations: await confirmationsOf(community),
+  };
+}
+
+/** What somebody with one permission must not have brought about. */
+async function breaches(community: Community, climber: Climber, before: Snapshot, after: Snapshot): Promise<string[]> {
+  const [only = ""] = climber.held;
+  const found: string[] = [];
+  for (const [id, now] of after.held) {
+    const more = gained(before.held.get(id) ?? new Set(), now).filter((key) => key !== only);
+    // To end a suspension gives back what was held before it.
+    const isGivenBack = only === "staff.suspend" && id === community.suspendedId;
+    if (more.length > 0 && !isGivenBack) found.push(`${id === climber.id ? "the climber" : id} gained ${more.join(", ")}`);
+  }
+  if (after.owners.join() !== before.owners.join()) found.push(`owners are ${after.owners.join()}`);
+  if (after.confirmations !== before.confirmations) found.push("a change that waited has ended");
+  for (const [id, key] of after.keys) found.push(...keyBreaches(before.keys.get(id), key, only));
+  for (const { text } of climber.credentials.filter(({ name }) => name === "learned")) {
+    const key = [...after.keys.values()].find(({ keyId }) => keyId === text.slice(9, 21));
+    const more = within(key?.scopes ?? []).filter((one) => one !== only);
+    if (more.length > 0) found.push(`they know the secret of a key that may ${more.join(", ")}`);
+  }
+  const { body } = await community.world.get(`/staff/${climber.id}/access`);
+  const shown = (body.data.permissions as string[]).filter((key) => key !== only);
+  if (shown.length > 0) found.push(`their access shows ${shown.join(", ")}`);
+  return found;
+}
+
+function keyBreaches(before: KeyState | undefined, after: KeyState, only: string): string[] {
+  const more = within(after.scopes).filter((key) => key !== only && !within(before?.scopes ?? []).includes(key));
+  if (more.length > 0) return [`the key ${after.keyId} may ${more.join(", ")}`];
+  if (before === undefined) return [];
+  const isBeyond = within(after.scopes).some((key) => key !== only);
+  const isWider =
+    (after.delegation !== before.delegation && after.delegation !== "none") ||
+    after.publicKey !== before.publicKey ||
+    after.expiresAt > before.expiresAt ||
+    (after.isActive && !before.isActive);
+  return isBeyond && isWider ? [`the key ${after.keyId}, which may more, was widened`] : [];
+}
+
+/** How far the chains of a permission came: by the number of writes that were carried out. */
+type Depths = [none: number, one: number, two: number, three: number];
+
+async function playChain(dice: Dice, player: Player, climber: Climber): Promise<{ steps: Step[]; problems: string[] }> {
+  const steps: Step[] = [];
+  const problems: string[] = [];
+  for (let left = dice.pick([1, 2, 3, 3, 3]); left > 0; left -= 1) {
+    const { step, problems: wrong } = await (dice.chance(inDiscord) ? player.command(dice, climber) : player.ask(dice, climber));
+    steps.push(step);
+    problems.push(...wrong);
+  }
+  return { steps, problems };
+}
+
+test(
+  `nobody who holds one permission reaches more by ${(perPermission * everyPermission.length).toString()} chains of up to three calls (SEED=${seed.toString()})`,
+  async () => {
+    const dice = createDice(seed);
+    const depths = new Map<string, Depths>();
+    const codes = new Map<string, number>();
+    const ends: (() => Promise<void>)[] = [];
+    const communities: Community[] = [];
+    for (const env of settings) communities.push(await createCommunity(env, (end) => ends.push(end)));
+    try {
+      for (const [index, permission] of everyPermission.entries()) {
+        const counted: Depths = [0, 0, 0, 0];
+        depths.set(permission, counted);
+        for (const community of communities) {
+          const player = createPlayer(community);
+          await community.restore(permission === "system.act" ? [] : [permission]);
+          const user = await community.newcomer();
+          const own = [
+            await community.makeKey([permission], "anybody", "exactly it"),
+            await community.makeKey([permission], "nobody", "exactly it, for nobody"),
+            await community.makeKey(["*"], "holder", "everything, for themself"),
+          ];
+          const known = (await keysOf(community)).values();
+          const keyIds = [...[...known].map(({ keyId }) => keyId)].slice(-8);
+          const fresh = (): Climber => ({ id: user.id, held: [permission], credentials: [...own], keyIds: [...keyIds], confirmations: [] });
+          let before = await look(community, fresh());
+          expect([permission, [...(before.held.get(user.id) ?? [])]]).toEqual([permission, permission === "system.act" ? [] : [permission]]);
+          for (let number = 0; number < Math.ceil(perPermission / communities.length); number += 1) {
+            const climber = fresh();
+            const { steps, problems } = await playChain(dice, player, climber);
+            for (const { status, code } of steps) codes.set(`${status.toString()} ${code}`, (codes.get(`${status.toString()} ${code}`) ?? 0) + 1);
+            const done = steps.filter(({ status }) => status < 300).length;
+            counted[done as 0] += 1;
+            if (done > 0) {
+              const after = await look(community, climber);
+              problems.push(...(await breaches(community, climber, before, after)));
+              before = after;
+              if (after.version !== before.version) await community.restore([permission]);
+            }
+            if (problems.length > 0)
+              throw new Error(`${permission}, chain ${number.toString()} of ${index.toString()}: ${problems.join("; ")}\n${steps.map(({ did, status, code }) => `${did} → ${status.toString()} ${code}`).join("\n")}`);
+          }
+        }
+      }
+    } finally {
+      for (const end of ends) await end();
+    }
+    console.info(Object.fromEntries(codes));
+    console.info(JSON.stringify([...depths].filter(([, [, one, two, three]]) => one + two + three > 0)));
+    console.info(JSON.stringify([...depths].filter(([, [, one, two, three]]) => one + two + three === 0).map(([key]) => key)));
+    void operator;
+  },
+);
