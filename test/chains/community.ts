@@ -64,7 +64,12 @@ export async function createCommunity(env: Record<string, string>, onEnd: (end: 
   const [admin = "", senior = "", moderator = "", viewer = ""] = records.actors;
   const people = new Map<string, string>([
     ["owner", records.owner.id],
-    ...([["admin", admin], ["senior", senior], ["moderator", moderator], ["viewer", viewer]] as const),
+    ...([
+      ["admin", admin],
+      ["senior", senior],
+      ["moderator", moderator],
+      ["viewer", viewer],
+    ] as const),
     ["suspended", suspended.id],
     ["member", records.actors.at(-1) ?? ""],
   ]);
@@ -83,13 +88,17 @@ export async function createCommunity(env: Record<string, string>, onEnd: (end: 
     for (const { key } of app.access.roles()) if (!known.has(key)) await app.staff.roles.remove(operator(), key);
     // Where two have changed places, both make room first.
     const isMoved = (key: string, now: readonly { roleId: string }[]): boolean =>
-      roles.some(({ name, discord }) => name === key && name !== "owner" && discord.some((one) => now.every(({ roleId }) => roleId !== one.role_id)));
-    for (const { key, discord } of app.access.roles()) if (isMoved(key, discord)) await app.staff.roles.patch(operator(), key, { discord: [] });
+      roles.some(
+        ({ name, discord }) => name === key && name !== "owner" && discord.some((one) => now.every(({ roleId }) => roleId !== one.role_id)),
+      );
+    for (const { key, discord } of app.access.roles())
+      if (isMoved(key, discord)) await app.staff.roles.patch(operator(), key, { discord: [] });
     for (const role of roles) {
       await app.staff.roles.put(operator(), role.name, role);
       await app.permissions.replaceRole(operator(), role.name, { allow: role.name === "solo" ? [...held] : [], deny: [] });
     }
-    for (const id of [...app.access.overridden()]) {
+    const overridden = [...app.access.overridden()];
+    for (const id of overridden) {
       await app.permissions.clearUser(operator(), id, { reason });
       const isSuspended = app.access.of(id).overrides.some(({ permission }) => permission === "*");
       if (isSuspended && id !== suspended.id) await app.staff.reinstate(operator(), id, { reason });

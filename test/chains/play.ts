@@ -22,7 +22,11 @@ function routeOf(operation: string): PolicyRoute | undefined {
 }
 
 /** Whether the page lets these permissions through to a route, for somebody or about their own data. */
-function mayPass(route: PolicyRoute, held: readonly string[], { type, isOwn, body }: { type?: string | undefined; isOwn: boolean; body?: unknown }): boolean {
+function mayPass(
+  route: PolicyRoute,
+  held: readonly string[],
+  { type, isOwn, body }: { type?: string | undefined; isOwn: boolean; body?: unknown },
+): boolean {
   if (route.permission === null || isOwn) return true;
   const [first, ...either] = permissionsFor({ ...route, also: null }, type);
   if (route.also !== null && !held.includes(route.also)) return false;
@@ -52,7 +56,11 @@ export function createPlayer(community: Community) {
     };
     const answer = await client.send(world.url + path, { method: route.method, headers, body: text });
     const isJson = answer.headers["content-type"]?.includes("json") === true && answer.text !== "";
-    return { status: answer.status, headers: new Headers(answer.headers as Record<string, string>), body: isJson ? JSON.parse(answer.text) : answer.text };
+    return {
+      status: answer.status,
+      headers: new Headers(answer.headers as Record<string, string>),
+      body: isJson ? JSON.parse(answer.text) : answer.text,
+    };
   }
 
   function learn(climber: Climber, { route, path, body: sent }: Ask, status: number, body: any): void {
@@ -96,7 +104,13 @@ export function createPlayer(community: Community) {
     const done = commands.slice(from).filter(({ isDone }) => isDone);
     const key = /prv_live_\w+/.exec(reply)?.[0];
     if (key !== undefined) {
-      climber.credentials.push({ name: "learned", id: "", text: key, scopes: String(said.options?.["scopes"] ?? "").split(" "), names: "anybody" });
+      climber.credentials.push({
+        name: "learned",
+        id: "",
+        text: key,
+        scopes: String(said.options?.["scopes"] ?? "").split(" "),
+        names: "anybody",
+      });
       climber.keyIds.push(key.slice(9, 21));
     }
     const code = /`([A-Z2-9]{6})`/.exec(reply)?.[1];
