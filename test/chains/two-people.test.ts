@@ -10,13 +10,14 @@ import { policyOf, type Ask, type Climber, type Dice, type Said } from "./steps.
 
 /** How many chains of up to four calls are made with each of the settings. */
 const perSetting = sizeOf({ quick: 60, all: 400, long: 4000 });
-const perPerson = 40;
+const perPerson = 20;
 const seed = seedOf(20_261_126);
 const both = { SECOND_PERSON_FOR_DANGER: "true", CONFIRM_IN_DISCORD: "permissions,keys,erasure" };
-const settings: [name: string, env: Record<string, string>][] = [
-  ["a second person and a word in Discord", both],
-  ["a second person", { SECOND_PERSON_FOR_DANGER: "true" }],
-  ["neither, but for redactions", {}],
+/** Each with what the chains have to run into, so that they are known to try it. */
+const settings: [name: string, env: Record<string, string>, refusals: string[]][] = [
+  ["a second person and a word in Discord", both, ["invalid_transition"]],
+  ["a second person", { SECOND_PERSON_FOR_DANGER: "true" }, ["invalid_transition", "conflict_of_interest"]],
+  ["neither, but for redactions", {}, ["invalid_transition", "conflict_of_interest"]],
 ];
 const dangerous: ReadonlySet<string> = new Set(catalog.filter(({ danger }) => danger).map(({ key }) => key));
 const because = "Asked for by the person by mail.";
@@ -46,13 +47,16 @@ function wanted(
   const user = dice.chance(0.3) ? loner.id : dice.pick([...people.values()]);
   const key = dice.pick(loner.keyIds);
   const pair = loner.sign.jwk;
+  const redaction = () => ({
+    method: "POST",
+    template: "/users/{discord_user_id}/redaction",
+    path: `/users/${world.member().id}/redaction`,
+    body: { reason: because },
+  });
   return dice.pick([
-    () => ({
-      method: "POST",
-      template: "/users/{discord_user_id}/redaction",
-      path: `/users/${world.member().id}/redaction`,
-      body: { reason: because },
-    }),
+    redaction,
+    redaction,
+    redaction,
     () => ({
       method: "PATCH",
       template: "/permissions/users/{discord_user_id}",
@@ -118,7 +122,9 @@ function createLonerSteps(community: Community, player: Player) {
 
   const actorFor = (dice: Dice, { names }: Credential, { id }: Loner): string | undefined => {
     if (names === "nobody") return undefined;
-    return names === "holder" || dice.chance(0.5) ? id : dice.pick([...people.values()]);
+    // Only few of the others may do grave things.
+    const others = dice.chance(0.7) ? ["owner", "colleague", "another"].flatMap((name) => people.get(name) ?? []) : [...people.values()];
+    return names === "holder" || dice.chance(0.5) ? id : dice.pick(others);
   };
 
   return {
@@ -236,7 +242,7 @@ async function createLoner(community: Community, dice: Dice, colleague: User): P
 
 test.each(settings)(
   `nobody acts as two people by ${perSetting.toString()} chains of calls where grave changes need %s`,
-  async (_name, env) => {
+  async (_name, env, refusals) => {
     const ends: (() => Promise<void>)[] = [];
     const dice = createDice(seed);
     const seen = new Map<string, number>();
@@ -266,8 +272,7 @@ test.each(settings)(
           if (problems.length > 0)
             throw new Error([`chain ${(done + number).toString()} (SEED=${seed.toString()}): ${problems.join("; ")}`, ...told].join("\n"));
           if (genuine.some((id) => after.applied.has(id))) byTwo += 1;
-          for (const { status, code } of chain)
-            seen.set(`${status.toString()} ${code}`, (seen.get(`${status.toString()} ${code}`) ?? 0) + 1);
+          for (const { code } of chain) seen.set(code, (seen.get(code) ?? 0) + 1);
           // What somebody has asked for counts against them: twenty at most.
           await community.world.app.database.write(operator(), ({ db }) =>
             db.confirmation.updateMany({ where: { status: "pending" }, data: { status: "expired" } }),
@@ -279,10 +284,9 @@ test.each(settings)(
     } finally {
       for (const end of ends) await end();
     }
-    console.info(Object.fromEntries(seen), byTwo);
     expect(byTwo).toBeGreaterThan(perSetting / 60);
-    for (const refusal of ["409 invalid_transition", "403 conflict_of_interest", "202 confirmation_required"])
-      expect([refusal, (seen.get(refusal) ?? 0) > perSetting / 20]).toEqual([refusal, true]);
+    for (const refusal of [...refusals, "confirmation_required"])
+      expect([refusal, (seen.get(refusal) ?? 0) >= perSetting / 40]).toEqual([refusal, true]);
   },
   perSetting * 10_000,
 );
