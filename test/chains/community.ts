@@ -3,7 +3,9 @@ import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { catalog } from "../../src/kernel/permissions.ts";
+import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
+import { filing } from "../contract/document.ts";
 import { createRecords } from "../contract/fuzz/records.ts";
 import { createClient } from "../contract/policy-client.ts";
 import { claimsFor, createPair, jws } from "../support/signer.ts";
@@ -12,6 +14,7 @@ import { createWorld, ladder, type Level } from "../support/world.ts";
 export const operator = (): Call => systemCall("cli", uuid7());
 export const everyPermission: readonly string[] = catalog.map(({ key }) => key);
 const reason = "As it was before.";
+const without = (held: readonly string[]): string[] => everyPermission.filter((key) => !held.includes(key) && key !== "system.act");
 
 /** What somebody can call with. */
 export interface Credential {
@@ -35,8 +38,8 @@ export interface Command {
 export type Community = Awaited<ReturnType<typeof createCommunity>>;
 
 /**
- * A community with staff of every rank, one of them suspended, records of every kind, and a staff role `solo` of the rank 50 that holds
- * nothing by default.
+ * A community with staff of every rank, one of them suspended, records of every kind, and a staff role `solo` of the rank 50 and the
+ * level senior, of which everything is denied but what somebody is to hold.
  * @param onEnd takes the way to end the world
  */
 export async function createCommunity(env: Record<string, string>, onEnd: (end: () => Promise<void>) => void) {
@@ -47,6 +50,10 @@ export async function createCommunity(env: Record<string, string>, onEnd: (end: 
   const world = await createWorld({ env: { RATE_LIMITS: many, ...env }, onEnd, aroundVerbs });
   const { app, guild, sandbox } = world;
   const records = await createRecords(world);
+  for (const kind of workflowKinds) {
+    const filed = await world.post(`/workflows/${kind}`, filing(kind), { actor: records.owner });
+    records.learn({ status: filed.status, template: `/workflows/${kind}`, path: `/workflows/${kind}` }, filed.body);
+  }
   const solo = guild.createRole("solo");
   const console = guild.createRole("console", { permissions: ["Administrator"] });
   const spare = guild.createRole("spare");
@@ -54,7 +61,7 @@ export async function createCommunity(env: Record<string, string>, onEnd: (end: 
   const refOf = (role: Role) => ({ guild_id: guild.id, role_id: role.id });
   const roles = [
     ...(Object.keys(ladder) as Level[]).map((level) => ({ name: level, rank: ladder[level], level, discord: [refOf(world.roles[level])] })),
-    { name: "solo", rank: 50, level: "none" as const, discord: [refOf(solo)] },
+    { name: "solo", rank: 50, level: "senior" as const, discord: [refOf(solo)] },
   ];
   await app.staff.roles.put(operator(), "solo", roles.at(-1)!);
   const suspended = await world.staff("moderator", "suspended");
@@ -95,7 +102,11 @@ export async function createCommunity(env: Record<string, string>, onEnd: (end: 
       if (isMoved(key, discord)) await app.staff.roles.patch(operator(), key, { discord: [] });
     for (const role of roles) {
       await app.staff.roles.put(operator(), role.name, role);
-      await app.permissions.replaceRole(operator(), role.name, { allow: role.name === "solo" ? [...held] : [], deny: [] });
+      await app.permissions.replaceRole(
+        operator(),
+        role.name,
+        role.name === "solo" ? { allow: [...held], deny: without(held) } : { allow: [], deny: [] },
+      );
     }
     const overridden = [...app.access.overridden()];
     for (const id of overridden) {

@@ -1,6 +1,6 @@
 import { judgeOf, type Judge } from "../contract/judge.ts";
-import { commandTable, routeTable } from "../../src/features.ts";
-import { decisionPermissions, everyPermission, type Command, type Community, type Credential } from "./community.ts";
+import { routeTable } from "../../src/features.ts";
+import { decisionPermissions, everyPermission, type Command, type Community } from "./community.ts";
 import { nextAsk, nextCommand, permissionsFor, policyOf, type Ask, type Climber, type Dice, type Said } from "./steps.ts";
 import { isInScopes, type PolicyRoute } from "../contract/policy.ts";
 
@@ -8,12 +8,10 @@ import { isInScopes, type PolicyRoute } from "../contract/policy.ts";
 export interface Step {
   did: string;
   status: number;
-  isWrite: boolean;
   code: string;
 }
 
 const operations = new Map(routeTable().map(({ spec }) => [spec.operationId, spec]));
-void commandTable;
 
 /** The route an operation of a slash command stands for. */
 function routeOf(operation: string): PolicyRoute | undefined {
@@ -89,7 +87,7 @@ export function createPlayer(community: Community) {
     const isPersonal = route.isPersonal && actor !== undefined;
     const isAllowed = mayPass(route, held, { type, isOwn: isOwn || isPersonal, body });
     return {
-      step: { did, status, isWrite: true, code: answer.body.code ?? "" },
+      step: { did, status, code: answer.body.code ?? "" },
       problems: [
         ...judge.check({ method: route.method, path }, answer),
         ...(status < 300 && !isAllowed ? [`answered ${status.toString()} without the permission`] : []),
@@ -118,7 +116,7 @@ export function createPlayer(community: Community) {
     const wrong = done.filter((one) => !isOpenInDiscord(one, climber));
     const wrote = done.some(({ operation }) => operations.get(operation)?.method !== "get");
     return {
-      step: { did: `/${said.words} ${shown(said)}`, status: wrote ? 200 : 403, isWrite: true, code: "" },
+      step: { did: `/${said.words} ${shown(said)}`, status: wrote ? 200 : 403, code: "" },
       problems: wrong.map(({ operation }) => `${operation} was carried out without the permission`),
     };
   }
@@ -176,5 +174,3 @@ export async function keysOf({ world }: Community): Promise<Map<string, KeyState
 
 /** The permissions among these scopes, by the page. */
 export const within = (scopes: readonly string[]): string[] => everyPermission.filter((key) => isInScopes(scopes, key));
-
-export type { Credential };

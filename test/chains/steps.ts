@@ -67,7 +67,7 @@ function mappings(dice: Dice, { world: { guild }, discord }: Community): object[
   return dice.chance(0.3) ? [] : [dice.pick(roles)];
 }
 
-const rank = (dice: Dice): number => dice.pick([1, 5, 30, 45, 50, 51, 90, 1000]);
+const rank = (dice: Dice): number => dice.pick(dice.chance(0.7) ? [1, 5, 30, 45] : [50, 51, 90, 1000]);
 const reasoned: Body = () => ({ reason: because });
 
 const keyBody: Body = (dice, climber) => ({
@@ -80,7 +80,7 @@ const keyBody: Body = (dice, climber) => ({
 const roleBody: Body = (dice, _climber, community) => ({
   name: "Mine",
   rank: rank(dice),
-  level: dice.chance(0.5) ? "none" : dice.pick(levels),
+  level: dice.chance(0.7) ? "none" : dice.pick(levels),
   discord: mappings(dice, community),
 });
 
@@ -115,6 +115,7 @@ const bodies: Readonly<Record<string, Body>> = {
   "PATCH /staffroles/{key}": (dice, _climber, community) =>
     dice.pick([
       () => ({ level: dice.pick(levels) }),
+      () => ({ level: dice.pick(["moderator", "senior", "admin"]) }),
       () => ({ rank: rank(dice) }),
       () => ({ discord: mappings(dice, community) }),
       () => ({ name: "Renamed" }),
@@ -128,8 +129,10 @@ const bodies: Readonly<Record<string, Body>> = {
     position: dice.pick(["viewer", "moderator", "admin"]),
     reason: because,
   }),
-  "POST /workflows/{type}/{website_id}/decision": (dice) => {
-    const decision = dice.pick(Object.keys(decisionPermissions));
+  "POST /workflows/{type}/{website_id}/decision": (dice, { held }) => {
+    const [kind = ""] = kindsOf(held);
+    const own = Object.keys(decisionPermissions).filter((word) => held.includes(decisionPermissions[word]?.replace("{type}", kind) ?? ""));
+    const decision = dice.pick(own.length > 0 && dice.chance(0.8) ? own : Object.keys(decisionPermissions));
     return {
       decision,
       reason: because,
@@ -146,11 +149,20 @@ function pathOf(dice: Dice, { path, method }: PolicyRoute, climber: Climber, { r
   if (path.startsWith("/keys/{id}") && climber.keyIds.length > 0) return path.replace("{id}", dice.pick(climber.keyIds));
   if (path.startsWith("/confirmations/{id}") && climber.confirmations.length > 0)
     return path.replace("{id}", dice.pick(climber.confirmations));
-  if (/^\/(staffroles|permissions\/roles)\//.test(path)) return path.replace(/\{\w+\}/, dice.pick(roleKeys));
+  if (/^\/(staffroles|permissions\/roles)\//.test(path))
+    return path.replace(/\{\w+\}/, dice.pick(dice.chance(0.7) ? ["mine", "viewer", "moderator"] : roleKeys));
   if (/^\/(staff|permissions\/users)\/\{discord_user_id\}/.test(path) || (path.endsWith("/redaction") && method === "POST"))
     return path.replace("{discord_user_id}", dice.chance(0.3) ? climber.id : dice.pick([...people.values()]));
-  return records.fill(path, dice.below(1_000_000));
+  const filled = (): string => records.fill(path, dice.below(1_000_000));
+  // Somebody who may decide about one kind looks for requests of that kind.
+  const [kind] = kindsOf(climber.held);
+  if (kind === undefined || !path.startsWith("/workflows/{type}")) return filled();
+  const tried = Array.from({ length: 12 }, filled);
+  return tried.find((one) => one.startsWith(`/workflows/${kind}/`)) ?? filled();
 }
+
+/** The kinds of requests that somebody has a permission about. */
+const kindsOf = (held: readonly string[]): string[] => held.flatMap((key) => /^workflows\.([a-z-]+)\.\w+$/.exec(key)?.[1] ?? []);
 
 const writes: readonly PolicyRoute[] = writeRoutes.map(policyOf);
 /** Of the routes that a permission does not open, those that could give something are tried most. */

@@ -17,7 +17,7 @@ const both = { SECOND_PERSON_FOR_DANGER: "true", CONFIRM_IN_DISCORD: "permission
 const settings: [name: string, env: Record<string, string>, refusals: string[]][] = [
   ["a second person and a word in Discord", both, ["invalid_transition"]],
   ["a second person", { SECOND_PERSON_FOR_DANGER: "true" }, ["invalid_transition", "conflict_of_interest"]],
-  ["neither, but for redactions", {}, ["invalid_transition", "conflict_of_interest"]],
+  ["neither, but for redactions", {}, ["invalid_transition"]],
 ];
 const dangerous: ReadonlySet<string> = new Set(catalog.filter(({ danger }) => danger).map(({ key }) => key));
 const because = "Asked for by the person by mail.";
@@ -36,7 +36,7 @@ interface Loner extends Climber {
   sign: ReturnType<typeof createSigning>;
 }
 
-const stepOf = (did: string, status: number, code: string): Step => ({ did, status, isWrite: true, code });
+const stepOf = (did: string, status: number, code: string): Step => ({ did, status, code });
 
 /** Asks for what needs two. */
 function wanted(
