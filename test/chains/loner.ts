@@ -16,7 +16,7 @@ export const managing = [
   "users.redact",
 ];
 
-/** What somebody can do who is alone, with every key they could come by. */
+/** What somebody can do who is alone, with every key that they could make. */
 export interface Loner extends Climber {
   user: User;
   sign: ReturnType<typeof createSigning>;
@@ -144,7 +144,10 @@ export async function askedByColleague(community: Community, colleague: User): P
   return held.body.data.id;
 }
 
-/** Somebody with the keys that they have made before, with the word of a colleague where that was needed, and those of the operator. */
+/**
+ * Somebody with the keys that they have made before, with the word of a colleague where that was needed. A trusted key of the operator may ask
+ * in any name, as docs/confirmations.md says: it is there to be rotated, and its secret is not theirs.
+ */
 export async function createLoner(community: Community, dice: Dice, colleague: User): Promise<Loner> {
   const { world, audience } = community;
   const isOwner = dice.chance(0.5);
@@ -152,7 +155,7 @@ export async function createLoner(community: Community, dice: Dice, colleague: U
   await community.restore(isOwner ? [] : managing);
   const sign = createSigning(audience);
   const site = await community.makeKey(["*"], "anybody", "the operator's, trusted");
-  const loner: Loner = { user, id: user.id, held: [], credentials: [site], keyIds: [], confirmations: [], sign };
+  const loner: Loner = { user, id: user.id, held: [], credentials: [], keyIds: [], confirmations: [], sign };
   const scopes = isOwner ? ["*"] : managing;
   const pairOf = createSigning(audience);
   for (const more of [{ delegation: "trusted" }, { delegation: "signed", public_key: sign.jwk }]) {

@@ -51,8 +51,7 @@ export function change({ input, ...more }: Change = {}): Confirmable {
 }
 
 interface Asking {
-  /** `signed`: over HTTP, by a signed assertion. */
-  via?: Via | "signed";
+  via?: Via;
   guildId?: string;
 }
 
@@ -60,8 +59,7 @@ interface Asking {
 export async function callBy({ app }: World, person: User | null, { via = "rest", guildId }: Asking = {}): Promise<Call> {
   const client = via === "slash" ? null : { id: "panel", name: "panel", allows: () => true };
   const actor = person === null ? null : await app.access.actorOf(person.id);
-  const proof = via === "signed" ? ({ via: "rest", isSigned: true } as const) : { via };
-  const call: Call = { client, actor, ...proof, requestId: uuid7(), idempotency: null, replayed: false };
+  const call = { client, actor, via, requestId: uuid7(), idempotency: null, replayed: false };
   return guildId === undefined ? call : { ...call, guildId };
 }
 

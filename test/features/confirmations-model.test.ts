@@ -104,9 +104,6 @@ interface Model {
   no: Name[];
 }
 
-/** Whether the person who asked confirms it in Discord: by the settings, or as the word of a key alone does not count where two are needed. */
-const saysItFirst = ({ door, stepUp, dangerous }: Asked): boolean => door !== "slash" && (stepUp || (dangerous && door === "rest"));
-
 function isEligible(who: Name, { by, dangerous, subject, rank = -1 }: Asked): boolean {
   const holds: readonly string[] = people[who].holds;
   return (
@@ -208,7 +205,7 @@ async function askFor({ database, confirmations, time }: Bench, asked: Asked): P
       ...(asked.rank !== undefined && { rank: asked.rank }),
     }),
   );
-  const needs = [...(saysItFirst(asked) ? ["acting_user"] : []), ...(asked.dangerous ? ["second_person"] : [])];
+  const needs = [...(asked.stepUp && asked.door !== "slash" ? ["acting_user"] : []), ...(asked.dangerous ? ["second_person"] : [])];
   const held = isHeld(answer) ? answer.confirmation_required : undefined;
   expect(held?.needs ?? []).toEqual(needs);
   if (held === undefined) return undefined;
@@ -245,7 +242,9 @@ async function compare({ database }: Bench, models: readonly Model[]): Promise<v
     const answers = row.answers as { user_id: string; as: string }[];
     const { asked } = model;
     const second = answers.find(({ as }) => as === "second_person")?.user_id;
-    expect(answers.some(({ as, user_id }) => as === "acting_user" && user_id === ids[asked.by])).toBe(saysItFirst(asked));
+    expect(answers.some(({ as, user_id }) => as === "acting_user" && user_id === ids[asked.by])).toBe(
+      asked.stepUp && asked.door !== "slash",
+    );
     expect(second !== undefined).toBe(asked.dangerous);
     expect([ids[asked.by], asked.subject === undefined ? undefined : ids[asked.subject]].includes(second) && second !== undefined).toBe(
       false,

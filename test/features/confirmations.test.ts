@@ -39,9 +39,7 @@ describe("a change is held", () => {
     ["rest", {}, ["acting_user"]],
     ["rest", { dangerous }, ["acting_user", "second_person"]],
     ["rest", { group: "erasure" }, undefined],
-    ["rest", { group: "erasure", dangerous }, ["acting_user", "second_person"]],
-    ["signed", { group: "erasure", dangerous }, ["second_person"]],
-    ["signed", { dangerous }, ["acting_user", "second_person"]],
+    ["rest", { group: "erasure", dangerous }, ["second_person"]],
     ["slash", {}, undefined],
     ["slash", { dangerous }, ["second_person"]],
     ["web", {}, ["acting_user"]],
@@ -696,7 +694,7 @@ describe("in Discord", () => {
     const held = await hold(shared.world, admin, { dangerous, input: { name: fresh() } }, { via: "slash", guildId });
     await confirm(held.id, second);
     expect(carriedOut.at(-1)).toMatchObject({ confirmation: held.id, guildId, via: "rest", actor: { id: admin.id } });
-    const remote = await hold(shared.world, admin, { group: "erasure", dangerous, input: { name: fresh() } }, { via: "signed" });
+    const remote = await hold(shared.world, admin, { group: "erasure", dangerous, input: { name: fresh() } });
     await confirm(remote.id, second);
     expect(carriedOut.at(-1)).toMatchObject({ confirmation: remote.id });
     expect(carriedOut.at(-1)).not.toHaveProperty("guildId");

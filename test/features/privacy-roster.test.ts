@@ -24,11 +24,7 @@ test("a redaction ends a place on the roster, its callsigns rest, and no name of
     await db.callsignRepair.create({ data: { id: uuid7(), planHash: "0", fixes: [], undo, at: now, undoUntil: now } });
     await db.rosterEntry.updateMany({ where: { userId: other.id }, data: { notes: null } });
   });
-  const held = await world.post(
-    `/users/${person.id}/redaction`,
-    { reason: "Asked for by the person by mail." },
-    { actor: owner, signed: true },
-  );
+  const held = await world.post(`/users/${person.id}/redaction`, { reason: "Asked for by the person by mail." }, { actor: owner });
   const second = await world.staff("owner");
   const confirmed = await world.post(`/confirmations/${held.body.data.code}/confirm`, {}, { signed: true, actor: second });
   expect(confirmed.body.data, JSON.stringify(confirmed.body)).toMatchObject({ status: "applied" });

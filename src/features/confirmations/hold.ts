@@ -132,15 +132,11 @@ function needsTwo({ dangerous = [], secondPerson = false }: Confirmable, { secon
   return secondPerson || (secondPersonForDanger && dangerous.length > 0);
 }
 
-/**
- * Who has to confirm. The operator at the command line and the service itself are above it; in Discord the person is there already. Where two
- * people have to agree, the first one has to be there as well: the word of an API key alone is nobody's.
- */
-function neededFor({ via, isSigned }: Call, change: Confirmable, deps: HoldDeps): Need[] {
+/** Who has to confirm. The operator at the command line and the service itself are above it; in Discord the person is there already. */
+function neededFor({ via }: Call, change: Confirmable, deps: HoldDeps): Need[] {
   if (via === "cli" || via === "job") return [];
-  const isForTwo = needsTwo(change, deps);
-  const isStepUp = via !== "slash" && (deps.confirmInDiscord.includes(change.group) || (isForTwo && isSigned !== true));
-  return [...(isStepUp ? (["acting_user"] as const) : []), ...(isForTwo ? (["second_person"] as const) : [])];
+  const isStepUp = via !== "slash" && deps.confirmInDiscord.includes(change.group);
+  return [...(isStepUp ? (["acting_user"] as const) : []), ...(needsTwo(change, deps) ? (["second_person"] as const) : [])];
 }
 
 /**
