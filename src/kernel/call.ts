@@ -44,6 +44,8 @@ export interface CallClient {
   allows(permission: string): boolean;
   /** When the key itself ends; absent for the service itself. */
   expiresAt?: Date;
+  /** Whether a key with delegation may name acting users now; absent for the service itself. */
+  mayName?(): boolean;
 }
 
 /** An idempotency key that the effect's own transaction keeps. `status` is what the transport answers on success. */

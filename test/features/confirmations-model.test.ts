@@ -157,6 +157,7 @@ async function createBench(secondPersonForDanger = true) {
   const cursors = createCursors(randomBytes(32));
   const access = {
     of: () => undefined as never,
+    allHold: () => true,
     actorOf: (id: string) => actors[cast.find((name) => ids[name] === id) ?? "viewer"] as never,
   };
   const audit = createAuditService({ database, cursors });

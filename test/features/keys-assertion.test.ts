@@ -19,7 +19,7 @@ const now = start + 3_600_000;
 const pair = createPair();
 const stranger = createPair();
 const key: VerifiedKey = {
-  client: { id: "0199e6a0-7c4e-7a35-9f0c-3a0a4d6f2b11", name: "site", allows: () => true },
+  client: { id: "0199e6a0-7c4e-7a35-9f0c-3a0a4d6f2b11", name: "site", allows: () => true, mayName: () => true, expiresAt: new Date(8e15) },
   caller: { id: "0199e6a0-7c4e-7a35-9f0c-3a0a4d6f2b11", keyId: "0HjVw3tqZB9m", expiresAt: new Date("2030-01-01") },
   expiresAtMs: Date.parse("2030-01-01"),
   isRevoked: false,

@@ -12,7 +12,7 @@ import type { World } from "../support/world.ts";
 export const secret = Buffer.alloc(32, 7);
 
 /** Stands for what is known of people: the rooms alone know nobody. */
-export const nobody = { onLastOwnersLost: () => undefined, setOwners: () => undefined } as never;
+export const nobody = { onLastOwnersLost: () => undefined, setOwners: () => undefined, allHold: () => true } as never;
 
 /** The keys room alone, on a fresh database, in a time of its own. */
 export async function createKeys(pollMs = 60_000) {
@@ -30,7 +30,7 @@ export async function createKeys(pollMs = 60_000) {
     return { permissions, keys: createKeysService({ ...ground, ...journals, permissions, pepper: secret, logger }) };
   };
   const { permissions, keys } = service(fresh.database);
-  const store = createKeyStore({ database: fresh.database, keys, permissions, pepper: secret, pollMs });
+  const store = createKeyStore({ database: fresh.database, keys, permissions, access: nobody, pepper: secret, pollMs });
   const access = {
     actorOf: (id: string) =>
       ({

@@ -75,6 +75,7 @@ describe("POST /keys", () => {
       name: "site",
       state: "active",
       warning: null,
+      makers: [owner.id],
       scopes: ["staff.*"],
       delegation: "none",
       public_key: null,

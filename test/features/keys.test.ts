@@ -164,6 +164,7 @@ test("a key revoked while it is being looked up is not remembered as good", asyn
     database: { ...database, read },
     keys,
     permissions: service(database).permissions,
+    access: nobody,
     pepper: secret,
     pollMs: 60_000,
   });

@@ -292,7 +292,12 @@ function roomOf({ app }: World, path: string, hashOf: (userId: string) => string
     reach: createLinkReach(),
     erasures: createErasures({ hashOf, journal }),
     reads: { note: () => undefined, forget: () => undefined, flush: () => Promise.resolve(), close: () => Promise.resolve() },
-    confirmations: { hold: () => Promise.resolve(undefined), register: () => undefined, endAbout: () => Promise.resolve() },
+    confirmations: {
+      hold: () => Promise.resolve(undefined),
+      register: () => undefined,
+      endAbout: () => Promise.resolve(),
+      lock: () => Promise.resolve(),
+    },
     hiddenRequests: () => Promise.resolve([]),
     logger: { info: () => undefined, warn: () => undefined },
   });

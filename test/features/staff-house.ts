@@ -86,8 +86,8 @@ export async function createHouse(options: HouseOptions = {}) {
   const journals = createJournals(ground);
   const permissions = createPermissionsService({ ...ground, ...journals });
   const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
-  const store = createKeyStore({ database, keys, permissions, pepper: secret, pollMs: 50 });
-  const staff = createStaffService({ ...ground, ...journals, permissions, roster: { leaveInTx: () => Promise.resolve() } });
+  const store = createKeyStore({ database, keys, permissions, access, pepper: secret, pollMs: 50 });
+  const staff = createStaffService({ ...ground, ...journals, permissions, keys, roster: { leaveInTx: () => Promise.resolve() } });
   await guildState.load();
   await access.load();
 

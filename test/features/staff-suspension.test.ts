@@ -63,7 +63,7 @@ describe("a suspension", () => {
     expect(await world.slash(person, "staff suspend", { user: await world.staff("viewer"), reason })).toContain("permission_denied");
 
     const back = await reinstate(person, cast.admin);
-    expect(back.body.data).toEqual({ user_id: person.id, status: "active", suspension: null, revision: 2 });
+    expect(back.body.data).toEqual({ user_id: person.id, status: "active", suspension: null, revision: 2, keys: [] });
     expect(await access(person)).toMatchObject({ allowed: true, status: "active", denied: [], expires_at: null });
     expect((await world.get("/staff", { actor: person })).status).toBe(200);
     expect([await rowsOf(person), (await setOf(person))?.revision]).toEqual([[], 2]);

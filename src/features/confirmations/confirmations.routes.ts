@@ -62,7 +62,7 @@ function answerRoutes(confirmations: ConfirmationsService): Route[] {
     post("/confirmations/{id}/confirm", "confirmChange", {
       summary: "Confirm a held change as the second person",
       description:
-        "The last confirmation carries the change out, for the person who asked and as they stand now. When it is not allowed any more, the answer is that refusal and the change has failed. The person who asked confirms in Discord, with `/confirm accept`: here they get 409 `invalid_transition` while their own word is needed, and 403 `conflict_of_interest` where a second person's is. A second person says yes here by a signed assertion only, through a key that nobody who asked has made; else in Discord: the word of an API key is 409 `invalid_transition`. Confirming again what one has confirmed answers the same again.",
+        "The last confirmation carries the change out, for the person who asked and as they stand now. When it is not allowed any more, the answer is that refusal and the change has failed. The person who asked confirms in Discord, with `/confirm accept`, where `needs` begins with `acting_user`: here they get 409 `invalid_transition` while their own word is needed, and 403 `conflict_of_interest` where a second person's is. A second person says yes here by a signed assertion only, through a key that nobody who asked has made; else in Discord: the word of an API key is 409 `invalid_transition`. Confirming again what one has confirmed answers the same again.",
       access,
       request: { params },
       success: { ...single, description: "The change as it stands now" },

@@ -38,9 +38,10 @@ export const ConfirmationView = z
     action: z.string().meta({ description: "The verb that is carried out", example: "permissions.users.update" }),
     summary: z.string().meta({ description: "What it does, in plain words" }),
     needs: z.array(z.enum(needs)).meta({ description: "Who still has to confirm, in this order; empty once it has ended" }),
-    status: z
-      .enum(statuses)
-      .meta({ description: "`applied`: carried out. `failed`: confirmed, but not allowed any more; nothing was changed" }),
+    status: z.enum(statuses).meta({
+      description:
+        "`applied`: carried out. `failed`: confirmed, but not allowed any more, or the key it was asked with was revoked; nothing was changed",
+    }),
     requested_by: Snowflake,
     confirmed_by: z.array(Snowflake).meta({ description: "Who has confirmed, in order" }),
     declined_by: Snowflake.nullable(),

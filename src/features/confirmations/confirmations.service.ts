@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
-import { createHold, type Apply, type Confirmable } from "./hold.ts";
+import { createHold, lockAsked, type Apply, type Confirmable } from "./hold.ts";
 import type { Database, Tx } from "../../database/database.ts";
+import type { ApiKey } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
@@ -21,7 +22,7 @@ export type ConfirmationsService = ReturnType<typeof createConfirmationsService>
 export interface ConfirmationsDeps extends Deps<"database" | "cursors"> {
   audit: AuditService;
   events: EventsService;
-  access: Pick<AccessDirectory, "actorOf" | "of">;
+  access: Pick<AccessDirectory, "actorOf" | "of" | "allHold">;
   clock?: Clock;
   /** What needs a confirmation in Discord by the acting person. */
   confirmInDiscord: readonly Confirmable["group"][];
@@ -107,6 +108,23 @@ export function createSweep({ database, records, clock }: { database: Database; 
   }
 
   return {
+    /** Hold every change that waits until the end, before anything that one of them may change. */
+    lock: records.lock,
+
+    /**
+     * Let what was asked with a key end with it: at once when it is revoked, but for the change being carried out, and else no later than
+     * the key. The caller holds {@link lock}.
+     */
+    async endWithKey(tx: Tx, { id, revokedAt, expiresAt }: Pick<ApiKey, "id" | "revokedAt" | "expiresAt">): Promise<void> {
+      await lockAsked(tx);
+      const asked = { clientId: id, status: "pending", expiresAt: { gt: tx.now }, NOT: { id: tx.call.confirmation ?? "" } };
+      const pending = await tx.db.confirmation.findMany({ where: asked, omit: withoutInput, orderBy: { id: "asc" } });
+      for (const row of pending) {
+        if (revokedAt !== null) await records.change(tx, row, { verb: "fail", status: "failed", failure: "credential_revoked" });
+        else if (row.expiresAt > expiresAt) await tx.db.confirmation.update({ where: { id: row.id }, data: { expiresAt } });
+      }
+    },
+
     /** Let every change that waits and is about a person come to nothing, but the one being carried out. */
     async endAbout(tx: Tx, userId: string): Promise<void> {
       const where = { subjectUserId: userId, status: "pending", NOT: { id: tx.call.confirmation ?? "" } };

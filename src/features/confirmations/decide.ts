@@ -13,7 +13,7 @@ import { DeclineConfirmationInput, type ConfirmationView, type Need } from "./co
 interface DecideDeps {
   database: Database;
   records: ConfirmationRecords;
-  access: Pick<AccessDirectory, "actorOf">;
+  access: Pick<AccessDirectory, "actorOf" | "allHold">;
   actions: ReadonlyMap<string, Apply>;
 }
 
@@ -43,6 +43,8 @@ export function createDecisions({ database, records, access, actions }: DecideDe
     if (apply === undefined) {
       throw new RefusedChangeError(new ProblemError("unsupported_operation", { detail: "This version cannot carry it out. Ask again." }));
     }
+    const makers = answersOf(row).find(({ as }) => as === "asked")?.makers ?? [];
+    if (!access.allHold(makers, row.permission)) throw new RefusedChangeError(askedInVain(row));
     const { input } = await tx.db.confirmation.findUniqueOrThrow({ where: { id: row.id }, select: { input: true } });
     try {
       await apply({ ...tx, call: callOf(tx.call, row, requester) }, input);
@@ -142,6 +144,14 @@ function requireTurn(call: Call, row: ConfirmationRow): Need {
 function requireSecond(call: Call, actor: Actor, row: ConfirmationRow): void {
   if (!isForTwo(row)) throw new ProblemError("invalid_transition", { detail: "Only the person who asked can say anything about it." });
   requireSecondPerson(call, actor, row);
+}
+
+/** A key never does more than those who made it, also when what was asked with it is carried out later. */
+function askedInVain({ permission }: ConfirmationRow): ProblemError {
+  return new ProblemError("permission_denied", {
+    detail: `It was asked with an API key that somebody made who does not hold ${permission} any more. Ask again with another one.`,
+    extra: { required: permission, missing_in: "key" },
+  });
 }
 
 /** In whose name the change is carried out: the person who asked, as they stand now, in the guild they last spoke from. */

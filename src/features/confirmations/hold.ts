@@ -51,6 +51,9 @@ interface HoldDeps extends Deps<"audit" | "events"> {
 const patience = { alone: 900, forTwo: 86_400 } as const;
 const maxPending = 20;
 
+/** Hold what is asked for until the end: nothing is asked with a key while that key ends. It is taken after the locks of what is changed. */
+export const lockAsked = (tx: Tx): Promise<void> => tx.lock("confirmations-asked");
+
 /** No characters that look alike. */
 const alphabet = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const codeLength = 6;
@@ -74,7 +77,7 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
         status: "pending",
         answers: answerOf(tx, "asked"),
         createdAt: tx.now,
-        expiresAt: addSeconds(tx.now, needs.includes("second_person") ? patience.forTwo : patience.alone),
+        expiresAt: endOf(tx, needs),
       },
     });
     audit.record(tx, {
@@ -99,7 +102,8 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
     if (actor === null)
       throw new ProblemError("acting_user_required", { detail: "This change has to be confirmed: name the person who asks." });
     if (!actions.has(change.action)) throw new Error(`nothing is registered to carry out ${change.action}`);
-    await tx.lock("confirmations");
+    await lockAsked(tx);
+    await requireKey(tx);
     const pending = await tx.db.confirmation.findMany({
       where: { actorId: actor.id, status: "pending", expiresAt: { gt: tx.now } },
       orderBy: { expiresAt: "asc" },
@@ -108,6 +112,20 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
     if (known === undefined) refuseTooMany(pending, tx.now);
     return heldOf(known ?? (await insert(tx, actor, change, needs)));
   };
+}
+
+/** A change that waits lapses with the key it was asked with. */
+function endOf({ call, now }: Tx, needs: readonly Need[]): Date {
+  const end = addSeconds(now, needs.includes("second_person") ? patience.forTwo : patience.alone);
+  const keyEnd = call.client?.expiresAt;
+  return keyEnd !== undefined && keyEnd < end ? keyEnd : end;
+}
+
+/** The key may have been revoked since the request began. @throws ProblemError credential_revoked */
+async function requireKey({ db, call }: Tx): Promise<void> {
+  if (call.client === null) return;
+  const key = await db.apiKey.findUnique({ where: { id: call.client.id }, select: { revokedAt: true } });
+  if (key !== null && key.revokedAt !== null) throw new ProblemError("credential_revoked");
 }
 
 function needsTwo({ dangerous = [], secondPerson = false }: Confirmable, { secondPersonForDanger }: HoldDeps): boolean {

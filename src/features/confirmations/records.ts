@@ -31,17 +31,24 @@ export type ConfirmationRecords = ReturnType<typeof createConfirmationRecords>;
 
 /** The rows of held changes: every step is one update with its audit entry and, at the end, its event. */
 export function createConfirmationRecords({ audit, events }: { audit: AuditService; events: Pick<EventsService, "emit"> }) {
+  /**
+   * Hold every change that waits until the end. Whoever decides on one, or ends several, takes this lock first and those of what is changed
+   * after it, so that two never wait for each other.
+   */
+  const lock = (tx: Tx): Promise<void> => tx.lock("confirmations");
+
   async function read(tx: Tx, id: string): Promise<ConfirmationRow> {
-    await tx.lock(`confirmation:${id}`);
+    await lock(tx);
     return await tx.db.confirmation.findUniqueOrThrow({ where: { id }, omit: withoutInput });
   }
 
   return {
-    /** The row under its lock. */
+    lock,
+    /** The row under the lock. */
     read,
 
     /**
-     * The row under its lock, when the caller may know of it and can say something about it.
+     * The row under the lock, when the caller may know of it and can say something about it.
      * @param wanted what they want to say: where they have said it already, and it counts, it is to be answered again
      * @throws ProblemError record_not_found
      */

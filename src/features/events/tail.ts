@@ -126,6 +126,7 @@ export async function createViewer({ database, permissions, access, clock, hidde
      */
     async isWelcome(): Promise<boolean> {
       if (client !== null && (await findKey(database, client.id))?.revision !== first?.revision) return false;
+      if (actor !== null && client?.mayName?.() === false) return false;
       return await holds(eventsPolicy.follow);
     },
   };
@@ -141,5 +142,6 @@ async function findKey({ read }: ViewerDeps["database"], id: string) {
 /** The key as it is stored: what the call brought may be a second old. */
 function clientOf(client: CallClient, row: KeyRow | null | undefined, permissions: ViewerDeps["permissions"]): CallClient {
   if (row === null || row === undefined) throw new ProblemError("credential_revoked");
-  return { ...client, allows: permissions.createScopes(row.scopes as string[]), expiresAt: row.expiresAt };
+  const isInScopes = permissions.createScopes(row.scopes as string[]);
+  return { ...client, allows: (permission) => isInScopes(permission) && client.allows(permission), expiresAt: row.expiresAt };
 }

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { VerifyAssertion } from "./assertion.ts";
+import { keysPolicy } from "./keys.policy.ts";
 import type { KeyStore, VerifiedKey } from "./store.ts";
 
 export interface AuthenticateDeps {
@@ -39,6 +40,7 @@ export function createAuthenticate({ store, access, verifyAssertion = refuseAll,
     store.noteUse(key, now);
     const { actingUser, assertion } = credentials;
     credentials.onClient?.(key.client.id);
+    if ((actingUser !== undefined || assertion !== undefined) && key.delegation !== "none" && !key.client.mayName()) throw silenced();
     if (key.delegation !== "trusted" && (actingUser !== undefined || assertion !== undefined)) return proved(key, credentials);
     if (actingUser === undefined) return callerOf(key, credentials, null);
     const actor = access.actorOf(actingUser);
@@ -69,6 +71,14 @@ function callerOf(key: VerifiedKey, { requestId }: Credentials, actor: Actor | n
 /** Missing, mistyped, unknown, wrong and used from elsewhere look the same. */
 function refused(): ProblemError {
   return new ProblemError("invalid_credentials");
+}
+
+/** Who made a key could hide behind it, and act in other names, for as long as it works. */
+function silenced(): ProblemError {
+  return new ProblemError("permission_denied", {
+    detail: `This API key names nobody now: somebody who made it does not hold ${keysPolicy.create}. Rotate it or make a new one.`,
+    extra: { required: "delegation", missing_in: "key" },
+  });
 }
 
 function refuseAll(): Promise<never> {

@@ -9,12 +9,12 @@ import {
   boundEnd,
   endOf,
   keysPolicy,
-  presentKey,
   requireActive,
   requireFittingKey,
   settingsOf,
   secondsPerDay,
   type KeySettings,
+  type PresentKey,
 } from "./keys.policy.ts";
 import type { KeyRecords } from "./records.ts";
 import { UpdateKeyInput, BootstrapInput, CreateKeyInput, type KeyView, type CreatedKeyView } from "./keys.schema.ts";
@@ -28,6 +28,7 @@ interface ChangeDeps {
   confirmations: ConfirmationsService;
   records: KeyRecords;
   grants: KeyGrants;
+  present: PresentKey;
 }
 
 /** A change of a key, as it is kept while it waits for a confirmation. */
@@ -37,7 +38,7 @@ const Revocation = Update.omit({ input: true });
 type Revocation = z.output<typeof Revocation>;
 
 /** The service methods that change and end keys. */
-export function createKeyChanges({ database, permissions, confirmations, records, grants }: ChangeDeps) {
+export function createKeyChanges({ database, permissions, confirmations, records, grants, present }: ChangeDeps) {
   /** @throws ProblemError validation_failed, cannot_grant_unheld */
   function requireMayChange(call: Call, before: KeySettings, after: KeySettings): boolean {
     const isNarrower = grants.isOnlyNarrowed(before, after);
@@ -55,7 +56,7 @@ export function createKeyChanges({ database, permissions, confirmations, records
     const after = changed(before, input, tx.now);
     if (input.scopes !== undefined) grants.requireKnown(after.scopes);
     const changes = changedOf(before, after);
-    if (Object.keys(changes).length === 0) return presentKey(row, tx.now);
+    if (Object.keys(changes).length === 0) return present(row, tx.now);
     const isNarrower = requireMayChange(tx.call, before, after);
     const dangerous = isNarrower ? [] : grants.dangerousIn(after);
     const held = await confirmations.hold(tx, {
@@ -69,11 +70,11 @@ export function createKeyChanges({ database, permissions, confirmations, records
     if (held !== undefined) return held;
     const about = { action: "api_key.update", event: "api_key.updated", permission: keysPolicy.update } as const;
     // The notices of the old end say nothing about the new one.
-    return presentKey(
+    return present(
       await records.change(
         tx,
         row,
-        { settings: after, isWider: !isNarrower, ...(changes.expiresAt !== undefined && { noticeDays: null }) },
+        { settings: after, isProvedAnew: changes.publicKey !== undefined, ...(changes.expiresAt !== undefined && { noticeDays: null }) },
         about,
       ),
       tx.now,
@@ -83,7 +84,7 @@ export function createKeyChanges({ database, permissions, confirmations, records
   async function revoke(tx: Tx, { id, revision }: Revocation): Promise<KeyView | Held> {
     const row = await records.lock(tx, id);
     permissions.requireRevision(revision, row.revision);
-    if (row.revokedAt !== null) return presentKey(row, tx.now);
+    if (row.revokedAt !== null) return present(row, tx.now);
     const held = await confirmations.hold(tx, {
       action: "keys.revoke",
       group: "keys",
@@ -93,7 +94,7 @@ export function createKeyChanges({ database, permissions, confirmations, records
     });
     if (held !== undefined) return held;
     const about = { action: "api_key.revoke", event: "api_key.revoked", permission: keysPolicy.revoke } as const;
-    return presentKey(await records.change(tx, row, { revokedAt: tx.now }, about), tx.now);
+    return present(await records.change(tx, row, { revokedAt: tx.now }, about), tx.now);
   }
 
   confirmations.register("keys.update", async (tx, input) => {
@@ -151,6 +152,7 @@ interface CreateDeps {
   confirmations: ConfirmationsService;
   records: KeyRecords;
   grants: KeyGrants;
+  present: PresentKey;
   secrets: KeySecrets;
 }
 
@@ -161,7 +163,7 @@ type Draft = z.output<typeof Draft>;
 const defaultDays = 365;
 
 /** The service methods that make keys out of nothing. */
-export function createKeyCreation({ database, permissions, confirmations, records, grants, secrets }: CreateDeps) {
+export function createKeyCreation({ database, permissions, confirmations, records, grants, secrets, present }: CreateDeps) {
   async function make(tx: Tx, draft: Draft): Promise<KeyView | Held> {
     const { name, delegation, public_key: publicKey = null } = draft;
     const scopes = [...new Set(draft.scopes)];
@@ -181,7 +183,7 @@ export function createKeyCreation({ database, permissions, confirmations, record
     });
     if (held !== undefined) return held;
     const row = await records.insert(tx, { ...settings, keyId: draft.key_id, secretHash: draft.secret_hash, rotatedFrom: null });
-    return presentKey(row, tx.now);
+    return present(row, tx.now);
   }
 
   confirmations.register("keys.create", async (tx, input) => {
@@ -213,7 +215,7 @@ export function createKeyCreation({ database, permissions, confirmations, record
         if (owner !== undefined) await permissions.addOwner(tx, owner);
         const settings = { name, scopes: ["*"], delegation: "trusted" as const, publicKey: null, ipAllowlist: [], expiresAt };
         const { key_id: keyId, secret_hash: secretHash } = secret.columns;
-        return presentKey(await records.insert(tx, { ...settings, keyId, secretHash, rotatedFrom: null }), tx.now);
+        return present(await records.insert(tx, { ...settings, keyId, secretHash, rotatedFrom: null }), tx.now);
       });
       return secret.show(call, view);
     },

@@ -13,10 +13,10 @@ export const keys = feature({
     instanceId,
     access,
     ...deps
-  }: Omit<KeysDeps, "pepper"> & Pick<Core, "keyFor" | "instanceId" | "clock" | "logger"> & { access: AccessDirectory }) {
+  }: Omit<KeysDeps, "pepper" | "access"> & Pick<Core, "keyFor" | "instanceId" | "clock" | "logger"> & { access: AccessDirectory }) {
     const pepper = keyFor("api-keys");
-    const keys = createKeysService({ ...deps, pepper });
-    const keyStore = createKeyStore({ ...deps, keys, pepper });
+    const keys = createKeysService({ ...deps, access, pepper });
+    const keyStore = createKeyStore({ ...deps, access, keys, pepper });
     const verifyAssertion = createAssertions({ audience: instanceId, clock: deps.clock });
     return { keys, keyStore, authenticate: createAuthenticate({ store: keyStore, access, verifyAssertion, clock: deps.clock }) };
   },

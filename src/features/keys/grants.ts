@@ -1,7 +1,9 @@
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import type { ApiKey } from "../../generated/sqlite/client.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import { keysPolicy, type KeySettings } from "./keys.policy.ts";
+import { keysPolicy, limitsOf, makersOf, settingsOf, type KeySettings } from "./keys.policy.ts";
 import { isIP } from "node:net";
 import { createAddressRanges } from "../../kernel/addresses.ts";
 
@@ -13,7 +15,7 @@ export type GrantingPermissions = Pick<
 export type KeyGrants = ReturnType<typeof createKeyGrants>;
 
 /** What may be given to a key, and by whom. */
-export function createKeyGrants(permissions: GrantingPermissions) {
+export function createKeyGrants(permissions: GrantingPermissions, access: Pick<AccessDirectory, "allHold">) {
   const { createScopes, isKnownScope, knownPermissions, requireHeld } = permissions;
 
   /** The permissions of the catalog that scopes give. */
@@ -48,6 +50,13 @@ export function createKeyGrants(permissions: GrantingPermissions) {
         detail: `The API key does not hold ${wider.slice(0, 10).join(", ")}.`,
         extra: { unheld: wider.slice(0, 100), missing_in: "key" },
       });
+    },
+
+    /** Whether a key may do less now than its settings say: somebody who made it does not hold all of it. */
+    isLimited(row: ApiKey): boolean {
+      const { scopes, delegation } = settingsOf(row);
+      const { allows, mayName } = limitsOf(access, makersOf(row), createScopes(scopes));
+      return (delegation !== "none" && !mayName()) || parseForm(scopes).some((permission) => !allows(permission));
     },
 
     /** Whether a changed key can do nothing that it could not do before, from nowhere else and no longer. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError, fieldError } from "../../kernel/errors.ts";
 import { onWire } from "../../kernel/wire.ts";
@@ -50,26 +51,49 @@ export function makersOf({ makers, createdBy }: Pick<ApiKey, "makers" | "created
   return makers === null ? [createdBy ?? []].flat() : textsOf(makers);
 }
 
+/**
+ * What a key may do at a moment: its scopes, as far as everybody who made it holds them then. Who made a key knows its secret, so it never
+ * does more than they may, and names nobody unless they may make such keys.
+ */
+export function limitsOf(access: Pick<AccessDirectory, "allHold">, makers: readonly string[], isInScopes: (permission: string) => boolean) {
+  return {
+    allows: (permission: string): boolean => isInScopes(permission) && access.allHold(makers, permission),
+    mayName: (): boolean => access.allHold(makers, keysPolicy.create),
+  };
+}
+
 /** The makers of what this call makes: who asks, and those who may be asking in their place. */
 export function makersIn({ actor, makers = [] }: Call, before: readonly string[] = []): string[] {
   return [...new Set([...before, ...makers, ...(actor === null ? [] : [actor.id])])];
 }
+
+/** Shows a key as it stands at a moment. */
+export type PresentKey = (row: ApiKey, now: Date) => KeyView;
 
 export function stateAt(row: Pick<ApiKey, "revokedAt" | "expiresAt">, now: Date): KeyView["state"] {
   if (row.revokedAt !== null) return "revoked";
   return row.expiresAt <= now ? "expired" : "active";
 }
 
-/** Everything about a key that may be seen; the hash of its secret is not. */
-export function presentKey(row: ApiKey, now: Date): KeyView {
+/**
+ * Everything about a key that may be seen; the hash of its secret is not.
+ * @param isLimited whether it may do less than its settings say, as somebody who made it does not hold that
+ */
+export function presentKey(row: ApiKey, now: Date, isLimited: boolean): KeyView {
   const state = stateAt(row, now);
   return {
     ...onWire(row, "id", "keyId"),
     state,
-    warning: state === "active" && row.expiresAt < addSeconds(now, warningSeconds) ? "expires_soon" : null,
+    warning: state === "active" ? warningOf(row, now, isLimited) : null,
+    makers: makersOf(row),
     ...presentSettings(settingsOf(row)),
     ...onWire(row, "createdBy", "createdAt", "lastUsedAt", "rotatedFrom", "revokedAt", "revision"),
   };
+}
+
+function warningOf(row: ApiKey, now: Date, isLimited: boolean): KeyView["warning"] {
+  if (isLimited) return "limited";
+  return row.expiresAt < addSeconds(now, warningSeconds) ? "expires_soon" : null;
 }
 
 /** The settings as answers and audit entries show them. */

@@ -18,6 +18,7 @@ const example = {
   name: "community site",
   state: "active",
   warning: null,
+  makers: ["80351110224678912"],
   scopes: ["staff.*", "blacklist.check"],
   delegation: "trusted",
   public_key: null,

@@ -118,7 +118,13 @@ export const KeyView = z
     key_id: z.string().meta({ description: "The public part of the key" }),
     name: z.string(),
     state: KeyState,
-    warning: z.enum(["expires_soon"]).nullable().meta({ description: "`expires_soon` during its last 30 days" }),
+    warning: z.enum(["limited", "expires_soon"]).nullable().meta({
+      description:
+        "`limited` while somebody who made it lacks part of what it may do, so that it does less; `expires_soon` during its last 30 days",
+    }),
+    makers: z.array(z.string()).meta({
+      description: "Who may know its secret or private key; it never does more than each of them. Empty for keys of the command line",
+    }),
     scopes: z.array(z.string()),
     delegation: Delegation,
     public_key: PublicKey.nullable(),

@@ -8,10 +8,11 @@ import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createKeyChanges, createKeyCreation } from "./change.ts";
 import { createKeyGrants, type GrantingPermissions } from "./grants.ts";
-import { keysPolicy, presentKey, secondsPerDay } from "./keys.policy.ts";
+import { keysPolicy, makersOf, presentKey, secondsPerDay, type PresentKey } from "./keys.policy.ts";
 import { createKeyRecords, type KeyRecords } from "./records.ts";
 import { createKeyRotation } from "./rotate.ts";
 import type { KeyView, KeysListQuery } from "./keys.schema.ts";
@@ -21,6 +22,7 @@ export type KeysService = ReturnType<typeof createKeysService>;
 
 export interface KeysDeps extends Deps<"database" | "cursors"> {
   audit: AuditService;
+  access: Pick<AccessDirectory, "allHold">;
   permissions: GrantingPermissions & Pick<PermissionsService, "addOwner" | "requireRevision">;
   events: EventsService;
   confirmations: ConfirmationsService;
@@ -33,9 +35,11 @@ export interface KeysDeps extends Deps<"database" | "cursors"> {
 
 /** API keys: who may call, with which scopes, from where, until when. */
 export function createKeysService(deps: KeysDeps) {
-  const { database, permissions, cursors, pepper, clock = systemClock, logger } = deps;
+  const { database, permissions, access, cursors, pepper, clock = systemClock, logger } = deps;
   const records = createKeyRecords(deps);
-  const ground = { ...deps, records, grants: createKeyGrants(permissions), secrets: createKeySecrets(pepper) };
+  const grants = createKeyGrants(permissions, access);
+  const present: PresentKey = (row, now) => presentKey(row, now, grants.isLimited(row));
+  const ground = { ...deps, records, grants, present, secrets: createKeySecrets(pepper) };
 
   return {
     /** Hear that a key was changed or ended here. */
@@ -58,8 +62,12 @@ export function createKeysService(deps: KeysDeps) {
         orderBy: { id: "asc" },
         take: limit + 1,
       });
-      const present = (row: (typeof rows)[number]): KeyView => presentKey(row, now);
-      const found = toPage(rows, limit, present, (last) => cursors.encode("keys", filters, [last.id, last.id]));
+      const found = toPage(
+        rows,
+        limit,
+        (row) => present(row, now),
+        (last) => cursors.encode("keys", filters, [last.id, last.id]),
+      );
       return withTotal(found, query, () => database.read.apiKey.count({ where }));
     },
 
@@ -68,7 +76,16 @@ export function createKeysService(deps: KeysDeps) {
       requirePermission(call, keysPolicy.read);
       const row = await database.read.apiKey.findFirst({ where: { OR: [{ id }, { keyId: id }] } });
       if (row === null) throw recordNotFound();
-      return presentKey(row, clock.now());
+      return present(row, clock.now());
+    },
+
+    /**
+     * The public ids of the keys in force that somebody made or may know the secret of, sorted. For features that take permissions away:
+     * these keys do nothing meanwhile that this person may not do.
+     */
+    async madeBy({ db, now }: Tx, userId: string): Promise<string[]> {
+      const rows = await db.apiKey.findMany({ where: conditions({ state: "active", q: undefined }, now, database.dialect) });
+      return rows.flatMap((row) => (makersOf(row).includes(userId) ? [row.keyId] : [])).toSorted();
     },
   };
 }

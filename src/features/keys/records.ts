@@ -4,6 +4,7 @@ import { recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { AuditInput } from "../audit/record.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventInput, EventsService } from "../events/events.service.ts";
 import { makersIn, makersOf, presentSettings, settingsOf, type KeySettings } from "./keys.policy.ts";
 
@@ -22,10 +23,16 @@ interface Note {
   data?: EventInput["data"];
 }
 
+interface KeyRecordsDeps {
+  audit: AuditService;
+  events: EventsService;
+  confirmations: Pick<ConfirmationsService, "lock" | "endWithKey">;
+}
+
 export type KeyRecords = ReturnType<typeof createKeyRecords>;
 
 /** The rows of keys. Every change of one is audited and told. */
-export function createKeyRecords({ audit, events }: { audit: AuditService; events: EventsService }) {
+export function createKeyRecords({ audit, events, confirmations }: KeyRecordsDeps) {
   const listeners = new Set<() => void>();
   const changed = (): void => {
     for (const listener of listeners) listener();
@@ -42,8 +49,13 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
       listeners.add(listener);
     },
 
-    /** Find a key by its id or its public key id and hold it until the end. @throws ProblemError record_not_found */
+    /**
+     * Find a key by its id or its public key id and hold it until the end. Changes that wait are held first, as they are where one of them
+     * is carried out: a key that ends takes what was asked with it along.
+     * @throws ProblemError record_not_found
+     */
     async lock(tx: Tx, id: string): Promise<ApiKey> {
+      await confirmations.lock(tx);
       const found = await tx.db.apiKey.findFirst({ where: { OR: [{ id }, { keyId: id }] }, select: { id: true } });
       if (found === null) throw recordNotFound();
       await tx.lock(`api-key:${found.id}`);
@@ -61,14 +73,15 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
 
     /** Change a key and say so; the audit keeps what is different afterwards. */
     async change(tx: Tx, row: ApiKey, change: Change, about: Note): Promise<ApiKey> {
-      const { settings, isWider = false, ...columns } = change;
+      const { settings, isProvedAnew = false, ...columns } = change;
       const data = {
         ...(settings !== undefined && columnsOf(settings)),
         ...columns,
-        ...(isWider && { makers: makersIn(tx.call, makersOf(row)) }),
+        ...(isProvedAnew && { makers: makersIn(tx.call, makersOf(row)) }),
         revision: { increment: 1 },
       };
       const after = await tx.db.apiKey.update({ where: { id: row.id }, data });
+      await confirmations.endWithKey(tx, after);
       note(tx, row, about, differences(row, after));
       tx.afterCommit(changed);
       return after;
@@ -80,8 +93,8 @@ export function createKeyRecords({ audit, events }: { audit: AuditService; event
 
 interface Change extends Partial<Pick<ApiKey, "expiresAt" | "revokedAt" | "noticeDays">> {
   settings?: KeySettings;
-  /** Whether it gives the key more, such as another public key: who does so may speak through it. */
-  isWider?: boolean;
+  /** Whether it gives the key another public key: who does so may speak through it. */
+  isProvedAnew?: boolean;
 }
 
 type Fields = Pick<AuditInput, "before" | "after">;

@@ -7,7 +7,7 @@ import type { Held } from "../../kernel/held.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { KeyGrants } from "./grants.ts";
-import { boundEnd, endOf, keysPolicy, makersOf, presentKey, requireActive, settingsOf } from "./keys.policy.ts";
+import { boundEnd, endOf, keysPolicy, makersOf, requireActive, settingsOf, type PresentKey } from "./keys.policy.ts";
 import type { KeyRecords } from "./records.ts";
 import { RotateKeyInput, type CreatedKeyView, type KeyView } from "./keys.schema.ts";
 import type { KeySecrets } from "./secrets.ts";
@@ -19,6 +19,7 @@ interface RotateDeps {
   confirmations: ConfirmationsService;
   records: KeyRecords;
   grants: KeyGrants;
+  present: PresentKey;
   secrets: KeySecrets;
 }
 
@@ -39,7 +40,7 @@ const isByItself = ({ actor, client }: Call, id: string): boolean => actor === n
 const noMoreNotices = 0;
 
 /** The service method that gives a key a new secret. */
-export function createKeyRotation({ database, permissions, confirmations, records, grants, secrets }: RotateDeps) {
+export function createKeyRotation({ database, permissions, confirmations, records, grants, secrets, present }: RotateDeps) {
   async function rotate(tx: Tx, asked: Rotation): Promise<KeyView | Held> {
     const row = await records.lock(tx, asked.id);
     permissions.requireRevision(asked.revision, row.revision);
@@ -64,10 +65,11 @@ export function createKeyRotation({ database, permissions, confirmations, record
       keyId: asked.key_id,
       secretHash: asked.secret_hash,
       rotatedFrom: row.id,
-      makers: makersOf(row),
+      // Who made the old key does not know the new secret. Of a signed one they may still know the private key.
+      makers: delegation === "signed" ? makersOf(row) : [],
     });
     await endOld(tx, row, made, asked.grace_seconds);
-    return presentKey(made, tx.now);
+    return present(made, tx.now);
   }
 
   async function endOld(tx: Tx, row: ApiKey, successor: ApiKey, graceSeconds: number): Promise<void> {

@@ -6,9 +6,10 @@ import type { ApiKey } from "../../generated/sqlite/client.ts";
 import { systemCall, type CallClient } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createAddressCheck } from "./grants.ts";
-import { makersOf, settingsOf, type KeySettings } from "./keys.policy.ts";
+import { limitsOf, makersOf, settingsOf, type KeySettings } from "./keys.policy.ts";
 import type { PublicKey } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";
 import { parseKey } from "./secrets.ts";
@@ -20,6 +21,7 @@ export interface KeyStoreOptions {
   database: Database;
   keys: Pick<KeysService, "onChange">;
   permissions: Pick<PermissionsService, "createScopes">;
+  access: Pick<AccessDirectory, "allHold">;
   pepper: Buffer;
   logger?: Logger;
   /** How often keys changed by another process are looked for. */
@@ -34,7 +36,7 @@ const capacity = 10_000;
 
 /** Verified keys in memory. A change of any key, here or in another process, empties it. */
 export function createKeyStore(options: KeyStoreOptions) {
-  const { database, keys, permissions, pepper, logger, pollMs = 1000, usageMs = 60_000 } = options;
+  const { database, keys, permissions, access, pepper, logger, pollMs = 1000, usageMs = 60_000 } = options;
   const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
   const used = new Map<string, number>();
   let secretHashes: ReadonlyMap<string, string> = new Map();
@@ -86,7 +88,8 @@ export function createKeyStore(options: KeyStoreOptions) {
     const row = await database.read.apiKey.findUnique({ where: { keyId: text.keyId } });
     if (!isSecret(text.secret, row?.secretHash, pepper) || row === null) return undefined;
     const settings = settingsOf(row);
-    const key = toVerified(row, settings, permissions.createScopes(settings.scopes), await importKey(settings.publicKey));
+    const isInScopes = permissions.createScopes(settings.scopes);
+    const key = toVerified(row, settings, limitsOf(access, makersOf(row), isInScopes), await importKey(settings.publicKey));
     // A revocation during the look-up must not be outlived by what was read before it.
     if (!key.isRevoked && generation === before) verified.set(digest(presented), key);
     return key;
@@ -130,10 +133,10 @@ async function importKey(jwk: PublicKey | null): Promise<CryptoKey | undefined> 
 function toVerified(
   row: ApiKey,
   { name, delegation, ipAllowlist, expiresAt }: KeySettings,
-  allows: (permission: string) => boolean,
+  limits: ReturnType<typeof limitsOf>,
   publicKey: CryptoKey | undefined,
 ) {
-  const client: CallClient = { id: row.id, name, allows, expiresAt };
+  const client = { id: row.id, name, expiresAt, ...limits } satisfies CallClient;
   return {
     client,
     makers: makersOf(row),

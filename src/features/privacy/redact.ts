@@ -63,6 +63,8 @@ export function createRedaction(deps: RedactDeps) {
   }
 
   async function redactInTx(tx: Tx, input: HeldInput): Promise<ErasureView | Held> {
+    // As where a redaction that waited is carried out.
+    await confirmations.lock(tx);
     await tx.lock(`erasure:${input.user_id}`);
     const target = access.of(input.user_id);
     requireErasable(tx.call, target);

@@ -24,7 +24,7 @@ import type { ErasureView } from "./privacy.schema.ts";
 export interface PrivacyDeps extends Deps<"database" | "events" | "access" | "clock"> {
   audit: AuditService;
   blacklist: Pick<BlacklistService, "lockRecordsOf" | "dropNamesOf">;
-  confirmations: Pick<ConfirmationsService, "hold" | "register" | "endAbout">;
+  confirmations: Pick<ConfirmationsService, "hold" | "register" | "endAbout" | "lock">;
   authorization: AuthorizationService;
   servers: UserServersService;
   matches: MatchesService;

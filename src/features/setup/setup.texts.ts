@@ -93,6 +93,9 @@ export const setupTexts = texts({
     "setup = trusted": "may say for whom it acts",
     "setup = none": "not at all",
     "setup key-anywhere": "anywhere",
+    "setup key-limited": "⚠ limited",
+    "setup key-limits":
+      "It does less than this: {users} made it or know its secret, and do not all hold it. `/setup clients rotate` gives it a new secret.",
     "setup key-scopes": "May: {scopes}",
     "setup key-from": "Usable from: {places}",
     "setup key-by": "Made by {user}, {at}",
@@ -200,6 +203,9 @@ export const setupTexts = texts({
     "setup = trusted": "darf angeben, für wen er handelt",
     "setup = none": "gar nicht",
     "setup key-anywhere": "überall",
+    "setup key-limited": "⚠ eingeschränkt",
+    "setup key-limits":
+      "Er bewirkt weniger als das: {users} haben ihn erstellt oder kennen sein Geheimnis und dürfen das nicht alle. `/setup clients rotate` gibt ihm ein neues Geheimnis.",
     "setup key-scopes": "Darf: {scopes}",
     "setup key-from": "Nutzbar von: {places}",
     "setup key-by": "Angelegt von {user}, {at}",

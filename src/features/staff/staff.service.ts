@@ -6,6 +6,7 @@ import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { toPage, withTotal, type Page, type Position } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
+import type { KeysService } from "../keys/keys.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Access, AccessDirectory } from "../permissions/access/access.ts";
 import type { RosterService } from "../roster/roster.service.ts";
@@ -27,6 +28,7 @@ export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "
   audit: AuditService;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   permissions: PermissionsService;
+  keys: Pick<KeysService, "madeBy">;
   roster: Pick<RosterService, "leaveInTx">;
   clock?: Clock;
   logger?: Logger;

@@ -60,6 +60,8 @@ export const staffTexts = texts({
     "staff not-available": "(not available)",
     "staff reinstated": "{user} is not suspended any more; status: {status}.",
     "staff suspended": "{user} is **suspended**{until}: {reason}",
+    "staff keys":
+      "API keys they made do nothing meanwhile: {keys}. Give those that clients need a new secret with `/setup clients rotate`.",
     "staff leave": "{user} · leave {leave}; status: {status}.",
     "staff leave none": "{user} is not on leave; status: {status}.",
     "staff quiet": "{user} has quiet hours: {quiet} ({zone}).",
@@ -158,6 +160,8 @@ export const staffTexts = texts({
     "staff not-available": "(nicht erreichbar)",
     "staff reinstated": "{user} ist nicht mehr suspendiert; Status: {status}.",
     "staff suspended": "{user} ist **suspendiert**{until}: {reason}",
+    "staff keys":
+      "Von dieser Person erstellte API-Schlüssel bewirken solange nichts: {keys}. Gib denen, die Clients brauchen, mit `/setup clients rotate` ein neues Geheimnis.",
     "staff leave": "{user} · abwesend {leave}; Status: {status}.",
     "staff leave none": "{user} ist nicht abwesend gemeldet; Status: {status}.",
     "staff quiet": "{user} hat Ruhezeiten: {quiet} ({zone}).",

@@ -153,6 +153,12 @@ export function createAccess(options: AccessOptions) {
     /** The access this person would have with other roles or entries. */
     suppose: ({ id, members, status }: Access, supposition: Supposition): Access => build(id, members, status !== null, { supposition }),
     people,
+    /** Whether each of these people holds a permission everywhere now; true for nobody. */
+    allHold: (userIds: readonly string[], permission: string): boolean =>
+      userIds.every((id) => {
+        const { isStaff, decide } = of(id);
+        return isStaff && decide(permission).allowed;
+      }),
     /**
      * Further people whom the guild state is to store, whatever roles they hold.
      * @param neverStaff those of them who are stored for that alone: nobody is former staff who never was staff

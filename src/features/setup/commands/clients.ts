@@ -97,7 +97,11 @@ function keyLine(view: KeyView, t: Translate): string {
   return [...headOf(view, t), view.scopes.slice(0, 10).map(escapeText).join(" "), ...timesOf(view, t)].join(" · ");
 }
 
-const headOf = ({ name, key_id: id, state }: KeyView, t: Translate): string[] => [`**${escapeText(name)}** \`${id}\``, enumLabel(state, t)];
+const headOf = ({ name, key_id: id, state, warning }: KeyView, t: Translate): string[] => [
+  `**${escapeText(name)}** \`${id}\``,
+  enumLabel(state, t),
+  ...(warning === "limited" ? [t("setup key-limited")] : []),
+];
 
 const timesOf = ({ last_used_at: used, expires_at: ends }: KeyView, t: Translate): string[] => [
   used === null ? t("setup never-used") : t("setup used", { at: momentOf(used, "R") }),
@@ -112,6 +116,7 @@ function keyText(view: KeyView, t: Translate): string {
     t("setup key-scopes", { scopes: view.scopes.map(escapeText).join(" ") }),
     t(`setup acts ${view.delegation}`),
     t("setup key-from", { places }),
+    ...(view.warning === "limited" ? [t("setup key-limits", { users: view.makers.map(mentionOf).join(" ") })] : []),
     t("setup key-by", { user: view.created_by === null ? "–" : mentionOf(view.created_by), at: momentOf(view.created_at) }),
   ].join("\n");
 }

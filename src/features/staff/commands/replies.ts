@@ -79,10 +79,17 @@ export function entryLine({ user, level, status, available }: StaffEntryView, t:
   return `<@${user.id}> · ${enumLabel(level, t)} · ${enumLabel(status, t)}${note}`;
 }
 
-export function suspensionText({ user_id: id, status, suspension }: SuspensionStateView, t: Translate): string {
+/** API keys that an answer names; the others are counted. */
+const maxKeys = 10;
+
+export function suspensionText({ user_id: id, status, suspension, keys }: SuspensionStateView, t: Translate): string {
   const user = `<@${id}>`;
   if (suspension === null) return t("staff reinstated", { user, status: enumLabel(status, t) });
-  return t("staff suspended", { user, until: untilText(suspension.until, t), reason: escapeText(suspension.reason) });
+  const told = t("staff suspended", { user, until: untilText(suspension.until, t), reason: escapeText(suspension.reason) });
+  if (keys.length === 0) return told;
+  const shown = keys.slice(0, maxKeys).map((key) => `\`${key}\``);
+  const more = keys.length > maxKeys ? [t("say more", { count: keys.length - maxKeys })] : [];
+  return `${told}\n${t("staff keys", { keys: [...shown, ...more].join(" ") })}`;
 }
 
 export function leaveStateText({ user_id: id, status, leave }: LeaveStateView, t: Translate): string {

@@ -19,6 +19,7 @@ const exampleSuspension = {
     until: "2026-11-27T10:00:00.000Z",
   },
   revision: 1,
+  keys: ["0HjVw3tqZB9m"],
 };
 const exampleLeave = {
   user_id: exampleId,

@@ -52,6 +52,10 @@ export const SuspensionStateView = z
     status: StaffStatus,
     suspension: SuspensionView.nullable(),
     revision: z.int().positive().meta({ description: "Of what this person is personally allowed and denied" }),
+    keys: z.array(z.string()).meta({
+      description:
+        "Key ids of the API keys in force that this person made: while they are suspended, these do nothing. Rotate those that clients need",
+    }),
   })
   .meta({ id: "StaffSuspensionState", description: "Whether somebody is suspended now" });
 export type SuspensionStateView = z.infer<typeof SuspensionStateView>;

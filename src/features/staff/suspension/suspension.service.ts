@@ -2,6 +2,7 @@ import type { Database, Tx } from "../../../database/database.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
+import type { KeysService } from "../../keys/keys.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { Override, Access, AccessDirectory } from "../../permissions/access/access.ts";
 import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
@@ -69,6 +70,7 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
 type Entries = Parameters<PermissionsService["userRows"]["save"]>[2];
 
 export interface SuspensionRowDeps {
+  keys: Pick<KeysService, "madeBy">;
   events: Pick<EventsService, "emit">;
   access: Pick<AccessDirectory, "suppose">;
   permissions: Pick<PermissionsService, "userRows" | "suspensionAt">;
@@ -86,7 +88,7 @@ interface Cause {
 
 /** The entries that suspend somebody, inside a given transaction. */
 export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<AuditService, "record"> }) {
-  const { audit, events, access, permissions } = deps;
+  const { audit, events, access, permissions, keys } = deps;
   return {
     /** Write and audit the change, tell anyone who follows along, and present how it stands now. */
     async persist(tx: Tx, target: Access, change: "suspend" | "reinstate", entries: Entries, cause: Cause): Promise<SuspensionStateView> {
@@ -96,6 +98,7 @@ export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<Aud
       const status = access.suppose(target, { overrides: entries.rows }).status ?? "former";
       const suspension = presentSuspension(permissions.suspensionAt(entries.rows, tx.now));
       const { ended, request, ...note } = cause;
+      const stopped = await keys.madeBy(tx, userId);
       audit.record(tx, {
         action: `staff.${change}`,
         user: userId,
@@ -105,10 +108,11 @@ export function createSuspensionRows(deps: SuspensionRowDeps & { audit: Pick<Aud
           status: target.status === null ? null : status,
           ...(change === "suspend" && { until: suspension?.until ?? null }),
           ...(request !== undefined && { request }),
+          ...(stopped.length > 0 && { keys: stopped }),
         },
         ...note,
       });
-      return { user_id: userId, status, suspension, revision };
+      return { user_id: userId, status, suspension, revision, keys: stopped };
     },
   };
 }
