@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LoadOrder, LoadResult } from "./load.ts";
 import type { Target } from "./target.ts";
@@ -27,8 +28,9 @@ const farewellMs = 15_000;
 export function createProcesses() {
   const children: ChildProcess[] = [];
 
-  function start(file: string, args: readonly string[] = [], flags: readonly string[] = []): ChildProcess {
-    const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: [...process.execArgv, ...flags] });
+  function start(file: string, args: readonly string[] = [], flags: readonly string[] = [], root?: string): ChildProcess {
+    const path = root === undefined ? fileURLToPath(new URL(file, import.meta.url)) : join(root, "bench", file);
+    const child = fork(path, args, { execArgv: [...process.execArgv, ...flags], ...(root !== undefined && { cwd: root }) });
     children.push(child);
     return child;
   }
@@ -38,10 +40,11 @@ export function createProcesses() {
     startClient: (file = "./load.ts"): ChildProcess => start(file),
     /**
      * @param module relative to this folder
-     * @param heapMb the most megabytes of its heap; V8 decides unless told
+     * @param heapMb the most megabytes of its heap; by default V8 decides
+     * @param root another checkout, whose host it is; by default this one's
      */
-    async startHost(module: string, name: string, heapMb?: number): Promise<Host> {
-      const child = start("./host.ts", [module, name], heapMb === undefined ? [] : [`--max-old-space-size=${heapMb.toString()}`]);
+    async startHost(module: string, name: string, heapMb?: number, root?: string): Promise<Host> {
+      const child = start("./host.ts", [module, name], heapMb === undefined ? [] : [`--max-old-space-size=${heapMb.toString()}`], root);
       const { port, request } = await answerOf<Pick<Host, "port" | "request">>(child);
       return { child, port, request };
     },
@@ -62,7 +65,7 @@ export async function ask<Answer>(child: ChildProcess, task: string, input?: unk
 export async function load(
   client: ChildProcess,
   { port, request }: Host,
-  wanted: Pick<LoadOrder, "seconds" | "answers">,
+  wanted: Pick<LoadOrder, "seconds" | "answers"> & { connections?: number },
 ): Promise<LoadResult> {
   const order: LoadOrder = { port, ...request, connections, ...wanted };
   client.send(order);
@@ -72,9 +75,9 @@ export async function load(
 }
 
 /** The same, with what it cost the host. */
-export async function measure(client: ChildProcess, host: Host, seconds: number): Promise<Sample> {
+export async function measure(client: ChildProcess, host: Host, seconds: number, at = connections): Promise<Sample> {
   const before = await cpuOf(host.child);
-  const { answers, perSecond, p50, p99 } = await load(client, host, { seconds });
+  const { answers, perSecond, p50, p99 } = await load(client, host, { seconds, connections: at });
   return { perSecond, cpu: ((await cpuOf(host.child)) - before) / answers, p50, p99 };
 }
 

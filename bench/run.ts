@@ -8,6 +8,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   http: () => import("./http.ts"),
   memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),
+  records: () => import("./records.ts"),
   writers: () => import("./writers.ts"),
 };
 

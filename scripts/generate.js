@@ -15,6 +15,8 @@ const schemaFile = join(root, "prisma/schema.prisma");
 const generated = join(root, "src/generated");
 /** The schema of PostgreSQL, which the tools of migrations read. */
 const postgresFile = join(generated, "postgres.prisma");
+/** Tables and columns by models and fields, for statements that are written by hand. */
+const tablesFile = join(generated, "tables.ts");
 const stampFile = join(generated, "stamp");
 
 /** @returns {string | undefined} undefined when only the production packages are installed */
@@ -42,6 +44,7 @@ async function generate(schema, output) {
   if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join("\n"));
   const dmmf = getDMMF({ datamodel: prismaSchema });
   if ("error" in dmmf) throw dmmf.error;
+  writeFileSync(tablesFile, tablesOf(dmmf.datamodel));
   const [generator] = config.generators;
   await new PrismaClientTsGenerator().generate({
     generator: { ...generator, isCustomOutput: true, output: { fromEnvVar: null, value: output } },
@@ -52,6 +55,15 @@ async function generate(schema, output) {
     datamodel: schema,
     version: enginesVersion,
   });
+}
+
+/** @param {{ models: readonly { name: string, dbName?: string | null, fields: readonly { name: string, kind: string, type: string, dbName?: string | null }[] }[] }} datamodel */
+function tablesOf({ models }) {
+  const tables = models.map(({ name, dbName, fields }) => {
+    const columns = fields.filter(({ kind }) => kind === "scalar").map((field) => [field.name, [field.dbName ?? field.name, field.type]]);
+    return [name, { table: dbName ?? name, columns: Object.fromEntries(columns) }];
+  });
+  return `export const tables = ${JSON.stringify(Object.fromEntries(tables), null, 1)} as const;\n`;
 }
 
 /** @param {string} schema */
@@ -72,7 +84,13 @@ async function main() {
     .update(`${version}\n${schema}\n${readFileSync(fileURLToPath(import.meta.url), "utf8")}`)
     .digest("hex");
   const isCurrent = existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp;
-  if (isCurrent && existsSync(join(generated, "sqlite/client.ts")) && existsSync(join(generated, "postgres/client.ts"))) return;
+  if (
+    isCurrent &&
+    existsSync(join(generated, "sqlite/client.ts")) &&
+    existsSync(join(generated, "postgres/client.ts")) &&
+    existsSync(tablesFile)
+  )
+    return;
 
   mkdirSync(generated, { recursive: true });
   writeFileSync(postgresFile, forPostgres(schema));

@@ -1,4 +1,4 @@
-import type { Tx } from "./write.ts";
+import type { Tx } from "./tx.ts";
 
 /**
  * The next number of a sequence, starting at 1. It is gapless because it is taken back with the transaction; others wait

@@ -1,4 +1,5 @@
-import { createWrite, type Instance, type Logger, type Tx, type Write } from "./write.ts";
+import type { Tx } from "./tx.ts";
+import { createWrite, type Instance, type Logger, type Write } from "./write.ts";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { systemCall, type Call } from "../kernel/call.ts";
@@ -16,7 +17,8 @@ import { uuid7 } from "../kernel/ids.ts";
 import { randomToken } from "../kernel/secrets.ts";
 
 export type { PrismaClient, ReadClient, TransactionClient } from "./client.ts";
-export type { Logger, Tx } from "./write.ts";
+export type { Tx } from "./tx.ts";
+export type { Logger } from "./write.ts";
 
 export interface Database {
   dialect: Dialect;

@@ -1,8 +1,9 @@
 import type { Call, IdempotencyClaim } from "../kernel/call.ts";
 import { addSeconds } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
+import type { IdempotencyRecord } from "../generated/sqlite/client.ts";
 import type { ReadClient, TransactionClient } from "./client.ts";
-import { Prisma } from "../generated/sqlite/client.ts";
+import type { Insert } from "./tx.ts";
 
 /** An answer that an earlier request with the same key has been given. */
 export interface Replay {
@@ -10,37 +11,44 @@ export interface Replay {
   value: unknown;
 }
 
+type AnswerReader = Pick<ReadClient, "idempotencyRecord">;
+
 /**
  * The stored answer of a claim that has not expired.
  * @throws ProblemError idempotency_key_reused when the key belongs to another body
  */
-export async function findStored(
-  db: Pick<ReadClient, "idempotencyRecord">,
-  claim: IdempotencyClaim,
-  now: Date,
-): Promise<Replay | undefined> {
-  const row = await db.idempotencyRecord.findUnique({
-    where: { scope: claim.scope },
-    select: { fingerprint: true, body: true, expiresAt: true },
-  });
+export async function findStored(db: AnswerReader, claim: IdempotencyClaim, now: Date): Promise<Replay | undefined> {
+  return replayOf(await find(db, claim), claim, now);
+}
+
+/** The same inside the transaction of the effect; an expired answer makes room for the one to come. */
+export async function findOrMakeRoom(db: TransactionClient, claim: IdempotencyClaim, now: Date): Promise<Replay | undefined> {
+  const row = await find(db, claim);
+  if (row !== null && row.expiresAt <= now) await db.idempotencyRecord.deleteMany({ where: { scope: claim.scope } });
+  return replayOf(row, claim, now);
+}
+
+type StoredAnswer = Pick<IdempotencyRecord, "fingerprint" | "body" | "expiresAt">;
+
+function find(db: AnswerReader, { scope }: IdempotencyClaim): Promise<StoredAnswer | null> {
+  return db.idempotencyRecord.findUnique({ where: { scope }, select: { fingerprint: true, body: true, expiresAt: true } });
+}
+
+function replayOf(row: StoredAnswer | null, claim: IdempotencyClaim, now: Date): Replay | undefined {
   if (row === null || row.expiresAt <= now) return undefined;
   if (row.fingerprint !== claim.fingerprint) throw new ProblemError("idempotency_key_reused");
   return { found: true, value: row.body };
 }
 
-/**
- * Keep the answer in the transaction of its effect, with every id it speaks of. A record of the same scope can only be an expired
- * one; its subjects go with it.
- */
-export async function store(db: TransactionClient, claim: IdempotencyClaim, result: unknown, now: Date, seconds: number): Promise<void> {
+/** The rows that keep an answer in the transaction of its effect, with every id it speaks of. */
+export function keptAnswer(claim: IdempotencyClaim, result: unknown, now: Date, seconds: number): Insert[] {
   const { scope, fingerprint, status } = claim;
-  const body = toJson(result);
-  await db.idempotencyRecord.deleteMany({ where: { scope } });
-  await db.idempotencyRecord.create({
-    data: { scope, fingerprint, status, body, createdAt: now, expiresAt: addSeconds(now, seconds) },
-  });
-  const subjects = [...idsIn(body)].map((subjectId) => ({ scope, subjectId }));
-  if (subjects.length > 0) await db.idempotencySubject.createMany({ data: subjects });
+  const body = (JSON.stringify(result) as string | undefined) ?? "null";
+  const subjects = [...idsIn(JSON.parse(body))].map((subjectId) => ({ scope, subjectId }));
+  return [
+    { model: "IdempotencyRecord", rows: [{ scope, fingerprint, status, body, createdAt: now, expiresAt: addSeconds(now, seconds) }] },
+    { model: "IdempotencySubject", rows: subjects },
+  ];
 }
 
 /** Delete the kept answers that speak of an id; a request that is repeated after that is judged anew. */
@@ -61,12 +69,6 @@ function idsIn(value: unknown, found = new Set<string>()): Set<string> {
       idsIn(inner, found);
     }
   return found;
-}
-
-function toJson(result: unknown): Prisma.InputJsonValue | typeof Prisma.JsonNull {
-  const text = JSON.stringify(result) as string | undefined;
-  const value = text === undefined ? null : (JSON.parse(text) as Prisma.InputJsonValue | null);
-  return value ?? Prisma.JsonNull;
 }
 
 /** Only one write of a call speaks for its key; a further one must not take the first one's record for a replay. */

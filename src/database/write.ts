@@ -5,8 +5,10 @@ import type { Call, IdempotencyClaim } from "../kernel/call.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Dialect } from "./dialect.ts";
-import { findStored, store, type createClaims } from "./idempotency.ts";
+import { findOrMakeRoom, keptAnswer, type createClaims } from "./idempotency.ts";
 import { unwrapped, WriteConflictError } from "./problems.ts";
+import { writeSeries, type Appended } from "./series.ts";
+import type { Tx } from "./tx.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
 
 /** The id of an installation, which its database carries from its first start on. */
@@ -17,22 +19,6 @@ export interface Instance {
   id(): Promise<string>;
   /** @throws ProblemError storage_readonly when the database is that of another installation than at the start; asked at most once a second */
   assertSame(db: Pick<ReadClient, "setting">): Promise<void>;
-}
-
-/** What work inside a transaction is given. */
-export interface Tx {
-  db: TransactionClient;
-  call: Call;
-  /** One point in time for everything the transaction writes. */
-  now: Date;
-  /** Run when the work is done, in order; it may still write. */
-  beforeCommit(hook: () => Promise<void>): void;
-  /** Run after the commit is acknowledged; never when the transaction came to nothing. */
-  afterCommit(hook: () => void): void;
-  /** Say that what is deleted here is erased: after the commit, and before the write answers, nothing of it is left in the files of SQLite. */
-  erases(): void;
-  /** Wait for other transactions that hold the same name, and hold it until the end. */
-  lock(name: string): Promise<void>;
 }
 
 export interface Logger {
@@ -118,27 +104,34 @@ function inTransaction<T>(
   const watched = <R>(run: () => R): R => (options.watchNesting ? running.run(state, run) : run());
   const transaction = options.client.$transaction((db) =>
     watched(async () => {
+      const appended: Appended = new Map();
       const beforeCommit: (() => Promise<void>)[] = [];
       const afterCommit: (() => void)[] = [];
       let isErasure = false;
       const tx: Tx = {
         db,
+        dialect: options.dialect,
         call,
         now: options.clock.now(),
+        append(series, entry) {
+          const added = appended.get(series.name);
+          if (added === undefined) appended.set(series.name, { series, entries: [entry] });
+          else added.entries.push(entry);
+        },
         beforeCommit: (hook) => void beforeCommit.push(hook),
         afterCommit: (hook) => void afterCommit.push(hook),
         erases: () => void (isErasure = true),
-        lock: (name) => lock(db, options.dialect, name),
+        lock: (...names) => lock(db, options.dialect, names),
       };
       await options.instance.assertSame(db);
       if (claim !== null) {
         await tx.lock(`idem:${claim.scope}`);
-        const stored = await findStored(db, claim, tx.now);
+        const stored = await findOrMakeRoom(db, claim, tx.now);
         if (stored !== undefined) return { value: stored.value as T, isReplay: true, isErasure: false, afterCommit: [] };
       }
       const value = await work(tx);
+      await writeSeries(tx, appended, claim === null ? [] : keptAnswer(claim, value, tx.now, options.idempotencySeconds));
       for (const hook of beforeCommit) await hook();
-      if (claim !== null) await store(db, claim, value, tx.now, options.idempotencySeconds);
       return { value, isReplay: false, isErasure, afterCommit };
     }),
   );
@@ -148,8 +141,9 @@ function inTransaction<T>(
 }
 
 /** On SQLite every write transaction is alone already. */
-async function lock(db: TransactionClient, dialect: Dialect, name: string): Promise<void> {
-  if (dialect === "postgres") await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`;
+async function lock(db: TransactionClient, dialect: Dialect, names: readonly string[]): Promise<void> {
+  if (dialect === "sqlite" || names.length === 0) return;
+  await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest(${names}::text[]) AS name`;
 }
 
 /** What is written is written: a hook that fails cannot make the write fail. */

@@ -29,12 +29,18 @@ export function seesRedactions(call: Call): boolean {
   return can(call, "audit.see_redactions");
 }
 
-type Classes = ReadonlyMap<string, FieldClass | Classes>;
+type Classes = Readonly<Record<string, FieldClass | object>>;
 
-/** What one view is looked at with; `hidden` gathers the names of what is left out. */
-interface Look {
-  clearance: Clearance;
-  hidden: Set<string>;
+/** What becomes of a field: it is shown, it is left out under this name, or its parts are looked at. */
+type Step = "show" | { leave: string } | { parts: Plan };
+
+/** What becomes of the fields of one value, for one clearance: made once, as every list asks for it fifty times. */
+interface Plan {
+  fields: ReadonlyMap<string, Step>;
+  /** Of another field of an open record; undefined where there is none. */
+  other?: (field: string) => Step;
+  /** Of every entry, where the value is a list. */
+  entries(): Plan;
 }
 
 /**
@@ -44,36 +50,55 @@ interface Look {
  * view has, empty ones too, so that the name says nothing of the content: `reason`, `decision.reason`, `votes[].note`
  */
 export function createVisibility<View extends object>(classes: FieldClasses<View>) {
-  const table = toMap(classes);
+  const plans = new Map<string, Plan>();
+  const planFor = (clearance: Clearance): Plan => {
+    const key = `${clearance.requester}${clearance.staff}${clearance.decider}${clearance.confidential}`;
+    const plan = plans.get(key) ?? planOf(classes as Classes, "", clearance);
+    plans.set(key, plan);
+    return plan;
+  };
   return (view: View, clearance: Clearance, isTold: boolean): Visible<View> => {
     const hidden = new Set<string>();
-    const shown = visibleParts(view, table, "", { clearance, hidden }) as View;
+    const shown = visibleParts(view, planFor(clearance), hidden) as View;
     return isTold && hidden.size > 0 ? { ...shown, redacted: [...hidden].toSorted() } : shown;
   };
 }
 
-function toMap(classes: object): Classes {
-  return new Map(
-    Object.entries(classes).map(([field, of]: [string, FieldClass | object]) => [field, typeof of === "string" ? of : toMap(of)]),
-  );
-}
-
 /** @param name of the value in the view; empty for the view itself */
-function visibleParts(value: unknown, classes: Classes, name: string, look: Look): unknown {
-  if (Array.isArray(value)) return value.map((entry: unknown) => visibleParts(entry, classes, `${name}[]`, look));
-  if (typeof value !== "object" || value === null) return value;
-  // Made of entries, so that a field called like a part of every object is a field like any other.
-  return Object.fromEntries(Object.entries(value).flatMap(([field, part]) => visibleField(field, part, classes, name, look)));
+function planOf(classes: Classes, name: string, clearance: Clearance): Plan {
+  const stepOf = (field: string, of: FieldClass | object): Step => {
+    const path = name === "" ? field : `${name}.${field}`;
+    if (typeof of !== "string") return { parts: planOf(of as Classes, path, clearance) };
+    return isCleared(of, clearance) ? "show" : { leave: path };
+  };
+  const others = classes["*"];
+  let entries: Plan | undefined;
+  return {
+    fields: new Map(Object.entries(classes).map(([field, of]) => [field, stepOf(field, of)])),
+    ...(others !== undefined && { other: (field: string) => stepOf(field, others) }),
+    entries: () => (entries ??= planOf(classes, `${name}[]`, clearance)),
+  };
 }
 
-function visibleField(field: string, part: unknown, classes: Classes, name: string, look: Look): [string, unknown][] {
-  const of = classes.get(field) ?? classes.get("*");
-  if (of === undefined || part === undefined) return [];
-  const path = name === "" ? field : `${name}.${field}`;
-  if (typeof of !== "string") return [[field, visibleParts(part, of, path, look)]];
-  if (isCleared(of, look.clearance)) return [[field, part]];
-  look.hidden.add(path);
-  return [];
+function visibleParts(value: unknown, plan: Plan, hidden: Set<string>): unknown {
+  if (Array.isArray(value)) return value.map((entry: unknown) => visibleParts(entry, plan.entries(), hidden));
+  if (typeof value !== "object" || value === null) return value;
+  const shown: Record<string, unknown> = {};
+  for (const field of Object.keys(value)) {
+    const step = plan.fields.get(field) ?? plan.other?.(field);
+    const part = (value as Record<string, unknown>)[field];
+    if (step === undefined || part === undefined) continue;
+    if (step === "show") assign(shown, field, part);
+    else if ("parts" in step) assign(shown, field, visibleParts(part, step.parts, hidden));
+    else hidden.add(step.leave);
+  }
+  return shown;
+}
+
+/** A field of an open record may be called like a part of every object. */
+function assign(shown: Record<string, unknown>, field: string, value: unknown): void {
+  if (field === "__proto__") Object.defineProperty(shown, field, { value, enumerable: true, configurable: true, writable: true });
+  else shown[field] = value;
 }
 
 function isCleared(fieldClass: FieldClass, clearance: Clearance): boolean {

@@ -30,7 +30,7 @@ test("the second request with a key gets the first answer and has no effect", as
   expect(await add(call)).toEqual(first);
   expect(call.replayed).toBe(true);
   expect(ran).toEqual(["work", "hook"]);
-  expect(await database.read.counter.findMany()).toEqual([{ name: "case", value: 1 }]);
+  expect(await database.read.counter.findMany()).toEqual([{ name: "case", value: 1, head: null }]);
   expect(await database.read.idempotencyRecord.findMany()).toMatchObject([{ scope: "test:k", status: 201, body: first, createdAt: start }]);
 });
 
@@ -64,7 +64,7 @@ test("50 parallel requests with one key have one effect", async () => {
   const numbers = await Promise.all(calls.map((call) => database.write(call, (tx) => nextNumber(tx, "case"))));
   expect(numbers).toEqual(Array(50).fill(1));
   expect(calls.filter(({ replayed }) => !replayed)).toHaveLength(1);
-  expect(await database.read.counter.findMany()).toEqual([{ name: "case", value: 1 }]);
+  expect(await database.read.counter.findMany()).toEqual([{ name: "case", value: 1, head: null }]);
 });
 
 test("an expired answer is replaced", async () => {

@@ -128,7 +128,7 @@ export function inShape(tables: Record<string, string[]>): Record<string, string
     row
       .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "#")
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "@")
-      .replaceAll(/"(salt|hash|prevHash|payloadCommitment|requestId|contentKey)":"[^"#]+"/g, '"$1":"*"');
+      .replaceAll(/"(salt|hash|head|prevHash|payloadCommitment|requestId|contentKey)":"[^"#]+"/g, '"$1":"*"');
   return Object.fromEntries(Object.entries(tables).map(([model, rows]) => [model, rows.map(alike).toSorted()]));
 }
 

@@ -167,6 +167,10 @@ export async function growChain(database: Database, count: number, of: (seq: num
     await insertJson(database, "audit_entries", stored, entries);
     await insertJson(database, "audit_payloads", ["seq", "salt", "payload"], payloads);
   }
+  const end = { value: start + count, head: prevHash };
+  await database.write(systemCall("cli", uuid7()), ({ db }) =>
+    db.counter.upsert({ where: { name: "audit" }, create: { name: "audit", ...end }, update: end }),
+  );
 }
 
 async function insertJson(database: Database, table: string, columns: readonly string[], rows: readonly object[]): Promise<void> {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
-import { canSee, hiddenWhere, visibleWhere, whole, type Viewer } from "../../src/features/cases/cases.policy.ts";
+import { canSee, hiddenWhere, visibleWhere, wholeCases, type Viewer } from "../../src/features/cases/cases.policy.ts";
 import { moves, movesFrom, requireMove, type CaseMove } from "../../src/features/cases/states.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -94,7 +94,8 @@ test("the list, single cases and what is hidden agree about every case and every
             await db.case.create({ data: { ...fixed, ...fields, ...parts } });
           }
         });
-        const all = await database.read.case.findMany({ include: whole, orderBy: { id: "asc" } });
+        const source = { db: database.read, dialect: database.dialect };
+        const all = await wholeCases(source, await database.read.case.findMany({ orderBy: { id: "asc" } }));
         const idsWhere = async (where: object) =>
           (await database.read.case.findMany({ where, orderBy: { id: "asc" } })).map(({ id }) => id);
         for (const one of viewers) {

@@ -15,6 +15,7 @@ import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
+import { getWholeRequest } from "../../src/features/workflows/requests/workflows.policy.ts";
 
 const system = () => systemCall("job", uuid7());
 const done: Performed = { outcome: "done", detail: "Done.", changed: true };
@@ -70,7 +71,10 @@ async function file(ground: Ground): Promise<string> {
 }
 
 const leave = async (ground: Ground, requestId: string, rows: (Done & { key: string })[]) =>
-  await ground.database.write(system(), (tx) => ground.workflows.effects.append(tx, { id: requestId }, rows));
+  await ground.database.write(
+    system(),
+    async (tx) => await ground.workflows.effects.append(tx, await getWholeRequest(tx, requestId), rows),
+  );
 const dated = (dueAt: Date): Done & { key: string } => ({ key, status: "pending", detail: "At its date.", dueAt, input: { plan: 1 } });
 const told = (name: string): Done & { key: string } => ({
   key: "test.told",
@@ -172,7 +176,7 @@ test(`ten messages of each of ${requestCount.toString()} requests are sent once 
   const messageCount = ids.length * turns.length;
   for (const turn of turns)
     await ground.database.write(system(), async (tx) => {
-      for (const id of ids) await ground.workflows.effects.append(tx, { id }, [told(`${id} ${turn}`)]);
+      for (const id of ids) await ground.workflows.effects.append(tx, await getWholeRequest(tx, id), [told(`${id} ${turn}`)]);
     });
   const sent: string[] = [];
   const perform = (action: DiscordAction): Performed => (sent.push(action.id), done);

@@ -8,6 +8,7 @@ import { freshId } from "../contract/document.ts";
 import { shareWorld, until } from "../contract/world.ts";
 import { pauseBot } from "../support/bot.ts";
 import { soonBack } from "../support/pauses.ts";
+import { getWholeRequest } from "../../src/features/workflows/requests/workflows.policy.ts";
 
 const time = { offset: 0 };
 const shared = shareWorld({
@@ -73,7 +74,7 @@ async function scene() {
 async function leave(requestId: string, key: string, action: DiscordActionDraft): Promise<void> {
   const { database, workflows } = shared.world.app;
   const left = { key, ...discordEffect(action, { id: uuid7(), detail: "The bot acts." }) };
-  await database.write(system(), async (tx) => void (await workflows.effects.append(tx, { id: requestId }, [left])));
+  await database.write(system(), async (tx) => void (await workflows.effects.append(tx, await getWholeRequest(tx, requestId), [left])));
 }
 
 /** Whatever the bot is asked passes here first. */

@@ -149,7 +149,7 @@ export async function writeRows(tx: Tx, { guilds, roles, members }: GuildRows): 
       await db.guildMember.deleteMany({ where: { guildId, userId: { in: part.map((state) => state.userId) } } });
       await insertRows(
         tx,
-        "guild_members",
+        "GuildMember",
         part.map((state) => ({ ...state, updatedAt })),
       );
     }

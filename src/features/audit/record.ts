@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Tx } from "../../database/database.ts";
-import { insertRows } from "../../database/insert.ts";
+import type { Insert, Series, SeriesEnd } from "../../database/tx.ts";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { callerOf, type AuditedCaller } from "../../kernel/denied.ts";
@@ -28,38 +28,32 @@ export interface AuditInput {
   erased?: [number, number][];
 }
 
-const insertedAtOnce = 500;
-
 /** An entry on its way into the chain. Refused attempts are written later, by somebody else than who made them. */
 export type QueuedEntry = AuditInput & { outcome?: "denied"; caller?: AuditedCaller };
 
 /**
- * Collects the entries of a transaction and chains them right before its commit: one read of the chain's head, then the inserts,
- * so that the lock on the head is held as short as can be.
+ * Queues entries of a transaction, which are chained and inserted when its work is done.
  * @param onHead told the new head of the chain after the commit
  */
 export function createRecorder(onHead: (head: Head) => void = () => undefined): (tx: Tx, entry: QueuedEntry) => void {
-  const queues = new WeakMap<Tx, QueuedEntry[]>();
-  return (tx, entry) => {
-    const queue = queues.get(tx);
-    if (queue !== undefined) {
-      queue.push(entry);
-      return;
-    }
-    const fresh = [entry];
-    queues.set(tx, fresh);
-    tx.beforeCommit(async () => {
-      queues.delete(tx);
-      const head = await append(tx, fresh);
+  const chain: Series<QueuedEntry> = {
+    name: "audit",
+    rowsOf(tx, inputs, last) {
+      const { entries, payloads, head } = chained(tx, inputs, last);
       tx.afterCommit(() => onHead(head));
-    });
+      const inserts: Insert[] = [
+        { model: "AuditEntry", rows: entries },
+        { model: "AuditPayload", rows: payloads },
+      ];
+      return { inserts, head: head.hash };
+    },
   };
+  return (tx, entry) => tx.append(chain, entry);
 }
 
-async function append(tx: Tx, inputs: readonly QueuedEntry[]): Promise<Head> {
-  await tx.lock("audit");
-  const head = await tx.db.auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true, hash: true } });
-  let { seq, hash } = head ?? { seq: 0, hash: genesis };
+function chained(tx: Tx, inputs: readonly QueuedEntry[], last: SeriesEnd) {
+  let { number: seq } = last;
+  let hash = last.head ?? genesis;
   const entries: AuditEntry[] = [];
   const payloads: { seq: number; salt: string; payload: object }[] = [];
   for (const input of inputs) {
@@ -71,11 +65,7 @@ async function append(tx: Tx, inputs: readonly QueuedEntry[]): Promise<Head> {
     entries.push({ ...unsigned, hash });
     payloads.push({ seq, salt, payload });
   }
-  for (let from = 0; from < entries.length; from += insertedAtOnce) {
-    await insertRows(tx, "audit_entries", entries.slice(from, from + insertedAtOnce));
-    await insertRows(tx, "audit_payloads", payloads.slice(from, from + insertedAtOnce));
-  }
-  return { seq, hash };
+  return { entries, payloads, head: { seq, hash } };
 }
 
 function columns(tx: Tx, input: QueuedEntry): Omit<AuditEntry, "seq" | "payloadCommitment" | "prevHash" | "hash"> {

@@ -2,7 +2,6 @@ import type { Prisma, BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { createSideEffects, type ChangeNote, type SideEffectDeps } from "./side-effects.ts";
 import { nextNumber } from "../../database/counter.ts";
 import type { Tx } from "../../database/database.ts";
-import { insertRows } from "../../database/insert.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { canonical } from "./same.ts";
 
@@ -56,7 +55,6 @@ export function createBulkWrites(deps: SideEffectDeps) {
       }));
       await updateRows(tx, changed);
       const rows = numbered.map(({ row }) => row);
-      await insertRows(tx, "blacklist_records", rows, { gracePeriod: "grace_period_seconds" });
       await applySideEffects(tx, [...changed, ...numbered], { tellsEach: false });
       return rows;
     },

@@ -91,7 +91,7 @@ export async function dropNamesOf(tx: Tx, userId: string, older: { lte?: Date })
   await tx.db.blacklistWord.deleteMany({ where: { recordId: ids } });
   await insertRows(
     tx,
-    "blacklist_words",
+    "BlacklistWord",
     named.flatMap((row) => wordRows({ ...row, subjectName: null })),
   );
   const versions = await tx.db.blacklistVersion.findMany({ where: { record: about } });

@@ -212,8 +212,7 @@ function made(outcome: ImportOutcome, draft: RecordDraft, supersedesId: string |
 }
 
 function newRow(draft: RecordDraft, { now, serversKey }: PlanRules): BlacklistRecord {
-  const untouched = { lastReviewedAt: null, revokedAt: null, revokedBy: null, revokeReason: null, revision: 1, reviewToldFor: null };
-  return { ...rowOf(now, draft, 0, serversKey), ...untouched } as BlacklistRecord;
+  return rowOf(now, draft, 0, serversKey);
 }
 
 function merged(holder: BlacklistRecord, draft: RecordDraft, now: Date): Plan {

@@ -9,7 +9,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
-import { createFeed } from "./side-effects.ts";
+import { feed } from "./side-effects.ts";
 import type { Opening } from "./open.ts";
 import { referenceOf, statusAt, toMatchRecord } from "./blacklist.policy.ts";
 import { PurgeBlacklistInput, type BlacklistPurge } from "./blacklist.schema.ts";
@@ -31,7 +31,6 @@ type HeldInput = z.output<typeof HeldInput>;
 /** Purging erases a record that does not count any more; what stays is its number, when it went, and why. */
 export function createPurge(deps: PurgeDeps) {
   const { database, audit, events, access, matches, confirmations, opening, dropEvidence } = deps;
-  const feed = createFeed();
 
   /** Everything that was made of the record, its row last. */
   async function erase(tx: Tx, row: BlacklistRecord): Promise<void> {
@@ -62,7 +61,7 @@ export function createPurge(deps: PurgeDeps) {
     });
     if (held !== undefined) return held;
     await erase(tx, row);
-    feed(tx, { recordId: row.id, number: row.number, revision: row.revision + 1, what: "purged", kind: row.kind, category: null });
+    tx.append(feed, { recordId: row.id, number: row.number, revision: row.revision + 1, what: "purged", kind: row.kind, category: null });
     const entry = { action, target: { kind: "blacklist", id: row.id, reference }, reason, permission: action };
     await audit.erase(tx, { targetId: row.id }, entry);
     events.emit(tx, { type: "blacklist.purged", data: { id: row.id, number: reference, kind: row.kind } });

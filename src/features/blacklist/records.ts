@@ -1,4 +1,4 @@
-import { updateRows, type Changes, type ChangedRecord } from "./bulk.ts";
+import { changedRecord, updateRows, type Changes, type ChangedRecord } from "./bulk.ts";
 import { createSideEffects, type ChangeNote, type SideEffectDeps } from "./side-effects.ts";
 import { type Severity, severities } from "../../kernel/vocabulary.ts";
 import type { Tx } from "../../database/database.ts";
@@ -79,10 +79,9 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
 
   /** Change a record read under its lock. @throws ProblemError storage_busy when somebody changed it meanwhile */
   async function change(tx: Tx, before: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<RecordChange> {
-    const data = { ...changes, revision: before.revision + 1, updatedAt: tx.now };
-    const { count } = await tx.db.blacklistRecord.updateMany({ where: { id: before.id, revision: before.revision }, data });
-    if (count !== 1) throw new ProblemError("storage_busy", { retryAfter: 1 });
-    return writeChange(tx, before, await tx.db.blacklistRecord.findUniqueOrThrow({ where: { id: before.id } }), note);
+    const changed = changedRecord(before, changes, note, tx.now);
+    await updateRows(tx, [changed]);
+    return writeChange(tx, before, changed.row, note);
   }
 
   /** The record that holds a subject and scope now, and one past its end that still does. */
@@ -106,8 +105,7 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
     // Anyone who holds the numbers waits for matches: so the number comes before the change that takes those.
     const number = await nextNumber(tx, "blacklist");
     if (over !== null) await expire(tx, over);
-    const row = await tx.db.blacklistRecord.create({ data: rowOf(tx.now, draft, number, serversKey) });
-    return writeChange(tx, null, row, note);
+    return writeChange(tx, null, rowOf(tx.now, draft, number, serversKey), note);
   }
 
   return {
@@ -169,7 +167,7 @@ export function activeKeyOf(record: { kind: string; subjectId: string; scope: st
 }
 
 /** A new record as it is stored; what is absent in the draft has its default. */
-export function rowOf(now: Date, draft: RecordDraft, number: number, serversKey: Buffer) {
+export function rowOf(now: Date, draft: RecordDraft, number: number, serversKey: Buffer): BlacklistRecord {
   const startsAt = draft.startsAt ?? now;
   const isServer = draft.kind === "server";
   return {
@@ -193,7 +191,7 @@ export function rowOf(now: Date, draft: RecordDraft, number: number, serversKey:
     gracePeriod: draft.gracePeriod === undefined && isServer ? defaultGrace : (draft.gracePeriod ?? null),
     exemptUserIds: [...(draft.exemptUserIds ?? [])],
     includeAlts: draft.includeAlts ?? "confirmed",
-    evidence: [...(draft.evidence ?? [])] as Prisma.InputJsonValue[],
+    evidence: [...(draft.evidence ?? [])] as Prisma.JsonArray,
     tags: [...(draft.tags ?? [])],
     source: draft.source,
     originReference: draft.originReference ?? null,
@@ -203,9 +201,15 @@ export function rowOf(now: Date, draft: RecordDraft, number: number, serversKey:
     startsAt,
     expiresAt: draft.expiresAt ?? null,
     reviewAt: draft.reviewAt === undefined ? addSeconds(now, reviewAfter) : draft.reviewAt,
+    reviewToldFor: null,
+    lastReviewedAt: null,
+    revokedAt: null,
+    revokedBy: null,
+    revokeReason: null,
     createdAt: now,
     updatedAt: now,
-  } satisfies Prisma.BlacklistRecordUncheckedCreateInput;
+    revision: 1,
+  };
 }
 
 /** The newest pieces, each once: the same report told twice adds nothing. */

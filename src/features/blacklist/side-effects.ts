@@ -1,6 +1,7 @@
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Tx } from "../../database/database.ts";
-import { insertRows } from "../../database/insert.ts";
+import { insertAll } from "../../database/insert.ts";
+import type { Series } from "../../database/tx.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -10,7 +11,6 @@ import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
 import { textOf, wordRows } from "./words.ts";
-import { nextNumber } from "../../database/counter.ts";
 
 export interface ChangeNote {
   action: BlacklistAction;
@@ -38,7 +38,7 @@ export interface SideEffectDeps {
   access: Pick<AccessDirectory, "noteRecord">;
 }
 
-/** A record that was written, with what it was before. */
+/** A record that was changed, with what it was before; null: it is new, and is inserted with what follows from it. */
 export interface Written {
   before: BlacklistRecord | null;
   row: BlacklistRecord;
@@ -50,10 +50,8 @@ export interface SideEffectOptions {
   tellsEach?: boolean;
 }
 
-/** @returns brings everything that follows from written records in step: versions, words, feed, audit, events, access, matches */
+/** @returns inserts new records, and brings everything that follows from written records in step: versions, words, feed, audit, events, access, matches */
 export function createSideEffects({ audit, events, matches, access }: SideEffectDeps) {
-  const feed = createFeed();
-
   return async function applySideEffects(
     tx: Tx,
     written: readonly Written[],
@@ -68,13 +66,16 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
     const versions = written.map(({ row: { id, revision } }, index) => {
       return { recordId: id, revision, snapshot: views[index] as object, changedBy, changedAt: tx.now };
     });
-    await insertRows(tx, "blacklist_versions", versions);
-    await keepWords(tx, written);
+    await insertAll(tx, [
+      { model: "BlacklistRecord", rows: written.flatMap(({ before, row }) => (before === null ? [row] : [])) },
+      { model: "BlacklistVersion", rows: versions },
+      { model: "BlacklistWord", rows: await wordsToKeep(tx, written) },
+    ]);
     for (const [index, { before, row, note }] of written.entries()) {
       const { what, event } = blacklistActions[note.action];
       // Anyone who follows only the category that the record leaves is told, too.
       for (const category of new Set([before?.category ?? row.category, row.category]))
-        feed(tx, { recordId: row.id, number: row.number, revision: row.revision, what, kind: row.kind, category });
+        tx.append(feed, { recordId: row.id, number: row.number, revision: row.revision, what, kind: row.kind, category });
       audit.record(tx, {
         action: note.action,
         target: { kind: "blacklist", id: row.id, reference: referenceOf(row) },
@@ -91,17 +92,17 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
     }
     const [first, ...more] = written.map(({ row }) => toMatchRecord(row, tx.now));
     if (first === undefined) return { added: 0, changed: 0, removed: 0 };
-    return more.length === 0 ? matches.applyRecord(tx, first) : matches.applyRecords(tx, [first, ...more]);
+    const isNew = written[0]?.before === null;
+    return more.length === 0 ? matches.applyRecord(tx, first, { isNew }) : matches.applyRecords(tx, [first, ...more]);
   };
 }
 
-/** Only texts that changed are taken apart again. */
-async function keepWords(tx: Tx, written: readonly Written[]): Promise<void> {
+/** The words of texts that are new or have changed; those of the earlier ones go. */
+async function wordsToKeep(tx: Tx, written: readonly Written[]): Promise<object[]> {
   const changed = written.filter(({ before, row }) => before === null || textOf(before) !== textOf(row));
   const known = changed.flatMap(({ before }) => (before === null ? [] : [before.id]));
   if (known.length > 0) await tx.db.blacklistWord.deleteMany({ where: { recordId: { in: known } } });
-  const rows = changed.flatMap(({ row }) => wordRows(row));
-  await insertRows(tx, "blacklist_words", rows);
+  return changed.flatMap(({ row }) => wordRows(row));
 }
 
 /** The changed fields before and after. Confidential ones are named, never shown. */
@@ -128,22 +129,11 @@ export interface Change {
   category: string | null;
 }
 
-/** @returns queues a change that is numbered and inserted right before the commit, so that the feed is in the order of commits */
-export function createFeed(): (tx: Tx, change: Change) => void {
-  const queues = new WeakMap<Tx, Change[]>();
-  return (tx, change) => {
-    const queue = queues.get(tx);
-    if (queue !== undefined) return void queue.push(change);
-    const fresh = [change];
-    queues.set(tx, fresh);
-    tx.beforeCommit(async () => {
-      queues.delete(tx);
-      // Held by the audit and the events, too: taken in one order, the three journals never wait for each other.
-      await tx.lock("audit");
-      const last = await nextNumber(tx, "blacklist_changes", fresh.length);
-      const first = last - fresh.length + 1;
-      const rows = fresh.map((one, index) => ({ ...one, seq: first + index, at: tx.now }));
-      await insertRows(tx, "blacklist_changes", rows);
-    });
-  };
-}
+/** The feed of changes, in the order of commits. */
+export const feed: Series<Change> = {
+  name: "blacklist_changes",
+  rowsOf({ now }, changes, last) {
+    const rows = changes.map((one, index) => ({ ...one, seq: last.number + 1 + index, at: now }));
+    return { inserts: [{ model: "BlacklistChange", rows }] };
+  },
+};

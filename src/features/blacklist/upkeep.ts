@@ -34,7 +34,7 @@ export function createWordsCatchUp({ database }: { database: Database }) {
     const ids = some.map(({ id }) => id);
     const rows = await tx.db.blacklistRecord.findMany({ where: { id: { in: ids } }, select: textColumns });
     await tx.db.blacklistWord.deleteMany({ where: { recordId: { in: ids } } });
-    await insertRows(tx, "blacklist_words", rows.flatMap(wordRows));
+    await insertRows(tx, "BlacklistWord", rows.flatMap(wordRows));
     const value = { version, after: some.length < catchUpBatch ? null : (ids.at(-1) ?? null) };
     await tx.db.setting.upsert({ where: { key }, create: { key, value }, update: { value } });
     return some.length;

@@ -1,4 +1,5 @@
 import type { Case, CaseLabel, CaseLink, CaseMember, CaseSubject, Prisma } from "../../generated/sqlite/client.ts";
+import { part, withParts, withPartsOf, type Source } from "../../database/parts.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 
@@ -19,12 +20,17 @@ export const casesPolicy = {
 
 /** A case with what belongs to it and is needed wherever it is. */
 export type WholeCase = Case & { subjects: CaseSubject[]; members: CaseMember[]; labels: CaseLabel[]; links: CaseLink[] };
-export const whole = {
-  subjects: { orderBy: [{ kind: "asc" }, { subjectId: "asc" }] },
-  members: { orderBy: { userId: "asc" } },
-  labels: { orderBy: { label: "asc" } },
-  links: { orderBy: { id: "asc" } },
-} as const satisfies Prisma.CaseInclude;
+const parts = {
+  subjects: part({ model: "CaseSubject", of: "caseId", orderBy: ["kind", "subjectId"] }),
+  members: part({ model: "CaseMember", of: "caseId", orderBy: ["userId"] }),
+  labels: part({ model: "CaseLabel", of: "caseId", orderBy: ["label"] }),
+  links: part({ model: "CaseLink", of: "caseId", orderBy: ["id"] }),
+};
+
+/** Cases with what belongs to them. */
+export const wholeCases = (source: Source, rows: readonly Case[]): Promise<WholeCase[]> => withParts(source, rows, parts);
+/** A case with what belongs to it; null for none. */
+export const wholeCase = (source: Source, row: Case | null): Promise<WholeCase | null> => withPartsOf(source, row, parts);
 
 /** How staff stand towards each other, known without I/O. */
 export interface Ranks {

@@ -14,7 +14,7 @@ import {
   casesPolicy,
   hiddenWhere,
   visibleWhere,
-  whole,
+  wholeCases,
   eventPermission,
   soleUserOf,
   type Ranks,
@@ -127,7 +127,8 @@ export function createCasesService(deps: CasesDeps) {
       const subjectIds = subject === undefined ? [] : [subject, ...alts];
       const asked = { viewer: await viewerOf(call), filters, subjectIds, now: clock.now() };
       const where = conditions({ ...asked, position });
-      const rows = await database.read.case.findMany({ where, include: whole, orderBy: [...orders[sort]], take: limit + 1 });
+      const found = await database.read.case.findMany({ where, orderBy: [...orders[sort]], take: limit + 1 });
+      const rows = await wholeCases({ db: database.read, dialect: database.dialect }, found);
       const views = await links.shown(call, await viewsOf(database.read, guildState, rows.slice(0, limit), { call, now: asked.now }));
       const cursorOf = (last: WholeCase) => cursors.encode("cases", filters, positionOf(sort, last));
       const page = { ...toPage(rows, limit, ({ id }) => id, cursorOf), data: views };

@@ -51,11 +51,11 @@ async function subjectRows(
   });
 }
 
-/** The row of a new case. The opener of a confidential one leads it unless it says otherwise: else they would not see it. */
+/** A new case. The opener of a confidential one leads it unless it says otherwise: else they would not see it. */
 export async function newCase(tx: Tx, guildState: GuildState, draft: CaseDraft): Promise<NewCase> {
   const isConfidential = draft.confidential ?? false;
   const lead = draft.lead === undefined && isConfidential ? draft.openedBy : draft.lead;
-  return {
+  const fields: NewCase["fields"] = {
     type: draft.type,
     title: draft.title,
     status: "open",
@@ -67,10 +67,9 @@ export async function newCase(tx: Tx, guildState: GuildState, draft: CaseDraft):
     originReference: draft.originReference ?? null,
     dueAt: draft.dueAt ?? null,
     retentionUntil: draft.retentionUntil ?? null,
-    subjects: { create: await subjectRows(tx, guildState, draft.subjects) },
-    members: { create: (draft.team ?? []).map((userId) => ({ userId })) },
-    labels: { create: (draft.labels ?? []).map((label) => ({ label })) },
   };
+  const subjects = await subjectRows(tx, guildState, draft.subjects);
+  return { fields, subjects, team: draft.team ?? [], labels: draft.labels ?? [] };
 }
 
 /** What a change sets, column by column; what was not sent stays. */

@@ -4,7 +4,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import { newCase, type CaseDraft } from "./fields.ts";
 import type { createCaseLinks, Target } from "./links.ts";
 import type { createCaseNotes } from "./notes/notes.ts";
-import { casesPolicy, whole, type WholeCase } from "./cases.policy.ts";
+import { casesPolicy, wholeCase, type WholeCase } from "./cases.policy.ts";
 import { settingsOf } from "./presenter.ts";
 import type { CaseRecords } from "./records.ts";
 import { isLegal } from "./states.ts";
@@ -45,7 +45,7 @@ export function createInTx({ guildState, records, notes, links }: WithinDeps) {
      */
     async appendInTx(tx: Tx, caseId: string, { body, authorId, from, permission }: Addition): Promise<WholeCase | undefined> {
       await tx.lock(`case:${caseId}`);
-      const row = await tx.db.case.findUnique({ where: { id: caseId }, include: whole });
+      const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id: caseId } }));
       if (row === null || row.deletedAt !== null || !isLegal(row.status, "note")) return undefined;
       await notes.addNote(tx, row, body, authorId, permission);
       const isLinked = row.links.some(({ rel, kind, targetId }) => rel === "related" && kind === from?.kind && targetId === from.id);

@@ -3,7 +3,7 @@ import type { Database, Tx } from "../../database/database.ts";
 import { requireWrite, requirePermission, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { requireOutcome } from "./outcomes.ts";
-import { casesPolicy, eventPermission, whole, type WholeCase } from "./cases.policy.ts";
+import { casesPolicy, eventPermission, wholeCase, type WholeCase } from "./cases.policy.ts";
 import type { CaseRecords } from "./records.ts";
 import type { DraftRecords } from "../workflows/drafts/records.ts";
 import { CloseCaseInput, DeleteCaseInput, ReopenCaseInput, type CaseView } from "./cases.schema.ts";
@@ -147,7 +147,7 @@ export function createCaseSweep({ database, audit, events, records, drafts, drop
     await database.write(call, async (tx) => {
       for (const { id } of found) await tx.lock(`case:${id}`);
       for (const { id } of found) {
-        const row = await tx.db.case.findUnique({ where: { id }, include: whole });
+        const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id } }));
         if (row !== null) await work(tx, row);
       }
     });

@@ -1,10 +1,11 @@
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Database, Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
 import { can, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { blacklistReference, caseReference } from "../../kernel/parsing.ts";
-import { byKey, canSee, casesPolicy, visibleWhere, whole, type Viewer, type WholeCase } from "./cases.policy.ts";
+import { byKey, canSee, casesPolicy, visibleWhere, wholeCase, type Viewer, type WholeCase } from "./cases.policy.ts";
 import { presentLink } from "./presenter.ts";
 import type { CaseRecords } from "./records.ts";
 import { CreateLinkInput, type CaseLinkView, type CaseView, type LinkKind } from "./cases.schema.ts";
@@ -105,8 +106,8 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
   ): Promise<WholeCase["links"][number]> {
     const { kind, id, reference } = target;
     const createdBy = tx.call.actor?.id ?? null;
-    const data = { id: uuid7(tx.now.getTime()), caseId: row.id, rel, kind, targetId: id, reference, createdBy, createdAt: tx.now };
-    const link = await tx.db.caseLink.create({ data });
+    const link = { id: uuid7(tx.now.getTime()), caseId: row.id, rel, kind, targetId: id, reference, createdBy, createdAt: tx.now };
+    await insertRows(tx, "CaseLink", [link]);
     await records.touch(tx, row, { action: "case.link", permission, after: await toldOf(tx, rel, target) });
     return link;
   }
@@ -122,7 +123,7 @@ async function toldOf({ db }: Tx, rel: string, { kind, id, reference }: { kind: 
 /** The record that a reference names, for a caller who may know of it. */
 async function targetOf(tx: Tx, viewer: Viewer, reference: string, hidden: readonly string[]): Promise<Target | undefined> {
   if (/^case-/i.test(reference)) {
-    const row = await tx.db.case.findFirst({ where: { ...byKey(reference), deletedAt: null }, include: whole });
+    const row = await wholeCase(tx, await tx.db.case.findFirst({ where: { ...byKey(reference), deletedAt: null } }));
     return row === null || !canSee(viewer, row) ? undefined : { kind: "case", id: row.id, reference: caseReference(row.number) };
   }
   const number = /^bl-(\d{6,9})$/i.exec(reference)?.[1];

@@ -2,7 +2,8 @@ import type { Deps } from "../deps.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { nextNumber } from "../../database/counter.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import { insertAll, insertRows } from "../../database/insert.ts";
+import type { Case, CaseSubject, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -17,7 +18,7 @@ import {
   requireImpartial,
   requireOutranks,
   soleUserOf,
-  whole,
+  wholeCase,
   type Ranks,
   type Viewer,
   type WholeCase,
@@ -51,8 +52,16 @@ export interface OpenOptions {
   isDeleted?: boolean;
 }
 
-/** The row of a new case, without what is counted. */
-export type NewCase = Omit<Prisma.CaseUncheckedCreateInput, "id" | "number" | "createdAt" | "updatedAt" | "revision">;
+/** A new case with what belongs to it, without what it gets when it is written. */
+export interface NewCase {
+  fields: Omit<Case, "id" | "number" | "createdAt" | "updatedAt" | "revision" | Ending>;
+  subjects: readonly Omit<CaseSubject, "caseId">[];
+  team: readonly string[];
+  labels: readonly string[];
+}
+
+type Ending = "outcome" | "outcomeReason" | "closedBy" | "closedAt" | "deletedAt" | "deletedBy";
+const notEnded = { outcome: null, outcomeReason: null, closedBy: null, closedAt: null, deletedAt: null, deletedBy: null };
 
 export type CaseRecords = ReturnType<typeof createCaseRecords>;
 
@@ -101,7 +110,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
       const found = await tx.db.case.findFirst({ where: byKey(key), select: { id: true } });
       if (found === null) throw recordNotFound();
       await tx.lock(`case:${found.id}`);
-      const row = await tx.db.case.findUnique({ where: { id: found.id }, include: whole });
+      const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id: found.id } }));
       const viewer = await viewerOf(tx.call, tx.db);
       if (row === null || (row.deletedAt !== null) !== isDeleted || !canSee(viewer, row)) throw recordNotFound();
       requireImpartial(viewer, row);
@@ -115,16 +124,46 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
 
     /** Something was added to a case read by `open`: it counts as changed now, in the same revision. */
     async touch(tx: Tx, row: WholeCase, news: CaseNews): Promise<void> {
-      await tx.db.case.update({ where: { id: row.id }, data: { updatedAt: tx.now } });
+      if (row.updatedAt < tx.now) await tx.db.case.updateMany({ where: { id: row.id }, data: { updatedAt: tx.now } });
+      row.updatedAt = tx.now;
       recordChange(tx, row, news);
     },
 
     /** Make a case. Its number is taken here: whatever else the transaction locks, it locks before. */
-    async insert(tx: Tx, fields: NewCase, newsOf: (row: WholeCase) => CaseNews): Promise<WholeCase> {
+    async insert(tx: Tx, { fields, subjects, team, labels }: NewCase, newsOf: (row: WholeCase) => CaseNews): Promise<WholeCase> {
       const id = uuid7(tx.now.getTime());
-      const data = { ...fields, id, number: await numberOf(tx, fields), createdAt: tx.now, updatedAt: tx.now };
-      const row = await tx.db.case.create({ data, include: whole });
-      await keepWords(tx, id, "case", row.title);
+      const made: Case = {
+        ...fields,
+        ...notEnded,
+        id,
+        number: await numberOf(tx, fields),
+        createdAt: tx.now,
+        updatedAt: tx.now,
+        revision: 1,
+      };
+      const row: WholeCase = {
+        ...made,
+        subjects: inOrder(
+          subjects.map((subject) => ({ caseId: id, ...subject })),
+          ({ kind, subjectId }) => `${kind} ${subjectId}`,
+        ),
+        members: inOrder(
+          team.map((userId) => ({ caseId: id, userId })),
+          ({ userId }) => userId,
+        ),
+        labels: inOrder(
+          labels.map((label) => ({ caseId: id, label })),
+          ({ label }) => label,
+        ),
+        links: [],
+      };
+      await insertAll(tx, [
+        { model: "Case", rows: [made] },
+        { model: "CaseSubject", rows: row.subjects },
+        { model: "CaseMember", rows: row.members },
+        { model: "CaseLabel", rows: row.labels },
+        { model: "CaseWord", rows: wordRows(id, "case", row.title) },
+      ]);
       recordChange(tx, row, { ...newsOf(row), event: "case.opened" });
       return row;
     },
@@ -132,7 +171,8 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
     /** Change the fields of a case read by `open`. */
     async change(tx: Tx, row: WholeCase, fields: Prisma.CaseUncheckedUpdateInput, news: CaseNews): Promise<WholeCase> {
       const data = { ...fields, revision: row.revision + 1, updatedAt: tx.now };
-      const changed = await tx.db.case.update({ where: { id: row.id }, data, include: whole });
+      const changed = await wholeCase(tx, await tx.db.case.update({ where: { id: row.id }, data }));
+      if (changed === null) throw recordNotFound();
       if (changed.title !== row.title) await keepWords(tx, row.id, "case", changed.title);
       // What was confidential before the change stays so in what is told of it.
       recordChange(tx, { ...changed, isConfidential: changed.isConfidential || row.isConfidential }, news);
@@ -148,15 +188,23 @@ const confidentialFrom = 900_000_000;
  * Cases that are confidential from the beginning are counted apart: among the others they would leave a gap, by which their subjects
  * would learn that there is one.
  */
-async function numberOf(tx: Tx, { isConfidential }: Pick<NewCase, "isConfidential">): Promise<number> {
+async function numberOf(tx: Tx, { isConfidential }: Pick<Case, "isConfidential">): Promise<number> {
   return isConfidential ? confidentialFrom + (await nextNumber(tx, "case:confidential")) : await nextNumber(tx, "case");
 }
 
 /** Keep the words of one text of a case, in place of those it had. @param source `case` or the id of a note */
 export async function keepWords(tx: Tx, caseId: string, source: string, text: string): Promise<void> {
   await tx.db.caseWord.deleteMany({ where: { caseId, source } });
-  const words = wordsOf(text);
-  if (words.length > 0) await tx.db.caseWord.createMany({ data: words.map((word) => ({ caseId, source, word })) });
+  await insertRows(tx, "CaseWord", wordRows(caseId, source, text));
+}
+
+/** The words of one text of a case, as rows. @param source `case` or the id of a note */
+export function wordRows(caseId: string, source: string, text: string): { caseId: string; source: string; word: string }[] {
+  return wordsOf(text).map((word) => ({ caseId, source, word }));
+}
+
+function inOrder<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Row[] {
+  return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
 /** The names of fields without their content. */
@@ -165,8 +213,9 @@ function hidden(fields: object): object {
 }
 
 /** A case for reading. @throws ProblemError record_not_found for one that is not there, is in the bin, or is not for the viewer */
-export async function findVisible(database: Pick<Database, "read">, viewer: Viewer, key: string): Promise<WholeCase> {
-  const row = await database.read.case.findFirst({ where: { ...byKey(key), deletedAt: null }, include: whole });
+export async function findVisible(database: Pick<Database, "dialect" | "read">, viewer: Viewer, key: string): Promise<WholeCase> {
+  const found = await database.read.case.findFirst({ where: { ...byKey(key), deletedAt: null } });
+  const row = await wholeCase({ db: database.read, dialect: database.dialect }, found);
   if (row === null || !canSee(viewer, row)) throw recordNotFound();
   return row;
 }

@@ -2,7 +2,7 @@ import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import type { LinkReach } from "../links/reach.ts";
-import { byKey, whole, type Ranks, type WholeCase } from "./cases.policy.ts";
+import { byKey, wholeCase, type Ranks, type WholeCase } from "./cases.policy.ts";
 import { moves, isLegal } from "./states.ts";
 import type { createInTx, WithinDeps } from "./in-tx.ts";
 import { z } from "zod";
@@ -160,7 +160,7 @@ export function createUndo({ records, notes }: Pick<WithinDeps, "notes"> & { rec
     async undoCaseInTx(tx: Tx, undo: unknown, note: CaseUndoNote): Promise<Undone> {
       const parsed = CaseUndo.parse(undo);
       await tx.lock(`case:${parsed.case_id}`);
-      const row = await tx.db.case.findUnique({ where: { id: parsed.case_id }, include: whole });
+      const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id: parsed.case_id } }));
       if (row === null || row.deletedAt !== null) return { restored: false, detail: "The case was deleted." };
       if (!isLegal(row.status, "close")) return { restored: false, detail: "The case was closed already." };
       const reversed = await reversedOf(tx, row, parsed);

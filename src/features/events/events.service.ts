@@ -1,5 +1,5 @@
 import type { Database, Tx } from "../../database/database.ts";
-import { nextNumber } from "../../database/counter.ts";
+import type { Series } from "../../database/tx.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -19,24 +19,18 @@ export type EventsService = ReturnType<typeof createEventsService>;
 
 const keptMs = 7 * 86_400_000;
 const sweptAtOnce = 5000;
-const insertedAtOnce = 200;
 
 /** The outbox: events are written in the transaction of what they tell of, and come to nothing with it. */
 export function createEventsService({ database, clock = systemClock }: { database: Database; clock?: Clock }) {
-  const queues = new WeakMap<Tx, EventInput[]>();
+  const heard = new WeakSet<Tx>();
   const listeners = new Set<() => void>();
 
   return {
-    /** Queue an event that is numbered and inserted right before the commit. */
+    /** Queue an event that is numbered and inserted when the work of the transaction is done. */
     emit(tx: Tx, event: EventInput): void {
-      const queue = queues.get(tx);
-      if (queue !== undefined) return void queue.push(event);
-      const fresh = [event];
-      queues.set(tx, fresh);
-      tx.beforeCommit(async () => {
-        queues.delete(tx);
-        await append(tx, fresh);
-      });
+      tx.append(outbox, event);
+      if (heard.has(tx)) return;
+      heard.add(tx);
       tx.afterCommit(() => {
         for (const listener of listeners) listener();
       });
@@ -64,19 +58,17 @@ export function createEventsService({ database, clock = systemClock }: { databas
   };
 }
 
-async function append(tx: Tx, events: readonly EventInput[]): Promise<void> {
-  // The audit holds this lock, too: taken in one order, the two journals never wait for each other.
-  await tx.lock("audit");
-  const last = await nextNumber(tx, "events", events.length);
-  const rows = events.map(({ type, permission, data }, index) => ({
-    seq: last - events.length + 1 + index,
-    id: uuid7(tx.now.getTime()),
-    at: tx.now,
-    type,
-    permission: permission ?? eventTypes[type].permission,
-    data,
-  }));
-  for (let from = 0; from < rows.length; from += insertedAtOnce) {
-    await tx.db.outboxEvent.createMany({ data: rows.slice(from, from + insertedAtOnce) });
-  }
-}
+const outbox: Series<EventInput> = {
+  name: "events",
+  rowsOf({ now }, events, last) {
+    const rows = events.map(({ type, permission, data }, index) => ({
+      seq: last.number + 1 + index,
+      id: uuid7(now.getTime()),
+      at: now,
+      type,
+      permission: permission ?? eventTypes[type].permission,
+      data,
+    }));
+    return { inserts: [{ model: "OutboxEvent", rows }] };
+  },
+};

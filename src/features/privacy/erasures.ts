@@ -47,10 +47,7 @@ export function createErasures({ hashOf, journal }: ErasuresDeps) {
       const fresh = [row];
       queues.set(tx, fresh);
       // The lines come after everything else that can fail before the commit, all in one go: half of a change is none.
-      tx.beforeCommit(() => {
-        tx.beforeCommit(() => journal.append(fresh));
-        return Promise.resolve();
-      });
+      tx.beforeCommit(() => journal.append(fresh));
     },
   };
 }

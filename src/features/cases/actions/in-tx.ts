@@ -1,6 +1,7 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { z } from "zod";
 import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
+import { insertRows } from "../../../database/insert.ts";
 import type { CaseAction } from "../../../generated/sqlite/client.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
@@ -8,7 +9,7 @@ import { uuid7 } from "../../../kernel/ids.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import { isInForce } from "./actions.policy.ts";
 import type { ActionKind } from "./actions.schema.ts";
-import { whole, type WholeCase } from "../cases.policy.ts";
+import { wholeCase, type WholeCase } from "../cases.policy.ts";
 import { requireMove } from "../states.ts";
 import type { createLedger, Fall } from "./ledger.ts";
 import type { CaseNews, CaseRecords } from "../records.ts";
@@ -65,12 +66,13 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
     async recordInTx(tx: Tx, caseId: string, input: RequestedAction): Promise<Undoable<z.infer<typeof Recorded>>> {
       const { permission, reason, effectRef = null, ...columns } = input;
       await tx.lock(`case:${caseId}`);
-      const row = await tx.db.case.findUnique({ where: { id: caseId }, include: whole });
+      const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id: caseId } }));
       if (row === null || row.deletedAt !== null) throw recordNotFound();
       requireMove(row.status, "action");
       await ledger.lock(tx, input.userId);
-      const data = { ...columns, id: uuid7(tx.now.getTime()), caseId, reason, effectRef, at: tx.now, byId: tx.call.actor?.id ?? null };
-      const action = await tx.db.caseAction.create({ data });
+      const made = { id: uuid7(tx.now.getTime()), caseId, at: tx.now, byId: tx.call.actor?.id ?? null };
+      const action: CaseAction = { ...columns, ...made, reason, effectRef, voidedAt: null, voidedBy: null, voidReason: null };
+      await insertRows(tx, "CaseAction", [action]);
       await recordChange(tx, row, action, { action: "case.action", permission, reason, after: countedOf(action) });
       const added = pointsAt(action, tx.now);
       if (added > 0) await ledger.suggest(tx, row, action.userId, added);
@@ -178,7 +180,7 @@ export function createActionWrites({ records, ledger }: ActionWritesDeps) {
     if (found === null) return null;
     await tx.lock(`case:${found.caseId}`);
     const action = await tx.db.caseAction.findUnique({ where: { id: actionId } });
-    const row = await tx.db.case.findUnique({ where: { id: found.caseId }, include: whole });
+    const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id: found.caseId } }));
     return action === null || row === null ? null : { action, row };
   }
 

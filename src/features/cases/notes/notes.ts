@@ -1,7 +1,8 @@
 import type { Deps } from "../../deps.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { CaseNote } from "../../../generated/sqlite/client.ts";
+import { insertAll, insertRows } from "../../../database/insert.ts";
+import type { CaseNote, CaseNoteVersion } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
@@ -10,7 +11,7 @@ import { uuid7 } from "../../../kernel/ids.ts";
 import { listPage, newestFirst, toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import { NoteInput, NotesQuery as Query, type NotesQuery, type NoteVersionView, type NoteView } from "./notes.schema.ts";
 import { casesPolicy, type WholeCase } from "../cases.policy.ts";
-import { findVisible, keepWords, type CaseRecords } from "../records.ts";
+import { findVisible, keepWords, wordRows, type CaseRecords } from "../records.ts";
 
 /** How long an author may change what they wrote. */
 const editSeconds = 15 * 60;
@@ -34,9 +35,12 @@ export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
     permission: PermissionKey = casesPolicy.note,
   ): Promise<CaseNote> {
     const id = uuid7(tx.now.getTime());
-    const note = await tx.db.caseNote.create({ data: { id, caseId: row.id, body, authorId, createdAt: tx.now } });
-    await keepVersion(tx, note, authorId);
-    await keepWords(tx, row.id, id, body);
+    const note: CaseNote = { id, caseId: row.id, body, authorId, createdAt: tx.now, editedAt: null, revision: 1 };
+    await insertAll(tx, [
+      { model: "CaseNote", rows: [note] },
+      { model: "CaseNoteVersion", rows: [versionOf(tx, note, authorId)] },
+      { model: "CaseWord", rows: wordRows(row.id, id, body) },
+    ]);
     await records.touch(tx, row, { action: "case.note", permission, after: { note_id: id, body } });
     return note;
   }
@@ -69,7 +73,7 @@ export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
         if (note.body === body) return presentNote(note);
         const data = { body, editedAt: tx.now, revision: note.revision + 1 };
         const edited = await tx.db.caseNote.update({ where: { id: note.id }, data });
-        await keepVersion(tx, edited, call.actor?.id ?? null);
+        await insertRows(tx, "CaseNoteVersion", [versionOf(tx, edited, call.actor?.id ?? null)]);
         await keepWords(tx, row.id, note.id, body);
         await records.touch(tx, row, {
           action: "case.note_edit",
@@ -139,8 +143,8 @@ function requireEditable(tx: Tx, note: CaseNote, ifMatch: number | undefined): v
   }
 }
 
-async function keepVersion(tx: Tx, { id, revision, body }: CaseNote, changedBy: string | null): Promise<void> {
-  await tx.db.caseNoteVersion.create({ data: { noteId: id, revision, body, changedBy, changedAt: tx.now } });
+function versionOf({ now }: Tx, { id, revision, body }: CaseNote, changedBy: string | null): CaseNoteVersion {
+  return { noteId: id, revision, body, changedBy, changedAt: now };
 }
 
 function presentNote(note: CaseNote): NoteView {

@@ -2,6 +2,7 @@ import type { Known, Person } from "../match-drafts.ts";
 import type { RelatedServer } from "../../servers/related.ts";
 import { groupBy } from "../../../kernel/group.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { Match } from "../../../generated/sqlite/client.ts";
 import type { LinkedAccount } from "../../links/reach.ts";
 import { isInForce, mayCount, sumOf, type MatchChanges, type MatchRecord } from "../match-record.ts";
 import { closingOf, matchesLock, type CompareDeps } from "./compare.ts";
@@ -11,8 +12,18 @@ import { idsAtOnce, writeChanges, type PersonChanges } from "./store.ts";
 import { knownFrom, matchUser } from "../match-kinds.ts";
 import { reconcile, type CloseStatus, type StoredMatch } from "../reconcile.ts";
 
+export interface ApplyOptions {
+  /** Whether the record was made in this transaction: nobody has a match with it. */
+  isNew?: boolean;
+}
+
 /** Compare one record with everyone it can concern: one look-up by the hash of the server and those related to it, or the subject and their accounts. */
-export async function applyRecord(tx: Tx, record: MatchRecord, deps: CompareDeps): Promise<MatchChanges> {
+export async function applyRecord(
+  tx: Tx,
+  record: MatchRecord,
+  deps: CompareDeps,
+  { isNew = false }: ApplyOptions = {},
+): Promise<MatchChanges> {
   if (mayCount(record)) deps.index.put(record);
   else tx.afterCommit(() => deps.index.remove(record));
   await tx.lock(matchesLock);
@@ -22,10 +33,13 @@ export async function applyRecord(tx: Tx, record: MatchRecord, deps: CompareDeps
   const concerned = inForce ? concernedBy(tx, record, deps) : [];
   for await (const { people, known } of concerned) {
     for (const { userId } of people) seen.add(userId);
-    changes.push(await compareWith(tx, record, people, known, deps));
+    const stored = isNew ? [] : await matchesOf(tx, record, people);
+    changes.push(await compareWith(tx, record, { people, known, stored }, deps));
   }
+  if (isNew) return sumOf(changes);
+  const known = knownFrom(nothing, tx.now, deps.hashOf);
   for await (const people of storedPeople(tx, record, seen)) {
-    changes.push(await compareWith(tx, record, people, knownFrom(nothing, tx.now, deps.hashOf), deps));
+    changes.push(await compareWith(tx, record, { people, known, stored: await matchesOf(tx, record, people) }, deps));
   }
   return sumOf(changes);
 }
@@ -35,11 +49,9 @@ const nothing = { records: [], related: [], watched: [], agreements: [] };
 async function compareWith(
   tx: Tx,
   record: MatchRecord,
-  people: readonly Person[],
-  known: Known,
+  { people, known, stored: rows }: Concerned & { stored: readonly Match[] },
   { events }: CompareDeps,
 ): Promise<MatchChanges> {
-  const rows = await tx.db.match.findMany({ where: { recordId: record.id, userId: { in: people.map(({ userId }) => userId) } } });
   const stored = groupBy(rows, ({ userId }) => userId);
   const closeAs = (match: StoredMatch) => closing(match, record, tx.now);
   const changes = people.map((person): PersonChanges => {
@@ -50,6 +62,11 @@ async function compareWith(
   return sumOf(changes.map(({ result }) => result.changes));
 }
 
+async function matchesOf(tx: Tx, record: MatchRecord, people: readonly Person[]): Promise<Match[]> {
+  if (people.length === 0) return [];
+  return await tx.db.match.findMany({ where: { recordId: record.id, userId: { in: people.map(({ userId }) => userId) } } });
+}
+
 /** That somebody left a server or took a grant back ends matches when it happens; a record in force only lets go of linked accounts. */
 function closing(match: StoredMatch, record: MatchRecord, now: Date): CloseStatus | undefined {
   if (!isInForce(record, now)) return closingOf(record, now);
@@ -57,7 +74,7 @@ function closing(match: StoredMatch, record: MatchRecord, now: Date): CloseStatu
 }
 
 interface Concerned {
-  people: Person[];
+  people: readonly Person[];
   known: Known;
 }
 

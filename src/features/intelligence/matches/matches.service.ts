@@ -7,7 +7,7 @@ import type { DataReads } from "../../privacy/reads.ts";
 import { intelligencePermissions, matchView, presentUser, visibleMatch } from "../intelligence.policy.ts";
 import { ListMatchesQuery, type MatchStatus, type MatchView, type ResolveMatchInput } from "../intelligence.schema.ts";
 import type { MatchChanges, MatchRecord } from "../match-record.ts";
-import { applyRecord } from "./apply.ts";
+import { applyRecord, type ApplyOptions } from "./apply.ts";
 import { applyRecords } from "./batch.ts";
 import { comparePeople, matchesLock } from "./compare.ts";
 import { createIndexKeeper } from "./match-index.ts";
@@ -23,7 +23,7 @@ export interface MatchesService {
   /** Compare one person with every record in force. Call after their servers are written in the same transaction. */
   recomputeUser(tx: Tx, userId: string): Promise<MatchChanges>;
   /** Compare one record with everyone. Call after it was created, changed, revoked or expired in the same transaction. */
-  applyRecord(tx: Tx, record: MatchRecord): Promise<MatchChanges>;
+  applyRecord(tx: Tx, record: MatchRecord, options?: ApplyOptions): Promise<MatchChanges>;
   /** The same for many records at once, most of which concern nobody who is known here. */
   applyRecords(tx: Tx, records: readonly MatchRecord[]): Promise<MatchChanges>;
   /** Compare everyone in these servers again: one of them was registered, watched, merged, or is party of an agreement. Call in the same transaction, after the rows. */
@@ -57,7 +57,7 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
       return comparePeople(tx, [userId], "everything", deps);
     },
 
-    applyRecord: (tx, record) => applyRecord(tx, record, deps),
+    applyRecord: (tx, record, options) => applyRecord(tx, record, deps, options),
 
     applyRecords: (tx, records) => applyRecords(tx, records, deps),
 

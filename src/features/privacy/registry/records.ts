@@ -10,7 +10,7 @@ const aboutCase = (userId: string, createdAt: { lte?: Date }) => ({ subjects: { 
 /** Moderation records, the audit, and the service itself. */
 export const recordColumns = {
   Setting: { columns: { key: "code", value: "other" } },
-  Counter: { columns: { name: "code" } },
+  Counter: { columns: { name: "code", head: "hash" } },
   IdempotencyRecord: {
     about: (subjectId, createdAt) => ({ subjects: { some: { subjectId } }, createdAt }),
     columns: { scope: "code", fingerprint: "hash", body: service },

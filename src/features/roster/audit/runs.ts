@@ -114,7 +114,7 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
   async function keep(call: Call, id: string, { findings, startedAt }: FinishedRun): Promise<void> {
     for (let from = 0; from < findings.length; from += atOnce) {
       const rows = findings.slice(from, from + atOnce).map((finding, index) => rowOf(id, finding, from + index, startedAt));
-      await database.write(call, (tx) => insertRows(tx, "roster_findings", rows));
+      await database.write(call, (tx) => insertRows(tx, "RosterFinding", rows));
       await nextTurn();
     }
   }

@@ -1,4 +1,3 @@
-import type { ReadClient } from "../../../database/database.ts";
 import type { WorkflowComment } from "../../../generated/sqlite/client.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
@@ -8,7 +7,7 @@ import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { CommentView } from "./comments.schema.ts";
 import { isOpenStatus } from "../state/table.ts";
 import { kinds } from "../kinds/kinds.ts";
-import { isRequester, readPermission, statusAt, type Request } from "../requests/workflows.policy.ts";
+import { isRequester, readPermission, statusAt, type ReadRequest, type Request } from "../requests/workflows.policy.ts";
 import { userRef } from "../requests/presenter.ts";
 
 /** As what somebody meets a request they may read: of those who decide, as its requester or a participant, or as otherwise partial. */
@@ -35,20 +34,11 @@ export function visibleComments(call: Call, request: About, accounts: readonly s
   return can(call, readPermission) && sideOf(call, request, accounts) === "staff" ? {} : { visibility: "requester" };
 }
 
-/** How many comments of each request a caller reads. @param accounts the caller's further accounts */
-export async function countComments(
-  db: Pick<ReadClient, "workflowComment">,
-  { call, accounts }: { call: Call; accounts: readonly string[] },
-  rows: readonly (About & { id: string })[],
-): Promise<Map<string, number>> {
-  const whole = rows.filter((row) => visibleComments(call, row, accounts).visibility === undefined).map(({ id }) => id);
-  const shared = { visibility: "requester", requestId: { in: rows.map(({ id }) => id) } };
-  const counts = await db.workflowComment.groupBy({
-    by: ["requestId"],
-    where: { OR: [{ requestId: { in: whole } }, shared] },
-    _count: { _all: true },
-  });
-  return new Map(counts.map(({ requestId, _count: count }) => [requestId, count._all]));
+/** How many comments of a request a caller reads. @param accounts the caller's further accounts */
+export function countComments(call: Call, request: ReadRequest, accounts: readonly string[]): number {
+  const { visibility = null } = visibleComments(call, request, accounts);
+  const read = request.comments.filter(({ value }) => visibility === null || value === visibility);
+  return read.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** When a request ended; null while it is open. */

@@ -6,7 +6,7 @@ import { amendsKeyOf, DiscordEffectInput } from "../effects/discord-effect.ts";
 import { takenBackOf } from "../effects/shared-actions.ts";
 import type { Effects } from "../effects/effects.ts";
 import { lockKept } from "../requests/attempt.ts";
-import { whole, type Request } from "../requests/workflows.policy.ts";
+import { wholeRequest, type Request } from "../requests/workflows.policy.ts";
 
 /** Where an effect stands: its request, and its place among that request's effects. */
 export type Place = Pick<WorkflowEffect, "requestId" | "place">;
@@ -26,7 +26,7 @@ export interface Opened {
 /** Hold a request and read one of its effects; undefined when it is not there any more. */
 export async function openEffect(tx: Tx, { requestId, place }: Place): Promise<Opened | undefined> {
   await lockKept(tx, [requestId]);
-  const request = await tx.db.workflowRequest.findUnique({ where: { id: requestId }, include: whole });
+  const request = await wholeRequest(tx, await tx.db.workflowRequest.findUnique({ where: { id: requestId } }));
   const row = request?.effects.find((effect) => effect.place === place);
   return request === null || row === undefined ? undefined : { request, row };
 }

@@ -8,7 +8,7 @@ import { approvalsOf, requiredOf } from "../state/transition.ts";
 import { isOpenStatus } from "../state/table.ts";
 import { openRequest } from "../requests/act.ts";
 import { kindOf } from "../kinds/kinds.ts";
-import { decidePermission, stateOf, viewerOf, whole, type Request } from "../requests/workflows.policy.ts";
+import { decidePermission, stateOf, viewerOf, getWholeRequest, type Request } from "../requests/workflows.policy.ts";
 import type { DecisionAnswer } from "../requests/workflows.schema.ts";
 import { visibleDecision } from "../requests/visibility.ts";
 
@@ -43,7 +43,7 @@ export function createEffectRetry(parts: EffectRetryDeps) {
         if (row.status !== "failed") throw notFailed(row.status);
         await records.write(tx, { request, row }, { status: "pending", attempts: 0, dueAt: tx.now }, permission);
         tx.afterCommit(effects.wake);
-        const after = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: request.id }, include: whole });
+        const after = await getWholeRequest(tx, request.id);
         return answerOf(after, await policyOf(tx.db, kind), tx.now);
       });
       return visibleDecision(call, kind, answer);

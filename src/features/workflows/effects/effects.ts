@@ -1,4 +1,5 @@
 import type { Tx } from "../../../database/database.ts";
+import { insertRows } from "../../../database/insert.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
@@ -12,12 +13,14 @@ import type {
   Effect,
   EffectTable,
   EffectUndone,
+  Json,
   Reversal,
 } from "./types.ts";
 import { amendsKeyOf, isAmends, mayBeDone, type Delivered } from "./discord-effect.ts";
 import { takenBackOf } from "./shared-actions.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds } from "../kinds/kinds.ts";
+import type { Request } from "../requests/workflows.policy.ts";
 import type { EffectView } from "../requests/workflows.schema.ts";
 
 export type Effects = ReturnType<typeof createEffects>;
@@ -61,8 +64,10 @@ export function createEffects(table: EffectTable) {
   const wake = (): void => listener();
 
   /** Keep what was done, and what is left to be done, behind the request's earlier effects. */
-  async function append(tx: Tx, request: { id: string }, done: Earlier): Promise<WorkflowEffect[]> {
-    const rows = await appendRows(tx, request, done);
+  async function append(tx: Tx, request: Pick<Request, "id" | "effects">, done: Earlier): Promise<WorkflowEffect[]> {
+    const last = Math.max(0, ...request.effects.map(({ place }) => place));
+    const rows = done.map((one, index) => rowOf(tx, request.id, last + 1 + index, one));
+    await insertRows(tx, "WorkflowEffect", rows);
     if (rows.some(({ dueAt }) => dueAt !== null)) tx.afterCommit(wake);
     return rows;
   }
@@ -125,22 +130,7 @@ export function createEffects(table: EffectTable) {
   };
 }
 
-async function appendRows(tx: Tx, request: { id: string }, done: Earlier): Promise<WorkflowEffect[]> {
-  if (done.length === 0) return [];
-  const last = await tx.db.workflowEffect.findFirst({
-    where: { requestId: request.id },
-    orderBy: { place: "desc" },
-    select: { place: true },
-  });
-  const rows = done.map((one, index) => rowOf(tx, request.id, (last?.place ?? 0) + 1 + index, one));
-  await tx.db.workflowEffect.createMany({ data: rows });
-  return await tx.db.workflowEffect.findMany({
-    where: { requestId: request.id, place: { gt: last?.place ?? 0 } },
-    orderBy: { place: "asc" },
-  });
-}
-
-function rowOf(tx: Tx, requestId: string, place: number, done: Done & { key: string }): Prisma.WorkflowEffectCreateManyInput {
+function rowOf(tx: Tx, requestId: string, place: number, done: Done & { key: string }): WorkflowEffect {
   const { key, status, target, detail, input, undo, dueAt } = done;
   return {
     requestId,
@@ -151,12 +141,19 @@ function rowOf(tx: Tx, requestId: string, place: number, done: Done & { key: str
     targetId: target?.id ?? null,
     targetReference: target?.reference ?? null,
     detail,
-    ...(input !== undefined && { input }),
-    ...(undo !== undefined && { undo }),
+    input: input === undefined ? null : stored(input),
+    undo: undo === undefined ? null : stored(undo),
+    attempts: 0,
+    lastError: null,
     dueAt: status === "pending" ? (dueAt ?? tx.now) : null,
     at: tx.now,
     updatedAt: tx.now,
   };
+}
+
+/** As it is read back later: without what JSON leaves out. */
+function stored(json: Json): Prisma.JsonValue {
+  return JSON.parse(JSON.stringify(json)) as Prisma.JsonValue;
 }
 
 interface Change {

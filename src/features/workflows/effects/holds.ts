@@ -1,5 +1,5 @@
 import type { Deps } from "../../deps.ts";
-import { statusAt, whole, type RequestChanges, type Request } from "../requests/workflows.policy.ts";
+import { statusAt, wholeRequest, wholeRequests, type RequestChanges, type Request } from "../requests/workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { noHold } from "../requests/changes.ts";
 import { tellOf } from "../requests/told.ts";
@@ -97,7 +97,7 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectDeps): Som
           tx,
           request.effects.flatMap((one) => (one.key === key && one.targetId !== null ? [one.targetId] : [])),
         );
-        const row = await tx.db.workflowRequest.findUnique({ where: { id: targetId ?? "" }, include: whole });
+        const row = await wholeRequest(tx, await tx.db.workflowRequest.findUnique({ where: { id: targetId ?? "" } }));
         return row === null ? { restored: true, detail: "The recruitment request is gone." } : await release(reversal, row);
       },
     },
@@ -110,8 +110,10 @@ async function openRecruitments(tx: Tx, userIds: readonly string[]): Promise<Req
   const where = { type: "recruitment", status: { in: [...openStatuses] }, subjects };
   const found = await tx.db.workflowRequest.findMany({ where, select: { id: true } });
   const ids = found.map(({ id }) => id);
+  if (ids.length === 0) return [];
   await lockKept(tx, ids);
-  const rows = await tx.db.workflowRequest.findMany({ where: { ...where, id: { in: ids } }, include: whole, orderBy: { id: "asc" } });
+  const open = await tx.db.workflowRequest.findMany({ where: { ...where, id: { in: ids } }, orderBy: { id: "asc" } });
+  const rows = await wholeRequests(tx, open);
   return rows.filter((row) => isOpenStatus(statusAt(row, tx.now)));
 }
 

@@ -28,7 +28,7 @@ import { understandDecision, type DecisionInput } from "./decision.ts";
 import { requireUnique } from "./filing.ts";
 import { requireKnownFields } from "./intake.ts";
 import { kinds } from "../kinds/kinds.ts";
-import { canSee, mayKnow, stateOf, subjectsOf, viewerOf, wholeToMove, type Request } from "./workflows.policy.ts";
+import { canSee, mayKnow, stateOf, subjectsOf, viewerOf, getWholeRequest, type Request } from "./workflows.policy.ts";
 import { approvalOf, createSideEffects, type SideEffectDeps } from "./side-effects.ts";
 import { isWaived, presentBlocker, refusal } from "./presenter.ts";
 import type { DecisionAnswer, EffectView } from "./workflows.schema.ts";
@@ -295,7 +295,7 @@ export async function openRequest(
   });
   if (found === null) throw recordNotFound();
   await lockKept(tx, [found.id]);
-  const request = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: found.id }, include: wholeToMove });
+  const request = await getWholeRequest(tx, found.id);
   const isActing = permission !== null && can(tx.call, permission) && mayKnow(viewer, request);
   if (!isActing && !canSee(viewer, request)) throw recordNotFound();
   return request;

@@ -3,6 +3,7 @@ import { tellOf } from "./told.ts";
 import { textsOf, toJson } from "../../../kernel/parsing.ts";
 import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
+import { insertAll } from "../../../database/insert.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requireWrite, can, type Call } from "../../../kernel/call.ts";
@@ -21,7 +22,7 @@ import { checkFiling, type FilingLimits } from "./filing.ts";
 import { understand, type Intake } from "./intake.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { priorities } from "./fields.ts";
-import { isRequester, statusAt, subjectRows, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import { isRequester, statusAt, subjectRows, viewerOf, getWholeRequest, type Request } from "./workflows.policy.ts";
 import { isOpenStatus } from "../state/table.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./visibility.ts";
@@ -74,12 +75,11 @@ export function createFiling(parts: CreateDeps) {
     const number = await nextNumber(tx, `workflow:${prefix}`);
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
     const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });
-    // Plain inserts: a nested one would read everything back while others wait for the counter.
-    await tx.db.workflowRequest.createMany({
-      data: [{ ...row, ...(checked !== null && { checks: checked }) }],
-    });
-    await tx.db.workflowSubject.createMany({ data: subjects.map((subject) => ({ ...subject, requestId: row.id })) });
-    await tx.db.workflowStep.createMany({ data: [firstStep(tx, row.id)] });
+    await insertAll(tx, [
+      { model: "WorkflowRequest", rows: [{ ...row, checks: checked }] },
+      { model: "WorkflowSubject", rows: subjects.map((subject) => ({ ...subject, requestId: row.id })) },
+      { model: "WorkflowStep", rows: [firstStep(tx, row.id)] },
+    ]);
     recordFiled(tx, type, {
       id: row.id,
       reference,
@@ -120,7 +120,7 @@ export function createFiling(parts: CreateDeps) {
   /** Anyone who files what is open already joins it: what they bring is kept with it, and they are as partial as its requester. */
   async function join(tx: Tx, open: Request, intake: Intake): Promise<CreationAnswer> {
     await tx.lock(`workflow:${open.id}`);
-    const row = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id: open.id }, include: whole });
+    const row = await getWholeRequest(tx, open.id);
     const status = row.status as CreationAnswer["status"];
     const { id, reference } = row;
     const answer: CreationAnswer = {

@@ -4,7 +4,7 @@ import { ProblemError } from "../../../kernel/errors.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { openStatuses } from "../state/table.ts";
 import type { Subject } from "../kinds/kind.ts";
-import { mayKnow, statusAt, subjectsOf, whole, type Request } from "./workflows.policy.ts";
+import { mayKnow, statusAt, subjectsOf, wholeRequests, type Request } from "./workflows.policy.ts";
 
 /** How much one person may file. */
 export interface FilingLimits {
@@ -44,8 +44,8 @@ export async function checkFiling(tx: Tx, filing: Filing): Promise<Checked> {
   const viewer = { call: tx.call, accounts: filing.accounts };
   const requester = tx.call.actor?.id;
   const about = filing.subjects.filter(({ kind }) => ["user", "server", "record"].includes(kind));
-  if (requester !== undefined) await tx.lock(`workflow-requester:${requester}`);
-  await tx.lock(`workflow-subjects:${filing.type}:${subjectsKey(about)}`);
+  const ofRequester = requester === undefined ? [] : [`workflow-requester:${requester}`];
+  await tx.lock(...ofRequester, `workflow-subjects:${filing.type}:${subjectsKey(about)}`);
   const neighbours = await readNeighbours(tx, filing, about);
   const open = neighbours.filter((request) => request.status !== "denied" && statusAt(request, tx.now) !== "expired");
   const isSame = (request: Request) =>
@@ -72,17 +72,17 @@ export async function requireUnique(tx: Tx, request: Request, subjects: readonly
   const key = subjectsKey(about);
   const keyOf = (one: Request) => subjectsKey(subjectsOf(one).map(({ kind, id }) => ({ kind, subjectId: id })));
   await tx.lock(`workflow-subjects:${request.type}:${key}`);
-  const others = await tx.db.workflowRequest.findMany({
+  const found = await tx.db.workflowRequest.findMany({
     where: {
       id: { not: request.id },
       type: request.type,
       status: { in: [...openStatuses] },
       subjects: { some: { OR: about.map(({ kind, subjectId }) => ({ kind, subjectId })) } },
     },
-    include: whole,
     orderBy: { createdAt: "desc" },
     take: maxNeighbours,
   });
+  const others = await wholeRequests(tx, found);
   const duplicate = others.find(
     (one) => statusAt(one, tx.now) !== "expired" && keyOf(one) === key && mayKnow({ call: tx.call, accounts }, one),
   );
@@ -90,17 +90,17 @@ export async function requireUnique(tx: Tx, request: Request, subjects: readonly
 }
 
 /** Open requests about any of the subjects, and those of this kind denied within the cool-down. */
-function readNeighbours(tx: Tx, { type, coolDownSeconds }: Filing, about: Filing["subjects"]): Promise<Request[]> {
+async function readNeighbours(tx: Tx, { type, coolDownSeconds }: Filing, about: Filing["subjects"]): Promise<Request[]> {
   const since = addSeconds(tx.now, -coolDownSeconds);
-  return tx.db.workflowRequest.findMany({
+  const found = await tx.db.workflowRequest.findMany({
     where: {
       subjects: { some: { OR: about.map(({ kind: what, subjectId }) => ({ kind: what, subjectId })) } },
       OR: [{ status: { in: [...openStatuses] } }, { type, status: "denied", decidedAt: { gt: since } }],
     },
-    include: whole,
     orderBy: { createdAt: "desc" },
     take: maxNeighbours,
   });
+  return await wholeRequests(tx, found);
 }
 
 function coolDown(deniedAt: Date, seconds: number, now: Date): ProblemError {

@@ -1,5 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import type { ReadClient } from "../../../database/database.ts";
+import type { Source } from "../../../database/parts.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import type { EvidenceHost, Host } from "../../evidence/hosts.ts";
@@ -7,7 +8,16 @@ import type { LinkReach } from "../../links/reach.ts";
 import { isOpenStatus } from "../state/table.ts";
 import { contextOf, deciderOf, type Ranks } from "./context.ts";
 import { kindOf } from "../kinds/kinds.ts";
-import { canSee, eventPermission, statusAt, subjectsOf, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import {
+  canSee,
+  eventPermission,
+  statusAt,
+  subjectsOf,
+  viewerOf,
+  getWholeRequest,
+  wholeRequest,
+  type Request,
+} from "./workflows.policy.ts";
 
 interface RequestHostDeps extends Deps<"database" | "reach"> {
   access: Ranks;
@@ -19,7 +29,7 @@ interface RequestHostDeps extends Deps<"database" | "reach"> {
  */
 export function createRequestHost({ database, access, reach }: RequestHostDeps): EvidenceHost {
   async function find(
-    db: Pick<ReadClient, "workflowRequest"> & Parameters<LinkReach["linkedAccountsOf"]>[0],
+    source: Source & { db: Pick<ReadClient, "workflowRequest"> & Parameters<LinkReach["linkedAccountsOf"]>[0] },
     call: Call,
     key: string,
   ): Promise<Request> {
@@ -27,21 +37,21 @@ export function createRequestHost({ database, access, reach }: RequestHostDeps):
     const kind = type === undefined ? undefined : kindOf(type);
     if (name === undefined || (type !== undefined && kind === undefined)) throw recordNotFound();
     const where = { ...(kind !== undefined && { type: kind }), OR: [{ id: name.toLowerCase() }, { reference: name.toUpperCase() }] };
-    const row = await db.workflowRequest.findFirst({ where, include: whole });
-    if (row === null || !canSee(await viewerOf(db, reach, call), row)) throw recordNotFound();
+    const row = await wholeRequest(source, await source.db.workflowRequest.findFirst({ where }));
+    if (row === null || !canSee(await viewerOf(source.db, reach, call), row)) throw recordNotFound();
     return row;
   }
 
   return {
     async read(call, key) {
       requirePermission(call, "workflows.read");
-      return hostOf(await find(database.read, call, key));
+      return hostOf(await find({ db: database.read, dialect: database.dialect }, call, key));
     },
 
     async open(tx, key) {
-      const { id } = await find(tx.db, tx.call, key);
+      const { id } = await find(tx, tx.call, key);
       await tx.lock(`workflow:${id}`);
-      const row = await tx.db.workflowRequest.findUniqueOrThrow({ where: { id }, include: whole });
+      const row = await getWholeRequest(tx, id);
       if (row.requesterId !== tx.call.actor?.id) requirePermission(tx.call, "workflows.review");
       const status = statusAt(row, tx.now);
       if (!isOpenStatus(status))
@@ -50,7 +60,7 @@ export function createRequestHost({ database, access, reach }: RequestHostDeps):
     },
 
     async requireRedactable(tx, key) {
-      const row = await find(tx.db, tx.call, key);
+      const row = await find(tx, tx.call, key);
       const decider = deciderOf(tx.call, await reach.linkedAccountsOf(tx.db, tx.call.actor?.id ?? ""));
       if (decider === null) return;
       const context = await contextOf(tx.db, access, decider, row);

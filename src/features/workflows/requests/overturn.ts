@@ -1,5 +1,5 @@
 import type { Deps } from "../../deps.ts";
-import { statusAt, subjectsOf, viewerOf, whole, type RequestChanges, type Request } from "./workflows.policy.ts";
+import { statusAt, subjectsOf, viewerOf, getWholeRequest, type RequestChanges, type Request } from "./workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { Severity, WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { approversOf } from "../state/transition.ts";
@@ -69,7 +69,7 @@ function ruledBy({ ruling }: WorkflowDecision): Partial<DecisionInput["body"]> {
 export function createOverturning({ audit, events, reach, effects }: OverturnDeps) {
   async function loadForUpdate(tx: Tx, id: string): Promise<Request> {
     await lockKept(tx, [id]);
-    return await tx.db.workflowRequest.findUniqueOrThrow({ where: { id }, include: whole });
+    return await getWholeRequest(tx, id);
   }
 
   async function write(

@@ -9,7 +9,7 @@ import { contextsOf, deciderOf, type Ranks } from "./context.ts";
 import { conditions, withoutMe } from "./filters.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { orderBy, positionOf } from "./order.ts";
-import { canSee, readPermission, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import { canSee, readPermission, viewerOf, readRequests, type ReadRequest, type Request, type Viewer } from "./workflows.policy.ts";
 import { presentRequest } from "./presenter.ts";
 import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 
@@ -23,42 +23,46 @@ const list = "workflow_requests";
 
 /** How requests are read: one by one, or in lists. */
 export function createReading({ database, guildState, access, reach, cursors, clock }: ReadDeps) {
+  const source = { db: database.read, dialect: database.dialect };
+
   /** Requests as their reader sees them; what that takes besides the rows is read once for all of them. */
-  async function presentAll(call: Call, rows: readonly Request[], isWhyNotAsked = false): Promise<WorkflowView[]> {
+  async function presentAll({ call, accounts }: Viewer, rows: readonly ReadRequest[], isWhyNotAsked = false): Promise<WorkflowView[]> {
     const { read } = database;
     const now = clock.now();
-    const accounts = call.actor === null ? [] : await reach.linkedAccountsOf(read, call.actor.id);
     const decider = deciderOf(call, accounts);
     const contexts = decider === null ? [] : await contextsOf(read, access, decider, rows);
     const kinds = [...new Set(rows.map(({ type }) => type as WorkflowKind))];
     const policies = await policiesOf(read, kinds);
-    const comments = await countComments(read, { call, accounts }, rows);
     return rows.map((row, index) => {
       const type = row.type as WorkflowKind;
       const policy = policies.get(type) ?? defaultPolicy(type);
-      const commentsCount = comments.get(row.id) ?? 0;
+      const commentsCount = countComments(call, row, accounts);
       return presentRequest(call, row, { guildState, now, context: contexts[index] ?? null, policy, commentsCount, isWhyNotAsked });
     });
   }
 
   /** A request the caller may see. @param key id or reference, in any case @throws ProblemError record_not_found */
-  async function findVisible(call: Call, type: string, key: string): Promise<Request> {
+  async function findWithViewer(call: Call, type: string, key: string): Promise<{ request: ReadRequest; viewer: Viewer }> {
     requireReader(call);
     const kind = kindOf(type);
     if (kind === undefined) throw recordNotFound();
     const where = { type: kind, OR: [{ id: key.toLowerCase() }, { reference: key.toUpperCase() }] };
-    const request = await database.read.workflowRequest.findFirst({ where, include: whole });
-    if (request === null || !canSee(await viewerOf(database.read, reach, call), request)) throw recordNotFound();
-    return request;
+    const found = await database.read.workflowRequest.findFirst({ where });
+    if (found === null) throw recordNotFound();
+    const [request] = await readRequests(source, [found]);
+    const viewer = await viewerOf(database.read, reach, call);
+    if (request === undefined || !canSee(viewer, request)) throw recordNotFound();
+    return { request, viewer };
   }
 
   return {
-    findVisible,
+    /** A request the caller may see. @throws ProblemError record_not_found */
+    findVisible: async (call: Call, type: string, key: string): Promise<Request> => (await findWithViewer(call, type, key)).request,
 
     /** @param key id or reference, in any case @throws ProblemError record_not_found, also for what the caller may not know of */
     async get(call: Call, type: string, key: string, options: { isWhyNotAsked?: boolean } = {}): Promise<WorkflowView> {
-      const request = await findVisible(call, type, key);
-      const [view] = await presentAll(call, [request], options.isWhyNotAsked);
+      const { request, viewer } = await findWithViewer(call, type, key);
+      const [view] = await presentAll(viewer, [request], options.isWhyNotAsked);
       if (view === undefined) throw recordNotFound();
       return view;
     },
@@ -72,19 +76,19 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
       const asked = { viewer, filters, now: clock.now(), dialect: database.dialect };
-      const rows = await database.read.workflowRequest.findMany({
+      const found = await database.read.workflowRequest.findMany({
         where: conditions({ ...asked, position }),
-        include: whole,
         orderBy: orderBy(sort),
         take: limit + 1,
       });
+      const rows = await readRequests(source, found);
       const page = toPage(
         rows,
         limit,
         (row) => row,
         (last) => cursors.encode(list, filters, positionOf(sort, last)),
       );
-      const views = { ...page, data: await presentAll(call, page.data) };
+      const views = { ...page, data: await presentAll(viewer, page.data) };
       return withTotal(views, { count }, () =>
         database.read.workflowRequest.count({ where: conditions({ ...asked, position: undefined }) }),
       );

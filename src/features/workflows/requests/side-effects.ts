@@ -1,8 +1,9 @@
 import type { Deps } from "../../deps.ts";
-import { decidePermission, canSee, eventPermission, subjectRows, viewerOf, whole, type Request } from "./workflows.policy.ts";
+import { decidePermission, canSee, eventPermission, subjectRows, viewerOf, wholeRequest, type Request } from "./workflows.policy.ts";
 import { tellOf } from "./told.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../../database/database.ts";
+import { insertRows } from "../../../database/insert.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
@@ -61,10 +62,8 @@ export function createSideEffects({ audit, events, effects, reach, matches, move
   /** The evidence of a duplicate goes to the request that is kept. */
   async function mergeInto(tx: Tx, request: Request, reference: string): Promise<void> {
     const pointer = "/duplicate_of";
-    const found = await tx.db.workflowRequest.findFirst({
-      where: { OR: [{ id: reference.toLowerCase() }, { reference: reference.toUpperCase() }] },
-      include: whole,
-    });
+    const where = { OR: [{ id: reference.toLowerCase() }, { reference: reference.toUpperCase() }] };
+    const found = await wholeRequest(tx, await tx.db.workflowRequest.findFirst({ where }));
     if (found === null || !canSee(await viewerOf(tx.db, reach, tx.call), found))
       throw fieldError(pointer, "unknown_reference", "There is no such request.");
     if (found.id === request.id || found.type !== request.type)
@@ -103,12 +102,13 @@ export function createSideEffects({ audit, events, effects, reach, matches, move
     if (count !== 1) throw new ProblemError("storage_busy", { retryAfter: 1 });
     if (move.amended !== undefined) await replaceSubjects(tx, request, move.amended);
     await writeStep(tx, move);
-    await effects.append(tx, request, noticesOf(move));
+    const notices = await effects.append(tx, { id: request.id, effects: [...request.effects, ...done] }, noticesOf(move));
     recordTransition(tx, move);
     if (isRemembered(move))
       for (const { kind, subjectId } of request.subjects) if (kind === "user") await matches.recomputeUser(tx, subjectId);
-    const rows = await tx.db.workflowEffect.findMany({ where: { requestId: request.id }, orderBy: { place: "asc" } });
-    return result.isFinal || done.length > 0 ? rows : request.effects;
+    if (!result.isFinal && done.length === 0) return request.effects;
+    const changed = new Set(done.map(({ place }) => place));
+    return [...request.effects.filter(({ place }) => !changed.has(place)), ...done, ...notices].toSorted((a, b) => a.place - b.place);
   };
 
   function recordTransition(tx: Tx, move: Transition): void {
@@ -201,8 +201,8 @@ async function writeStep(tx: Tx, move: Transition): Promise<void> {
     ...(Object.keys(changed).length > 0 && { changed: changed as Prisma.InputJsonObject }),
     ...(result.isBreakGlass && { break_glass: true }),
   };
-  await tx.db.workflowStep.create({
-    data: {
+  await insertRows(tx, "WorkflowStep", [
+    {
       requestId: request.id,
       revision: request.revision + 1,
       action: input.action,
@@ -216,7 +216,7 @@ async function writeStep(tx: Tx, move: Transition): Promise<void> {
       noteInternal: input.reasonInternal,
       data,
     },
-  });
+  ]);
 }
 
 /** An approval that is about to take effect. @throws ProblemError when the payload no longer fits its kind, fieldError for a length it does not take */

@@ -1,5 +1,14 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
-import type { Prisma, WorkflowEffect, WorkflowRequest, WorkflowSubject, WorkflowVote } from "../../../generated/sqlite/client.ts";
+import type {
+  Prisma,
+  WorkflowEffect,
+  WorkflowRequest,
+  WorkflowStep,
+  WorkflowSubject,
+  WorkflowVote,
+} from "../../../generated/sqlite/client.ts";
+import type { Tx } from "../../../database/database.ts";
+import { count, part, withParts, withPartsOf, type Counted, type Source } from "../../../database/parts.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
@@ -12,9 +21,28 @@ import type { Kind, Subject } from "../kinds/kind.ts";
 export type Request = WorkflowRequest & { subjects: WorkflowSubject[]; votes: WorkflowVote[]; effects: WorkflowEffect[] };
 /** Columns of a request to be updated. */
 export type RequestChanges = Prisma.WorkflowRequestUncheckedUpdateManyInput;
-export const whole = { subjects: true, votes: true, effects: { orderBy: { place: "asc" } } } as const;
-/** Everything a move depends on: what was done last, too. */
-export const wholeToMove = { ...whole, steps: { orderBy: { revision: "desc" }, take: 1 } } as const;
+const parts = {
+  subjects: part({ model: "WorkflowSubject", of: "requestId", orderBy: ["kind", "subjectId"] }),
+  votes: part({ model: "WorkflowVote", of: "requestId", orderBy: ["at", "actorId"] }),
+  effects: part({ model: "WorkflowEffect", of: "requestId", orderBy: ["place"] }),
+};
+const comments = count({ model: "WorkflowComment", of: "requestId", countBy: "visibility" });
+const steps = part({ model: "WorkflowStep", of: "requestId", orderBy: ["revision"], lastBy: "revision" });
+
+/** Requests with what belongs to them. */
+export const wholeRequests = (source: Source, rows: readonly WorkflowRequest[]): Promise<Request[]> => withParts(source, rows, parts);
+/** Requests with how many comments they have, by who reads them. */
+export type ReadRequest = Request & { comments: Counted[] };
+export const readRequests = (source: Source, rows: readonly WorkflowRequest[]): Promise<ReadRequest[]> =>
+  withParts(source, rows, { ...parts, comments });
+/** A request with what belongs to it; null for none. */
+export const wholeRequest = (source: Source, row: WorkflowRequest | null): Promise<Request | null> => withPartsOf(source, row, parts);
+/** A request that is there, with what belongs to it and the last thing that was done to it. */
+export async function getWholeRequest(tx: Tx, id: string): Promise<Request & { steps: WorkflowStep[] }> {
+  const [request] = await withParts(tx, [await tx.db.workflowRequest.findUniqueOrThrow({ where: { id } })], { ...parts, steps });
+  if (request === undefined) throw new Error("a request got lost while it was read");
+  return request;
+}
 
 export const readPermission = "workflows.read";
 /** Anyone who may file one kind of request. */

@@ -1,0 +1,39 @@
+import { Prisma } from "../generated/sqlite/client.ts";
+import { insertAll } from "./insert.ts";
+import type { Insert, Series, SeriesEnd, Tx } from "./tx.ts";
+
+/** What a transaction adds to its series, by their names, until it is written. */
+export type Appended = Map<string, { series: Series<never>; entries: unknown[] }>;
+
+/**
+ * Number and insert everything that was added, in two statements on PostgreSQL. The counters are taken in one order, so that two
+ * transactions never wait for each other.
+ * @param more further rows, inserted in the same statement
+ */
+export async function writeSeries(tx: Tx, appended: Appended, more: readonly Insert[]): Promise<void> {
+  if (appended.size === 0) return insertAll(tx, more);
+  const all = [...appended].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const ends = await takeNumbers(
+    tx,
+    all.map(([name, { entries }]) => ({ name, count: entries.length })),
+  );
+  const inserts: Insert[] = [];
+  const heads: Prisma.Sql[] = [];
+  for (const [name, { series, entries }] of all) {
+    const { number, head } = ends.get(name) ?? { number: 0, head: null };
+    const rows = (series as unknown as Series<unknown>).rowsOf(tx, entries, { number: number - entries.length, head });
+    inserts.push(...rows.inserts);
+    if (rows.head !== undefined) heads.push(Prisma.sql`UPDATE counters SET head = ${rows.head} WHERE name = ${name}`);
+  }
+  await insertAll(tx, [...inserts, ...more], heads);
+}
+
+/** @returns the last number taken of each series, with what was kept beside the one before */
+async function takeNumbers(tx: Tx, wanted: readonly { name: string; count: number }[]): Promise<Map<string, SeriesEnd>> {
+  const values = Prisma.join(wanted.map(({ name, count }) => Prisma.sql`(${name}, ${count})`));
+  const rows = await tx.db.$queryRaw<{ name: string; value: number | bigint; head: string | null }[]>`
+    INSERT INTO counters (name, value) VALUES ${values}
+    ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value
+    RETURNING name, value, head`;
+  return new Map(rows.map(({ name, value, head }) => [name, { number: Number(value), head }]));
+}
