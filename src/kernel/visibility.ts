@@ -53,7 +53,7 @@ export function createVisibility<View extends object>(classes: FieldClasses<View
   const plans = new Map<string, Plan>();
   const planFor = (clearance: Clearance): Plan => {
     const key = `${clearance.requester}${clearance.staff}${clearance.decider}${clearance.confidential}`;
-    const plan = plans.get(key) ?? planOf(classes as Classes, "", clearance);
+    const plan = plans.get(key) ?? planOf(classes, "", clearance);
     plans.set(key, plan);
     return plan;
   };
