@@ -1,0 +1,86 @@
+// @module-tag both
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
+import type { Series } from "../../src/database/tx.ts";
+import { createAuditService } from "../../src/features/audit/audit.service.ts";
+import { createCursors } from "../../src/kernel/page.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { runsOf } from "../support/size.ts";
+import { sampleCall } from "./samples.ts";
+import { execute } from "./sql.ts";
+
+/** Entries are rows of settings; the head is the last entry. */
+const seriesOf = (name: string): Series<string> => ({
+  name,
+  rowsOf({ now }, entries, last) {
+    const rows = entries.map((entry, index) => {
+      const number = (last.number + 1 + index).toString().padStart(6, "0");
+      return { key: `${name}:${number}`, value: { entry, before: index === 0 ? last.head : entries[index - 1] }, updatedAt: now };
+    });
+    return { inserts: [{ model: "Setting", rows }], head: entries.at(-1) ?? "" };
+  },
+});
+
+test("series have no gaps, know the entry before, and keep what one transaction adds together, whoever writes and fails at once", async () => {
+  const writes = fc.array(
+    fc.record({ entries: fc.array(fc.constantFrom("first", "second"), { minLength: 1, maxLength: 5 }), fails: fc.boolean() }),
+    { minLength: 1, maxLength: 12 },
+  );
+  await fc.assert(
+    fc.asyncProperty(writes, async (wanted) => {
+      const { database, drop } = await createTestDatabase();
+      try {
+        const all = { first: seriesOf("first"), second: seriesOf("second") };
+        await Promise.allSettled(
+          wanted.map(({ entries, fails }, index) =>
+            database.write(sampleCall(), (tx) => {
+              for (const [place, name] of entries.entries()) tx.append(all[name], `${index.toString()}.${place.toString()}`);
+              return fails ? Promise.reject(new Error("refused")) : Promise.resolve();
+            }),
+          ),
+        );
+        for (const name of ["first", "second"] as const) {
+          const rows = await database.read.setting.findMany({ where: { key: { startsWith: `${name}:` } }, orderBy: { key: "asc" } });
+          const found = rows.map(({ value }) => value as { entry: string; before: string | null });
+          expect(rows.map(({ key }) => Number(key.slice(-6)))).toEqual(found.map((_, index) => index + 1));
+          expect(found.map(({ before }) => before)).toEqual(found.map((_, index) => found[index - 1]?.entry ?? null));
+          const added = wanted.map(({ entries, fails }, index) =>
+            fails ? [] : entries.flatMap((one, place) => (one === name ? [`${index.toString()}.${place.toString()}`] : [])),
+          );
+          expect(found.map(({ entry }) => entry).toSorted()).toEqual(added.flat().toSorted());
+          const text = found.map(({ entry }) => entry).join(" ");
+          expect(added.filter((some) => !` ${text} `.includes(` ${some.join(" ")} `) && some.length > 0)).toEqual([]);
+        }
+      } finally {
+        await drop();
+      }
+    }),
+    { numRuns: runsOf(12) },
+  );
+});
+
+test("the audit of a database from an earlier version goes on where it stands", async () => {
+  const { url, database, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const audit = createAuditService({ database, cursors: createCursors(Buffer.alloc(32)) });
+  const record = (action: string) => database.write(sampleCall(), async (tx) => audit.record(tx, { action }));
+  for (const action of ["one.make", "two.make", "three.make"]) await record(action);
+  // As an earlier version left it: it read the end of the chain from the entries.
+  await execute(url, "DELETE FROM counters WHERE name = 'audit'");
+  const folder = migrationsFolder(inject("dialect"));
+  const name = (await readdir(folder)).find((one) => one.endsWith("_series_heads")) ?? "";
+  const sql = await readFile(join(folder, name, "migration.sql"), "utf8");
+  await execute(url, sql.slice(sql.indexOf("INSERT INTO")));
+  await record("four.make");
+  const entries = await database.read.auditEntry.findMany({ orderBy: { seq: "asc" }, select: { seq: true, action: true } });
+  expect(entries.map(({ seq, action }) => `${seq.toString()} ${action}`)).toEqual([
+    "1 one.make",
+    "2 two.make",
+    "3 three.make",
+    "4 four.make",
+  ]);
+  expect(await audit.verify(sampleCall())).toMatchObject({ ok: true, entries: 4 });
+});
