@@ -4,6 +4,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import { claimsFor, createPair, jws } from "../support/signer.ts";
 import type { Answer } from "../support/world.ts";
+import { listen } from "./events-listener.ts";
 
 const shared = shareWorld();
 let owner: User;
@@ -115,6 +116,19 @@ describe("a key never does more than those who made it", () => {
     shared.world.guild.setRoles(maker, []);
     await shared.world.sandbox.waitFor(() => !shared.world.app.access.of(maker.id).isStaff);
     await expectSilent(key.key, proof());
+  });
+
+  test("and a stream of events that it follows in the name of another ends", async () => {
+    const maker = await keeper();
+    const key = await makeKey(maker);
+    const listener = await listen(shared.world, { key: key.key, actor: other });
+    expect(listener.status, JSON.stringify(listener.problem)).toBe(200);
+    expect((await deny(maker, "clients.manage")).status).toBe(200);
+    expect(await listener.ended).toBe("end");
+    expect((await listen(shared.world, { key: key.key, actor: other })).problem).toMatchObject({
+      required: "delegation",
+      missing_in: "key",
+    });
   });
 
   test("while keys that were made with it, by whomever, are silent with it", async () => {
