@@ -92,12 +92,18 @@ async function readRows({ read }: Database): Promise<Record<string, string[]>> {
   return withoutDenied(Object.fromEntries(tables));
 }
 
-/** Who is refused leaves an entry, a little later; its details go with it. */
+/** Who is refused leaves an entry, a little later; its details go with it, and where the audit ends. */
 function withoutDenied(tables: Record<string, string[]>): Record<string, string[]> {
+  const counters = (tables["Counter"] ?? []).filter((row) => !row.includes('"name":"audit"'));
   const seqOf = (row: string): number => (JSON.parse(row) as { seq: number }).seq;
   const entries = (tables["AuditEntry"] ?? []).filter((row) => !row.includes('"outcome":"denied"'));
   const kept = new Set(entries.map(seqOf));
-  return { ...tables, AuditEntry: entries, AuditPayload: (tables["AuditPayload"] ?? []).filter((row) => kept.has(seqOf(row))) };
+  return {
+    ...tables,
+    Counter: counters,
+    AuditEntry: entries,
+    AuditPayload: (tables["AuditPayload"] ?? []).filter((row) => kept.has(seqOf(row))),
+  };
 }
 
 const text = (row: unknown): string =>
