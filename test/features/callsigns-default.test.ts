@@ -1,15 +1,13 @@
 // @module-tag both
 import { cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import BetterSqlite3 from "better-sqlite3";
-import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
-import { sqliteFile } from "../../src/database/dialect.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 import { createJudgedWorld, staffAtConsole } from "../contract/world.ts";
 import { createFolder } from "../database/folders.ts";
+import { execute } from "../database/sql.ts";
 import { createUnmigrated } from "../support/database.ts";
 
 test("a fresh installation gives a callsign to a client that names no pool, and tells where it comes from", async () => {
@@ -69,16 +67,3 @@ test("an older database with pools of its own keeps those alone", async () => {
     { key: "north", template: "N-{n}", ranges: [[1, 9]], createdAt: at, updatedAt: at, revision: 1 },
   ]);
 });
-
-async function execute(url: string, sql: string): Promise<void> {
-  if (inject("dialect") === "sqlite") {
-    const file = new BetterSqlite3(sqliteFile(url));
-    file.exec(sql);
-    file.close();
-    return;
-  }
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
-}

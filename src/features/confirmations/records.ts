@@ -32,7 +32,7 @@ export type ConfirmationRecords = ReturnType<typeof createConfirmationRecords>;
 /** The rows of held changes: every step is one update with its audit entry and, at the end, its event. */
 export function createConfirmationRecords({ audit, events }: { audit: AuditService; events: Pick<EventsService, "emit"> }) {
   /**
-   * Hold every change that waits until the end. Whoever decides on one, or ends several, takes this lock first and those of what is changed
+   * Hold every change that waits until the end. A transaction that decides on one, or ends several, takes this lock first and those of what is changed
    * after it, so that two never wait for each other.
    */
   const lock = (tx: Tx): Promise<void> => tx.lock("confirmations");

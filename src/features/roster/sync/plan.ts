@@ -102,7 +102,7 @@ export function createSyncPlan({ database, audit, access, isFollowing, clock, fi
   };
 }
 
-/** The same plan has the same hash, whenever it is drawn. The audit keeps it for good: without the key nobody finds names in it. */
+/** The same plan has the same hash, whenever it is drawn. The audit keeps it permanently: without the key nobody finds names in it. */
 function hashOf(key: Buffer, differing: readonly Differing[]): string {
   const lines = differing.map(({ userId, entry, steps, extras }) => {
     const events = steps.map(({ event, after }) => [event, after.staff_role]);

@@ -152,7 +152,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
 
     dismissInTx,
 
-    /** Delete every draft that a record suggested, as the record is gone for good and drafts quote it. Open ones are dismissed first. */
+    /** Delete every draft that a record suggested, as the record is deleted permanently and drafts quote it. Open ones are dismissed first. */
     async dropInTx(tx: Tx, causeReference: string, reason: string): Promise<void> {
       const open = await tx.db.requestDraft.findMany({ where: { causeReference, status: "open" }, select: { openKey: true } });
       const keys = open.flatMap(({ openKey }) => openKey ?? []);
