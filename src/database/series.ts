@@ -1,6 +1,7 @@
 import { Prisma } from "../generated/sqlite/client.ts";
+import { takeNumbers } from "./counter.ts";
 import { insertAll } from "./insert.ts";
-import type { Insert, Series, SeriesEnd, Tx } from "./tx.ts";
+import type { Insert, Series, Tx } from "./tx.ts";
 
 /** What a transaction adds to its series, by their names, until it is written. */
 export type Appended = Map<string, { series: Series<never>; entries: unknown[] }>;
@@ -26,14 +27,4 @@ export async function writeSeries(tx: Tx, appended: Appended, more: readonly Ins
     if (rows.head !== undefined) heads.push(Prisma.sql`UPDATE counters SET head = ${rows.head} WHERE name = ${name}`);
   }
   await insertAll(tx, [...inserts, ...more], heads);
-}
-
-/** @returns the last number taken of each series, with what was kept beside the one before */
-async function takeNumbers(tx: Tx, wanted: readonly { name: string; count: number }[]): Promise<Map<string, SeriesEnd>> {
-  const values = Prisma.join(wanted.map(({ name, count }) => Prisma.sql`(${name}, ${count})`));
-  const rows = await tx.db.$queryRaw<{ name: string; value: number | bigint; head: string | null }[]>`
-    INSERT INTO counters (name, value) VALUES ${values}
-    ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value
-    RETURNING name, value, head`;
-  return new Map(rows.map(({ name, value, head }) => [name, { number: Number(value), head }]));
 }
