@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { pino } from "pino";
 import { expect, test } from "vitest";
+import { createCheckpoints } from "../../src/features/audit/checkpoints.ts";
 import { createSigner } from "../../src/features/audit/sign.ts";
 import { verifyOutside } from "../../src/features/audit/outside.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -48,6 +50,35 @@ test("a head is signed after enough entries, after enough minutes with news, and
   await ground.audit.close();
   expect((await parsedLines(ground)).map(({ seq }) => seq)).toEqual([10, 11, 12]);
   expect(await ground.verify()).toEqual({ ok: true, entries: 12, checkpoints: 3 });
+});
+
+test("the job does not sign again what is being signed when it looks", async () => {
+  const ground = await createChainGround();
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  let asked = 0;
+  const { record, database, path } = ground;
+  const keeper = createCheckpoints({
+    path,
+    signer: ground.signer,
+    minutes: 10,
+    entries: 10,
+    // Asked for a second time when the head is read and its line is about to be written.
+    origin: async () => ((asked += 1) === 2 ? gate.then(() => "here") : "here"),
+    head: async () => (await database.read.auditEntry.findFirst({ orderBy: { seq: "desc" } })) ?? undefined,
+    hashAt: async (seq) => (await database.read.auditEntry.findUnique({ where: { seq } }))?.hash,
+    clock: { now: () => new Date(ground.time.now) },
+    logger: pino({ level: "silent" }),
+  });
+  await record(...entriesOf(10));
+  keeper.note({ seq: 10, hash: "" });
+  await expect.poll(() => asked, { timeout: 60_000 }).toBe(2);
+  await record(...entriesOf(1));
+  keeper.note({ seq: 11, hash: "" });
+  const sweep = keeper.sweep();
+  open();
+  await sweep;
+  expect((await parsedLines(ground)).map(({ seq }) => seq)).toEqual([10]);
 });
 
 test("a line that was cut off keeps to itself and is told", async () => {

@@ -91,10 +91,14 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   /** Sign the head of the chain if it is further than the youngest position. @throws Error of the file or the database */
   const write = (): Promise<CheckpointLine | undefined> => inTurn(append);
 
-  async function attempt(): Promise<void> {
+  const isDue = (): boolean =>
+    reason !== undefined || clock.now().getTime() - known.at >= minutes * 60_000 || newest - known.seq >= entries;
+
+  /** @param isWanted asked when the turn has come, as the turn before may have signed what was new */
+  async function attempt(isWanted: () => boolean = () => true): Promise<void> {
     isWriting = true;
     try {
-      await write();
+      await inTurn(async () => (isWanted() ? append() : undefined));
     } catch (error) {
       logger.error({ err: error, file: deps.path }, "the head of the audit chain could not be signed; it is tried again");
     } finally {
@@ -117,10 +121,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
       await inTurn(() => add({ ...to, at: now > until ? now : until, restored: { from, reason: why } }));
     },
     /** `write` when new entries have waited long enough. Never fails: what went wrong is logged and kept in `state`. */
-    async sweep(): Promise<void> {
-      const waited = clock.now().getTime() - known.at;
-      if (reason !== undefined || waited >= minutes * 60_000 || newest - known.seq >= entries) await attempt();
-    },
+    sweep: (): Promise<void> => attempt(isDue),
     latest,
     /** What is wrong with the file, in words for the operator. */
     state: (): { reason?: string } => ({ ...(reason !== undefined && { reason }) }),
