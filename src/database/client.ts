@@ -5,24 +5,28 @@ import { createPostgresAdapter } from "./postgres-adapter.ts";
 import { unwrapped, retryWhileBusy, withProblems } from "./problems.ts";
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery } from "@prisma/driver-adapter-utils";
 import { createPace } from "./pace.ts";
+import { createRaw, type Selects } from "./raw.ts";
 import { openSqliteConnection, type SqliteConnection, type SqliteOptions } from "./sqlite-connection.ts";
 import { createWriter, sqliteIdentity } from "./sqlite-writer.ts";
+import { createLending, createTransact, type Transact } from "./transaction.ts";
 
 /** Both databases are spoken to through the types of the SQLite client: the models are the same. */
 export type { PrismaClient };
-export type TransactionClient = Prisma.TransactionClient;
+export type TransactionClient = Prisma.TransactionClient & Selects;
 
 type ReadMethod = "findUnique" | "findUniqueOrThrow" | "findFirst" | "findFirstOrThrow" | "findMany" | "count" | "aggregate" | "groupBy";
 type ModelKey = Uncapitalize<Prisma.ModelName>;
 
 /** A client without the methods that change anything. */
-export type ReadClient = Pick<PrismaClient, "$queryRaw"> & {
+export type ReadClient = Pick<PrismaClient, "$queryRaw"> & Selects & {
   readonly [Model in ModelKey]: Pick<PrismaClient[Model], Extract<keyof PrismaClient[Model], ReadMethod>>;
 };
 
 /** The reading half of a client, whose failures are problems again where the storage is the reason. */
-export function readsOf(client: PrismaClient): ReadClient {
-  return wrap(client, (part) => (typeof part === "function" ? translated(part, client) : wrap(part, (method) => translated(method, part))));
+function readsOf(client: PrismaClient, { $queryRaw, $select }: Pick<ReadClient, "$queryRaw" | "$select">): ReadClient {
+  const models = wrap(client, (part) => wrap(part, (method) => translated(method, part)));
+  const own: Readonly<Record<string | symbol, unknown>> = { $queryRaw, $select };
+  return new Proxy(models as object, { get: (_models, name): unknown => own[name] ?? Reflect.get(models, name) }) as ReadClient;
 }
 
 /** The same object whose functions and objects are others, each made once. */
@@ -48,20 +52,25 @@ function translated(method: object, owner: object): unknown {
   };
 }
 
-/** How long a transaction may take and, longer than the queue in front of SQLite, how long it may wait for its start. */
-const transactionOptions = { timeout: 30_000, maxWait: 20_000 };
+/** A client whose transactions are begun by `transact`, and what reads outside of them. */
+export interface Opened {
+  client: PrismaClient;
+  read: ReadClient;
+  transact: Transact;
+}
 
-/** A client of the database the address names; nothing is opened yet. */
-export function createClient(url: string, synchronous: "full" | "normal"): PrismaClient {
-  if (dialectOf(url) === "sqlite") {
-    return new PrismaClient({
-      adapter: createSqliteAdapter({ file: sqliteFile(url), synchronous }),
-      transactionOptions,
-      errorFormat: "minimal",
-    });
-  }
-  const client = new PostgresClient({ adapter: createPostgresAdapter(url), transactionOptions, errorFormat: "minimal" });
-  return client as unknown as PrismaClient;
+/** Open the database the address names. */
+export async function openClient(url: string, synchronous: "full" | "normal"): Promise<Opened> {
+  const dialect = dialectOf(url);
+  const isSqlite = dialect === "sqlite";
+  const factory = isSqlite ? createSqliteAdapter({ file: sqliteFile(url), synchronous }) : createPostgresAdapter(url);
+  const adapter = await factory.connect();
+  const lending = createLending(adapter);
+  const options = { adapter: { ...factory, connect: () => Promise.resolve(lending.adapter) }, errorFormat: "minimal" } as const;
+  const client = isSqlite ? new PrismaClient(options) : (new PostgresClient(options) as unknown as PrismaClient);
+  await client.$connect();
+  const transact = createTransact(() => adapter.startTransaction(), dialect, lending.lendFrom(client));
+  return { client, read: readsOf(client, createRaw(dialect, adapter)), transact };
 }
 
 /** How much of one turn of the event loop queries may take. */

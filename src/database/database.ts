@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import { createClient, readsOf, type PrismaClient, type ReadClient } from "./client.ts";
+import { openClient, type PrismaClient, type ReadClient } from "./client.ts";
 import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
 import { ensureFolder } from "./folder.ts";
 import { createClaims, findStored, type Replay } from "./idempotency.ts";
@@ -72,14 +72,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const dialect = dialectOf(url);
   if (dialect === "sqlite") await ensureFolder(dirname(resolve(sqliteFile(url))));
   for (const name of await migrate(url)) logger?.info({ migration: name }, "applied a migration");
-  const client = createClient(url, synchronous);
-  await client.$connect();
-  const read = readsOf(client);
+  const { client, read, transact } = await openClient(url, synchronous);
   const claims = createClaims();
   const transactionSlots = createSemaphore({ places: concurrentTransactions, waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   const instance = createInstance(read, () => write);
   const write: Write = createWrite({
-    client,
+    transact,
     dialect,
     clock,
     idempotencySeconds,

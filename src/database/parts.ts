@@ -2,9 +2,8 @@ import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
 import type { ReadClient } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
+import type { Model, Row } from "./raw.ts";
 
-type Model = keyof typeof tables;
-type Row<M extends Model> = Prisma.TypeMap["model"][M]["payload"]["scalars"];
 type Field<M extends Model> = keyof Row<M> & string;
 
 /** Rows of another table that belong to a record. */

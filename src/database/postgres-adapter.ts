@@ -3,7 +3,6 @@ import {
   DriverAdapterError,
   type SqlDriverAdapter,
   type SqlDriverAdapterFactory,
-  type SqlQuery,
   type Transaction,
 } from "@prisma/driver-adapter-utils";
 import { withProblems } from "./problems.ts";
@@ -53,6 +52,7 @@ function guardAdapter(stock: SqlDriverAdapter): SqlDriverAdapter {
  */
 function guardTransaction(stock: Transaction): Transaction {
   let failure: unknown;
+  let isEnded = false;
   let last: Promise<unknown> = Promise.resolve();
 
   /** One after the other: the client asks for several relations at once, which a connection can only queue. */
@@ -71,8 +71,19 @@ function guardTransaction(stock: Transaction): Transaction {
     }
   }
 
-  async function refuseCommit(query: SqlQuery): Promise<never> {
-    await stock.executeRaw({ ...query, sql: "ROLLBACK" });
+  /** The connection goes back whatever comes of it; one that is broken is not used again. */
+  async function finish(sql: "COMMIT" | "ROLLBACK"): Promise<void> {
+    if (isEnded) return;
+    isEnded = true;
+    try {
+      await run(() => stock.executeRaw({ sql, args: [], argTypes: [] }));
+    } finally {
+      await stock.commit();
+    }
+  }
+
+  async function commit(): Promise<void> {
+    if (failure === undefined) return finish("COMMIT");
     throw new DriverAdapterError({ kind: "TransactionAlreadyClosed", cause: `a statement had failed: ${String(failure)}` });
   }
 
@@ -81,14 +92,14 @@ function guardTransaction(stock: Transaction): Transaction {
     adapterName: stock.adapterName,
     options: stock.options,
     queryRaw: (query) => run(() => stock.queryRaw(query)),
-    executeRaw: (query) => (query.sql === "COMMIT" && failure !== undefined ? refuseCommit(query) : run(() => stock.executeRaw(query))),
+    executeRaw: (query) => run(() => stock.executeRaw(query)),
     createSavepoint: (name) => run(async () => stock.createSavepoint?.(name)),
     async rollbackToSavepoint(name) {
       await withProblems(async () => stock.rollbackToSavepoint?.(name));
       failure = undefined;
     },
     releaseSavepoint: (name) => run(async () => stock.releaseSavepoint?.(name)),
-    commit: () => stock.commit(),
-    rollback: () => stock.rollback(),
+    commit,
+    rollback: () => finish("ROLLBACK"),
   };
 }

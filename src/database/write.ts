@@ -1,4 +1,4 @@
-import type { ReadClient, PrismaClient, TransactionClient } from "./client.ts";
+import type { ReadClient, TransactionClient } from "./client.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Call, IdempotencyClaim } from "../kernel/call.ts";
@@ -8,6 +8,7 @@ import type { Dialect } from "./dialect.ts";
 import { findOrMakeRoom, keptAnswer, type createClaims } from "./idempotency.ts";
 import { unwrapped, WriteConflictError } from "./problems.ts";
 import { writeSeries, type Appended } from "./series.ts";
+import type { Transact } from "./transaction.ts";
 import type { Tx } from "./tx.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
 
@@ -27,7 +28,7 @@ export interface Logger {
 }
 
 export interface WriteOptions {
-  client: PrismaClient;
+  transact: Transact;
   dialect: Dialect;
   clock: Clock;
   idempotencySeconds: number;
@@ -68,7 +69,7 @@ export function createWrite(options: WriteOptions): Write {
       return outcome.value;
     } catch (error) {
       if (claim !== null) options.claims.giveBack(call);
-      throw isExpired(error) ? new ProblemError("storage_busy", { retryAfter: 1, cause: error }) : unwrapped(error);
+      throw unwrapped(error);
     }
   };
 }
@@ -102,7 +103,7 @@ function inTransaction<T>(
 ): Promise<Outcome<T>> {
   const state = { isOpen: true };
   const watched = <R>(run: () => R): R => (options.watchNesting ? running.run(state, run) : run());
-  const transaction = options.client.$transaction((db) =>
+  const transaction = options.transact((db) =>
     watched(async () => {
       const appended: Appended = new Map();
       const beforeCommit: (() => Promise<void>)[] = [];
@@ -153,9 +154,4 @@ function runHook(hook: () => void, logger: Logger | undefined): void {
   } catch (error) {
     logger?.warn({ err: error }, "a hook failed after its transaction was committed");
   }
-}
-
-/** Prisma's transaction manager gave up: the transaction did not start or did not end in time. */
-function isExpired(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "P2028";
 }

@@ -92,7 +92,7 @@ async function play(database: Database, scheduler: fc.Scheduler, actors: readonl
     if (each.kind === "transaction") return transaction(each, index, history);
     const [name = ""] = (history.rows = plan(index, 1));
     history.state = "ending";
-    await addOwner({ db: database.read as PrismaClient }, name);
+    await addOwner({ db: database.read as unknown as PrismaClient }, name);
     history.state = "acknowledged";
   }
 

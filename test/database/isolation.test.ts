@@ -48,7 +48,7 @@ test("a write acknowledged beside a transaction that rolls back is kept", async 
 test("a single statement outside transactions is not drawn into one that rolls back", async () => {
   const database = await fresh();
   const transaction = await openTransaction(database);
-  const other = addOwner({ db: database.read as PrismaClient }, "b");
+  const other = addOwner({ db: database.read as unknown as PrismaClient }, "b");
   await transaction.rollBack();
   await other;
   expect(await ownerIds(database.read)).toEqual(["b"]);

@@ -1,5 +1,5 @@
 import { systemCall, type Call } from "../../src/kernel/call.ts";
-import type { ReadClient, Tx } from "../../src/database/database.ts";
+import type { ReadClient, TransactionClient } from "../../src/database/database.ts";
 
 /** A call of the system, with an idempotency key if one is named. */
 export function sampleCall(key?: string, fingerprint = "body"): Call {
@@ -8,8 +8,8 @@ export function sampleCall(key?: string, fingerprint = "body"): Call {
 }
 
 /** Write a row that is easy to look for. */
-export async function addOwner(tx: Pick<Tx, "db">, userId: string): Promise<void> {
-  await tx.db.owner.create({ data: { userId, createdBy: "test", createdAt: new Date("2026-01-01T00:00:00Z") } });
+export async function addOwner({ db }: { db: Pick<TransactionClient, "owner"> }, userId: string): Promise<void> {
+  await db.owner.create({ data: { userId, createdBy: "test", createdAt: new Date("2026-01-01T00:00:00Z") } });
 }
 
 /** The ids of all rows that addOwner has written, sorted. */

@@ -33,7 +33,7 @@ test("a connection that can neither commit nor roll back is replaced", async () 
 test("what follows a transaction that SQLite has ended by itself is not committed alone", async () => {
   const { database } = await createSqliteDatabase();
   const write = database.write(sampleCall(), async (tx) => {
-    await tx.db.$executeRawUnsafe("ROLLBACK");
+    await tx.db.$executeRaw`ROLLBACK`;
     await addOwner(tx, "a");
   });
   await expect(write).rejects.toMatchObject({ code: "storage_busy" });
@@ -74,17 +74,17 @@ test("a write waits for a foreign lock that ends soon", async () => {
 test("a full disk and a read-only file are named, and writing goes on afterwards", async () => {
   const { database } = await createSqliteDatabase();
   const full = database.write(sampleCall(), async (tx) => {
-    await tx.db.$executeRawUnsafe("PRAGMA max_page_count = 1");
+    await tx.db.$executeRaw`PRAGMA max_page_count = 1`;
     await addOwner(tx, "a".repeat(100_000));
   });
   await expect(full).rejects.toMatchObject({ code: "storage_full" });
   const readOnly = database.write(sampleCall(), async (tx) => {
-    await tx.db.$executeRawUnsafe("PRAGMA max_page_count = 1000000");
-    await tx.db.$executeRawUnsafe("PRAGMA query_only = ON");
+    await tx.db.$executeRaw`PRAGMA max_page_count = 1000000`;
+    await tx.db.$executeRaw`PRAGMA query_only = ON`;
     try {
       await addOwner(tx, "b");
     } finally {
-      await tx.db.$executeRawUnsafe("PRAGMA query_only = OFF");
+      await tx.db.$executeRaw`PRAGMA query_only = OFF`;
     }
   });
   await expect(readOnly).rejects.toMatchObject({ code: "storage_readonly" });

@@ -4,7 +4,7 @@ import { type Severity, severities } from "../../kernel/vocabulary.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
-import { byKey } from "./open.ts";
+import { withKey } from "./open.ts";
 import { isLive } from "./blacklist.policy.ts";
 import { activeKeyOf, defaultActions, revocation, type BlacklistRecords, type RecordChange, type RecordDraft } from "./records.ts";
 import { BlacklistUndo, restoringOf, resultOf, type UndoneRecord } from "./undo.ts";
@@ -21,7 +21,7 @@ export interface Reduction {
   expiresAt?: Date | null | undefined;
 }
 
-type Reader = Pick<ReadClient | TransactionClient, "blacklistRecord">;
+type Reader = Pick<ReadClient | TransactionClient, "$select">;
 const erased = { restored: false, detail: "The record was erased.", row: null };
 const ended = (row: BlacklistRecord): UndoneRecord => ({ restored: false, detail: "The record does not count any more.", row });
 
@@ -80,7 +80,10 @@ export function createInTx(records: BlacklistRecords) {
     lockInTx,
 
     /** @param key number such as `BL-000123`, or id; the caller has checked who may know of the record */
-    findForReference: (db: Reader, key: string): Promise<BlacklistRecord | null> => db.blacklistRecord.findFirst({ where: byKey(key) }),
+    async findForReference(db: Reader, key: string): Promise<BlacklistRecord | null> {
+      const [row = null] = await db.$select("BlacklistRecord", withKey(key));
+      return row;
+    },
 
     /** Make a record, or strengthen the active one. */
     async createInTx(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<UndoableChange & { isMerged: boolean }> {

@@ -1,6 +1,6 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
-import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { isLive, requireOutranks, statusAt, type Ranks } from "./blacklist.policy.ts";
 
@@ -14,12 +14,12 @@ export interface OpeningDeps extends Deps<"database" | "reach"> {
 export function createOpening({ database, access, reach }: OpeningDeps) {
   /** A record under its lock, whatever its status. @throws ProblemError record_not_found */
   async function lock(tx: Tx, key: string): Promise<BlacklistRecord> {
-    const found = await tx.db.blacklistRecord.findFirst({ where: byKey(key), select: { id: true } });
-    if (found === null) throw recordNotFound();
+    const [found] = await tx.db.$select("BlacklistRecord", withKey(key), ["id"]);
+    if (found === undefined) throw recordNotFound();
     await tx.lock(`blacklist:${found.id}`);
     // It may have been purged while its lock was waited for.
-    const row = await tx.db.blacklistRecord.findUnique({ where: { id: found.id } });
-    if (row === null) throw recordNotFound();
+    const [row] = await tx.db.$select("BlacklistRecord", Prisma.sql`WHERE t.id = ${found.id}`);
+    if (row === undefined) throw recordNotFound();
     return row;
   }
 
@@ -43,8 +43,8 @@ export function createOpening({ database, access, reach }: OpeningDeps) {
 
     /** @throws ProblemError record_not_found */
     async find(key: string): Promise<BlacklistRecord> {
-      const row = await database.read.blacklistRecord.findFirst({ where: byKey(key) });
-      if (row === null) throw recordNotFound();
+      const [row] = await database.read.$select("BlacklistRecord", withKey(key));
+      if (row === undefined) throw recordNotFound();
       return row;
     },
 
@@ -73,7 +73,7 @@ interface OpeningOptions {
 }
 
 /** @param key id, or number such as `BL-000123` in any case */
-export function byKey(key: string): Prisma.BlacklistRecordWhereInput {
+export function withKey(key: string): Prisma.Sql {
   const number = /^bl-(\d{6,9})$/i.exec(key)?.[1];
-  return number === undefined ? { id: key.toLowerCase() } : { number: Number(number) };
+  return number === undefined ? Prisma.sql`WHERE t.id = ${key.toLowerCase()}` : Prisma.sql`WHERE t.number = ${Number(number)}`;
 }

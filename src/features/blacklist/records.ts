@@ -3,7 +3,7 @@ import { createSideEffects, type ChangeNote, type SideEffectDeps } from "./side-
 import { type Severity, severities } from "../../kernel/vocabulary.ts";
 import type { Tx } from "../../database/database.ts";
 import { nextNumber } from "../../database/counter.ts";
-import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -87,10 +87,11 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
   /** The record that holds a subject and scope now, and one past its end that still does. */
   async function findHolder(tx: Tx, activeKey: string): Promise<{ holder: BlacklistRecord | null; over: BlacklistRecord | null }> {
     await tx.lock(`blacklist:${activeKey}`);
-    const row = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
-    if (row === null) return { holder: null, over: null };
+    const find = () => tx.db.$select("BlacklistRecord", Prisma.sql`WHERE t.active_key = ${activeKey}`);
+    const [row] = await find();
+    if (row === undefined) return { holder: null, over: null };
     await tx.lock(`blacklist:${row.id}`);
-    const found = await tx.db.blacklistRecord.findUnique({ where: { activeKey } });
+    const [found = null] = await find();
     const isOver = found !== null && found.expiresAt !== null && found.expiresAt <= tx.now;
     return isOver ? { holder: null, over: found } : { holder: found, over: null };
   }

@@ -1,6 +1,7 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 
-export type LinkReader = Pick<ReadClient | TransactionClient, "accountLink">;
+export type LinkReader = Pick<ReadClient | TransactionClient, "$select">;
 
 /** Another account that may belong to the same person, and how sure that is. */
 export interface LinkedAccount {
@@ -141,18 +142,19 @@ async function walk(edgesOf: EdgesOf, from: readonly string[]): Promise<Walk> {
   };
 }
 
+const edgeFields = ["id", "userA", "userB", "confidence", "primaryUserId"] as const;
+
 function stored(db: LinkReader, filter: { propagates?: boolean; confidence?: string }): EdgesOf {
-  return (userIds) =>
-    db.accountLink.findMany({
-      where: {
-        confidence: { in: ["confirmed", "probable"] },
-        ...filter,
-        ...inStatus("active"),
-        OR: [{ userA: { in: [...userIds] } }, { userB: { in: [...userIds] } }],
-      },
-      select: { id: true, userA: true, userB: true, confidence: true, primaryUserId: true },
-      orderBy: { id: "desc" },
-    });
+  const { propagates, confidence } = filter;
+  const confidences = confidence === undefined ? Prisma.sql`t.confidence IN ('confirmed', 'probable')` : Prisma.sql`t.confidence = ${confidence}`;
+  const spreading = propagates === undefined ? Prisma.empty : Prisma.sql`AND t.propagates = ${propagates}`;
+  return async (userIds) => {
+    if (userIds.length === 0) return [];
+    const ids = Prisma.join([...userIds]);
+    // Of two states of a link the other is left out: as an equation SQLite would walk through all links of it, not through somebody's.
+    const rest = Prisma.sql`WHERE ${confidences} ${spreading} AND t.status <> 'ended' AND (t.user_a IN (${ids}) OR t.user_b IN (${ids})) ORDER BY t.id DESC`;
+    return await db.$select("AccountLink", rest, edgeFields);
+  };
 }
 
 function accounts(ids: Iterable<string>, confidence: LinkedAccount["confidence"], without: readonly string[] = []): LinkedAccount[] {

@@ -1,7 +1,7 @@
 import type { Denial, HeldServer } from "../match-drafts.ts";
 import { groupBy } from "../../../kernel/group.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Match } from "../../../generated/sqlite/client.ts";
+import { Prisma, type Match } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import type { LinkedAccount, LinkReach } from "../../links/reach.ts";
 
@@ -58,13 +58,15 @@ export async function readPeople(tx: Tx, userIds: readonly string[], isWhole: bo
   return people;
 }
 
+const grantFields = ["userId", "scopes", "status"] as const;
+
 /**
  * The scopes of the grants in force among these people. That a grant is in force is looked at here: as a condition it would let the
  * database walk through all grants in force instead of those asked for.
  */
 export async function readGrants(tx: Tx, userIds: readonly string[]): Promise<Map<string, unknown>> {
-  const select = { userId: true, scopes: true, status: true };
-  const grants = await tx.db.authorization.findMany({ where: { userId: { in: [...userIds] } }, select });
+  if (userIds.length === 0) return new Map();
+  const grants = await tx.db.$select("Authorization", Prisma.sql`WHERE t.user_id IN (${Prisma.join([...userIds])})`, grantFields);
   return new Map(grants.filter(({ status }) => status === "active").map(({ userId, scopes }) => [userId, scopes]));
 }
 

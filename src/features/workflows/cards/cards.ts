@@ -68,6 +68,7 @@ export function createCards(parts: CardsDeps) {
   const failures = new Map<string, number>();
   const times = { checked: -Infinity, boards: -Infinity };
   let isBoardOld = true;
+  let isFollowing = true;
   let seen = 0;
   let layout = "";
   let alarm = new AbortController();
@@ -187,7 +188,8 @@ export function createCards(parts: CardsDeps) {
   /** Everything that is to be done now. @returns how long nothing is, in milliseconds */
   async function step(): Promise<number> {
     if (!posting.isReady()) return pauses.notReady;
-    if (!(await isNeeded())) {
+    isFollowing = await isNeeded();
+    if (!isFollowing) {
       [seen, times.checked] = [0, -Infinity];
       return pauses.idle;
     }
@@ -233,7 +235,10 @@ export function createCards(parts: CardsDeps) {
     },
 
     start(): void {
-      events.onCommit(() => alarm.abort());
+      events.onCommit(() => {
+        // Where nothing is shown, that is looked up at leisure, not after each commit.
+        if (isFollowing || places.hasAny()) alarm.abort();
+      });
       loop ??= run();
     },
 

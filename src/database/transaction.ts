@@ -1,0 +1,144 @@
+import type { SqlDriverAdapter, Transaction } from "@prisma/driver-adapter-utils";
+import { ProblemError } from "../kernel/errors.ts";
+import type { PrismaClient, TransactionClient } from "./client.ts";
+import type { Dialect } from "./dialect.ts";
+import { createRaw } from "./raw.ts";
+
+/** Run work in a transaction: committed when it is done, rolled back when it fails. @throws ProblemError storage_busy past its time, and what the work throws */
+export type Transact = <T>(work: (db: TransactionClient) => Promise<T>) => Promise<T>;
+
+/** How long a transaction may take. */
+const limitMs = 30_000;
+
+/**
+ * Transactions of our own. The client's have a client each, made anew, which costs more than the statements in it: here it is made only
+ * for work that uses the models.
+ */
+export function createTransact(begin: () => Promise<Transaction>, dialect: Dialect, lend: Lend): Transact {
+  return async (work) => {
+    const transaction = await begin();
+    const under = watch(transaction, dialect, lend);
+    let limit: NodeJS.Timeout | undefined;
+    const expired = new Promise<never>((_resolve, reject) => {
+      limit = setTimeout(() => reject(expiry()), limitMs);
+    });
+    try {
+      const value = await Promise.race([work(under.db), expired]);
+      await under.end();
+      await transaction.commit();
+      return value;
+    } catch (error) {
+      await under.end();
+      // What cannot be rolled back goes with its connection.
+      await transaction.rollback().catch(() => undefined);
+      throw error;
+    } finally {
+      clearTimeout(limit);
+    }
+  };
+}
+
+const expiry = (): ProblemError => new ProblemError("storage_busy", { retryAfter: 1, cause: new Error("a transaction took too long") });
+
+/** What the work is given, and how to let nothing of it come after its end. */
+function watch(transaction: Transaction, dialect: Dialect, lend: Lend): { db: TransactionClient; end(): Promise<void> } {
+  let isOpen = true;
+  let models: Promise<Lent> | undefined;
+  const running = new Set<Promise<unknown>>();
+
+  /** @throws Error once the transaction has ended: the statement would be part of another one */
+  function within<T>(statement: () => Promise<T>): Promise<T> {
+    if (!isOpen) return Promise.reject(new Error("the transaction has ended; wait for each statement inside it"));
+    const answer = statement();
+    running.add(answer);
+    const forget = (): void => void running.delete(answer);
+    answer.then(forget, forget);
+    return answer;
+  }
+
+  const raw = createRaw(dialect, {
+    queryRaw: (query) => within(() => transaction.queryRaw(query)),
+    executeRaw: (query) => within(() => transaction.executeRaw(query)),
+  });
+  const model = (name: string): object =>
+    new Proxy(raw, {
+      get: (_raw, method) => (given: unknown) =>
+        within(async () => {
+          const { db } = await (models ??= lend(transaction));
+          const owner: unknown = Reflect.get(db, name);
+          return (Reflect.get(owner as object, method) as (given: unknown) => Promise<unknown>).call(owner, given);
+        }),
+    });
+  const made: Record<string, unknown> = { ...raw };
+  const db = new Proxy(made, { get: (_made, name) => (typeof name === "string" ? (made[name] ??= model(name)) : undefined) });
+  return {
+    db: db as unknown as TransactionClient,
+    async end() {
+      isOpen = false;
+      await Promise.allSettled(running);
+      await (await models?.catch(() => undefined))?.giveBack();
+    },
+  };
+}
+
+interface Lent {
+  db: Omit<TransactionClient, "$select">;
+  giveBack(): Promise<void>;
+}
+
+/** Has the client of the models work in a transaction that has begun. */
+type Lend = (transaction: Transaction) => Promise<Lent>;
+
+/** Longer than any transaction takes: its end is decided elsewhere. */
+const options = { timeout: 10 * limitMs, maxWait: 10 * limitMs };
+
+/**
+ * The client begins transactions by itself alone; so it is handed one, in the place of a new one, each time it asks.
+ * @returns the adapter for the client, and what makes one of a transaction its own
+ */
+export function createLending(adapter: SqlDriverAdapter): { adapter: SqlDriverAdapter; lendFrom(client: PrismaClient): Lend } {
+  let handed: Transaction | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  async function startTransaction(): Promise<Transaction> {
+    const given = handed;
+    handed = undefined;
+    if (given === undefined) throw new Error("a write of several statements needs a transaction");
+    return given;
+  }
+
+  function lend(client: PrismaClient, transaction: Transaction): Promise<Lent> {
+    return new Promise((resolve, reject) => {
+      handed = {
+        ...transaction,
+        options: { usePhantomQuery: true },
+        commit: () => Promise.resolve(),
+        rollback: () => Promise.resolve(),
+      };
+      const ended = client.$transaction(
+        (db) =>
+          new Promise<void>((giveBack) => {
+            resolve({
+              db,
+              giveBack: () => {
+                giveBack();
+                return ended.catch(() => undefined);
+              },
+            });
+          }),
+        options,
+      );
+      ended.catch(reject);
+    });
+  }
+
+  return {
+    adapter: { ...adapter, startTransaction },
+    // One after the other, so that each is handed its own.
+    lendFrom: (client) => (transaction) => {
+      const mine = turn.then(() => lend(client, transaction));
+      turn = mine.catch(() => undefined);
+      return mine;
+    },
+  };
+}
