@@ -11,9 +11,12 @@ function scrub(line: string): string {
 
 export type LogDestination = DestinationStream & { flushSync(): void };
 
+/** Lines are gathered, as each write to the system costs a good part of a request, and for so many milliseconds at most. */
+const gathered = { sync: false, minLength: 4096, periodicFlush: 100 };
+
 /** Standard output, written asynchronously: a request never waits for its log line. */
-export function createLogDestination(): LogDestination {
-  return pino.destination({ dest: 1, sync: false });
+export function createLogDestination(dest: number | string = 1): LogDestination {
+  return pino.destination({ dest, ...gathered });
 }
 
 /** @param destination where the scrubbed lines go */

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pino } from "pino";
 import { type App, createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
+import { createLogDestination } from "../../src/logger.ts";
 import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import type { Target } from "../target.ts";
 
@@ -64,7 +64,7 @@ export async function openApp(
       ENCRYPTION_KEYS: `bench:${randomBytes(32).toString("base64")}`,
     });
     if (!reading.ok) throw new Error(reading.lines.join("\n"));
-    const app = await createApp({ ...reading, logTo: pino.destination({ dest: "/dev/null", sync: false }) });
+    const app = await createApp({ ...reading, logTo: createLogDestination("/dev/null") });
     const stop = async (): Promise<void> => {
       await app.stop();
       await sandbox.stop();

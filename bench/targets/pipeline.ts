@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { pino } from "pino";
+import { createLogDestination } from "../../src/logger.ts";
 import { z } from "zod";
 import { createHttpApp } from "../../src/http/app.ts";
 import { createRateLimiters } from "../../src/operations/rate-limit.ts";
@@ -36,7 +37,7 @@ async function start(): Promise<number> {
     authenticate: createStandInAuthentication(),
     limiters: createRateLimiters({ read: plenty, write: plenty, authorize: plenty, export: plenty, failed_auth: plenty }),
     logger,
-    accessLog: pino.destination({ dest: "/dev/null", sync: false }),
+    accessLog: createLogDestination("/dev/null"),
     clock: systemClock,
     known: { permissions: new Set(["staff.access.read"]), expansions: {} },
     switchedOff: () => undefined,

@@ -12,15 +12,16 @@ import { createLending, createTransact, type Transact } from "./transaction.ts";
 
 /** Both databases are spoken to through the types of the SQLite client: the models are the same. */
 export type { PrismaClient };
-export type TransactionClient = Prisma.TransactionClient & Selects;
+export type TransactionClient = Omit<Prisma.TransactionClient, "$executeRawUnsafe" | "$queryRawUnsafe"> & Selects;
 
 type ReadMethod = "findUnique" | "findUniqueOrThrow" | "findFirst" | "findFirstOrThrow" | "findMany" | "count" | "aggregate" | "groupBy";
 type ModelKey = Uncapitalize<Prisma.ModelName>;
 
 /** A client without the methods that change anything. */
-export type ReadClient = Pick<PrismaClient, "$queryRaw"> & Selects & {
-  readonly [Model in ModelKey]: Pick<PrismaClient[Model], Extract<keyof PrismaClient[Model], ReadMethod>>;
-};
+export type ReadClient = Pick<PrismaClient, "$queryRaw"> &
+  Selects & {
+    readonly [Model in ModelKey]: Pick<PrismaClient[Model], Extract<keyof PrismaClient[Model], ReadMethod>>;
+  };
 
 /** The reading half of a client, whose failures are problems again where the storage is the reason. */
 function readsOf(client: PrismaClient, { $queryRaw, $select }: Pick<ReadClient, "$queryRaw" | "$select">): ReadClient {

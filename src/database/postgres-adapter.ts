@@ -1,10 +1,7 @@
 import { PrismaPg } from "@prisma/adapter-pg";
-import {
-  DriverAdapterError,
-  type SqlDriverAdapter,
-  type SqlDriverAdapterFactory,
-  type Transaction,
-} from "@prisma/driver-adapter-utils";
+import type { SqlDriverAdapterFactory, SqlQueryable, Transaction } from "@prisma/driver-adapter-utils";
+import { LRUCache } from "lru-cache";
+import pg from "pg";
 import { withProblems } from "./problems.ts";
 
 const poolSize = 10;
@@ -15,9 +12,12 @@ const keptForReads = 2;
 /** How many transactions run at once; the rest wait in front of the pool, where waiting is fair and says when it gives up. */
 export const concurrentTransactions = poolSize - keptForReads;
 
-/** The stock PostgreSQL adapter; failures of the storage are ProblemErrors, and a commit that did not commit is an error. */
+/** What the types of the driver leave out. */
+type Client = pg.PoolClient & { connection: { stream: { cork(): void; uncork(): void } } };
+
+/** The stock PostgreSQL adapter with transactions of our own; failures of the storage are ProblemErrors. */
 export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
-  const stock = new PrismaPg({
+  const settings = {
     connectionString: url,
     max: poolSize,
     connectionTimeoutMillis: 10_000,
@@ -25,44 +25,86 @@ export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
     keepAlive: true,
     lock_timeout: 15_000,
     idle_in_transaction_session_timeout: 60_000,
-  });
+    // Statements are sent without waiting for the answers to those before.
+    pipeline: true,
+  };
+  const pool = new pg.Pool(settings);
+  // A connection that breaks fails its statements; nobody else has to hear of it.
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  const factory = new PrismaPg(pool, { disposeExternalPool: true });
+  const lineOf = createLines();
   return {
-    provider: stock.provider,
-    adapterName: stock.adapterName,
-    connect: () => withProblems(async () => guardAdapter(await stock.connect())),
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    async connect() {
+      const stock = await withProblems(() => factory.connect());
+      return {
+        provider: stock.provider,
+        adapterName: stock.adapterName,
+        queryRaw: (query) => withProblems(() => stock.queryRaw(query)),
+        executeRaw: (query) => withProblems(() => stock.executeRaw(query)),
+        executeScript: (script) => withProblems(() => stock.executeScript(script)),
+        startTransaction: () =>
+          withProblems(async () => {
+            const client = (await pool.connect()) as Client;
+            return begin(client, await lineOf(client));
+          }),
+        getConnectionInfo: () => stock.getConnectionInfo(),
+        dispose: () => stock.dispose(),
+      };
+    },
   };
 }
 
-function guardAdapter(stock: SqlDriverAdapter): SqlDriverAdapter {
-  return {
-    provider: stock.provider,
-    adapterName: stock.adapterName,
-    queryRaw: (query) => withProblems(() => stock.queryRaw(query)),
-    executeRaw: (query) => withProblems(() => stock.executeRaw(query)),
-    executeScript: (script) => withProblems(() => stock.executeScript(script)),
-    startTransaction: (level) => withProblems(async () => guardTransaction(await stock.startTransaction(level))),
-    getConnectionInfo: () => stock.getConnectionInfo?.() ?? { supportsRelationJoins: true },
-    dispose: () => stock.dispose(),
+/** The stock adapter on one connection, which it takes for a pool; made once for each. */
+function createLines(): (client: Client) => Promise<SqlQueryable> {
+  // The types want a name for each; the driver does without.
+  const nameOf = createNames();
+  const known = new WeakMap<Client, Promise<SqlQueryable>>();
+  return (client) => {
+    const found = known.get(client);
+    if (found !== undefined) return found;
+    const pool = Object.assign(new pg.Pool(), { query: (query: pg.QueryConfig) => client.query(query) });
+    const made = new PrismaPg(pool, { statementNameGenerator: nameOf as (query: { sql: string }) => string }).connect();
+    known.set(client, made);
+    return made;
+  };
+}
+
+/** How many statements of transactions each connection keeps prepared, and how often one comes before it is. */
+const [namedAtMost, usesBefore] = [200, 5];
+
+/** Names for statements that come again and again. PostgreSQL forgets none before the connection ends, so they are few. */
+function createNames(): (query: { sql: string }) => string | undefined {
+  const uses = new LRUCache<string, number>({ max: 1000 });
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined || names.size >= namedAtMost) return known;
+    const count = (uses.get(sql) ?? 0) + 1;
+    uses.set(sql, count);
+    if (count > usesBefore) names.set(sql, `provost_${names.size.toString()}`);
+    return names.get(sql);
   };
 }
 
 /**
- * After a failed statement PostgreSQL answers COMMIT with a rollback and no error. Work that has swallowed the failure would
- * then be acknowledged and gone.
+ * A transaction that begins with its first statement, and whose statements are sent without waiting for one another: to send and to wait
+ * is most of what a statement costs here. After one has failed PostgreSQL refuses the rest, and answers COMMIT with a rollback and no
+ * error; work that has swallowed the failure would then be acknowledged and gone.
  */
-function guardTransaction(stock: Transaction): Transaction {
+function begin(client: Client, line: SqlQueryable): Transaction {
+  let state: "new" | "begun" | "ended" = "new";
   let failure: unknown;
-  let isEnded = false;
-  let last: Promise<unknown> = Promise.resolve();
 
-  /** One after the other: the client asks for several relations at once, which a connection can only queue. */
-  function run<T>(statement: () => Promise<T>): Promise<T> {
-    const answer = last.then(() => attempt(statement));
-    last = answer.catch(() => undefined);
-    return answer;
+  /** What is sent in one turn leaves in one piece. */
+  function gather(): void {
+    const { stream } = client.connection;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
   }
 
-  async function attempt<T>(statement: () => Promise<T>): Promise<T> {
+  async function noted<T>(statement: () => Promise<T>): Promise<T> {
     try {
       return await withProblems(statement);
     } catch (error) {
@@ -71,35 +113,51 @@ function guardTransaction(stock: Transaction): Transaction {
     }
   }
 
-  /** The connection goes back whatever comes of it; one that is broken is not used again. */
-  async function finish(sql: "COMMIT" | "ROLLBACK"): Promise<void> {
-    if (isEnded) return;
-    isEnded = true;
+  function send<T>(statement: () => Promise<T>): Promise<T> {
+    gather();
+    if (state === "new") {
+      state = "begun";
+      noted(() => client.query("BEGIN")).catch(() => undefined);
+    }
+    return noted(statement);
+  }
+
+  /** The connection goes back whatever comes of it; one that is broken is not used again. @returns what PostgreSQL has done */
+  async function finish(sql: "COMMIT" | "ROLLBACK"): Promise<string> {
+    const before = state;
+    state = "ended";
+    if (before === "ended") return sql;
+    let isBroken = false;
     try {
-      await run(() => stock.executeRaw({ sql, args: [], argTypes: [] }));
+      if (before === "new") return sql;
+      gather();
+      return (await noted(() => client.query(sql))).command;
+    } catch (error) {
+      isBroken = true;
+      throw error;
     } finally {
-      await stock.commit();
+      client.release(isBroken);
     }
   }
 
-  async function commit(): Promise<void> {
-    if (failure === undefined) return finish("COMMIT");
-    throw new DriverAdapterError({ kind: "TransactionAlreadyClosed", cause: `a statement had failed: ${String(failure)}` });
-  }
+  const savepoint = async (sql: string): Promise<void> => void (await send(() => line.executeRaw({ sql, args: [], argTypes: [] })));
 
   return {
-    provider: stock.provider,
-    adapterName: stock.adapterName,
-    options: stock.options,
-    queryRaw: (query) => run(() => stock.queryRaw(query)),
-    executeRaw: (query) => run(() => stock.executeRaw(query)),
-    createSavepoint: (name) => run(async () => stock.createSavepoint?.(name)),
+    provider: line.provider,
+    adapterName: line.adapterName,
+    options: { usePhantomQuery: true },
+    queryRaw: (query) => send(() => line.queryRaw(query)),
+    executeRaw: (query) => send(() => line.executeRaw(query)),
+    createSavepoint: (name) => savepoint(`SAVEPOINT ${name}`),
     async rollbackToSavepoint(name) {
-      await withProblems(async () => stock.rollbackToSavepoint?.(name));
+      await savepoint(`ROLLBACK TO SAVEPOINT ${name}`);
       failure = undefined;
     },
-    releaseSavepoint: (name) => run(async () => stock.releaseSavepoint?.(name)),
-    commit,
-    rollback: () => finish("ROLLBACK"),
+    releaseSavepoint: (name) => savepoint(`RELEASE SAVEPOINT ${name}`),
+    async commit() {
+      const done = await finish(failure === undefined ? "COMMIT" : "ROLLBACK");
+      if (done !== "COMMIT") throw failure ?? new Error(`PostgreSQL has answered COMMIT with ${done}`);
+    },
+    rollback: async () => void (await finish("ROLLBACK")),
   };
 }

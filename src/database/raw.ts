@@ -14,7 +14,11 @@ export interface Selects {
    * @param rest what follows the table, which is called `t`: `WHERE t.status = …`, with the names of the columns
    * @param fields those wanted; by default all
    */
-  $select<M extends Model, F extends keyof Row<M> = keyof Row<M>>(model: M, rest: Prisma.Sql, fields?: readonly F[]): Promise<Pick<Row<M>, F>[]>;
+  $select<M extends Model, F extends keyof Row<M> = keyof Row<M>>(
+    model: M,
+    rest: Prisma.Sql,
+    fields?: readonly F[],
+  ): Promise<Pick<Row<M>, F>[]>;
 }
 
 export type Raw = Pick<TransactionClient, "$queryRaw" | "$executeRaw"> & Selects;
@@ -50,7 +54,9 @@ function selectionOf(model: Model, fields?: readonly string[]): Selection {
   if (known !== undefined) return known;
   const { table } = tables[model];
   const columns = tables[model].columns as Readonly<Record<string, readonly [column: string, type: string]>>;
-  const wanted = (fields ?? Object.keys(columns)).flatMap((field) => (columns[field] === undefined ? [] : [[field, columns[field]] as const]));
+  const wanted = (fields ?? Object.keys(columns)).flatMap((field) =>
+    columns[field] === undefined ? [] : [[field, columns[field]] as const],
+  );
   const names = wanted.map(([, [column]]) => `t."${column}"`).join(", ");
   const readers = wanted.map(([field, [, type]]) => [field, columnTypes[type]] as const);
   const made: Selection = {

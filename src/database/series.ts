@@ -7,12 +7,13 @@ import type { Insert, Series, Tx } from "./tx.ts";
 export type Appended = Map<string, { series: Series<never>; entries: unknown[] }>;
 
 /**
- * Number and insert everything that was added, in two statements on PostgreSQL. The counters are taken in one order, so that two
+ * Number everything that was added, and insert it, in two statements on PostgreSQL. The counters are taken in one order, so that two
  * transactions never wait for each other.
  * @param more further rows, inserted in the same statement
+ * @returns what inserts it
  */
-export async function writeSeries(tx: Tx, appended: Appended, more: readonly Insert[]): Promise<void> {
-  if (appended.size === 0) return insertAll(tx, more);
+export async function numberSeries(tx: Tx, appended: Appended, more: readonly Insert[]): Promise<() => Promise<void>> {
+  if (appended.size === 0) return () => insertAll(tx, more);
   const all = [...appended].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const ends = await takeNumbers(
     tx,
@@ -26,5 +27,5 @@ export async function writeSeries(tx: Tx, appended: Appended, more: readonly Ins
     inserts.push(...rows.inserts);
     if (rows.head !== undefined) heads.push(Prisma.sql`UPDATE counters SET head = ${rows.head} WHERE name = ${name}`);
   }
-  await insertAll(tx, [...inserts, ...more], heads);
+  return () => insertAll(tx, [...inserts, ...more], heads);
 }

@@ -40,25 +40,29 @@ export function createTransact(begin: () => Promise<Transaction>, dialect: Diale
 
 const expiry = (): ProblemError => new ProblemError("storage_busy", { retryAfter: 1, cause: new Error("a transaction took too long") });
 
-/** What the work is given, and how to let nothing of it come after its end. */
+/**
+ * What the work is given, and how to let nothing of it come after its end. PostgreSQL is sent the end right after statements that nobody has
+ * waited for: it does not commit when one of them fails.
+ */
 function watch(transaction: Transaction, dialect: Dialect, lend: Lend): { db: TransactionClient; end(): Promise<void> } {
   let isOpen = true;
   let models: Promise<Lent> | undefined;
   const running = new Set<Promise<unknown>>();
 
   /** @throws Error once the transaction has ended: the statement would be part of another one */
-  function within<T>(statement: () => Promise<T>): Promise<T> {
+  function within<T>(statement: () => Promise<T>, isAwaited = true): Promise<T> {
     if (!isOpen) return Promise.reject(new Error("the transaction has ended; wait for each statement inside it"));
     const answer = statement();
-    running.add(answer);
+    if (isAwaited) running.add(answer);
     const forget = (): void => void running.delete(answer);
     answer.then(forget, forget);
     return answer;
   }
 
+  const isAwaited = dialect === "sqlite";
   const raw = createRaw(dialect, {
-    queryRaw: (query) => within(() => transaction.queryRaw(query)),
-    executeRaw: (query) => within(() => transaction.executeRaw(query)),
+    queryRaw: (query) => within(() => transaction.queryRaw(query), isAwaited),
+    executeRaw: (query) => within(() => transaction.executeRaw(query), isAwaited),
   });
   const model = (name: string): object =>
     new Proxy(raw, {

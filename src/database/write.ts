@@ -7,7 +7,7 @@ import { ProblemError } from "../kernel/errors.ts";
 import type { Dialect } from "./dialect.ts";
 import { findOrMakeRoom, keptAnswer, type createClaims } from "./idempotency.ts";
 import { unwrapped, WriteConflictError } from "./problems.ts";
-import { writeSeries, type Appended } from "./series.ts";
+import { numberSeries, type Appended } from "./series.ts";
 import type { Transact } from "./transaction.ts";
 import type { Tx } from "./tx.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
@@ -131,7 +131,11 @@ function inTransaction<T>(
         if (stored !== undefined) return { value: stored.value as T, isReplay: true, isErasure: false, afterCommit: [] };
       }
       const value = await work(tx);
-      await writeSeries(tx, appended, claim === null ? [] : keptAnswer(claim, value, tx.now, options.idempotencySeconds));
+      const insert = await numberSeries(tx, appended, claim === null ? [] : keptAnswer(claim, value, tx.now, options.idempotencySeconds));
+      const inserted = insert();
+      // PostgreSQL is sent the COMMIT with it, which fails when this does.
+      if (options.dialect === "postgres" && beforeCommit.length === 0) inserted.catch(() => undefined);
+      else await inserted;
       for (const hook of beforeCommit) await hook();
       return { value, isReplay: false, isErasure, afterCommit };
     }),

@@ -13,7 +13,7 @@ import { createSigner } from "../../src/features/audit/sign.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import type { AuditEntry } from "../../src/generated/sqlite/client.ts";
+import { Prisma, type AuditEntry } from "../../src/generated/sqlite/client.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 export type ChainGround = Awaited<ReturnType<typeof createChainGround>>;
@@ -175,9 +175,13 @@ export async function growChain(database: Database, count: number, of: (seq: num
 
 async function insertJson(database: Database, table: string, columns: readonly string[], rows: readonly object[]): Promise<void> {
   const names = columns.join(", ");
-  const sql =
+  const text = JSON.stringify(rows);
+  const source =
     database.dialect === "sqlite"
-      ? `INSERT INTO ${table} (${names}) SELECT ${columns.map((name) => `value ->> '${name}'`).join(", ")} FROM json_each(?)`
-      : `INSERT INTO ${table} (${names}) SELECT ${names} FROM jsonb_populate_recordset(NULL::${table}, $1::jsonb)`;
-  await database.write(systemCall("cli", uuid7()), ({ db }) => db.$executeRawUnsafe(sql, JSON.stringify(rows)));
+      ? Prisma.sql`${Prisma.raw(columns.map((name) => `value ->> '${name}'`).join(", "))} FROM json_each(${text})`
+      : Prisma.sql`${Prisma.raw(names)} FROM jsonb_populate_recordset(NULL::${Prisma.raw(table)}, ${text}::jsonb)`;
+  await database.write(
+    systemCall("cli", uuid7()),
+    ({ db }) => db.$executeRaw`INSERT INTO ${Prisma.raw(`${table} (${names})`)} SELECT ${source}`,
+  );
 }

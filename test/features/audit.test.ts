@@ -1,4 +1,5 @@
 // @module-tag postgres
+import { Prisma } from "../../src/generated/sqlite/client.ts";
 import { expect, test } from "vitest";
 import { commitment, storable } from "../../src/features/audit/chain.ts";
 import { createGround, type Ground } from "./workflows-ground.ts";
@@ -27,10 +28,11 @@ async function tamper(ground: Ground, ...statements: string[]): Promise<void> {
           { name: string }[]
         >`SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ('audit_entries', 'audit_payloads')`
       : [];
-    for (const { name } of triggers) await tx.db.$executeRawUnsafe(`DROP TRIGGER ${name}`);
+    for (const { name } of triggers) await tx.db.$executeRaw(Prisma.raw(`DROP TRIGGER ${name}`));
     if (!isSqlite)
-      for (const table of ["audit_entries", "audit_payloads"]) await tx.db.$executeRawUnsafe(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
-    for (const statement of statements) await tx.db.$executeRawUnsafe(statement);
+      for (const table of ["audit_entries", "audit_payloads"])
+        await tx.db.$executeRaw(Prisma.raw(`ALTER TABLE ${table} DISABLE TRIGGER USER`));
+    for (const statement of statements) await tx.db.$executeRaw(Prisma.raw(statement));
   });
 }
 

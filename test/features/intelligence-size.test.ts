@@ -65,7 +65,8 @@ async function createPlanner() {
   };
 }
 
-const bound = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : typeof value === "boolean" ? Number(value) : value);
+const bound = (value: unknown): unknown =>
+  value instanceof Date ? value.toISOString() : typeof value === "boolean" ? Number(value) : value;
 
 /** The read side alone: nothing is written while plans are looked at. */
 function onlyReads(client: PrismaClient): Database {

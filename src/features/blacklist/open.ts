@@ -16,9 +16,11 @@ export function createOpening({ database, access, reach }: OpeningDeps) {
   async function lock(tx: Tx, key: string): Promise<BlacklistRecord> {
     const [found] = await tx.db.$select("BlacklistRecord", withKey(key), ["id"]);
     if (found === undefined) throw recordNotFound();
-    await tx.lock(`blacklist:${found.id}`);
     // It may have been purged while its lock was waited for.
-    const [row] = await tx.db.$select("BlacklistRecord", Prisma.sql`WHERE t.id = ${found.id}`);
+    const [, [row]] = await Promise.all([
+      tx.lock(`blacklist:${found.id}`),
+      tx.db.$select("BlacklistRecord", Prisma.sql`WHERE t.id = ${found.id}`),
+    ]);
     if (row === undefined) throw recordNotFound();
     return row;
   }

@@ -86,12 +86,10 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
 
   /** The record that holds a subject and scope now, and one past its end that still does. */
   async function findHolder(tx: Tx, activeKey: string): Promise<{ holder: BlacklistRecord | null; over: BlacklistRecord | null }> {
-    await tx.lock(`blacklist:${activeKey}`);
-    const find = () => tx.db.$select("BlacklistRecord", Prisma.sql`WHERE t.active_key = ${activeKey}`);
-    const [row] = await find();
+    const holds = Prisma.sql`WHERE t.active_key = ${activeKey}`;
+    const [, [row]] = await Promise.all([tx.lock(`blacklist:${activeKey}`), tx.db.$select("BlacklistRecord", holds, ["id"])]);
     if (row === undefined) return { holder: null, over: null };
-    await tx.lock(`blacklist:${row.id}`);
-    const [found = null] = await find();
+    const [, [found = null]] = await Promise.all([tx.lock(`blacklist:${row.id}`), tx.db.$select("BlacklistRecord", holds)]);
     const isOver = found !== null && found.expiresAt !== null && found.expiresAt <= tx.now;
     return isOver ? { holder: null, over: found } : { holder: found, over: null };
   }

@@ -66,7 +66,7 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
     const versions = written.map(({ row: { id, revision } }, index) => {
       return { recordId: id, revision, snapshot: views[index] as object, changedBy, changedAt: tx.now };
     });
-    await insertAll(tx, [
+    const inserted = insertAll(tx, [
       { model: "BlacklistRecord", rows: written.flatMap(({ before, row }) => (before === null ? [row] : [])) },
       { model: "BlacklistVersion", rows: versions },
       { model: "BlacklistWord", rows: await wordsToKeep(tx, written) },
@@ -93,7 +93,11 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
     const [first, ...more] = written.map(({ row }) => toMatchRecord(row, tx.now));
     if (first === undefined) return { added: 0, changed: 0, removed: 0 };
     const isNew = written[0]?.before === null;
-    return more.length === 0 ? matches.applyRecord(tx, first, { isNew }) : matches.applyRecords(tx, [first, ...more]);
+    const [changes] = await Promise.all([
+      more.length === 0 ? matches.applyRecord(tx, first, { isNew }) : matches.applyRecords(tx, [first, ...more]),
+      inserted,
+    ]);
+    return changes;
   };
 }
 

@@ -146,7 +146,8 @@ const edgeFields = ["id", "userA", "userB", "confidence", "primaryUserId"] as co
 
 function stored(db: LinkReader, filter: { propagates?: boolean; confidence?: string }): EdgesOf {
   const { propagates, confidence } = filter;
-  const confidences = confidence === undefined ? Prisma.sql`t.confidence IN ('confirmed', 'probable')` : Prisma.sql`t.confidence = ${confidence}`;
+  const confidences =
+    confidence === undefined ? Prisma.sql`t.confidence IN ('confirmed', 'probable')` : Prisma.sql`t.confidence = ${confidence}`;
   const spreading = propagates === undefined ? Prisma.empty : Prisma.sql`AND t.propagates = ${propagates}`;
   return async (userIds) => {
     if (userIds.length === 0) return [];

@@ -61,6 +61,7 @@ export function readBody(c: HttpContext, limit: number): Promise<Buffer> {
       .on("close", onBroken)
       .on("end", () => {
         clearTimeout(late);
+        body.off("close", onBroken);
         resolve(Buffer.concat(chunks));
       });
   });

@@ -26,7 +26,12 @@ export async function applyRecord(
 ): Promise<MatchChanges> {
   if (mayCount(record)) deps.index.put(record);
   else tx.afterCommit(() => deps.index.remove(record));
-  await tx.lock(matchesLock);
+  // What is read next is read when the lock is held, as the statements go one after the other.
+  const [, changes] = await Promise.all([tx.lock(matchesLock), compareAll(tx, record, deps, isNew)]);
+  return sumOf(changes);
+}
+
+async function compareAll(tx: Tx, record: MatchRecord, deps: CompareDeps, isNew: boolean): Promise<MatchChanges[]> {
   const inForce = isInForce(record, tx.now);
   const changes: MatchChanges[] = [];
   const seen = new Set<string>();
@@ -36,12 +41,12 @@ export async function applyRecord(
     const stored = isNew ? [] : await matchesOf(tx, record, people);
     changes.push(await compareWith(tx, record, { people, known, stored }, deps));
   }
-  if (isNew) return sumOf(changes);
+  if (isNew) return changes;
   const known = knownFrom(nothing, tx.now, deps.hashOf);
   for await (const people of storedPeople(tx, record, seen)) {
     changes.push(await compareWith(tx, record, { people, known, stored: await matchesOf(tx, record, people) }, deps));
   }
-  return sumOf(changes);
+  return changes;
 }
 
 const nothing = { records: [], related: [], watched: [], agreements: [] };
@@ -100,9 +105,10 @@ async function* concernedBy(tx: Tx, record: MatchRecord, deps: CompareDeps): Asy
 /** The subject of a record and the accounts linked with it, as far as they are compared at all. */
 async function accountsOf(tx: Tx, record: MatchRecord, { reach, isStaff, hashOf }: CompareDeps): Promise<Concerned> {
   const { subjectId, includeAlts } = record;
-  const linked = includeAlts === "none" ? [] : await reach.reachOf(tx.db, subjectId);
-  const userIds = [subjectId, ...linked.map(({ userId }) => userId)];
-  const granted = await readGrants(tx, userIds);
+  const [linked, own] = await Promise.all([includeAlts === "none" ? [] : reach.reachOf(tx.db, subjectId), readGrants(tx, [subjectId])]);
+  const others = linked.map(({ userId }) => userId);
+  const userIds = [subjectId, ...others];
+  const granted = new Map([...own, ...(await readGrants(tx, others))]);
   const strength = new Map(linked.map(({ userId, confidence }) => [userId, confidence]));
   const people = userIds
     .filter((userId) => granted.has(userId) || isStaff(userId))
