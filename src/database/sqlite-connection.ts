@@ -76,10 +76,11 @@ export async function openSqliteConnection(options: SqliteOptions, mode: "writer
   };
 }
 
-function configure(db: BetterSqlite3.Database, { file, synchronous }: SqliteOptions, isReader: boolean): void {
+function configure(db: BetterSqlite3.Database, { file }: SqliteOptions, isReader: boolean): void {
   if (!isReader) {
     db.pragma("journal_mode = WAL");
-    db.pragma(`synchronous = ${synchronous.toUpperCase()}`);
+    // `full` is seen to by the writer, who flushes the log beside the event loop, and for many commits at once.
+    db.pragma("synchronous = NORMAL");
     db.pragma("foreign_keys = ON");
     // What is deleted is overwritten: erased data is not left readable in pages that are free for now.
     db.pragma("secure_delete = ON");

@@ -1,5 +1,6 @@
 import type { Transaction } from "@prisma/driver-adapter-utils";
 import { ProblemError } from "../kernel/errors.ts";
+import { createFlush } from "./flush.ts";
 import type { createPace } from "./pace.ts";
 import { retryWhileBusy, withProblems } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
@@ -15,6 +16,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
   const queue = createSemaphore({ waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   let connection = await openSqliteConnection(options, "writer");
   const assertSameFile = holdFile(options.file, connection.applicationId());
+  const flush = options.synchronous === "full" ? createFlush(`${options.file}-wal`) : () => Promise.resolve();
 
   /** Leave no transaction behind: a connection that cannot roll back is closed, which rolls back, and is opened anew at its next use. */
   function clean(): void {
@@ -37,13 +39,16 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
     /** Run one statement outside a transaction, in its turn. */
     async alone<T>(since: number, run: (connection: SqliteConnection) => Promise<T>): Promise<T> {
       const release = await queue.acquire();
+      let answer: T;
       try {
         await pace();
-        return await retryWhileBusy(since, async () => run(await usable()));
+        answer = await retryWhileBusy(since, async () => run(await usable()));
       } finally {
         clean();
         release();
       }
+      await flush();
+      return answer;
     },
 
     async begin(): Promise<Transaction> {
@@ -57,7 +62,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
         release();
         throw error;
       }
-      return transaction(connection, { pace, assertSameFile }, () => {
+      return transaction(connection, { pace, assertSameFile, flush }, () => {
         clean();
         release();
       });
@@ -80,7 +85,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
 /** @param end rolls back what is still open and lets the next one in */
 function transaction(
   connection: SqliteConnection,
-  { pace, assertSameFile }: { pace: Pace; assertSameFile: () => void },
+  { pace, assertSameFile, flush }: { pace: Pace; assertSameFile: () => void; flush: () => Promise<void> },
   end: () => void,
 ): Transaction {
   let isEnded = false;
@@ -119,6 +124,8 @@ function transaction(
       } finally {
         endOnce();
       }
+      // The next transaction goes on meanwhile.
+      await withProblems(flush);
     },
     async rollback() {
       endOnce();

@@ -41,6 +41,8 @@ interface Plan {
   other?: (field: string) => Step;
   /** Of every entry, where the value is a list. */
   entries(): Plan;
+  /** Whether nothing of the known fields is left out: a value that has no others is shown as it is. */
+  showsAll: boolean;
 }
 
 /**
@@ -73,8 +75,10 @@ function planOf(classes: Classes, name: string, clearance: Clearance): Plan {
   };
   const others = classes["*"];
   let entries: Plan | undefined;
+  const fields = new Map(Object.entries(classes).map(([field, of]) => [field, stepOf(field, of)]));
   return {
-    fields: new Map(Object.entries(classes).map(([field, of]) => [field, stepOf(field, of)])),
+    fields,
+    showsAll: [...fields.values()].every((step) => step === "show"),
     ...(others !== undefined && { other: (field: string) => stepOf(field, others) }),
     entries: () => (entries ??= planOf(classes, `${name}[]`, clearance)),
   };
@@ -83,6 +87,7 @@ function planOf(classes: Classes, name: string, clearance: Clearance): Plan {
 function visibleParts(value: unknown, plan: Plan, hidden: Set<string>): unknown {
   if (Array.isArray(value)) return value.map((entry: unknown) => visibleParts(entry, plan.entries(), hidden));
   if (typeof value !== "object" || value === null) return value;
+  if (plan.showsAll && isKnown(value, plan)) return value;
   const shown: Record<string, unknown> = {};
   for (const field of Object.keys(value)) {
     const step = plan.fields.get(field) ?? plan.other?.(field);
@@ -93,6 +98,11 @@ function visibleParts(value: unknown, plan: Plan, hidden: Set<string>): unknown 
     else hidden.add(step.leave);
   }
   return shown;
+}
+
+function isKnown(value: object, { fields }: Plan): boolean {
+  for (const field in value) if (!fields.has(field) || (value as Record<string, unknown>)[field] === undefined) return false;
+  return true;
 }
 
 /** A field of an open record may be called like a part of every object. */
