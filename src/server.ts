@@ -3,6 +3,9 @@ import { loadConfigOrExit } from "./config/config.ts";
 import { acceptFlag } from "./installation.ts";
 import { createLogDestination, createLogger } from "./logger.ts";
 
+/** How long after the start the OpenAPI document is made, unless somebody has asked for it. */
+const documentMs = 10_000;
+
 const acceptsOtherDatabase = readArguments(process.argv.slice(2));
 const ground = loadConfigOrExit();
 const logTo = createLogDestination();
@@ -55,8 +58,9 @@ try {
   process.on("SIGINT", stop);
   await app.start();
   logger.info({ url: app.address() }, "listening");
-  // Nothing else is answered while it is made: better now than when the first client asks for it.
-  app.http.document();
+  // Nothing else is answered while it is made, for some hundred milliseconds: neither while the first clients of a new process wait, nor when
+  // somebody asks for it.
+  setTimeout(() => app.http.document(), documentMs).unref();
 } catch (error) {
   logger.fatal({ err: error }, "the start failed");
   leave(1, error);
