@@ -16,8 +16,9 @@ const external = ["better-sqlite3", "bufferutil", "pg-native", "utf-8-validate",
  * imported dynamically stays a file of its own that is read on first use.
  * @param folder where the files go, all of them at its top; what is in it is removed
  * @param sources files whose names the built ones have, absolute or from the project's root
+ * @returns what is in each file, and what it imports
  */
-export async function bundle(folder: string, sources: readonly string[]): Promise<void> {
+export async function bundle(folder: string, sources: readonly string[]): Promise<Metafile> {
   rmSync(folder, { recursive: true, force: true });
   const { metafile } = await build({
     absWorkingDir: root,
@@ -41,6 +42,7 @@ export async function bundle(folder: string, sources: readonly string[]): Promis
     banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
   });
   writeFileSync(join(folder, "THIRD-PARTY.txt"), licencesOf(metafile));
+  return metafile;
 }
 
 /** Every package of which something is in the files, with its licence: who passes the files on has to pass that on, too. */

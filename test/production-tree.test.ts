@@ -88,6 +88,29 @@ test("the build serves beside the SQLite addon alone, and says whose code is in 
   expect(notice).not.toMatch(/undefined|^(better-sqlite3|vitest|esbuild) /m);
 });
 
+test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL before it listens, and never the sandbox", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "provost-build-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const { outputs } = await bundle(folder, program);
+  const read = (output: string, sources = new Set<string>(), files = new Set<string>()): Set<string> => {
+    if (files.has(output)) return sources;
+    files.add(output);
+    for (const source of Object.keys(outputs[output]?.inputs ?? {})) sources.add(source);
+    for (const { kind, path } of outputs[output]?.imports ?? []) if (kind === "import-statement") read(path, sources, files);
+    return sources;
+  };
+  const server = Object.keys(outputs).find((output) => /\/server-[^/]+\.js$/.test(output)) ?? "";
+  const sources = [...read(server)];
+  expect(sources).toEqual(expect.arrayContaining(["src/app.ts", "node_modules/hono/dist/hono.js"]));
+  expect(
+    sources.filter((source) =>
+      /node_modules\/(discord\.js|@discordjs|undici|pg|@prisma\/adapter-pg|commander)\/|^src\/(sandbox|demo|cli|generated\/postgres)\//.test(
+        source,
+      ),
+    ),
+  ).toEqual([]);
+});
+
 test("the flags of V8 are set before any other file of the build is read", async () => {
   const folder = await mkdtemp(join(tmpdir(), "provost-build-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -1,4 +1,3 @@
-import { PrismaClient as PostgresClient } from "../generated/postgres/client.ts";
 import { PrismaClient, type Prisma } from "../generated/sqlite/client.ts";
 import { dialectOf, sqliteFile } from "./dialect.ts";
 import { createPostgresAdapter } from "./postgres-adapter.ts";
@@ -51,8 +50,8 @@ function translated(method: object, owner: object): unknown {
 /** How long a transaction may take and, longer than the queue in front of SQLite, how long it may wait for its start. */
 const transactionOptions = { timeout: 30_000, maxWait: 20_000 };
 
-/** A client of the database the address names; nothing is opened yet. */
-export function createClient(url: string, synchronous: "full" | "normal"): PrismaClient {
+/** A client of the database the address names; nothing is opened yet. What only PostgreSQL needs is read only where it is used. */
+export async function createClient(url: string, synchronous: "full" | "normal"): Promise<PrismaClient> {
   if (dialectOf(url) === "sqlite") {
     return new PrismaClient({
       adapter: createSqliteAdapter({ file: sqliteFile(url), synchronous }),
@@ -60,7 +59,8 @@ export function createClient(url: string, synchronous: "full" | "normal"): Prism
       errorFormat: "minimal",
     });
   }
-  const client = new PostgresClient({ adapter: createPostgresAdapter(url), transactionOptions, errorFormat: "minimal" });
+  const { PrismaClient: PostgresClient } = await import("../generated/postgres/client.ts");
+  const client = new PostgresClient({ adapter: await createPostgresAdapter(url), transactionOptions, errorFormat: "minimal" });
   return client as unknown as PrismaClient;
 }
 

@@ -72,7 +72,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const dialect = dialectOf(url);
   if (dialect === "sqlite") await ensureFolder(dirname(resolve(sqliteFile(url))));
   for (const name of await migrate(url)) logger?.info({ migration: name }, "applied a migration");
-  const client = createClient(url, synchronous);
+  const client = await createClient(url, synchronous);
   await client.$connect();
   const read = readsOf(client);
   const claims = createClaims();

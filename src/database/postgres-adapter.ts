@@ -1,4 +1,3 @@
-import { PrismaPg } from "@prisma/adapter-pg";
 import {
   DriverAdapterError,
   type SqlDriverAdapter,
@@ -17,7 +16,8 @@ const keptForReads = 2;
 export const concurrentTransactions = poolSize - keptForReads;
 
 /** The stock PostgreSQL adapter; failures of the storage are ProblemErrors, and a commit that did not commit is an error. */
-export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
+export async function createPostgresAdapter(url: string): Promise<SqlDriverAdapterFactory> {
+  const { PrismaPg } = await import("@prisma/adapter-pg");
   const stock = new PrismaPg({
     connectionString: url,
     max: poolSize,
