@@ -31,6 +31,8 @@ export async function bundle(folder: string, sources: readonly string[]): Promis
     platform: "node",
     target: "node20.19",
     external,
+    // discord.js finds the limits of its caches by the names of its classes.
+    keepNames: true,
     minifySyntax: true,
     minifyWhitespace: true,
     sourcemap: true,

@@ -111,6 +111,16 @@ test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL b
   ).toEqual([]);
 });
 
+test("the caches of discord.js, whose limits are found by the names of classes, have their limits in the build", async () => {
+  const tree = await mkdtemp(join(tmpdir(), "provost-build-"));
+  onTestFinished(() => rm(tree, { recursive: true, force: true }));
+  // Together with the program, whose parts then have the same names as in a build.
+  await bundle(join(tree, "dist"), [...program, fileURLToPath(new URL("discord/caches.child.ts", import.meta.url))]);
+  await cp(join(root, "package.json"), join(tree, "package.json"));
+  const { stdout } = await run(process.execPath, [join(tree, "dist/caches.child.js")]);
+  expect(JSON.parse(stdout)).toEqual({ users: 500, members: 200, bans: 0, messages: 0, threads: 0 });
+});
+
 test("the flags of V8 are set before any other file of the build is read", async () => {
   const folder = await mkdtemp(join(tmpdir(), "provost-build-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
