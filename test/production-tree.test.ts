@@ -88,6 +88,19 @@ test("the build serves beside the SQLite addon alone, and says whose code is in 
   expect(notice).not.toMatch(/undefined|^(better-sqlite3|vitest|esbuild) /m);
 });
 
+test("a stack of the build is put into places of the sources", async () => {
+  const tree = await mkdtemp(join(tmpdir(), "provost-build-"));
+  onTestFinished(() => rm(tree, { recursive: true, force: true }));
+  await bundle(join(tree, "dist"), program);
+  const lines = (await readFile(join(tree, "dist/main.js"), "utf8")).split("\n");
+  const line = lines.findIndex((one) => one.includes("--heap-growing-percent"));
+  const place = `${(line + 1).toString()}:${((lines[line] ?? "").indexOf("--heap-growing-percent") + 1).toString()}`;
+  const stack = `{"stack":"Error: x\\n    at f (file://${tree}/dist/main.js:${place})\\n    at g (node:net:1:2)"}\n`;
+  const traced = run(join(root, "node_modules/.bin/tsx"), [join(root, "scripts/trace.ts"), join(tree, "dist")]);
+  traced.child.stdin?.end(stack);
+  expect((await traced).stdout).toMatch(/^\{"stack":"Error: x\\n {4}at f \(\S*src\/heap\.ts:\d+:\d+\)\\n {4}at g \(node:net:1:2\)"\}\n$/);
+});
+
 test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL before it listens, and never the sandbox", async () => {
   const folder = await mkdtemp(join(tmpdir(), "provost-build-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -1,11 +1,10 @@
 import type { DiscordAPIError, HTTPError, RateLimitError } from "discord.js";
+import type * as Library from "./discord-js.ts";
 
-type Library = typeof import("./discord-js.ts");
-
-let library: Library | undefined;
+let library: typeof Library | undefined;
 
 /** discord.js. Reading it is a fifth of a start, so it is read at the first call to Discord, or after the server listens. */
-export async function loadLibrary(): Promise<Library> {
+export async function loadLibrary(): Promise<typeof Library> {
   return (library ??= await import("./discord-js.ts"));
 }
 
