@@ -27,7 +27,8 @@ export const benchmark: Benchmark = {
     const note = async (stage: string): Promise<void> => {
       const took = await service.healthTimes();
       times.push(...took);
-      rows.push([stage, ...(await service.memory()), ms(quantile(took, 0.99)), ms(Math.max(...took))]);
+      const { now, most } = service.memory();
+      rows.push([stage, now.toFixed(0), most.toFixed(0), ms(quantile(took, 0.99)), ms(Math.max(...took))]);
       progress(rows.at(-1)?.join(" ") ?? "");
     };
     try {

@@ -9,6 +9,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),
   records: () => import("./records.ts"),
+  start: () => import("./start.ts"),
   writers: () => import("./writers.ts"),
 };
 

@@ -12,13 +12,11 @@ const addon = join(root, "node_modules/better-sqlite3/build/Release");
 
 /** @returns {Set<string>} such as `query_compiler_small_bg.sqlite`; empty when there is no client yet */
 function namedCompilers() {
-  const clients = ["src", "dist"].flatMap((folder) =>
-    ["sqlite", "postgres"].flatMap((dialect) =>
-      ["ts", "js"].map((ext) => join(root, folder, "generated", dialect, `internal/class.${ext}`)),
-    ),
-  );
+  const clients = ["sqlite", "postgres"].map((dialect) => join(root, "src/generated", dialect, "internal/class.ts"));
   const texts = clients.filter((file) => existsSync(file)).map((file) => readFileSync(file, "utf8"));
-  return new Set(texts.flatMap((text) => text.match(/query_compiler_\w+\.\w+/g) ?? []));
+  // A build without its sources has the compilers as files of its own.
+  const built = existsSync(join(root, "dist")) ? readdirSync(join(root, "dist")) : [];
+  return new Set([...texts, ...built].flatMap((text) => text.match(/query_compiler_\w+\.\w+/g) ?? []));
 }
 
 /**

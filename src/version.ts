@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { packageFolder } from "./package-folder.ts";
 
-/** The version of package.json, which stands one folder above both src and dist. */
-export const version = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
+/** The version of package.json. */
+export const version = (JSON.parse(readFileSync(new URL("package.json", packageFolder), "utf8")) as { version: string }).version;

@@ -2,12 +2,14 @@
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { bundle, program } from "../scripts/bundle.ts";
 import { createSandbox } from "../src/sandbox/index.ts";
 import { startPostgresServer } from "./support/postgres-server.ts";
 import { tier } from "./support/size.ts";
@@ -21,13 +23,7 @@ const shipped = ["package.json", "package-lock.json", ".npmrc", "bin", "prisma",
 async function installForProduction(): Promise<string> {
   const tree = await mkdtemp(join(tmpdir(), "provost-production-"));
   onTestFinished(() => rm(tree, { recursive: true, force: true }));
-  await run(
-    process.execPath,
-    [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", join(tree, "dist")],
-    {
-      cwd: root,
-    },
-  );
+  await bundle(join(tree, "dist"), program);
   for (const name of shipped) await cp(join(root, name), join(tree, name), { recursive: true });
   const install = ["ci", "--omit=dev", "--omit=optional", "--omit=peer", "--prefer-offline", "--no-audit", "--no-fund"];
   await run("npm", install, { cwd: tree, timeout: 400_000 });
@@ -76,6 +72,78 @@ async function serve(tree: string, database: Record<string, string>) {
   const [code] = (await ended) as [number | null];
   return { wasReady, code, printed };
 }
+
+test("the build serves beside the SQLite addon alone, and says whose code is in it", async () => {
+  const tree = await mkdtemp(join(tmpdir(), "provost-build-"));
+  onTestFinished(() => rm(tree, { recursive: true, force: true }));
+  await bundle(join(tree, "dist"), program);
+  const addon = ["better-sqlite3", "bindings", "file-uri-to-path"].map((name) => `node_modules/${name}`);
+  for (const name of ["package.json", "prisma", ...addon]) await cp(join(root, name), join(tree, name), { recursive: true });
+
+  const { wasReady, code, printed } = await serve(tree, {});
+  expect({ wasReady, code }, printed).toEqual({ wasReady: true, code: 0 });
+  const notice = await readFile(join(tree, "dist/THIRD-PARTY.txt"), "utf8");
+  for (const name of ["@prisma/client", "discord.js", "hono", "pg", "zod"]) expect(notice).toMatch(new RegExp(`^${name} \\d\\S+ \\(`, "m"));
+  expect(notice).toContain("Permission is hereby granted");
+  expect(notice).not.toMatch(/undefined|^(better-sqlite3|vitest|esbuild) /m);
+});
+
+test("a stack of the build is put into places of the sources", async () => {
+  const tree = await mkdtemp(join(tmpdir(), "provost-build-"));
+  onTestFinished(() => rm(tree, { recursive: true, force: true }));
+  await bundle(join(tree, "dist"), program);
+  const lines = (await readFile(join(tree, "dist/main.js"), "utf8")).split("\n");
+  const line = lines.findIndex((one) => one.includes("--heap-growing-percent"));
+  const place = `${(line + 1).toString()}:${((lines[line] ?? "").indexOf("--heap-growing-percent") + 1).toString()}`;
+  const stack = `{"stack":"Error: x\\n    at f (file://${tree}/dist/main.js:${place})\\n    at g (node:net:1:2)"}\n`;
+  const traced = run(join(root, "node_modules/.bin/tsx"), [join(root, "scripts/trace.ts"), join(tree, "dist")]);
+  traced.child.stdin?.end(stack);
+  expect((await traced).stdout).toMatch(/^\{"stack":"Error: x\\n {4}at f \(\S*src\/heap\.ts:\d+:\d+\)\\n {4}at g \(node:net:1:2\)"\}\n$/);
+});
+
+test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL before it listens, and never the sandbox", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "provost-build-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const { outputs } = await bundle(folder, program);
+  const read = (output: string, sources = new Set<string>(), files = new Set<string>()): Set<string> => {
+    if (files.has(output)) return sources;
+    files.add(output);
+    for (const source of Object.keys(outputs[output]?.inputs ?? {})) sources.add(source);
+    for (const { kind, path } of outputs[output]?.imports ?? []) if (kind === "import-statement") read(path, sources, files);
+    return sources;
+  };
+  const server = Object.keys(outputs).find((output) => /\/server-[^/]+\.js$/.test(output)) ?? "";
+  const sources = [...read(server)];
+  expect(sources).toEqual(expect.arrayContaining(["src/app.ts", "node_modules/hono/dist/hono.js"]));
+  expect(
+    sources.filter((source) =>
+      /node_modules\/(discord\.js|@discordjs|undici|pg|@prisma\/adapter-pg|commander)\/|^src\/(sandbox|demo|cli|generated\/postgres)\//.test(
+        source,
+      ),
+    ),
+  ).toEqual([]);
+});
+
+test("the caches of discord.js, whose limits are found by the names of classes, have their limits in the build", async () => {
+  const tree = await mkdtemp(join(tmpdir(), "provost-build-"));
+  onTestFinished(() => rm(tree, { recursive: true, force: true }));
+  // Together with the program, whose parts then have the same names as in a build.
+  await bundle(join(tree, "dist"), [...program, fileURLToPath(new URL("discord/caches.child.ts", import.meta.url))]);
+  await cp(join(root, "package.json"), join(tree, "package.json"));
+  const { stdout } = await run(process.execPath, [join(tree, "dist/caches.child.js")]);
+  expect(JSON.parse(stdout)).toEqual({ users: 500, members: 200, bans: 0, messages: 0, threads: 0 });
+});
+
+test("the flags of V8 are set before any other file of the build is read", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "provost-build-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await bundle(folder, program);
+  const [before = "", after = ""] = (await readFile(join(folder, "main.js"), "utf8")).split("--heap-growing-percent");
+  const files = [...before.matchAll(/import"\.\/([^"]+)"/g)].map(([, name = ""]) => readFileSync(join(folder, name), "utf8"));
+  // Only the file that both entries begin with.
+  expect(files.join("").length).toBeLessThan(1000);
+  expect(after).toMatch(/await import\("\.\/server-/);
+});
 
 describe.runIf(tier !== "quick")("the packages of production", () => {
   test("are at most 150 MB, hold no tool of development, and serve on both databases", { timeout: 600_000 }, async () => {

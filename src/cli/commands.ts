@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { loadConfigOrExit } from "../config/config.ts";
 import { createCommandList, commandRefusal, type CommandList } from "../discord/registration/list.ts";
 import { createDiscordRest } from "../discord/rest/rest.ts";
-import { tokenInstruction } from "../discord/gateway/session.ts";
+import { tokenInstruction } from "../discord/gateway/close-codes.ts";
 import { rateLimitWait } from "../discord/rest/errors.ts";
 import { ProblemError } from "../kernel/errors.ts";
 

@@ -60,12 +60,21 @@ export function withBounds(entry: Entry, specOf: (operation: string) => RouteSpe
   const shapes = specs.flatMap(({ request }) => [request?.query, request?.body].flatMap(shapesOf));
   const known = (name: string): Bounds => {
     const field = shapes.map((shape) => shape[name.replaceAll("-", "_")]).find((one) => one !== undefined);
-    return field === undefined ? {} : boundsOf(resolved(z.toJSONSchema(field, { io: "input", unrepresentable: "any" }) as FieldSchema));
+    return field === undefined ? {} : inputBounds(field);
   };
   const bounded = <Spec extends OptionSpec | FieldSpec>(one: Spec): Spec =>
     isBounded(one) ? { ...forKind(one, known(one.name)), ...one } : one;
   const { options, form } = entry;
   return { ...entry, ...(options && { options: options.map(bounded) }), ...(form && { form: form.map(bounded) }) };
+}
+
+/** By field, as many fields are the same in many routes. */
+const found = new WeakMap<z.ZodType, Bounds>();
+
+function inputBounds(field: z.ZodType): Bounds {
+  const known = found.get(field) ?? boundsOf(resolved(z.toJSONSchema(field, { io: "input", unrepresentable: "any" }) as FieldSchema));
+  found.set(field, known);
+  return known;
 }
 
 function shapesOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>>[] {

@@ -1,7 +1,5 @@
-import { PrismaClient as PostgresClient } from "../generated/postgres/client.ts";
 import { PrismaClient, type Prisma } from "../generated/sqlite/client.ts";
 import { dialectOf, sqliteFile } from "./dialect.ts";
-import { createPostgresAdapter } from "./postgres-adapter.ts";
 import { unwrapped, retryWhileBusy, withProblems } from "./problems.ts";
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery } from "@prisma/driver-adapter-utils";
 import { createPace } from "./pace.ts";
@@ -63,15 +61,31 @@ export interface Opened {
 /** Open the database the address names. */
 export async function openClient(url: string, synchronous: "full" | "normal"): Promise<Opened> {
   const dialect = dialectOf(url);
-  const isSqlite = dialect === "sqlite";
-  const factory = isSqlite ? createSqliteAdapter({ file: sqliteFile(url), synchronous }) : createPostgresAdapter(url);
+  const { Client, factory } = dialect === "sqlite" ? onSqlite(url, synchronous) : await onPostgres(url);
   const adapter = await factory.connect();
   const lending = createLending(adapter);
-  const options = { adapter: { ...factory, connect: () => Promise.resolve(lending.adapter) }, errorFormat: "minimal" } as const;
-  const client = isSqlite ? new PrismaClient(options) : (new PostgresClient(options) as unknown as PrismaClient);
+  const client = new Client({ adapter: { ...factory, connect: () => Promise.resolve(lending.adapter) }, errorFormat: "minimal" });
   await client.$connect();
   const transact = createTransact(() => adapter.startTransaction(), dialect, lending.lendFrom(client));
   return { client, read: readsOf(client, createRaw(dialect, adapter)), transact };
+}
+
+interface Driver {
+  Client: typeof PrismaClient;
+  factory: SqlDriverAdapterFactory;
+}
+
+const onSqlite = (url: string, synchronous: "full" | "normal"): Driver => {
+  return { Client: PrismaClient, factory: createSqliteAdapter({ file: sqliteFile(url), synchronous }) };
+};
+
+/** What only PostgreSQL needs is read only where it is used. */
+async function onPostgres(url: string): Promise<Driver> {
+  const [client, { createPostgresAdapter }] = await Promise.all([
+    import("../generated/postgres/client.ts"),
+    import("./postgres-adapter.ts"),
+  ]);
+  return { Client: client.PrismaClient as unknown as typeof PrismaClient, factory: createPostgresAdapter(url) };
 }
 
 /** How much of one turn of the event loop queries may take. */

@@ -10,7 +10,7 @@ import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
 import { ensureFolder } from "./folder.ts";
 import { createClaims, findStored, type Replay } from "./idempotency.ts";
 import { migrate } from "./migrate.ts";
-import { concurrentTransactions } from "./postgres-adapter.ts";
+import { concurrentTransactions } from "./transaction.ts";
 import { unwrapped } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
 import { uuid7 } from "../kernel/ids.ts";

@@ -4,6 +4,7 @@ import BetterSqlite3 from "better-sqlite3";
 import { keepAlive } from "./keep-alive.ts";
 import { DatabaseError } from "./errors.ts";
 import { fileURLToPath } from "node:url";
+import { packageFolder } from "../package-folder.ts";
 import type { Dialect } from "./dialect.ts";
 
 const migrationTable = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
@@ -118,9 +119,8 @@ export interface AppliedMigration {
   isFinished: boolean;
 }
 
-/** The folder is found from the sources and from the build alike: both lie one level below the package. */
 export function migrationsFolder(dialect: Dialect): string {
-  return fileURLToPath(new URL(`../../prisma/migrations/${dialect}`, import.meta.url));
+  return fileURLToPath(new URL(`prisma/migrations/${dialect}`, packageFolder));
 }
 
 /** All migrations of a dialect, oldest first. */

@@ -9,7 +9,7 @@ import {
 } from "./migrate-sqlite.ts";
 import { withProblems } from "./problems.ts";
 import { randomUUID } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 
 /**
  * Bring a database to the newest schema, safely beside other processes that do the same.
@@ -43,7 +43,8 @@ const migrationLock = 72_707_369;
  * @throws DatabaseError when the database is foreign or of a newer version
  */
 export async function migratePostgres(url: string, migrations: readonly Migration[]): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, lock_timeout: 60_000 });
+  const { Client } = await import("pg");
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, lock_timeout: 60_000 });
   // A broken connection also rejects the running query; without a listener it would end the process.
   client.on("error", () => undefined);
   await client.connect();

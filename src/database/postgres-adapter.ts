@@ -3,14 +3,10 @@ import type { SqlDriverAdapterFactory, SqlQueryable, Transaction } from "@prisma
 import { LRUCache } from "lru-cache";
 import pg from "pg";
 import { withProblems } from "./problems.ts";
-
-const poolSize = 10;
+import { concurrentTransactions } from "./transaction.ts";
 
 /** Connections that transactions never take, so that reads go on while many writes wait for one another. */
 const keptForReads = 2;
-
-/** How many transactions run at once; the rest wait in front of the pool, where waiting is fair and says when it gives up. */
-export const concurrentTransactions = poolSize - keptForReads;
 
 /** What the types of the driver leave out. */
 type Client = pg.PoolClient & { connection: { stream: { cork(): void; uncork(): void } } };
@@ -19,7 +15,7 @@ type Client = pg.PoolClient & { connection: { stream: { cork(): void; uncork(): 
 export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
   const settings = {
     connectionString: url,
-    max: poolSize,
+    max: concurrentTransactions + keptForReads,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,

@@ -7,6 +7,9 @@ import { createRaw } from "./raw.ts";
 /** Run work in a transaction: committed when it is done, rolled back when it fails. @throws ProblemError storage_busy past its time, and what the work throws */
 export type Transact = <T>(work: (db: TransactionClient) => Promise<T>) => Promise<T>;
 
+/** How many transactions run at once on PostgreSQL; the rest wait in front of the pool, where waiting is fair and says when it gives up. */
+export const concurrentTransactions = 8;
+
 /** How long a transaction may take. */
 const limitMs = 30_000;
 

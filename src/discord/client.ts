@@ -2,7 +2,7 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import type { DiscordPort, DiscordStatus } from "../kernel/discord-port.ts";
 import { createDiscordActions, createAttachments } from "./rest/attachments.ts";
 import { createConnection, createStatus, type Connection, type ConnectionOptions, type ServeOptions } from "./gateway/connection.ts";
-import { tokenInstruction } from "./gateway/session.ts";
+import { tokenInstruction } from "./gateway/close-codes.ts";
 import { createEventFaults, type EventFaults } from "./gateway/listeners.ts";
 import { createMessages } from "./rest/messages.ts";
 import { createDiscordRest, type DiscordRest } from "./rest/rest.ts";

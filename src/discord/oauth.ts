@@ -83,7 +83,11 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
   const { origin } = new URL(apiBase);
   const client = { client_id: clientId };
   const authentication = ClientSecretPost(clientSecret);
-  const usual = { [allowInsecureRequests]: apiBase.startsWith("http:"), headers: { "user-agent": userAgent } };
+  const usual = async () => ({
+    [allowInsecureRequests]: apiBase.startsWith("http:"),
+    headers: { "user-agent": await userAgent() },
+    signal: deadline(),
+  });
   let issuer: string | undefined;
 
   const server = async (): Promise<AuthorizationServer> => ({
@@ -117,7 +121,7 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
   };
 
   const get = async <T>(path: string, accessToken: string, schema: z.ZodType<T>): Promise<T> => {
-    const headers = { authorization: `Bearer ${accessToken}`, "user-agent": userAgent };
+    const headers = { authorization: `Bearer ${accessToken}`, "user-agent": await userAgent() };
     return readAs(schema, await fetchAnswer(() => fetch(`${apiBase}/v10${path}`, { headers, signal: deadline(), redirect: "manual" })));
   };
 
@@ -140,7 +144,7 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
       refusing(async () => {
         const as = await server();
         const parameters = validated(as, callbackUrl, expectedState);
-        const options = { ...usual, signal: deadline() };
+        const options = await usual();
         const response = await fetchAnswer(() =>
           authorizationCodeGrantRequest(as, client, authentication, parameters, redirectUri, codeVerifier, options),
         );
@@ -149,13 +153,13 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
     refresh: (refreshToken) =>
       refusing(async () => {
         const as = await server();
-        const options = { ...usual, signal: deadline() };
+        const options = await usual();
         const response = await fetchAnswer(() => refreshTokenGrantRequest(as, client, authentication, refreshToken, options));
         return tokensOf(processRefreshTokenResponse(as, client, response));
       }),
     revoke: (token) =>
       refusing(async () => {
-        const options = { ...usual, signal: deadline() };
+        const options = await usual();
         const as = await server();
         const response = await fetchAnswer(() => revocationRequest(as, client, authentication, token, options));
         await response.body?.cancel();

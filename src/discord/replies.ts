@@ -1,4 +1,4 @@
-import { type APIEmbed, MessageFlags } from "discord.js";
+import { type APIEmbed, MessageFlags } from "discord-api-types/v10";
 import { ZodError } from "zod";
 import { ProblemError, problems } from "../kernel/errors.ts";
 import type { Reply, Row } from "./command.ts";

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { CommandsMeans } from "../../src/cli/commands.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { commandPayloads } from "../../src/commands/payloads.ts";
-import { tokenInstruction } from "../../src/discord/gateway/session.ts";
+import { tokenInstruction } from "../../src/discord/gateway/close-codes.ts";
 import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import { secretTexts, validEnvironment } from "../config/environment.ts";
 import { createWorkplace, dotEnv, type Outcome } from "./run.ts";

@@ -1,32 +1,31 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { bundle, program } from "../../scripts/bundle.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builds = join(root, "node_modules", ".cache", "provost-tests");
-/** Processes of the tests themselves, which are compiled together with the program. */
+/** Processes of the tests themselves, which are built together with the program. */
 const children = {
   decisionKill: fileURLToPath(new URL("../faults/decision-kill.child.ts", import.meta.url)),
   discordLink: fileURLToPath(new URL("../discord/process.ts", import.meta.url)),
 };
 
-/** The program as a user installs it: compiled, without its sources. */
+/** The program as a user installs it: built, without its sources. */
 interface Installation {
   /** The script that an operator runs. */
   program: string;
-  /** The processes of the tests, compiled. */
+  /** The processes of the tests, built. */
   children: Readonly<Record<keyof typeof children, string>>;
 }
 
 let installed: Promise<Installation> | undefined;
 
 /**
- * A process that runs the compiled program costs half of one that compiles the sources. It is the same code: a build is named after
+ * A process that runs the built program costs a third of one that compiles the sources. It is the same code: a build is named after
  * the content of all that goes into it. It is kept for the next run of the tests.
  */
 export function installation(): Promise<Installation> {
@@ -39,10 +38,10 @@ async function install(): Promise<Installation> {
   await mkdir(builds, { recursive: true });
   if (!(await isThere(place))) await buildOnce(place);
   await utimes(place, new Date(), new Date());
-  const compiled = (path: string): string => join(place, relative(root, path).replace(/\.ts$/, ".js"));
+  const built = (path: string): string => join(place, "dist", basename(path).replace(/\.ts$/, ".js"));
   return {
     program: join(place, "bin", "provost.js"),
-    children: { decisionKill: compiled(children.decisionKill), discordLink: compiled(children.discordLink) },
+    children: { decisionKill: built(children.decisionKill), discordLink: built(children.discordLink) },
   };
 }
 
@@ -50,7 +49,7 @@ async function contentHash(): Promise<string> {
   const folders = ["bin", "prisma", "src", "test/faults", "test/discord"];
   const listed = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true, withFileTypes: true })));
   const files = listed.flat().flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []));
-  const single = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", "test/cli/installation.ts"];
+  const single = ["package.json", "package-lock.json", "tsconfig.json", "scripts/bundle.ts", "test/cli/installation.ts"];
   const hash = createHash("sha256");
   for (const file of [...files.toSorted(), ...single.map((name) => join(root, name))])
     hash
@@ -79,13 +78,8 @@ async function buildOnce(place: string): Promise<void> {
 async function build(place: string): Promise<void> {
   await removeOld();
   const made = await mkdtemp(`${place}-`);
-  const compilerOptions = { rootDir: root, outDir: made, noCheck: true, sourceMap: false, types: [] };
-  const include = [join(root, "src"), ...Object.values(children)];
-  await writeFile(join(made, "tsconfig.json"), JSON.stringify({ extends: join(root, "tsconfig.build.json"), compilerOptions, include }));
-  await promisify(execFile)(join(root, "node_modules", ".bin", "tsc"), ["-p", made, "--singleThreaded"]);
+  await bundle(join(made, "dist"), [...program, ...Object.values(children)]);
   for (const name of ["bin", "prisma", "package.json"]) await cp(join(root, name), join(made, name), { recursive: true });
-  // The program expects what is compiled under this name; the processes of the tests find it beside them.
-  await symlink("src", join(made, "dist"));
   // Somebody else may have been faster.
   await rename(made, place).catch(() => rm(made, { recursive: true, force: true }));
 }

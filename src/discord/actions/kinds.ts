@@ -1,4 +1,4 @@
-import { MessageFlags, RESTJSONErrorCodes as Codes, Routes } from "discord.js";
+import { MessageFlags, RESTJSONErrorCodes as Codes, Routes } from "discord-api-types/v10";
 import type { DiscordAction, DiscordRequest } from "../../kernel/discord-port.ts";
 import { z } from "zod";
 import { ProblemError } from "../../kernel/errors.ts";

@@ -1,4 +1,4 @@
-import { RESTJSONErrorCodes as Codes } from "discord.js";
+import { RESTJSONErrorCodes as Codes } from "discord-api-types/v10";
 import type { Performed } from "../../kernel/discord-port.ts";
 import type { ProblemError } from "../../kernel/errors.ts";
 import { rateLimitWait } from "../rest/errors.ts";

@@ -10,7 +10,7 @@ import { createRegistration } from "../registration/registration.ts";
 import type { DiscordRest } from "../rest/rest.ts";
 import { createIdentifyBudget, maxAwayMs, type BuildThrottler } from "./identify-budget.ts";
 import { createListenerTable, type EventFaults, type GatewayListener } from "./listeners.ts";
-import { createGatewaySession, type GatewaySession, type SessionHooks } from "./session.ts";
+import type { GatewaySession, SessionHooks } from "./session.ts";
 
 /** What the bot does with interactions and events; handed in once, when the services exist. */
 export interface ServeOptions extends InteractionHandlers {
@@ -88,6 +88,7 @@ export function createConnection(options: ConnectionOptions & ConnectionDeps, se
   };
 
   const connect = async (): Promise<void> => {
+    const { createGatewaySession } = await import("./session.ts");
     for (let failures = 0; !stopping.signal.aborted;) {
       const readyBefore = status.readyCount();
       session = createGatewaySession({

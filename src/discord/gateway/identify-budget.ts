@@ -1,5 +1,6 @@
-import { SimpleIdentifyThrottler, type APIGatewaySessionStartLimit, type IIdentifyThrottler } from "discord.js";
+import type { APIGatewaySessionStartLimit, IIdentifyThrottler } from "discord.js";
 import { pause } from "../../kernel/pause.ts";
+import { loadLibrary } from "../library.ts";
 
 /** The share of a day's session starts that is never used: Discord resets the token of a bot that uses them up. */
 const reserve = 0.1;
@@ -18,11 +19,8 @@ export interface IdentifyBudget {
 /** Builds the throttler of session starts for a number of buckets. */
 export type BuildThrottler = (buckets: number) => IIdentifyThrottler;
 
-/** Discord lets a bucket start one session in five seconds. */
-const libraryThrottler: BuildThrottler = (buckets) => new SimpleIdentifyThrottler(buckets);
-
-/** Keeps session starts within the limit that Discord states. */
-export function createIdentifyBudget(buildThrottler: BuildThrottler = libraryThrottler): IdentifyBudget {
+/** Keeps session starts within the limit that Discord states, which lets a bucket start one session in five seconds. */
+export function createIdentifyBudget(buildThrottler?: BuildThrottler): IdentifyBudget {
   const throttlers = new Map<number, IIdentifyThrottler>();
   let starts: number[] = [];
   let limit: APIGatewaySessionStartLimit | undefined;
@@ -50,7 +48,8 @@ export function createIdentifyBudget(buildThrottler: BuildThrottler = libraryThr
     async throttler(manager, onExhausted) {
       await fetchLimit(manager);
       const buckets = Math.max(1, limit?.max_concurrency ?? 1);
-      const throttler = throttlers.get(buckets) ?? buildThrottler(buckets);
+      const { SimpleIdentifyThrottler } = await loadLibrary();
+      const throttler = throttlers.get(buckets) ?? buildThrottler?.(buckets) ?? new SimpleIdentifyThrottler(buckets);
       throttlers.set(buckets, throttler);
       return {
         async waitForIdentify(shardId, signal) {

@@ -1,7 +1,8 @@
 import type { GatewayDispatchEvents, GatewayIntentBits } from "discord-api-types/v10";
-import { DiscordjsErrorCodes, Events, GatewayCloseCodes, type Interaction, type WebSocketOptions } from "discord.js";
+import { DiscordjsErrorCodes, Events, type Interaction, type WebSocketOptions } from "discord.js";
 import type { Logger } from "pino";
 import { createClient } from "./client.ts";
+import { fatalClose, tokenInstruction } from "./close-codes.ts";
 import { adaptLibrary } from "./library.ts";
 import { createGatewayPace, type IdentifyBudget } from "./identify-budget.ts";
 import { pause } from "../../kernel/pause.ts";
@@ -146,26 +147,6 @@ export function createGatewaySession({
       sockets.terminate();
     },
   };
-}
-
-/** Close codes after which reconnecting cannot help, and what the operator has to do. */
-const instructions: Readonly<Record<number, string>> = {
-  [GatewayCloseCodes.AuthenticationFailed]:
-    "Discord refused the bot token. In the developer portal open Bot, reset the token, and set it as DISCORD_TOKEN.",
-  [GatewayCloseCodes.DisallowedIntents]:
-    "Discord refused the members intent. In the developer portal open Bot and switch on Server Members Intent under Privileged Gateway Intents, then restart.",
-  [GatewayCloseCodes.InvalidIntents]: "Discord does not know the intents asked for; update the service.",
-  [GatewayCloseCodes.InvalidAPIVersion]: "Discord does not offer this version of its API any more; update the service.",
-  [GatewayCloseCodes.ShardingRequired]:
-    "The bot is in more servers than one connection may serve; take it out of servers that are not moderated.",
-  [GatewayCloseCodes.InvalidShard]: "Discord refused the connection's shard number; restart the service.",
-};
-
-export const tokenInstruction = instructions[GatewayCloseCodes.AuthenticationFailed] ?? "";
-
-/** The instruction for a fatal close code. */
-function fatalClose(code: number): string {
-  return instructions[code] ?? `Discord closed the gateway for good with code ${code.toString()}.`;
 }
 
 /** Whether a login failed because Discord does not know the token; other fatal refusals come as a close code. */

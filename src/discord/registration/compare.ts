@@ -4,7 +4,7 @@ import {
   ApplicationIntegrationType,
   InteractionContextType,
   type RESTPostAPIApplicationCommandsJSONBody,
-} from "discord.js";
+} from "discord-api-types/v10";
 
 /** The change that one command needs. */
 export type Change = { type: number; name: string } & (

@@ -1,8 +1,9 @@
-import { ApplicationCommandType, Routes, DiscordAPIError } from "discord.js";
+import { ApplicationCommandType, Routes } from "discord-api-types/v10";
 import type { DiscordRequest } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { pause } from "../../kernel/pause.ts";
 import { type Change, compareLists, type Difference, type Fields } from "./compare.ts";
+import { isRefusal } from "../library.ts";
 import { rateLimitWait, refusalStatus } from "../rest/errors.ts";
 import type { DiscordRest } from "../rest/rest.ts";
 import { cutText } from "../cut-text.ts";
@@ -134,7 +135,7 @@ const menus: Readonly<Record<number, string>> = { 2: "user menu", 3: "message me
 /** The details of Discord's refusal (4xx) of a call about commands, which repeating would not change; undefined for other failures. */
 export function commandRefusal(error: unknown): CommandRefusal | undefined {
   const cause = error instanceof ProblemError ? error.cause : error;
-  if (!(cause instanceof DiscordAPIError)) return undefined;
+  if (!isRefusal(cause)) return undefined;
   const { status, code, rawError, requestBody } = cause;
   const tree = "errors" in rawError ? rawError.errors : undefined;
   const sent = requestBody.json;

@@ -23,7 +23,7 @@ export function createAttachments({ apiBase }: { apiBase: string }): AttachmentS
         const response = await fetch(address, {
           redirect: "manual",
           signal,
-          headers: { "accept-encoding": "identity", "user-agent": userAgent },
+          headers: { "accept-encoding": "identity", "user-agent": await userAgent() },
         });
         if (response.status === 200 && response.body !== null && !response.headers.has("content-encoding"))
           return Readable.fromWeb(response.body);

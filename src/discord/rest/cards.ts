@@ -1,4 +1,4 @@
-import { type APIEmbed, RESTJSONErrorCodes as Codes, Routes } from "discord.js";
+import { type APIEmbed, RESTJSONErrorCodes as Codes, Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { DiscordCalls, DiscordRequest } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";

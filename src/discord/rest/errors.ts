@@ -1,5 +1,5 @@
-import { DiscordAPIError, HTTPError, RateLimitError } from "discord.js";
 import { ProblemError } from "../../kernel/errors.ts";
+import { isFailure, isRateLimit, isRefusal } from "../library.ts";
 
 /** The loggable part of an error of Discord's libraries, whose own fields hold addresses with tokens, and request bodies. */
 export function safeError(error: unknown): Record<string, unknown> {
@@ -12,12 +12,12 @@ export function safeError(error: unknown): Record<string, unknown> {
 
 /** The milliseconds until a call that was rate limited is allowed again; undefined for other errors. */
 export function rateLimitWait(error: unknown): number | undefined {
-  return error instanceof RateLimitError ? Math.max(0, error.retryAfter) : undefined;
+  return isRateLimit(error) ? Math.max(0, error.retryAfter) : undefined;
 }
 
 /** The HTTP status of a refusal by Discord (4xx). */
 export function refusalStatus(error: unknown): number | undefined {
-  if (error instanceof DiscordAPIError) return error.status;
+  if (isRefusal(error)) return error.status;
   if (error instanceof ProblemError && error.code === "discord_error") return error.extra?.["discord_status"] as number | undefined;
   return undefined;
 }
@@ -32,9 +32,9 @@ export function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   const wait = rateLimitWait(error);
   if (wait !== undefined) return unavailable(wait, error);
-  if (error instanceof DiscordAPIError && error.status !== 401) {
+  if (isRefusal(error) && error.status !== 401) {
     const extra = { discord_status: error.status, discord_code: error.code };
     return new ProblemError("discord_error", { detail: "Discord refused the call.", extra, cause: error });
   }
-  return unavailable(error instanceof HTTPError ? 5000 : 2000, error);
+  return unavailable(isFailure(error) ? 5000 : 2000, error);
 }

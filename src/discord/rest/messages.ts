@@ -1,4 +1,4 @@
-import { ChannelType, OverwriteType, PermissionFlagsBits, Routes } from "discord.js";
+import { ChannelType, OverwriteType, PermissionFlagsBits, Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { DiscordCalls, MessageSource } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";

@@ -85,9 +85,9 @@ export async function readAs<T>(schema: ZodType<T>, response: Response): Promise
  * @throws ProblemError discord_unavailable
  */
 export async function fetchIssuer(origin: string): Promise<string> {
-  const response = await fetchAnswer(() =>
+  const response = await fetchAnswer(async () =>
     fetch(`${origin}/.well-known/oauth-authorization-server`, {
-      headers: { "user-agent": userAgent },
+      headers: { "user-agent": await userAgent() },
       signal: deadline(),
       redirect: "manual",
     }),
@@ -115,8 +115,8 @@ const nowhere = new Set([400, 404]);
 export function readInvite(apiBase: string): (code: string) => Promise<{ serverId: string; name: string } | null> {
   return async (code) => {
     const address = `${apiBase}/v10/invites/${encodeURIComponent(code)}`;
-    const response = await fetchAnswer(() =>
-      fetch(address, { headers: { "user-agent": userAgent }, signal: deadline(), redirect: "manual" }),
+    const response = await fetchAnswer(async () =>
+      fetch(address, { headers: { "user-agent": await userAgent() }, signal: deadline(), redirect: "manual" }),
     );
     if (response.status !== 200) {
       await response.body?.cancel();

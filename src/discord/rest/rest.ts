@@ -1,7 +1,8 @@
-import { DefaultUserAgent, DiscordAPIError, type RequestMethod, REST } from "discord.js";
+import type { RequestMethod, REST } from "discord.js";
 import type { Logger } from "pino";
 import type { CallPurpose, DiscordCalls, DiscordRequest } from "../../kernel/discord-port.ts";
 import { pause } from "../../kernel/pause.ts";
+import { isRefusal, loadLibrary } from "../library.ts";
 import { rateLimitWait, safeError, toProblem, unavailable } from "./errors.ts";
 import { version } from "../../version.ts";
 
@@ -9,7 +10,9 @@ import { version } from "../../version.ts";
 export const userAgentAppendix = `provost/${version}`;
 
 /** The User-Agent in the form Discord requires of every client; calls without it may be blocked. */
-export const userAgent = `${DefaultUserAgent} ${userAgentAppendix}`;
+export async function userAgent(): Promise<string> {
+  return `${(await loadLibrary()).DefaultUserAgent} ${userAgentAppendix}`;
+}
 
 export interface DiscordRest extends DiscordCalls {
   counts(): Readonly<Record<CallPurpose, Readonly<CallCounts>>>;
@@ -42,21 +45,20 @@ export function createDiscordRest({
   lookUpRestMs = 3000,
   repeatMs,
 }: RestOptions): DiscordRest {
-  const rest = new REST({
-    version: "10",
-    api: apiBase,
-    retries: 0,
-    timeout: 10_000,
-    rejectOnRateLimit: () => true,
-    userAgentAppendix,
-  }).setToken(token);
+  let made: Promise<REST> | undefined;
+  const make = async (): Promise<REST> => {
+    const { REST } = await loadLibrary();
+    return new REST({ version: "10", api: apiBase, retries: 0, timeout: 10_000, rejectOnRateLimit: () => true, userAgentAppendix });
+  };
   const counts = { action: zeroCounts(), lookup: zeroCounts(), sync: zeroCounts(), registration: zeroCounts() };
   let failingUntil = 0;
   let refusedUntil = 0;
   let isTokenRefused = false;
 
-  const once = (request: DiscordRequest, signal: AbortSignal): Promise<unknown> => {
+  const once = async (request: DiscordRequest, signal: AbortSignal): Promise<unknown> => {
     const { method, route, query, body, reason } = request;
+    // The library forgets the token after a 401.
+    const rest = (await (made ??= make())).setToken(token);
     return rest.request({
       method: method as RequestMethod,
       fullRoute: route,
@@ -77,7 +79,7 @@ export function createDiscordRest({
     const count = counts[request.purpose];
     if (rateLimitWait(error) !== undefined) {
       count.rateLimited += 1;
-    } else if (!(error instanceof DiscordAPIError)) {
+    } else if (!isRefusal(error)) {
       count.failed += 1;
       failingUntil = performance.now() + lookUpRestMs;
     } else {
@@ -85,7 +87,6 @@ export function createDiscordRest({
       if (error.status !== 401) return;
       isTokenRefused = true;
       refusedUntil = performance.now() + tokenRestMs;
-      rest.setToken(token);
       logger.error({ err: safeError(error) }, "Discord refused the bot token in a call");
     }
   };
@@ -130,8 +131,10 @@ export function createDiscordRest({
     counts: () => counts,
     isTokenRefused: () => isTokenRefused,
     stop() {
-      rest.clearHandlerSweeper();
-      rest.clearHashSweeper();
+      void made?.then((rest) => {
+        rest.clearHandlerSweeper();
+        rest.clearHashSweeper();
+      });
     },
   };
 }
@@ -162,7 +165,7 @@ function pauseBefore(
 ): number | undefined {
   const wait = rateLimitWait(error);
   if (wait !== undefined) return wait + 50;
-  if (error instanceof DiscordAPIError || method === "POST" || method === "PATCH") return undefined;
+  if (isRefusal(error) || method === "POST" || method === "PATCH") return undefined;
   if (tried >= (purpose === "lookup" ? lookUpAttempts : attempts)) return undefined;
   return firstMs * 2 ** (tried - 1) * (0.75 + Math.random() / 2);
 }

@@ -1,5 +1,4 @@
 import BetterSqlite3 from "better-sqlite3";
-import pg from "pg";
 import { dialectOf, sqliteFile } from "../../database/dialect.ts";
 import { createCheckpointFile } from "./checkpoint-file.ts";
 import { createEntryReader, entryOfColumns, type StoredEntry } from "./entries.ts";
@@ -93,7 +92,8 @@ function openSqlite(file: string) {
 }
 
 async function openPostgres(url: string) {
-  const client = new pg.Client({ connectionString: url, options: "-c default_transaction_read_only=on" });
+  const { Client } = await import("pg");
+  const client = new Client({ connectionString: url, options: "-c default_transaction_read_only=on" });
   await client.connect();
   return {
     query: async (sql: string) => (await client.query<{ line: string }>(sql)).rows.map(({ line }) => line),

@@ -126,10 +126,13 @@ async function checkDenials({ db, userId, reference }: Checked): Promise<Finding
     : warn(`Denied before: ${count.toString()}, last in ${newest.reference}.`);
 }
 
-/** The time an account was made stands in its id. */
+/** When an account, or anything else of Discord, was made: the beginning of its id, in milliseconds. */
+export function madeAt(id: string): number {
+  return Number((BigInt(id) >> 22n) + discordEpoch);
+}
+
 function checkAge({ userId, now }: Checked): Promise<Finding> {
-  const madeAt = Number((BigInt(userId) >> 22n) + discordEpoch);
-  const days = Math.floor((now.getTime() - madeAt) / (day * 1000));
+  const days = Math.floor((now.getTime() - madeAt(userId)) / (day * 1000));
   const detail = `The account is ${Math.max(0, days).toString()} days old.`;
   return Promise.resolve(days < youngDays ? warn(detail) : pass(detail));
 }

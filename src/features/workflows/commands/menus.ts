@@ -1,8 +1,8 @@
 import type { Verbs } from "../../../commands/verbs.ts";
-import { SnowflakeUtil } from "discord.js";
 import { fieldError } from "../../../kernel/errors.ts";
 import type { Entry, MenuSpec, MenuTarget, Reply, Wording } from "../../../commands/entry.ts";
 import { keepBeside, messageValues } from "../../../commands/messages.ts";
+import { madeAt } from "../checks/checks.ts";
 import { requestEntries } from "./request.ts";
 
 const command = "menu";
@@ -63,7 +63,7 @@ function offenderOf({ user }: MenuTarget): string {
 
 /** When a message was sent: its id begins with that. */
 function sentAt(id: string): string {
-  return new Date(SnowflakeUtil.timestampFrom(id)).toISOString();
+  return new Date(madeAt(id)).toISOString();
 }
 
 /** Ways to a request from a person and from a message. */

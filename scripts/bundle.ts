@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type Metafile } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** What an operator runs. */
+export const program = ["src/main.ts", "src/cli.ts"] as const;
+
+/** What stays a package: the addon, and what the libraries use only where an operator has installed it. */
+const external = ["better-sqlite3", "bufferutil", "pg-native", "utf-8-validate", "zlib-sync"];
+
+/**
+ * Writes the program as few files, with the packages it needs in them: a start that reads a thousand files takes twice as long. What is
+ * imported dynamically stays a file of its own that is read on first use.
+ * @param folder where the files go, all of them at its top; what is in it is removed
+ * @param sources files whose names the built ones have, absolute or from the project's root
+ * @returns what is in each file, and what it imports
+ */
+export async function bundle(folder: string, sources: readonly string[]): Promise<Metafile> {
+  rmSync(folder, { recursive: true, force: true });
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [...sources],
+    outdir: folder,
+    entryNames: "[name]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    external,
+    // discord.js finds the limits of its caches by the names of its classes.
+    keepNames: true,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    sourcemap: true,
+    sourcesContent: false,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+    // Packages in the older module format ask for Node's modules by it.
+    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+  });
+  writeFileSync(join(folder, "THIRD-PARTY.txt"), licencesOf(metafile));
+  return metafile;
+}
+
+/** Every package of which something is in the files, with its licence: who passes the files on has to pass that on, too. */
+function licencesOf({ inputs }: Metafile): string {
+  const folders = Object.keys(inputs).flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
+  return [...new Set(folders)]
+    .toSorted()
+    .map(licenceOf)
+    .join(`\n${"-".repeat(80)}\n\n`);
+}
+
+function licenceOf(folder: string): string {
+  const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as Record<string, string>;
+  const files = readdirSync(join(root, folder)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file));
+  const texts = files.map((file) => readFileSync(join(root, folder, file), "utf8").trim());
+  return `${[`${name} ${version} (${license})`, ...texts].join("\n\n")}\n`;
+}
