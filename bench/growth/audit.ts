@@ -63,16 +63,23 @@ function hiddenOf(index: number, entries: number) {
   const made = { createdAt: at, updatedAt: at, revision: 1 };
   const matter = { title: "A matter", status: "open", priority: "normal", isConfidential: true, openedBy: bulkActor, policies: [] };
   const request = {
-    ...{
-      id: idOf(index, 3),
-      reference: requestReference(index),
-      type: "investigation",
-      status: "pending",
-      priority: "normal",
-      urgent: false,
-    },
-    ...{ title: "A matter", summary: "A matter", payload: {}, extra: {}, requesterId: bulkActor, requestedVia: "rest" },
-    ...{ evidence: [], related: [], approvalsRequired: 1, links: [], ...made },
+    id: idOf(index, 3),
+    reference: requestReference(index),
+    type: "investigation",
+    status: "pending",
+    priority: "normal",
+    urgent: false,
+    title: "A matter",
+    summary: "A matter",
+    payload: {},
+    extra: {},
+    requesterId: bulkActor,
+    requestedVia: "rest",
+    evidence: [],
+    related: [],
+    approvalsRequired: 1,
+    links: [],
+    ...made,
   };
   const draft = { type: "investigation", payload: {}, subjectKind: "user", subjectId: subject, cause: "Points.", status: "dismissed" };
   return [
