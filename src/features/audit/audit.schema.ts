@@ -147,11 +147,10 @@ export const AuditLines = z.string().meta({ description: "A JSON object per line
 
 /** What a page says about a search that looked only so far. */
 export const AuditNotes = z.object({
-  examined: z
-    .int()
-    .nonnegative()
-    .optional()
-    .meta({ description: "How many entries were looked at for this page: always with `q`, and where the page ended before it was full" }),
+  examined: z.int().nonnegative().optional().meta({
+    description:
+      "How many positions of the chain were looked at for this page: always with `q`, and where the page ended before it was full",
+  }),
   examined_to: z
     .int()
     .positive()

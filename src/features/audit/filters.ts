@@ -15,6 +15,8 @@ export interface Condition {
   met: Where;
   /** Parts that together mean the same, each of which an index holds in the order of the chain; none: no index does. */
   parts: readonly Where[];
+  /** Whether all entries of a part of the chain meet it, but for a few at its ends. */
+  isRange?: true;
 }
 
 /** What each filter asks of an entry, in the order in which they lead; text is looked for afterwards. */
@@ -25,8 +27,8 @@ export async function conditionsOf(db: Pick<ReadClient, "$queryRaw">, filters: A
     if (value !== undefined) all.push(await conditions[name](value, db));
   }
   const { from, to } = filters;
-  if (from !== undefined) all.push({ met: { at: { gte: new Date(from) } }, parts: [] });
-  if (to !== undefined) all.push({ met: { at: { lt: new Date(to) } }, parts: [] });
+  if (from !== undefined) all.push({ met: { at: { gte: new Date(from) } }, parts: [], isRange: true });
+  if (to !== undefined) all.push({ met: { at: { lt: new Date(to) } }, parts: [], isRange: true });
   return all;
 }
 
@@ -61,8 +63,9 @@ function equal(column: Column, value: string): Condition {
 }
 
 function actions(names: readonly string[]): Condition {
-  const [only, ...others] = new Set(names);
-  if (only !== undefined && others.length === 0) return equal("action", only);
+  // No entry has an empty action.
+  const [only = "", ...others] = new Set(names);
+  if (others.length === 0) return equal("action", only);
   const parts = names.length > maxActions ? [] : [...new Set(names)].map((action): Where => ({ action }));
   return { met: { action: { in: [...names] } }, parts };
 }

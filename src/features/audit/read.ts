@@ -7,7 +7,7 @@ import { presentAuditEntry } from "./audit.policy.ts";
 import type { AuditFilters, AuditView } from "./audit.schema.ts";
 import { conditionsOf, type Condition } from "./filters.ts";
 import { createSpans } from "./spans.ts";
-import { countAll, lastOf, newestBefore, searchBefore, withDetails, type Search, type WholeSearch } from "./walk.ts";
+import { countAll, lastOf, newestBefore, searchBefore, walkLimits, withDetails, type Search, type WholeSearch } from "./walk.ts";
 
 /** Entries that one page of a search by text looks at. */
 const maxExamined = 20_000;
@@ -26,11 +26,10 @@ export function createAuditReader({ db, cursors, hiddenIds }: ReaderDeps) {
   /** @param own what has to be met besides the filters */
   async function searchOf(call: Call, filters: AuditFilters, own: readonly Condition[] = []): Promise<Search> {
     const { from, to } = filters;
-    const seq = from === undefined && to === undefined ? undefined : ((await spans({ from, to }, await lastOf(db))) ?? null);
     return {
       filters,
       conditions: [...own, ...(await conditionsOf(db, filters))],
-      range: seq === undefined ? {} : seq && { seq: { ...seq } },
+      range: from === undefined && to === undefined ? {} : await spans({ from, to }, await lastOf(db)),
       hiddenAmong: async (ids) => new Set(ids.length === 0 ? [] : await hiddenIds(call, [...new Set(ids)])),
       seesReasons: can(call, "audit.read"),
     };
@@ -64,15 +63,17 @@ export function createAuditReader({ db, cursors, hiddenIds }: ReaderDeps) {
           notes: { examined, ...(reached !== undefined && { examined_to: reached }) },
         };
       }
-      const { rows, examined, reached } = await newestBefore(db, search, { before, limit: limit + 1 });
+      const { rows, reached, isCut } = await newestBefore(db, search, { before, limit: limit + 1 });
       const page = toPage(
         await withDetails(db, rows),
         limit,
         ({ row, payload }) => presentAuditEntry(call, row, payload),
         ({ row }) => cursorAt(row.seq),
       );
-      const isCut = rows.length <= limit && reached !== undefined;
-      const ended = isCut ? { next_cursor: cursorAt(reached), notes: { examined, examined_to: reached } } : {};
+      const ended =
+        isCut && reached !== undefined
+          ? { next_cursor: cursorAt(reached), notes: { examined: walkLimits.positions, examined_to: reached } }
+          : {};
       return withTotal({ ...page, ...ended }, { count }, async () => countAll(db, await whole(call, search)));
     },
   };

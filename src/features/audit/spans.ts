@@ -3,10 +3,10 @@ import type { ReadClient } from "../../database/database.ts";
 /** Positions of one part of the chain. */
 const size = 1000;
 
-/** Positions, both included. */
+/** Positions, both included; without an end, as far as the chain goes. */
 export interface SeqRange {
-  gte: number;
-  lte: number;
+  gte?: number;
+  lte?: number;
 }
 
 /**
@@ -24,15 +24,16 @@ export function createSpans(db: Pick<ReadClient, "auditEntry">) {
     return span;
   }
 
-  /** The positions between which all entries of a time are; undefined for none. @param end the last position of the chain */
-  return async ({ from, to }: { from?: string | undefined; to?: string | undefined }, end: number): Promise<SeqRange | undefined> => {
+  /** The positions between which all entries of a time are; null for none. @param end the last position of the chain */
+  return async ({ from, to }: { from?: string | undefined; to?: string | undefined }, end: number): Promise<SeqRange | null> => {
     const [since, until] = [from === undefined ? -Infinity : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
-    let range: SeqRange | undefined;
+    let [gte, lte]: [number?, number?] = [];
     for (let part = 0; part * size < end; part += 1) {
       const { first, last } = full[part] ?? (await spanOf(part));
       if (last < since || first >= until || Number.isNaN(first)) continue;
-      range = { gte: range?.gte ?? part * size + 1, lte: (part + 1) * size };
+      gte ??= part * size + 1;
+      lte = (part + 1) * size;
     }
-    return range;
+    return gte === undefined || lte === undefined ? null : { gte, lte };
   };
 }

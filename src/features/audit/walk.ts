@@ -3,20 +3,23 @@ import { jsonObject } from "../../kernel/parsing.ts";
 import type { AuditEntry, AuditPayload } from "../../generated/sqlite/client.ts";
 import type { AuditFilters } from "./audit.schema.ts";
 import type { Condition, Where } from "./filters.ts";
+import type { SeqRange } from "./spans.ts";
 
 /** Positions that one query of a count or an export looks through: a few milliseconds. */
 const wide = 4000;
 /** Entries that are looked at together. */
 const slice = 500;
 
-/** How a page keeps to a bounded cost. */
+/**
+ * How a page keeps to a bounded cost. Nothing of it depends on entries that the caller may not see: where a page ends would tell of them.
+ */
 export interface WalkLimits {
   /** A condition that at most so many entries meet leads to them. SQLite is given at most 999 values in a statement. */
   few: number;
-  /** Entries that a page looks at where several conditions have to be met and each is met by many, or most may not be shown. */
-  examined: number;
+  /** Positions of the chain that a page looks through where several conditions have to be met and each is met by many. */
+  positions: number;
 }
-export const walkLimits: WalkLimits = { few: 800, examined: 2000 };
+export const walkLimits: WalkLimits = { few: 800, positions: 20_000 };
 
 /** An entry with its details, where they are there. */
 export interface FoundEntry {
@@ -28,7 +31,7 @@ export interface Search {
   filters: AuditFilters;
   conditions: readonly Condition[];
   /** Where in the chain all of it is; null: nowhere. */
-  range: Where | null;
+  range: SeqRange | null;
   /** Which of some targets the caller may not know of. */
   hiddenAmong(targetIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether the text of the filters may look into reasons. */
@@ -40,11 +43,13 @@ export interface WholeSearch extends Search {
   hidden: ReadonlySet<string>;
 }
 
-/** Entries newest first, and how many were looked at; `reached`: the last position looked at, where more are left. */
+/** Entries newest first. */
 interface Part {
   rows: AuditEntry[];
-  examined: number;
+  /** The position the look came to, where more can be left. */
   reached?: number;
+  /** Whether it came to its bound and not to as many entries as asked for. */
+  isCut: boolean;
 }
 
 /** The last position there is; 0 for an empty chain. */
@@ -58,56 +63,49 @@ export async function newestBefore(
   search: Search,
   { before, limit, limits = walkLimits }: { before: number | undefined; limit: number; limits?: WalkLimits },
 ): Promise<Part> {
+  if (search.range === null) return { rows: [], isCut: false };
+  const way = await wayOf(db, search, search.range, before, limits);
   const rows: AuditEntry[] = [];
-  let examined = 0;
   for (let end = before; ;) {
     // Where much may not be shown, more is looked at together.
-    const take = examined === 0 ? limit : Math.max(slice, limit);
-    const found = await readBefore(db, search, { before: end, limit: take, limits });
-    const hidden = await search.hiddenAmong(found.rows.flatMap(({ targetId }) => targetId ?? []));
-    rows.push(...found.rows.filter(({ targetId }) => targetId === null || !hidden.has(targetId)));
-    examined += found.examined;
-    if (rows.length >= limit) return { rows: rows.slice(0, limit), examined, reached: rows[limit - 1]?.seq ?? 0 };
-    if (found.reached === undefined) return { rows, examined };
-    if (examined >= limits.examined) return { rows, examined, reached: found.reached };
-    end = found.reached;
+    const take = end === before ? limit : Math.max(slice, limit);
+    const found = await newestOf(db, way.parts, { AND: [...way.bounds, end === undefined ? {} : { seq: { lt: end } }] }, take);
+    const hidden = await search.hiddenAmong(found.flatMap(({ targetId }) => targetId ?? []));
+    rows.push(...found.filter(({ targetId }) => targetId === null || !hidden.has(targetId)));
+    if (rows.length >= limit) return { rows: rows.slice(0, limit), reached: rows[limit - 1]?.seq ?? 0, isCut: false };
+    if (found.length < take) break;
+    end = found.at(-1)?.seq ?? 0;
   }
+  return way.floor === undefined ? { rows, isCut: false } : { rows, reached: way.floor, isCut: true };
+}
+
+/** How entries are met: those of some parts, each of which an index holds in the order of the chain, within bounds. */
+interface Way {
+  parts: readonly Where[];
+  bounds: readonly Where[];
+  /** Where the look ends before the search does. */
+  floor?: number;
 }
 
 /**
- * Entries before a position, whoever may see them. One condition has an index in the order of the chain; of several, one that few entries
- * meet leads to them; otherwise only so many entries are looked at.
+ * One condition has an index in the order of the chain; of several, one that few entries meet leads to them; otherwise only a part of the
+ * chain is looked through.
  */
-async function readBefore(
-  db: ReadClient,
-  { conditions, range }: Pick<Search, "conditions" | "range">,
-  { before, limit, limits }: { before: number | undefined; limit: number; limits: WalkLimits },
-): Promise<Part> {
-  if (range === null) return { rows: [], examined: 0 };
-  const end: Where = { AND: [range, before === undefined ? {} : { seq: { lt: before } }] };
-  const met = conditions.map((condition) => condition.met);
-  const inOrder = (parts: readonly Where[], bounds: Where, take: number) => newestOf(db, parts, { AND: [end, bounds] }, take);
-  const whole = (rows: AuditEntry[], take: number): Part => ({
-    rows,
-    examined: rows.length,
-    ...(rows.length === take && { reached: rows.at(-1)?.seq ?? 0 }),
-  });
-  const [leading = []] = conditions.flatMap(({ parts }) => (parts.length > 0 ? [parts] : []));
-  const both = bothOf(conditions);
-  if (both !== undefined) return whole(await inOrder(both, {}, limit), limit);
-  if (conditions.length === 0) return whole(await inOrder([{}], {}, limit), limit);
-  if (conditions.length === 1 && leading.length > 0) return whole(await inOrder(leading, {}, limit), limit);
+async function wayOf(db: ReadClient, search: Search, range: SeqRange, before: number | undefined, limits: WalkLimits): Promise<Way> {
+  const others = search.conditions.filter(({ isRange = false }) => !isRange);
+  const leading = others.find(({ parts }) => parts.length > 0)?.parts ?? [{}];
+  const times = search.conditions.flatMap(({ isRange = false, met }) => (isRange ? [met] : []));
+  const bounds: Where[] = [{ seq: range }, ...times];
+  const both = bothOf(others);
+  if (both !== undefined) return { parts: both, bounds };
+  if (others.every(({ parts }) => parts.length > 0) && others.length < 2) return { parts: leading, bounds };
 
-  const few = await fewOf(db, conditions, end, limits.few);
-  if (few?.length === 0) return { rows: [], examined: 0 };
-  if (few !== undefined) return whole(await inOrder([{ seq: { in: few } }], { AND: met }, limit), limit);
-
-  const parts = leading.length > 0 ? leading : [{}];
-  const floors = await Promise.all(parts.map((part) => positionAfter(db, { AND: [part, end] }, limits.examined)));
-  const floor = Math.max(...floors);
-  const rows = await inOrder(parts, { AND: [{ seq: { gte: floor } }, ...met] }, limit);
-  if (rows.length === limit) return whole(rows, limit);
-  return floor === 0 ? { rows, examined: rows.length } : { rows, examined: limits.examined, reached: floor };
+  const met = [...bounds, ...others.map((condition) => condition.met)];
+  const few = await fewOf(db, search, [{ seq: range }, before === undefined ? {} : { seq: { lt: before } }], limits.few);
+  if (few !== undefined) return { parts: few.length === 0 ? [] : [{ seq: { in: few } }], bounds: met };
+  const top = Math.min(before ?? Infinity, (range.lte ?? (await lastOf(db))) + 1);
+  const floor = top - limits.positions;
+  return { parts: leading, bounds: [...met, { seq: { gte: floor } }], ...(floor > (range.gte ?? 1) && { floor }) };
 }
 
 /** Two conditions, on who did what, that one index holds together. */
@@ -128,31 +126,28 @@ async function newestOf(db: ReadClient, parts: readonly Where[], bounds: Where, 
   return [...new Map(found.flat().map((row) => [row.seq, row])).values()].toSorted((a, b) => b.seq - a.seq).slice(0, take);
 }
 
-/** The positions that meet a condition which few entries meet; undefined when many meet each. */
-async function fewOf(db: ReadClient, conditions: readonly Condition[], end: Where, most: number): Promise<number[] | undefined> {
-  for (const { parts } of conditions) {
-    const seqs = parts.length === 0 ? undefined : await fewOfParts(db, parts, end, most);
+/** The positions of a condition that few entries meet which the caller may see; undefined when many meet each. */
+async function fewOf(db: ReadClient, search: Search, bounds: readonly Where[], most: number): Promise<number[] | undefined> {
+  for (const { parts } of search.conditions) {
+    const seqs = parts.length === 0 ? undefined : await fewOfParts(db, search, parts, bounds, most);
     if (seqs !== undefined) return seqs;
   }
   return undefined;
 }
 
-async function fewOfParts(db: ReadClient, parts: readonly Where[], end: Where, most: number): Promise<number[] | undefined> {
-  const beyond = await Promise.all(parts.map((part) => positionAfter(db, { AND: [part, end] }, most + 1)));
-  if (beyond.some((seq) => seq > 0)) return undefined;
-  const found = await Promise.all(
-    parts.map((part) =>
-      db.auditEntry.findMany({ where: { AND: [part, end] }, select: { seq: true }, orderBy: { seq: "desc" }, take: most }),
-    ),
-  );
-  const seqs = [...new Set(found.flat().map(({ seq }) => seq))];
-  return seqs.length > most ? undefined : seqs;
-}
-
-/** The position of the last of so many entries, newest first; 0 when there are fewer. */
-async function positionAfter(db: ReadClient, where: Where, count: number): Promise<number> {
-  const [row] = await db.auditEntry.findMany({ where, select: { seq: true }, orderBy: { seq: "desc" }, skip: count - 1, take: 1 });
-  return row?.seq ?? 0;
+async function fewOfParts(db: ReadClient, search: Search, parts: readonly Where[], bounds: readonly Where[], most: number) {
+  const seqs = new Set<number>();
+  for (const part of parts)
+    for (let end: number | undefined; ;) {
+      const where = { AND: [part, ...bounds, end === undefined ? {} : { seq: { lt: end } }] };
+      const rows = await db.auditEntry.findMany({ where, select: { seq: true, targetId: true }, orderBy: { seq: "desc" }, take: most + 1 });
+      const hidden = await search.hiddenAmong(rows.flatMap(({ targetId }) => targetId ?? []));
+      for (const { seq, targetId } of rows) if (targetId === null || !hidden.has(targetId)) seqs.add(seq);
+      if (seqs.size > most) return undefined;
+      if (rows.length <= most) break;
+      end = rows.at(-1)?.seq ?? 0;
+    }
+  return [...seqs];
 }
 
 /** How many entries the search may show. */
@@ -161,10 +156,10 @@ export async function countAll(db: ReadClient, search: WholeSearch): Promise<num
   if (range === null) return 0;
   const [only, ...others] = conditions;
   if (hidden.size === 0 && others.length === 0 && only?.parts.length !== 0)
-    return db.auditEntry.count({ where: { AND: [only === undefined ? {} : { OR: [...only.parts] }, range] } });
+    return db.auditEntry.count({ where: { AND: [only === undefined ? {} : { OR: [...only.parts] }, { seq: range }] } });
   let count = 0;
   for (let end = await lastOf(db); end > 0; end -= wide) {
-    const within: Where = { AND: [...conditions.map(({ met }) => met), range, { seq: { gt: end - wide, lte: end } }] };
+    const within: Where = { AND: [...conditions.map(({ met }) => met), { seq: range }, { seq: { gt: end - wide, lte: end } }] };
     if (hidden.size === 0) count += await db.auditEntry.count({ where: within });
     else count += await countShown(db, within, hidden);
   }
@@ -204,7 +199,7 @@ export async function searchBefore(
       if (holdsText(search, entry)) found.push(entry);
       if (found.length === limit) return { found, examined: examined + place + 1, reached };
     }
-    examined += Math.max(part.examined, part.rows.length);
+    examined += part.isCut ? walkLimits.positions : part.rows.length;
     if (part.reached === undefined) return { found, examined, reached: undefined };
     ({ reached } = part);
   }
@@ -224,11 +219,12 @@ function holdsText({ filters: { q }, seesReasons }: Pick<Search, "filters" | "se
 /** Every entry of a search up to a position, oldest first, in bounded parts. */
 export async function* oldestFirst(db: ReadClient, search: WholeSearch, to: number): AsyncGenerator<FoundEntry[], void, void> {
   const { conditions, range, hidden } = search;
+  if (range === null) return;
   let after = 0;
-  while (after < to && range !== null) {
+  while (after < to) {
     const until = Math.min(to, after + wide);
     const rows = await db.auditEntry.findMany({
-      where: { AND: [...conditions.map(({ met }) => met), range, { seq: { gt: after, lte: until } }] },
+      where: { AND: [...conditions.map(({ met }) => met), { seq: range }, { seq: { gt: after, lte: until } }] },
       orderBy: { seq: "asc" },
       take: slice,
     });

@@ -43,7 +43,7 @@ export async function readPage(db: Reader, asked: Asked, page: PageQuery): Promi
   const find = (...all: Where[]): Promise<BlacklistRecord[]> =>
     db.blacklistRecord.findMany({ where: { AND: [...all, after] }, orderBy: newestFirst.orderBy, take });
   const given = (Object.keys(asked.filters) as (keyof Filters)[]).filter((name) => asked.filters[name] !== undefined);
-  const [word] = wordFilters.filter((name) => given.includes(name));
+  const word = wordFilters.find((name) => given.includes(name));
   const isAlone = given.length === 0 || (given.length === 1 && word !== undefined);
   const few = isAlone ? undefined : await fewOf(db, asked, limits.few);
   if (few?.length === 0) return { rows: [] };
