@@ -47,7 +47,9 @@ export function createChanges({ database, cursors }: { database: Database; curso
       (last) => cursorAt(last.seq),
     );
     const notes = { resume_cursor: cursorAt(page.data.at(-1)?.seq ?? after) };
-    return withTotal({ ...page, notes }, { count }, () => database.read.blacklistChange.count({ where: { OR: parts } }));
+    return withTotal({ ...page, notes }, { count }, () =>
+      database.read.blacklistChange.count({ where: parts.length > 1 ? { OR: parts } : { AND: parts } }),
+    );
   };
 }
 
