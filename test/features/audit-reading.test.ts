@@ -95,8 +95,8 @@ test(
         const { from, to } = filters;
         const hidden = new Set(isHidden ? ["hidden"] : []);
         const search: WholeSearch = {
-          filters: filters as AuditFilters,
-          conditions: [...(mine === undefined ? [] : ownCondition(mine)), ...(await conditionsOf(db, filters as AuditFilters))],
+          filters,
+          conditions: [...(mine === undefined ? [] : ownCondition(mine)), ...(await conditionsOf(db, filters))],
           range: from === undefined && to === undefined ? {} : await spans({ from, to }, length),
           hiddenAmong: (ids) => Promise.resolve(new Set(ids.filter((id) => hidden.has(id)))),
           hidden,
