@@ -89,6 +89,8 @@ test(
     const db = opened.database.read;
     const spans = createSpans(db);
     const limits = fc.record({ few: fc.constantFrom(0, 40, 800), positions: fc.constantFrom(60, 500, 20_000) });
+    // Cut into many pages, at whose ends some of its entries are.
+    const sparse = { via: "slash", outcome: "ok" } as never;
     let bounded = 0;
     await fc.assert(
       fc.asyncProperty(asked, own, limits, fc.boolean(), async (filters, mine, limit, isHidden) => {
@@ -121,7 +123,7 @@ test(
         expect({ filters, mine, limit, shown }).toEqual({ filters, mine, limit, shown: wanted.map((row) => row.seq) });
         expect(await countAll(db, search)).toBe(wanted.length);
       }),
-      { numRuns: runsOf(400), seed: 21, endOnFailure: true },
+      { numRuns: runsOf(400), seed: 21, endOnFailure: true, examples: [[sparse, undefined, { few: 0, positions: 60 }, false]] },
     );
     expect(bounded).toBeGreaterThan(10);
   },
