@@ -9,6 +9,8 @@ export interface BenchmarkOptions {
   seconds: number;
   /** How often every variant is measured. */
   rounds: number;
+  /** Parts of the benchmark, by the names that its description lists; none: all. */
+  only: readonly string[];
   progress(line: string): void;
 }
 

@@ -8,6 +8,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   http: () => import("./http.ts"),
   memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),
+  growth: () => import("./growth.ts"),
   records: () => import("./records.ts"),
   start: () => import("./start.ts"),
   writers: () => import("./writers.ts"),
@@ -16,18 +17,23 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { seconds: { type: "string", default: "2" }, rounds: { type: "string", default: "5" } },
+    options: {
+      seconds: { type: "string", default: "2" },
+      rounds: { type: "string", default: "5" },
+      only: { type: "string", multiple: true, default: [] },
+    },
   });
   const load = benchmarks[positionals[0] ?? ""];
   if (load === undefined) {
-    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n]\n\n");
+    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n] [--only part]...\n\n");
     for (const [name, find] of Object.entries(benchmarks)) process.stdout.write(`${name}  ${(await find()).benchmark.about}\n`);
     process.exitCode = positionals.length === 0 ? 0 : 64;
     return;
   }
   const { benchmark } = await load();
   const progress = (line: string): void => void process.stderr.write(`${line}\n`);
-  const table = await benchmark.run({ seconds: Number(values.seconds), rounds: Number(values.rounds), progress });
+  const { seconds, rounds, only } = values;
+  const table = await benchmark.run({ seconds: Number(seconds), rounds: Number(rounds), only, progress });
   process.stdout.write(`${formatTable(table)}\n`);
 }
 

@@ -44,11 +44,13 @@ export const unlimited = { RATE_LIMITS: "read=9999999/1,write=9999999/1" };
 /**
  * The whole service on a database of its own, not started yet; `stop` ends it and the sandbox and removes the database.
  * @param settings further variables, by name
+ * @param isScheduled whether its jobs run every minute
  */
 export async function openApp(
   sandbox: Sandbox,
   ownerId: string,
   settings: Readonly<Record<string, string>> = unlimited,
+  isScheduled = true,
 ): Promise<{ app: App; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "provost-bench-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
@@ -64,7 +66,7 @@ export async function openApp(
       ENCRYPTION_KEYS: `bench:${randomBytes(32).toString("base64")}`,
     });
     if (!reading.ok) throw new Error(reading.lines.join("\n"));
-    const app = await createApp({ ...reading, logTo: createLogDestination("/dev/null") });
+    const app = await createApp({ ...reading, isScheduled, logTo: createLogDestination("/dev/null") });
     const stop = async (): Promise<void> => {
       await app.stop();
       await sandbox.stop();

@@ -23,6 +23,8 @@ function listRoutes(audit: AuditService): Route[] {
   return [
     get("/audit", "listAudit", {
       summary: "List audit entries, newest first",
+      description:
+        "Where several filters are combined and each finds many entries, a page looks at 20,000 positions of the chain. It can then be shorter than `limit`, or empty, and `meta.examined_to` says how far it came; `page.next_cursor` goes on from there.",
       access: { permission: "audit.read" },
       request: { query: ListAuditQuery },
       success: { status: 200, shape: "list", schema: AuditView, notes: AuditNotes, description: "A page of entries" },
@@ -31,7 +33,7 @@ function listRoutes(audit: AuditService): Route[] {
     }),
     get("/audit/mine", "listOwnAudit", {
       summary: "List what the acting user did, newest first",
-      description: "A key that acts for nobody sees what itself did.",
+      description: "A key that acts for nobody sees what itself did. Pages end as those of `GET /audit` do.",
       access: { permission: "audit.read_own" },
       request: { query: ListOwnAuditQuery },
       success: { status: 200, shape: "list", schema: AuditView, notes: AuditNotes, description: "A page of entries" },

@@ -1,0 +1,151 @@
+import { openApiDocument } from "../src/app.ts";
+import type { Dialect } from "../src/database/dialect.ts";
+import { startPostgresServer } from "../test/support/postgres-server.ts";
+import { type Benchmark, type BenchmarkOptions, median, quantile } from "./benchmark.ts";
+import { missingCases, nameOf, queryOf, type GrowthCase, type GrowthList, type GrowthStore, type People } from "./growth/list.ts";
+import { openStore, type OpenStore } from "./growth/store.ts";
+import { stores } from "./growth/stores.ts";
+
+const allSizes = [1000, 10_000, 100_000];
+const databases = ["sqlite", "postgres"] as const satisfies readonly Dialect[];
+/** How much an answer may grow while what is stored grows tenfold. */
+const most = 1.2;
+/** A case is asked at least so often, however long it takes. */
+const leastRounds = 3;
+const warmUps = 2;
+/** A deep page is half-way down, or so many pages. */
+const [pageOfWalk, mostPages] = [200, 100];
+
+/** One answer, with what it said of itself. */
+interface Measured {
+  ms: number[];
+  /** Whether the page ended before it was full although the list goes on. */
+  isBounded: boolean;
+}
+
+/** Every filter and sort of the lists, asked of stores of three sizes in turns. */
+export const benchmark: Benchmark = {
+  about: `how the answer of each filter grows with what is stored; --seconds bounds a case, --only takes ${[...Object.keys(stores), ...databases, ...allSizes].join(", ")}`,
+  async run(options) {
+    const document = openApiDocument();
+    const names = chosen(Object.keys(stores), options);
+    const rows: string[][] = [];
+    const growths: number[] = [];
+    for (const name of names) {
+      const store = await (stores[name] as () => Promise<GrowthStore>)();
+      const missing = store.lists.flatMap((list) => missingCases(list, document));
+      if (missing.length > 0) throw new Error(missing.join("\n"));
+      for (const database of chosen(databases, options)) {
+        const found = await measureStore(store, database, sizesOf(options), options);
+        growths.push(...found.map(({ growth }) => growth));
+        rows.push([`${database}: ${name}`], ...found.map(({ cells }) => cells));
+      }
+    }
+    return {
+      columns: ["", ...sizesOf(options).map((size) => `${size.toString()}, ms`), "per 10x", "", ""],
+      rows,
+      goals: [{ text: "the most that an answer grows per tenfold store", wanted: most, measured: Math.max(...growths), bound: "most" }],
+    };
+  },
+};
+
+function chosen<Name extends string>(all: readonly Name[], { only }: Pick<BenchmarkOptions, "only">): readonly Name[] {
+  const some = all.filter((name) => only.includes(name));
+  return some.length === 0 ? all : some;
+}
+
+function sizesOf(options: BenchmarkOptions): number[] {
+  return chosen(allSizes.map(String), options).map(Number);
+}
+
+interface Row {
+  cells: string[];
+  growth: number;
+}
+
+async function measureStore(store: GrowthStore, database: Dialect, sizes: readonly number[], options: BenchmarkOptions): Promise<Row[]> {
+  const ends: (() => Promise<unknown>)[] = [];
+  try {
+    const server = database === "postgres" ? await startPostgresServer() : undefined;
+    if (server !== undefined) ends.push(() => server.stop());
+    const opened: OpenStore[] = [];
+    for (const size of sizes) {
+      const one = await openStore(store, size, server);
+      ends.unshift(one.stop);
+      opened.push(one);
+      options.progress(`${database}: filled with ${one.entries.toString()}`);
+    }
+    const rows: Row[] = [];
+    for (const list of store.lists)
+      for (const one of list.cases)
+        for (const actor of ["owner", "ordinary"] as const) {
+          rows.push(await measureCase(opened, list, one, actor, options));
+          options.progress(rows.at(-1)?.cells.join("  ") ?? "");
+        }
+    return rows;
+  } finally {
+    for (const end of ends) await end();
+  }
+}
+
+async function measureCase(
+  opened: readonly OpenStore[],
+  { path, asked = path }: GrowthList,
+  one: GrowthCase,
+  actor: keyof People,
+  { seconds, rounds }: BenchmarkOptions,
+): Promise<Row> {
+  const paths: string[] = [];
+  for (const store of opened) paths.push(await pathOf(store, asked, one, actor));
+  const measured: Measured[] = opened.map(() => ({ ms: [], isBounded: false }));
+  const endsAt = performance.now() + seconds * 1000;
+  for (let round = -warmUps; round < leastRounds || (round < rounds * 5 && performance.now() < endsAt); round += 1)
+    for (const [place, store] of opened.entries()) {
+      const { body, ms } = await store.ask(paths[place] ?? "", actor);
+      const kept = measured[place] as Measured;
+      kept.isBounded = body.page.next_cursor !== null && body.data.length < body.page.limit;
+      if (round >= 0) kept.ms.push(ms);
+    }
+  const times = measured.map(({ ms }) => median(ms));
+  // What else runs on the machine makes answers slower and never faster.
+  const growth = growthOf(
+    measured.map(({ ms }) => quantile(ms, 0.25)),
+    opened,
+  );
+  const name = nameOf(one, opened.at(-1)?.entries ?? 0, opened.at(-1)?.people ?? { owner: "", ordinary: "" });
+  const cells = [
+    `  ${path} ${name}${actor === "owner" ? "" : `, ${actor}`}`,
+    ...times.map((time) => time.toFixed(1)),
+    growth.toFixed(2),
+    growth > most ? "GROWS" : "",
+    measured.some(({ isBounded }) => isBounded) ? "bounded" : "",
+  ];
+  return { cells, growth };
+}
+
+/** Per tenfold store, between the two largest: the smallest ones have less than a page of what some filters find. */
+function growthOf(times: readonly number[], opened: readonly OpenStore[]): number {
+  const [before = Number.NaN, after = Number.NaN] = times.slice(-2);
+  const [small, large] = opened.slice(-2);
+  if (small === undefined || large === undefined) return 1;
+  return (after / before) ** (1 / Math.log10(large.entries / small.entries));
+}
+
+/** The path of the page that is measured: the first one, or one in the middle. */
+async function pathOf(store: OpenStore, path: string, one: GrowthCase, actor: keyof People): Promise<string> {
+  const query = queryOf(one, store.entries, store.people);
+  const page = (limit: number, cursor: string | null): string => {
+    const parts = [query, `limit=${limit.toString()}`, ...(cursor === null ? [] : [`cursor=${encodeURIComponent(cursor)}`])];
+    return `${path}?${parts.filter((part) => part !== "").join("&")}`;
+  };
+  let cursor: string | null = null;
+  if (one.isDeep === true) {
+    const pages = Math.min(mostPages, Math.floor(store.entries / pageOfWalk / 2));
+    for (let count = 0; count < pages; count += 1) {
+      const { body } = await store.ask(page(pageOfWalk, cursor), actor);
+      if (body.page.next_cursor === null) break;
+      cursor = body.page.next_cursor;
+    }
+  }
+  return page(50, cursor);
+}

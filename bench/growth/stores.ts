@@ -1,0 +1,7 @@
+import type { GrowthStore } from "./list.ts";
+
+/** Everything that is listed, by name; loaded only when measured. */
+export const stores: Readonly<Record<string, () => Promise<GrowthStore>>> = {
+  blacklist: async () => (await import("./blacklist.ts")).store,
+  audit: async () => (await import("./audit.ts")).store,
+};
