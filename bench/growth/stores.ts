@@ -3,4 +3,5 @@ import type { GrowthStore } from "./list.ts";
 /** Everything that is listed, by name; loaded only when measured. */
 export const stores: Readonly<Record<string, () => Promise<GrowthStore>>> = {
   blacklist: async () => (await import("./blacklist.ts")).store,
+  requests: async () => (await import("./requests.ts")).store,
 };

@@ -116,7 +116,7 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
 /** A link as the audit of its case tells it: that has more readers than a confidential target. */
 async function toldOf({ db }: Tx, rel: string, { kind, id, reference }: { kind: string; id: string; reference: string }): Promise<object> {
   const secretCase = kind === "case" && (await db.case.count({ where: { id, isConfidential: true } })) > 0;
-  const secretRequest = kind === "request" && (await db.workflowSubject.count({ where: { requestId: id, kind: "restricted" } })) > 0;
+  const secretRequest = kind === "request" && (await db.workflowRequest.count({ where: { id, isRestricted: true } })) > 0;
   return { rel, reference: secretCase || secretRequest ? "(hidden)" : reference };
 }
 

@@ -129,7 +129,7 @@ export function createRequestVisibility({
     /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
     async hiddenIds(call: Call): Promise<string[]> {
       const restricted = await database.read.workflowRequest.findMany({
-        where: { subjects: { some: { kind: "restricted" } } },
+        where: { isRestricted: true },
         select: { id: true, requesterId: true, subjects: true },
       });
       if (restricted.length === 0) return [];

@@ -1,15 +1,26 @@
 import type { Deps } from "../../deps.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
-import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
+import { withTotal, type Page } from "../../../kernel/page.ts";
+import { walk, walkedPage } from "../../../database/walk.ts";
+import type { Prisma, WorkflowRequest } from "../../../generated/sqlite/client.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { countComments } from "../comments/comments.policy.ts";
 import { defaultPolicy, policiesOf } from "../policies/policies.ts";
 import { contextsOf, deciderOf, type Ranks } from "./context.ts";
 import { conditions, withoutMe } from "./filters.ts";
 import { kindOf } from "../kinds/kinds.ts";
-import { orderBy, positionOf } from "./order.ts";
-import { canSee, readPermission, viewerOf, readRequests, type ReadRequest, type Request, type Viewer } from "./workflows.policy.ts";
+import { orders } from "./order.ts";
+import {
+  canSee,
+  knownWhere,
+  readPermission,
+  viewerOf,
+  readRequests,
+  type ReadRequest,
+  type Request,
+  type Viewer,
+} from "./workflows.policy.ts";
 import { presentRequest } from "./presenter.ts";
 import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 
@@ -19,7 +30,7 @@ export interface ReadDeps extends Deps<"database" | "guildState" | "reach" | "cu
   access: Ranks;
 }
 
-const list = "workflow_requests";
+const list = "requests";
 
 /** How requests are read: one by one, or in lists. */
 export function createReading({ database, guildState, access, reach, cursors, clock }: ReadDeps) {
@@ -72,29 +83,37 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       requireReader(call);
       const { limit, cursor, count, ...given } = ListWorkflowsQuery.parse(query);
       const filters = withoutMe(call, given);
-      const { sort } = filters;
+      const order = orders[filters.sort];
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
-      const asked = { viewer, filters, now: clock.now(), dialect: database.dialect };
-      const found = await database.read.workflowRequest.findMany({
-        where: conditions({ ...asked, position }),
-        orderBy: orderBy(sort),
+      const asked = conditions({ call, filters, now: clock.now(), dialect: database.dialect });
+      const usual = knownWhere(viewer);
+      const { orderBy, select } = order;
+      const { workflowRequest } = database.read;
+      const found = await walk<WorkflowRequest, Where>({
+        ...asked,
+        read: database.read,
+        order,
+        usual,
+        position,
         take: limit + 1,
+        find: (where, take) => workflowRequest.findMany({ where, orderBy, take }),
+        async skip(where, places) {
+          const row = await workflowRequest.findFirst({ where, orderBy, skip: places, select });
+          return row === null ? null : order.of(row as WorkflowRequest);
+        },
       });
-      const rows = await readRequests(source, found);
-      const page = toPage(
-        rows,
-        limit,
-        (row) => row,
-        (last) => cursors.encode(list, filters, positionOf(sort, last)),
-      );
-      const views = { ...page, data: await presentAll(viewer, page.data) };
-      return withTotal(views, { count }, () =>
-        database.read.workflowRequest.count({ where: conditions({ ...asked, position: undefined }) }),
+      const rows = await readRequests(source, found.rows);
+      const page = walkedPage(found, limit, order.of, (reached) => cursors.encode(list, filters, reached));
+      const data = await presentAll(viewer, rows.slice(0, limit));
+      return withTotal({ ...page, data }, { count }, () =>
+        workflowRequest.count({ where: { AND: [usual, ...asked.bounds, ...asked.conditions.map(({ where }) => where)] } }),
       );
     },
   };
 }
+
+type Where = Prisma.WorkflowRequestWhereInput;
 
 /** Anyone who may read requests, and everybody else for their own: the rows decide then. */
 export function requireReader(call: Call): void {
