@@ -1,13 +1,19 @@
 import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
 import type { Order } from "../kernel/keyset.ts";
-import type { Position } from "../kernel/page.ts";
+import type { Page, Position } from "../kernel/page.ts";
 import type { ReadClient } from "./client.ts";
 
-/** So many entries of a list are looked at for one page: it ends there, although the list goes on. */
-const mostWalked = 5000;
-/** What an index finds is read at once while it is no more than so many entries. */
-const mostGathered = 500;
+/** How a page keeps to a bounded cost. */
+export interface WalkLimits {
+  /** A filter that finds at most so many entries is asked for all of them. */
+  gathered: number;
+  /** So many entries of a list are looked at for one page: it ends there, although the list goes on. */
+  examined: number;
+}
+
+/** Tests set them lower. */
+export const walkLimits: WalkLimits = { gathered: 500, examined: 2000 };
 
 /** What a filter asks of an entry. */
 export interface Condition<Where> {
@@ -20,65 +26,84 @@ export interface Condition<Where> {
 
 export interface Walk<Row, Where> {
   read: Pick<ReadClient, "$queryRaw">;
-  order: Pick<Order<string>, "after" | "upTo">;
+  order: Pick<Order<string>, "after" | "upTo"> & { of(row: Row): Position };
   conditions: readonly Condition<Where>[];
   /** What nearly every entry meets, such as what the caller may know of. */
   usual: Where;
   /** Bounds of the column that the list is ordered by. */
   bounds?: readonly Where[];
   position: Position | undefined;
-  take: number;
-  /** Reads at most `take` entries in the order of the list. */
-  find(where: Where, take: number): Promise<Row[]>;
-  /** The position of the entry that comes so many places after the first, in the order of the list; null: there is none. */
-  skip(where: Where, places: number): Promise<Position | null>;
+  limit: number;
+  /** Reads entries in the order of the list. */
+  find(where: Where, page: { take: number; skip?: number }): Promise<Row[]>;
 }
 
-/** Entries in the order of the list, and where looking for more ended before there were enough; null: there are no more. */
-export interface Walked<Row> {
+/** A page of a list. */
+export interface Walked<Row, Where> {
   rows: Row[];
-  end: Position | null;
+  /** Where the next page begins; null: there is none. */
+  reached: Position | null;
+  /** For the page's notes: present where it ended before it was full, although the list goes on. */
+  notes?: { examined: number };
+  /** Finds the same on all pages, for counting. */
+  everything: Where;
 }
 
 /**
- * Read entries of a list at a cost that does not grow with it. A filter that finds few is asked for them all. Otherwise the list is walked
- * in its order, and the walk ends after 5,000 entries. Every other condition is kept from the planner of SQLite: without statistics it takes
- * any index for a good one, gathers half the table by it and sorts that.
+ * Read a page of a list at a cost that does not grow with the list. A filter that finds few is asked for them all. Otherwise the list is
+ * walked in its order, and the page ends after so many entries that the caller may know of. Every other condition is kept from the planner
+ * of SQLite: without statistics it takes any index for a good one, gathers half of the table by it and sorts that.
  */
-export async function walk<Row, Where extends object>(options: Walk<Row, Where>): Promise<Walked<Row>> {
-  const { order, conditions, usual, bounds = [], position, take, find, skip } = options;
+export async function walk<Row, Where extends object>(options: Walk<Row, Where>): Promise<Walked<Row, Where>> {
+  const { order, conditions, usual, bounds = [], position, limit, find } = options;
   const range = [...bounds, ...(position === undefined ? [] : [order.after(position) as Where])];
-  const every = [...conditions.map(({ where }) => where), usual].map((where) => kept(where));
+  const every = [...conditions.map(({ where }) => where), usual];
   const inOrder = conditions.flatMap((condition) => condition.inOrder ?? []);
-  if (conditions.length === inOrder.length && inOrder.length < 2)
-    return { rows: await find(all([...inOrder, ...range, ...every]), take), end: null };
-  for (const { ids: statement } of conditions) {
-    const ids = statement === undefined ? undefined : await gathered(options, statement);
-    if (ids !== undefined)
-      return { rows: await find(all([{ id: { in: ids } } as Where, ...[...range, ...every].map(kept)]), take), end: null };
+  const pageOf = async (where: Where): Promise<Pick<Walked<Row, Where>, "rows" | "reached">> => {
+    const rows = await find(where, { take: limit + 1 });
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return { rows: rows.slice(0, limit), reached: last === undefined ? null : order.of(last) };
+  };
+  const everything = all([...bounds, ...every]);
+  const isExact = conditions.length === inOrder.length && inOrder.length < 2;
+  if (isExact) return { ...(await pageOf(all([...inOrder, ...range, ...every.map(kept)]))), everything };
+  const ids = await fewOf(options, walkLimits.gathered);
+  if (ids !== undefined) {
+    const among = { id: { in: ids } } as unknown as Where;
+    return {
+      ...(await pageOf(all([among, ...[...range, ...every].map(kept)]))),
+      everything: all([among, ...[...bounds, ...every].map(kept)]),
+    };
   }
   const walked = [...inOrder.slice(0, 1), ...range];
-  const end = await skip(all(walked), mostWalked - 1);
-  const rows = await find(all([...walked, ...(end === null ? [] : [order.upTo(end) as Where]), ...every]), take);
-  return { rows, end: rows.length < take ? end : null };
+  const [last] = await find(all([...walked, kept(usual)]), { skip: walkLimits.examined - 1, take: 1 });
+  if (last === undefined) return { ...(await pageOf(all([...walked, ...every.map(kept)]))), everything };
+  const end = order.of(last);
+  const page = await pageOf(all([...walked, order.upTo(end) as Where, ...every.map(kept)]));
+  if (page.reached !== null) return { ...page, everything };
+  return { ...page, reached: end, ...(page.rows.length < limit && { notes: { examined: walkLimits.examined } }), everything };
 }
 
-/** The page without its entries: where the next one begins. */
-export function walkedPage<Row>(
-  { rows, end }: Walked<Row>,
-  limit: number,
-  of: (row: Row) => Position,
+/** The ids that the first filter finds which finds few; undefined where none does. */
+async function fewOf<Where>(
+  { read, conditions }: Pick<Walk<never, Where>, "read" | "conditions">,
+  most: number,
+): Promise<string[] | undefined> {
+  for (const { ids } of conditions) {
+    if (ids === undefined) continue;
+    const rows = await read.$queryRaw<{ id: string }[]>`${ids} LIMIT ${most + 1}`;
+    if (rows.length <= most) return [...new Set(rows.map(({ id }) => id))];
+  }
+  return undefined;
+}
+
+/** A page with what is shown of its entries. @param encode makes the cursor of a position */
+export function walkedPage<View>(
+  { reached, notes }: Pick<Walked<never, never>, "reached" | "notes">,
+  { data, limit }: Pick<Page<View>, "data" | "limit">,
   encode: (reached: Position) => string,
-) {
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  const reached = last === undefined ? end : of(last);
-  return { limit, next_cursor: reached === null ? null : encode(reached) };
-}
-
-/** @returns undefined for more than are gathered */
-async function gathered({ read }: Pick<Walk<never, never>, "read">, statement: Prisma.Sql): Promise<string[] | undefined> {
-  const rows = await read.$queryRaw<{ id: string }[]>`${statement} LIMIT ${mostGathered + 1}`;
-  return rows.length > mostGathered ? undefined : [...new Set(rows.map(({ id }) => id))];
+): Page<View> {
+  return { data, limit, next_cursor: reached === null ? null : encode(reached), ...(notes !== undefined && { notes }) };
 }
 
 const all = <Where>(conditions: readonly Where[]): Where => ({ AND: conditions }) as Where;

@@ -1,4 +1,16 @@
+import { z } from "zod";
 import type { Position } from "./page.ts";
+
+/** What a page says that ended before it was full although the list goes on. */
+export const WalkNotes = z.object({
+  examined: z.int().positive().optional().meta({
+    description: "Present where the page ended before it was full: how many entries it looked at. `page.next_cursor` goes on from there",
+  }),
+});
+
+/** For the descriptions of routes whose lists have it. */
+export const walkDescription =
+  "Where no index leads to what the filters find, a page looks at 2,000 entries at most. It can then be shorter than `limit`, or empty, and `meta.examined` says so; `page.next_cursor` goes on from there.";
 
 type Direction = "asc" | "desc";
 /** A condition on rows, in the words of the client of any model. */
@@ -9,8 +21,6 @@ export interface Order<Column extends string> {
   column: Column;
   direction: Direction;
   orderBy: [Record<Column, Direction>, { id: Direction }];
-  /** Just what a position is made of. */
-  select: Record<Column | "id", true>;
   of(row: Record<Column, Date | string> & { id: string }): Position;
   /** What stands after a position. The first condition follows from the second: with it both databases enter the index at the position. */
   after(position: Position): Where;
@@ -26,7 +36,6 @@ export function orderOf<Column extends string>(column: Column, direction: Direct
     column,
     direction,
     orderBy: [{ [column]: direction } as Record<Column, Direction>, { id: direction }],
-    select: { [column]: true, id: true } as Record<Column | "id", true>,
     of(row) {
       const value: Date | string = row[column];
       return [value instanceof Date ? value.toISOString() : value, row.id];

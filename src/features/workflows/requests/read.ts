@@ -86,29 +86,19 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       const order = orders[filters.sort];
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
-      const asked = conditions({ call, filters, now: clock.now(), dialect: database.dialect });
-      const usual = knownWhere(viewer);
-      const { orderBy, select } = order;
       const { workflowRequest } = database.read;
-      const found = await walk<WorkflowRequest, Where>({
-        ...asked,
+      const walked = await walk<WorkflowRequest, Where>({
+        ...conditions({ call, filters, now: clock.now(), dialect: database.dialect }),
         read: database.read,
         order,
-        usual,
+        usual: knownWhere(viewer),
         position,
-        take: limit + 1,
-        find: (where, take) => workflowRequest.findMany({ where, orderBy, take }),
-        async skip(where, places) {
-          const row = await workflowRequest.findFirst({ where, orderBy, skip: places, select });
-          return row === null ? null : order.of(row as WorkflowRequest);
-        },
+        limit,
+        find: (where, page) => workflowRequest.findMany({ where, orderBy: order.orderBy, ...page }),
       });
-      const rows = await readRequests(source, found.rows);
-      const page = walkedPage(found, limit, order.of, (reached) => cursors.encode(list, filters, reached));
-      const data = await presentAll(viewer, rows.slice(0, limit));
-      return withTotal({ ...page, data }, { count }, () =>
-        workflowRequest.count({ where: { AND: [usual, ...asked.bounds, ...asked.conditions.map(({ where }) => where)] } }),
-      );
+      const data = await presentAll(viewer, await readRequests(source, walked.rows));
+      const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
+      return withTotal(page, { count }, () => workflowRequest.count({ where: walked.everything }));
     },
   };
 }

@@ -49,6 +49,7 @@ CREATE INDEX "cases_priority_idx" ON "cases"("priority");
 CREATE INDEX "cases_is_confidential_idx" ON "cases"("is_confidential");
 CREATE INDEX "cases_origin_reference_idx" ON "cases"("origin_reference");
 CREATE INDEX "cases_deleted_at_idx" ON "cases"("deleted_at");
+CREATE INDEX "cases_status_due_at_idx" ON "cases"("status", "due_at");
 CREATE INDEX "cases_status_retention_until_idx" ON "cases"("status", "retention_until");
 CREATE TABLE "new_workflow_requests" (
     "id" TEXT NOT NULL PRIMARY KEY,

@@ -1,7 +1,4 @@
 -- DropIndex
-DROP INDEX "cases_status_due_at_idx";
-
--- DropIndex
 DROP INDEX "request_drafts_subject_kind_subject_id_idx";
 
 -- DropIndex
