@@ -70,9 +70,12 @@ export async function openStore(store: GrowthStore, size: number, server?: Postg
   };
 }
 
-/** Insert the rows of many entries in few statements, as the service stores them. */
-export async function fill(database: Database, store: GrowthStore, entries: number, people: People): Promise<void> {
-  for (let from = 0; from < entries; from += entriesAtOnce) {
+/**
+ * Insert the rows of many entries in few statements, as the service stores them.
+ * @param first the first entry that is inserted; another one than 0 where numbers are taken already
+ */
+export async function fill(database: Database, store: GrowthStore, entries: number, people: People, first = 0): Promise<void> {
+  for (let from = first; from < entries; from += entriesAtOnce) {
     const byModel = new Map<Insert["model"], object[]>();
     for (let index = from; index < Math.min(entries, from + entriesAtOnce); index += 1)
       for (const { model, rows: some } of store.rowsOf(index, entries, people)) {

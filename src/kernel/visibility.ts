@@ -105,14 +105,18 @@ function isCleared(fieldClass: FieldClass, clearance: Clearance): boolean {
   return fieldClass === "public" || (fieldClass !== "secret" && clearance[fieldClass]);
 }
 
-/** Answers the ids of records that a caller may not know of. */
-export type HiddenIds = (call: Call) => Promise<readonly string[]>;
+/**
+ * Answers the ids of records that a caller may not know of.
+ * @param among the ids that are asked about, at most 800; all when it is left out, at a cost that grows with the number of such records
+ */
+export type HiddenIds = (call: Call, among?: readonly string[]) => Promise<readonly string[]>;
 
 /** What several features hide from a caller, each telling its own once, at start. */
 export function createHiddenIds() {
   const sources: HiddenIds[] = [];
   return {
     add: (source: HiddenIds): void => void sources.push(source),
-    hiddenIds: async (call: Call): Promise<string[]> => (await Promise.all(sources.map((source) => source(call)))).flat(),
+    hiddenIds: async (call: Call, among?: readonly string[]): Promise<string[]> =>
+      (await Promise.all(sources.map((source) => source(call, among)))).flat(),
   };
 }

@@ -1,17 +1,10 @@
 // @module-tag both
-import Sqlite from "better-sqlite3";
 import fc from "fast-check";
-import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { sqliteFile } from "../../src/database/dialect.ts";
-import { createSqliteAdapter } from "../../src/database/client.ts";
+import { describe, expect, test } from "vitest";
 import { createWordsCatchUp } from "../../src/features/blacklist/upkeep.ts";
-import { conditions } from "../../src/features/blacklist/filters.ts";
-import { searchCondition } from "../../src/features/blacklist/search.ts";
-import { PrismaClient } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { searchedWords, wordsOf } from "../../src/kernel/words.ts";
-import { createEmptyCopy } from "../support/database.ts";
 import { createGround, freshId, type Ground } from "./workflows-ground.ts";
 import { runsOf } from "../support/size.ts";
 
@@ -156,65 +149,5 @@ describe("records that were stored before there were words", () => {
     await ground.blacklist.expireDue(job());
     expect(await found(ground, actor, "alpha")).toEqual([1]);
     expect((await ground.database.read.setting.findUniqueOrThrow({ where: { key } })).value).toEqual({ version: 1, after: null });
-  });
-});
-
-describe.skipIf(inject("dialect") === "postgres")("on SQLite", () => {
-  async function plansOf(filters: object, q?: string): Promise<string[]> {
-    const { url, remove } = await createEmptyCopy();
-    const file = sqliteFile(url);
-    const adapter = createSqliteAdapter({ file, synchronous: "normal" });
-    const client = new PrismaClient({ adapter, log: [{ emit: "event", level: "query" }] });
-    const plain = new Sqlite(file);
-    onTestFinished(async () => {
-      plain.close();
-      await client.$disconnect();
-      await remove();
-    });
-    const at = new Date();
-    const times = { startsAt: at, createdAt: at, updatedAt: at };
-    const lists = { serverIds: [], exemptUserIds: [], evidence: [], tags: [], approvedBy: [] };
-    const words = { kind: "user", scope: "network", category: "other", severity: "low", status: "active", source: "direct" };
-    const record = { number: 1, subjectId: "80351110224678912", severityOrder: 0, ...words, ...lists, ...times };
-    await client.blacklistRecord.create({ data: { ...record, words: { create: [{ word: "rare", isHidden: false }] } } });
-    const asked: { sql: string; values: unknown[] }[] = [];
-    client.$on("query", ({ query, params }) => void asked.push({ sql: query, values: JSON.parse(params) as unknown[] }));
-    const search = q === undefined ? undefined : await searchCondition(client, { q, readsConfidential: false });
-    const where = conditions({ filters, now: new Date(), position: undefined, search });
-    await client.blacklistRecord.findMany({ where, orderBy: [{ createdAt: "desc" }, { id: "desc" }], take: 51 });
-    await client.$queryRaw`SELECT 'the end'`;
-    await expect.poll(() => asked.some(({ sql }) => sql.includes("the end")), { timeout: 60_000 }).toBe(true);
-    return asked
-      .filter(({ sql }) => sql.includes("blacklist_"))
-      .flatMap(({ sql, values }) => {
-        const bound = values.map((value) => (typeof value === "boolean" ? Number(value) : value));
-        return (plain.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...bound) as { detail: string }[]).map(({ detail }) => detail);
-      });
-  }
-
-  test.each([{}, { kind: "user" }, { status: "active" }, { status: "revoked" }, { status: "expired" }, { kind: "user", status: "active" }])(
-    "the list with %j is walked in its order, and nothing is gathered to be sorted",
-    async (filters) => {
-      const plans = await plansOf(filters);
-      expect(plans[0]).toContain("blacklist_records_created_at_id_idx");
-      expect(plans.filter((plan) => plan.includes("FOR ORDER BY"))).toEqual([]);
-    },
-  );
-
-  test("a search of a rare word goes by the words and from there to the records, with any status", async () => {
-    for (const status of [undefined, "active", "revoked"]) {
-      const plans = await plansOf({ status }, "rare");
-      expect(plans[0]).toContain("blacklist_words_word_record_id_idx (word>? AND word<?)");
-      expect(plans.filter((plan) => plan.includes("SCAN"))).toEqual([]);
-    }
-  });
-
-  test("a subject and a number are looked up by their indexes", async () => {
-    expect(await plansOf({ subject: "80351110224678912" })).toContainEqual(
-      expect.stringContaining("kind_subject_id_idx (kind=? AND subject_id=?)"),
-    );
-    const plans = await plansOf({}, "80351110224678912");
-    expect(plans).toContainEqual(expect.stringContaining("kind_subject_id_idx (kind=? AND subject_id=?)"));
-    expect(plans.filter((plan) => plan.includes("SCAN"))).toEqual([]);
   });
 });

@@ -147,10 +147,14 @@ export const AuditLines = z.string().meta({ description: "A JSON object per line
 
 /** What a page says about a search that looked only so far. */
 export const AuditNotes = z.object({
-  examined: z.int().nonnegative().optional().meta({ description: "With `q`: how many entries were looked at for this page" }),
+  examined: z
+    .int()
+    .nonnegative()
+    .optional()
+    .meta({ description: "How many entries were looked at for this page: always with `q`, and where the page ended before it was full" }),
   examined_to: z
     .int()
     .positive()
     .optional()
-    .meta({ description: "With `q`: the position the search has come to; the cursor goes on from there" }),
+    .meta({ description: "The position the search has come to, where it has not come to the end; the cursor goes on from there" }),
 });

@@ -23,7 +23,8 @@ import {
   type CheckpointView,
 } from "./audit.schema.ts";
 import { createVerification } from "./verification.ts";
-import { endOf, oldestFirst } from "./walk.ts";
+import { ownCondition } from "./filters.ts";
+import { lastOf, oldestFirst } from "./walk.ts";
 
 export type AuditService = ReturnType<typeof createAuditService>;
 
@@ -99,7 +100,7 @@ export function createAuditService(deps: AuditDeps) {
       const { limit, cursor, count, ...filters } = ListOwnAuditQuery.parse(query);
       const own = call.actor === null ? { actorId: null, clientId: call.client?.id ?? "" } : { actorId: call.actor.id };
       const list = `audit.own:${JSON.stringify(own)}`;
-      return reader.page(call, list, await reader.searchOf(call, filters, own), { limit, cursor, count });
+      return reader.page(call, list, await reader.searchOf(call, filters, ownCondition(call)), { limit, cursor, count });
     },
 
     /** Walk the chain, or a part of it. @throws ProblemError permission_denied */
@@ -147,13 +148,13 @@ export function createAuditService(deps: AuditDeps) {
     async export(call: Call, query: ExportAuditQuery): Promise<Readable> {
       requirePermission(call, "audit.export");
       const filters = ExportAuditQuery.parse(query);
-      const { isWhole, ...search } = await reader.searchOf(call, filters);
+      const { isWhole, ...search } = await reader.wholeSearchOf(call, filters);
       const seesDetails = can(call, "audit.read");
       const complete = isWhole && seesDetails;
       await database.write(call, async (tx) =>
         record(tx, { action: "audit.export", after: { filters, complete }, permission: "audit.export" }),
       );
-      const to = (await endOf(database.read)) - 1;
+      const to = await lastOf(database.read);
       const head = { v: 1 as const, origin: await origin(), made_at: clock.now().toISOString(), filters, complete };
       return Readable.from(exportLines(head, oldestFirst(database.read, search, to), seesDetails), { objectMode: false });
     },

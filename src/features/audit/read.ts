@@ -2,10 +2,12 @@ import type { ReadClient } from "../../database/database.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import type { ListQuery } from "../../kernel/fields.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import type { HiddenIds } from "../../kernel/visibility.ts";
 import { presentAuditEntry } from "./audit.policy.ts";
 import type { AuditFilters, AuditView } from "./audit.schema.ts";
-import { countAll, newestBefore, searchBefore, withDetails, type Search } from "./walk.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import { conditionsOf, type Condition } from "./filters.ts";
+import { createSpans } from "./spans.ts";
+import { countAll, lastOf, newestBefore, searchBefore, withDetails, type Search, type WholeSearch } from "./walk.ts";
 
 /** Entries that one page of a search by text looks at. */
 const maxExamined = 20_000;
@@ -14,24 +16,36 @@ export interface ReaderDeps {
   db: ReadClient;
   cursors: Cursors;
   /** Ids of targets that a caller may not know of. */
-  hiddenIds: (call: Call) => Promise<string[]>;
+  hiddenIds: HiddenIds;
 }
 
 /** Reads pages of entries that the caller may know of, newest first. */
 export function createAuditReader({ db, cursors, hiddenIds }: ReaderDeps) {
-  async function searchOf(call: Call, filters: AuditFilters, own: object = {}): Promise<Search & { isWhole: boolean }> {
-    const hidden = await hiddenIds(call);
+  const spans = createSpans(db);
+
+  /** @param own what has to be met besides the filters */
+  async function searchOf(call: Call, filters: AuditFilters, own: readonly Condition[] = []): Promise<Search> {
+    const { from, to } = filters;
+    const seq = from === undefined && to === undefined ? undefined : ((await spans({ from, to }, await lastOf(db))) ?? null);
     return {
       filters,
-      where: { AND: [...conditionsOf(filters), own] },
-      hidden: new Set(hidden),
+      conditions: [...own, ...(await conditionsOf(db, filters))],
+      range: seq === undefined ? {} : seq && { seq: { ...seq } },
+      hiddenAmong: async (ids) => new Set(ids.length === 0 ? [] : await hiddenIds(call, [...new Set(ids)])),
       seesReasons: can(call, "audit.read"),
-      isWhole: hidden.length === 0 && Object.values(filters).every((value) => value === undefined),
     };
   }
 
+  const whole = async (call: Call, search: Search): Promise<WholeSearch> => ({ ...search, hidden: new Set(await hiddenIds(call)) });
+
   return {
     searchOf,
+
+    /** A search of everything that the filters find, and whether that is the whole chain. */
+    async wholeSearchOf(call: Call, filters: AuditFilters): Promise<WholeSearch & { isWhole: boolean }> {
+      const search = await whole(call, await searchOf(call, filters));
+      return { ...search, isWhole: search.hidden.size === 0 && Object.values(filters).every((value) => value === undefined) };
+    },
 
     /**
      * @param list what the cursor belongs to
@@ -50,45 +64,16 @@ export function createAuditReader({ db, cursors, hiddenIds }: ReaderDeps) {
           notes: { examined, ...(reached !== undefined && { examined_to: reached }) },
         };
       }
-      const entries = await withDetails(db, await newestBefore(db, search, before, limit + 1));
+      const { rows, examined, reached } = await newestBefore(db, search, { before, limit: limit + 1 });
       const page = toPage(
-        entries,
+        await withDetails(db, rows),
         limit,
         ({ row, payload }) => presentAuditEntry(call, row, payload),
         ({ row }) => cursorAt(row.seq),
       );
-      return withTotal(page, { count }, () => countAll(db, search));
+      const isCut = rows.length <= limit && reached !== undefined;
+      const ended = isCut ? { next_cursor: cursorAt(reached), notes: { examined, examined_to: reached } } : {};
+      return withTotal({ ...page, ...ended }, { count }, async () => countAll(db, await whole(call, search)));
     },
   };
-}
-
-type Where = Prisma.AuditEntryWhereInput;
-
-/** What each filter asks of an entry; text is looked for afterwards. */
-const conditions: { readonly [Name in keyof Required<AuditFilters>]: (value: NonNullable<AuditFilters[Name]>) => Where } = {
-  actor: (actorId) => ({ actorId }),
-  action: (names) => ({ action: names.includes(",") ? { in: names.split(",").map((name) => name.trim()) } : names.trim() }),
-  action_prefix: (startsWith) => ({ action: { startsWith } }),
-  target: targetCondition,
-  subject: (subjectUserId) => ({ subjectUserId }),
-  client: (clientId) => ({ clientId }),
-  via: (via) => ({ via }),
-  outcome: (outcome) => ({ outcome }),
-  request_id: (requestId) => ({ requestId }),
-  from: (at) => ({ at: { gte: new Date(at) } }),
-  to: (at) => ({ at: { lt: new Date(at) } }),
-  q: () => ({}),
-};
-
-export function conditionsOf(filters: AuditFilters): Where[] {
-  return Object.entries(filters).flatMap(([name, value]) =>
-    value === undefined ? [] : [(conditions[name as keyof AuditFilters] as (value: string) => Where)(value)],
-  );
-}
-
-/** `kind:id` names a kind; anything else is an id or a reference. Some ids hold a colon themselves. */
-function targetCondition(target: string): Where {
-  const colon = target.indexOf(":");
-  const named = colon > 0 ? [{ targetKind: target.slice(0, colon), targetId: target.slice(colon + 1) }] : [];
-  return { OR: [...named, { targetId: target }, { targetReference: target.toUpperCase() }] };
 }

@@ -17,6 +17,7 @@ import {
   checkReply,
   recordCard,
   recordLine,
+  examinedNote,
 } from "./commands/replies.ts";
 import { evidenceEntries } from "../../commands/evidence-entries.ts";
 import { picked, textIn, timeIn, durationIn } from "../../commands/input.ts";
@@ -149,6 +150,7 @@ const blacklistEntries: readonly Entry[] = [
     options: filters,
     input: (given) => ({ query: filtersOf(given) }),
     line: recordLine,
+    note: examinedNote,
   },
   {
     command,
@@ -157,6 +159,7 @@ const blacklistEntries: readonly Entry[] = [
     options: [kind],
     input: (given) => ({ query: { ...filtersOf(given), review_due: "true" } }),
     line: recordLine,
+    note: examinedNote,
   },
   {
     command,

@@ -3,6 +3,7 @@ import { idOrPattern, listQuery } from "../../kernel/fields.ts";
 import { routesFor, type Route } from "../../operations/route.ts";
 import {
   BlacklistChangesNotes,
+  BlacklistNotes,
   BlacklistChangeView,
   BlacklistCheck,
   BlacklistPurge,
@@ -50,9 +51,11 @@ function collectionRoutes(blacklist: BlacklistService): Route[] {
     }),
     get("/blacklist", "listBlacklist", {
       summary: "List blacklist records, newest first",
+      description:
+        "Where several filters are combined and each finds many records, a page looks at 2,000 records at most. It can then be shorter than `limit`, or empty, and `meta.examined_to` says how far it came; `page.next_cursor` goes on from there.",
       access: { permission: "blacklist.read" },
       request: { query: ListBlacklistQuery },
-      success: { status: 200, shape: "list", schema: BlacklistView, description: "A page of records" },
+      success: { status: 200, shape: "list", schema: BlacklistView, notes: BlacklistNotes, description: "A page of records" },
       refusals: ["invalid_cursor", "unknown_parameter"],
       handle: ({ call, query }) => blacklist.list(call, query),
     }),

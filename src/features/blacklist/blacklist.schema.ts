@@ -3,7 +3,7 @@ import { Duration, listQuery, redacted, Snowflake, Timestamp, text } from "../..
 import { altChoices, blacklistCategories, memberPolicies, recommendedActions, severities } from "../../kernel/vocabulary.ts";
 
 export const kinds = ["user", "server"] as const;
-const anyCategory = z.enum([...new Set([...blacklistCategories.user, ...blacklistCategories.server])]);
+export const anyCategory = z.enum([...new Set([...blacklistCategories.user, ...blacklistCategories.server])]);
 export const statuses = ["active", "scheduled", "expired", "revoked", "superseded"] as const;
 export type Status = (typeof statuses)[number];
 
@@ -123,6 +123,14 @@ export const ListBlacklistQuery = z
   })
   .meta({ id: "ListBlacklistQuery" });
 export type ListBlacklistQuery = z.input<typeof ListBlacklistQuery>;
+
+/** What a page says that looked only so far. */
+export const BlacklistNotes = z.object({
+  examined: z.int().positive().optional().meta({
+    description: "Present where a page ended before it was full: how many records it looked at. `next_cursor` goes on from there",
+  }),
+  examined_to: Timestamp.optional().meta({ description: "With `examined`: when the last record was made that the page looked at" }),
+});
 
 const ids = z.array(Snowflake).max(500).default([]);
 export const CheckBlacklistInput = z

@@ -3,7 +3,7 @@ import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import { can, notReadable, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { ListQuery } from "../../kernel/fields.ts";
-import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
+import { newestFirst, toPage, withTotal, type Cursors, type Page, type Position } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
@@ -13,6 +13,7 @@ import { createChanges, dropNamesOf, lockRecordsOf } from "./changes.ts";
 import { createCheck, type CheckDeps } from "./check.ts";
 import { changesOf, draftOf } from "./drafts.ts";
 import { conditions } from "./filters.ts";
+import { readLimits, readPage } from "./reading.ts";
 import { createOpening, type Opening } from "./open.ts";
 import {
   confidentialFields,
@@ -91,21 +92,19 @@ export function createBlacklistService(parts: BlacklistDeps) {
       const readsConfidential = can(call, "blacklist.read_confidential");
       const search = filters.q === undefined ? undefined : await searchCondition(database.read, { q: filters.q, readsConfidential });
       const asked = { filters, now, search };
-      const rows = await database.read.blacklistRecord.findMany({
-        where: conditions({ ...asked, position }),
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
-      });
+      const { rows, reached } = await readPage(database.read, asked, { position, take: limit + 1 });
       const numbers = await numbersFor(database.read, rows);
+      const cursorAt = (at: Position): string => cursors.encode("blacklist", filters, at);
       const page = toPage(
         rows,
         limit,
         (row) => visibleRecord(call, presentRecord(row, now, numbers)),
-        (last) => cursors.encode("blacklist", filters, [last.createdAt.toISOString(), last.id]),
+        (last) => cursorAt(newestFirst.of(last)),
       );
-      return withTotal(page, { count }, () =>
-        database.read.blacklistRecord.count({ where: conditions({ ...asked, position: undefined }) }),
-      );
+      // There is more to look at.
+      const ended =
+        reached === undefined ? {} : { next_cursor: cursorAt(reached), notes: { examined: readLimits.examined, examined_to: reached[0] } };
+      return withTotal({ ...page, ...ended }, { count }, () => database.read.blacklistRecord.count({ where: conditions(asked, "any") }));
     },
 
     /**

@@ -3,7 +3,7 @@ import type { BlacklistChange, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
 import { referenceOf, visibleRecord } from "./blacklist.policy.ts";
-import { ListBlacklistChangesQuery, type BlacklistChangeView, type BlacklistView } from "./blacklist.schema.ts";
+import { kinds, ListBlacklistChangesQuery, type BlacklistChangeView, type BlacklistView } from "./blacklist.schema.ts";
 import { insertRows } from "../../database/insert.ts";
 import { textColumns, wordRows } from "./words.ts";
 
@@ -28,12 +28,16 @@ export function createChanges({ database, cursors }: { database: Database; curso
     requirePermission(call, "blacklist.read");
     const { limit, cursor, count, ...filters } = ListBlacklistChangesQuery.parse(query);
     const after = cursor === undefined ? 0 : Number(cursors.decode("blacklist_changes", filters, cursor)[0]);
-    const wanted = conditions(filters);
-    const rows = await database.read.blacklistChange.findMany({
-      where: { AND: [{ seq: { gt: after } }, wanted] },
-      orderBy: { seq: "asc" },
-      take: limit + 1,
-    });
+    const parts = partsOf(filters);
+    const found = await Promise.all(
+      parts.map((part) =>
+        database.read.blacklistChange.findMany({ where: { ...part, seq: { gt: after } }, orderBy: { seq: "asc" }, take: limit + 1 }),
+      ),
+    );
+    const rows = found
+      .flat()
+      .toSorted((a, b) => a.seq - b.seq)
+      .slice(0, limit + 1);
     const snapshots = await snapshotsOf(rows);
     const cursorAt = (seq: number): string => cursors.encode("blacklist_changes", filters, [seq, ""]);
     const page = toPage(
@@ -43,13 +47,20 @@ export function createChanges({ database, cursors }: { database: Database; curso
       (last) => cursorAt(last.seq),
     );
     const notes = { resume_cursor: cursorAt(page.data.at(-1)?.seq ?? after) };
-    return withTotal({ ...page, notes }, { count }, () => database.read.blacklistChange.count({ where: wanted }));
+    return withTotal({ ...page, notes }, { count }, () => database.read.blacklistChange.count({ where: { OR: parts } }));
   };
 }
 
-/** That a record was purged is told to everybody: nothing is left that says which category it was in. */
-function conditions({ kind, category }: Filters): Prisma.BlacklistChangeWhereInput {
-  return { ...(kind !== undefined && { kind }), ...(category !== undefined && { OR: [{ category }, { what: "purged" }] }) };
+/**
+ * The changes the filters ask for, in parts that an index holds in their order. That a record was purged is told to everybody: nothing
+ * is left that says which category it was in.
+ */
+function partsOf({ kind, category }: Filters): Prisma.BlacklistChangeWhereInput[] {
+  if (category === undefined) return [kind === undefined ? {} : { kind }];
+  return (kind === undefined ? kinds : [kind]).flatMap((one) => [
+    { kind: one, category },
+    { kind: one, category: null, what: "purged" },
+  ]);
 }
 
 function keyOf({ recordId, revision }: { recordId: string; revision: number }): string {

@@ -52,7 +52,7 @@ export function createExport({ database, audit, clock }: ExportDeps) {
       const readsConfidential = can(call, "blacklist.read_confidential");
       const search = filters.q === undefined ? undefined : await searchCondition(read, { q: filters.q, readsConfidential });
       const now = clock.now();
-      const where = conditions({ filters, now, position: undefined, search });
+      const where = conditions({ filters, now, search }, "list");
       const { _max, _count } = await read.blacklistRecord.aggregate({ where, _max: { number: true }, _count: true });
       await database.write(call, async (tx) => {
         audit.record(tx, { action: "blacklist.export", after: { format, filters, count: _count }, permission: "blacklist.export" });

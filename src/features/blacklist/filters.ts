@@ -1,50 +1,68 @@
-import { olderThan, type Position } from "../../kernel/page.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
-import { kinds, statuses, type ListBlacklistQuery, type Status } from "./blacklist.schema.ts";
-import { aboutSubject } from "./search.ts";
+import { severities } from "../../kernel/vocabulary.ts";
+import { anyCategory, kinds, statuses, type ListBlacklistQuery, type Status } from "./blacklist.schema.ts";
+import { aboutSubject, type Found } from "./search.ts";
 
 type Where = Prisma.BlacklistRecordWhereInput;
 
-interface Asked {
-  filters: Omit<ReturnType<typeof ListBlacklistQuery.parse>, "limit" | "cursor" | "count">;
+/** What the list is asked for. */
+export type Filters = Omit<ReturnType<typeof ListBlacklistQuery.parse>, "limit" | "cursor" | "count">;
+
+export interface Asked {
+  filters: Filters;
   now: Date;
-  position: Position | undefined;
-  /** What `q` stands for, as {@link searchCondition} answers it. */
-  search: Where | undefined;
+  /** What `q` stands for. */
+  search: Found | undefined;
 }
 
-/** The database's words for the filters of the list. */
-export function conditions({ filters, now, position, search }: Asked): Where {
+/** Filters that ask for one word of a few, each with an index that holds its records in the order of the list. */
+export const wordFilters = ["category", "severity", "status", "kind"] as const satisfies readonly (keyof Filters)[];
+export type WordFilter = (typeof wordFilters)[number];
+
+/** Statuses of records that count, or will. */
+export const liveStatuses = ["active", "scheduled"] as const satisfies readonly Status[];
+
+/**
+ * The database's words for the filters of the list.
+ * @param order how the records are met: "any" lets the database choose; "list" is the order of the list, or that of the index of a
+ * word filter, which is then left out here
+ */
+export function conditions({ filters, now, search }: Asked, order: "any" | "list" | WordFilter): Where {
   const { kind, status, category, severity, subject, review_due: due, expires_before: before, changed_since: since } = filters;
-  const live: Where = { status: { in: ["active", "scheduled"] } };
+  const one = <Word extends string>(all: readonly Word[], wanted: readonly Word[]) =>
+    order === "any" ? { in: [...wanted] } : walked(all, wanted);
+  const live: Where = { status: one(statuses, liveStatuses) };
   const all: Where[] = [];
-  if (kind !== undefined) all.push({ kind: walked(kinds, [kind]) });
-  if (category !== undefined) all.push({ category });
-  if (severity !== undefined) all.push({ severity });
+  if (kind !== undefined && order !== "kind") all.push({ kind: one(kinds, [kind]) });
+  if (category !== undefined && order !== "category") all.push({ category: one(anyCategory.options, [category]) });
+  if (severity !== undefined && order !== "severity") all.push({ severity: one(severities, [severity]) });
   if (subject !== undefined) all.push(aboutSubject(subject));
   if (before !== undefined) all.push({ expiresAt: { lt: new Date(before) } });
   if (since !== undefined) all.push({ updatedAt: { gte: new Date(since) } });
   if (due === "true") all.push(live, { reviewAt: { lte: now } });
   if (due === "false") all.push({ OR: [{ reviewAt: null }, { reviewAt: { gt: now } }, { NOT: live }] });
-  if (status !== undefined) all.push(statusCondition(status, now));
-  if (search !== undefined) all.push(search);
-  if (position !== undefined) all.push(olderThan(position));
+  if (status !== undefined && order !== "status") all.push(shownAs(status, now, one));
+  if (search !== undefined) all.push(search.where);
+  if (search?.few !== undefined) all.push({ id: { in: search.few } });
   return { AND: all };
 }
 
+type OneOf = (all: readonly Status[], wanted: readonly Status[]) => { in: Status[] } | { notIn: Status[] };
+
 /** The same answer as the status shown: a record past its end is expired before the sweep comes by. */
-function statusCondition(status: Status, now: Date): Where {
-  const live: Where = { status: walked(statuses, ["active", "scheduled"]) };
+function shownAs(status: Status, now: Date, one: OneOf): Where {
+  const stored: Where = { status: one(statuses, [status]) };
+  const live: Where = { status: one(statuses, liveStatuses) };
   const lasting: Where = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
   if (status === "active") return { AND: [live, lasting, { startsAt: { lte: now } }] };
-  if (status === "scheduled") return { AND: [{ status }, lasting, { startsAt: { gt: now } }] };
-  if (status === "expired") return { OR: [{ status: walked(statuses, [status]) }, { AND: [live, { expiresAt: { lte: now } }] }] };
-  return { status: status === "superseded" ? status : walked(statuses, [status]) };
+  if (status === "scheduled") return { AND: [live, lasting, { startsAt: { gt: now } }] };
+  if (status === "expired") return { OR: [stored, { AND: [live, { expiresAt: { lte: now } }] }] };
+  return stored;
 }
 
 /**
  * One of some words that very many records have. As an equation it would let SQLite gather all of these records and sort them;
- * what it is not leaves the walk in the order of the list, which has its page after a few steps.
+ * what it is not leaves the walk in the order of the list.
  */
 function walked<Word extends string>(all: readonly Word[], wanted: readonly Word[]): { notIn: Word[] } {
   return { notIn: all.filter((word) => !wanted.includes(word)) };

@@ -104,8 +104,9 @@ export function createCasesService(deps: CasesDeps) {
     },
 
     /** The ids of the confidential cases that are not the caller's business. */
-    async hiddenIds(call: Call): Promise<string[]> {
-      const rows = await database.read.case.findMany({ where: hiddenWhere(await viewerOf(call)), select: { id: true } });
+    async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
+      const asked = among === undefined ? {} : { id: { in: [...among] } };
+      const rows = await database.read.case.findMany({ where: { AND: [asked, hiddenWhere(await viewerOf(call))] }, select: { id: true } });
       return rows.map(({ id }) => id);
     },
 

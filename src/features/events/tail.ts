@@ -2,6 +2,7 @@ import type { Logger, ReadClient, Database } from "../../database/database.ts";
 import { presentEvent, eventsPolicy, type Told } from "./events.policy.ts";
 import { storedPermission } from "../../kernel/permissions.ts";
 import { can, type Call, type CallClient } from "../../kernel/call.ts";
+import type { HiddenIds } from "../../kernel/visibility.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
@@ -90,7 +91,7 @@ export interface ViewerDeps {
   access: Pick<AccessDirectory, "actorOf">;
   clock: Clock;
   /** Ids of the records a caller may not know of. */
-  hiddenIds: (call: Call) => Promise<readonly string[]>;
+  hiddenIds: HiddenIds;
 }
 
 export type Viewer = Awaited<ReturnType<typeof createViewer>>;
@@ -117,8 +118,7 @@ export async function createViewer({ database, permissions, access, clock, hidde
     holds,
     /** Whether none of these ids is of a record they may not know of. */
     async knows(ids: readonly string[]): Promise<boolean> {
-      const hidden = new Set(await hiddenIds(await callNow()));
-      return !ids.some((id) => hidden.has(id));
+      return (await hiddenIds(await callNow(), ids)).length === 0;
     },
     /**
      * Whether they may still listen, by what is stored of the key and known of the acting user. Any change of a key ends what was

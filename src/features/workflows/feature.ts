@@ -127,9 +127,9 @@ export function createRequestVisibility({
 }) {
   return {
     /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
-    async hiddenIds(call: Call): Promise<string[]> {
+    async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
       const restricted = await database.read.workflowRequest.findMany({
-        where: { isRestricted: true },
+        where: { ...(among !== undefined && { id: { in: [...among] } }), isRestricted: true },
         select: { id: true, requesterId: true, subjects: true },
       });
       if (restricted.length === 0) return [];

@@ -55,6 +55,11 @@ export function aboutOf({ kind, subject_id: id, subject_snapshot: snapshot }: Bl
   return subjectOf({ kind, id, name: snapshot?.name });
 }
 
+/** How far a search of several filters came that has not filled its page. */
+export function examinedNote({ examined_to: to }: { examined_to?: string }, { t }: Wording): string {
+  return to === undefined ? "" : t("blacklist search examined", { to: momentOf(to) });
+}
+
 /** A record as one line of a list. */
 export function recordLine(view: BlacklistView, { t }: Wording): string {
   const until = view.expires_at === null ? undefined : momentOf(view.expires_at, "R");

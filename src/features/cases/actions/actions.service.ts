@@ -126,20 +126,24 @@ export function createActionsService(deps: ActionsDeps) {
   };
 }
 
+const prefix = "CASE-";
+
+/** References of the cases that suggested anything. */
+async function causesOf(database: Database): Promise<string[]> {
+  const where = { causeReference: beginningWith(prefix) };
+  const rows = await database.read.requestDraft.findMany({ where, distinct: ["causeReference"], select: { causeReference: true } });
+  return rows.flatMap(({ causeReference }) => causeReference ?? []);
+}
+
 /** Whose business it is what cases suggest: of a confidential one, only those who may know of it. */
 export function createCauses({ database, cases }: { database: Database; cases: Pick<CasesService, "hiddenIds"> }): DraftCauses {
   return {
-    async hiddenIds(call) {
-      const hidden = new Set(await cases.hiddenIds(call));
-      if (hidden.size === 0) return [];
-      // Cases that suggested nothing are left out: a statement takes only so many values.
-      const causes = await database.read.requestDraft.findMany({
-        where: { causeReference: beginningWith("CASE-") },
-        distinct: ["causeReference"],
-        select: { causeReference: true },
-      });
-      const numbers = causes.map(({ causeReference }) => Number(causeReference?.slice("CASE-".length)));
+    async hiddenIds(call, among) {
+      const causes = among ?? (await causesOf(database));
+      const numbers = causes.filter((one) => one.startsWith(prefix)).map((one) => Number(one.slice(prefix.length)));
+      if (numbers.length === 0) return [];
       const rows = await database.read.case.findMany({ where: { number: { in: numbers } }, select: { id: true, number: true } });
+      const hidden = new Set(await cases.hiddenIds(call, among === undefined ? undefined : rows.map(({ id }) => id)));
       return rows.filter(({ id }) => hidden.has(id)).map(({ number }) => caseReference(number));
     },
 

@@ -129,12 +129,17 @@ export function createComments(parts: CommentsDeps) {
     },
 
     /** The ids of internal comments on what the caller filed or is partial in: they are not told that there are any. */
-    async hiddenIds(call: Call): Promise<string[]> {
+    async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
       if (call.actor === null) return [];
       const ids = [call.actor.id, ...(await accountsOf(database.read, call))];
       const own = { OR: [{ requesterId: { in: ids } }, { subjects: { some: { kind: { in: partialKinds }, subjectId: { in: ids } } } }] };
       const rows = await database.read.workflowComment.findMany({
-        where: { visibility: "internal", createdAt: { gt: addSeconds(clock.now(), -toldSeconds) }, request: own },
+        where: {
+          ...(among !== undefined && { id: { in: [...among] } }),
+          visibility: "internal",
+          createdAt: { gt: addSeconds(clock.now(), -toldSeconds) },
+          request: own,
+        },
         select: { id: true },
       });
       return rows.map(({ id }) => id);

@@ -11,8 +11,8 @@ export const draftsPolicy = { read: "workflows.read", dismiss: "workflows.review
 
 /** A feature whose records suggest requests, and that has records not everybody may know of. */
 export interface DraftCauses {
-  /** References of its records that a caller may not know of. */
-  hiddenIds(call: Call): Promise<readonly string[]>;
+  /** References of its records that a caller may not know of. @param among those that are asked about; all when it is left out */
+  hiddenIds(call: Call, among?: readonly string[]): Promise<readonly string[]>;
   /** The permission that being told of a record needs beyond the usual one, if any. */
   permissionFor(db: ReadClient | TransactionClient, reference: string): Promise<string | undefined>;
 }

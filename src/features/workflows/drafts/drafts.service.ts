@@ -30,11 +30,19 @@ export function createDraftsService({ database, records, workflows, cursors }: D
 
   return {
     /** The ids of the drafts a caller may not know of. */
-    async hiddenIds(call: Call): Promise<string[]> {
-      const hidden = await hiddenCauses(call);
-      if (hidden.length === 0) return [];
-      const rows = await database.read.requestDraft.findMany({ where: { causeReference: { in: hidden } }, select: { id: true } });
-      return rows.map(({ id }) => id);
+    async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
+      if (among === undefined) {
+        const hidden = await hiddenCauses(call);
+        if (hidden.length === 0) return [];
+        const rows = await database.read.requestDraft.findMany({ where: { causeReference: { in: hidden } }, select: { id: true } });
+        return rows.map(({ id }) => id);
+      }
+      const drafts = await database.read.requestDraft.findMany({
+        where: { id: { in: [...among] }, causeReference: { not: null } },
+        select: { id: true, causeReference: true },
+      });
+      const hidden = new Set(await hiddenCauses(call, [...new Set(drafts.flatMap(({ causeReference }) => causeReference ?? []))]));
+      return drafts.filter(({ causeReference }) => causeReference !== null && hidden.has(causeReference)).map(({ id }) => id);
     },
 
     /** Suggested requests, newest first. @throws ProblemError permission_denied, invalid_cursor */

@@ -100,8 +100,9 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
       causes.push(cause);
     },
 
-    /** References of causes a caller may not know of. */
-    hiddenCauses: async (call: Call): Promise<string[]> => (await Promise.all(causes.map((cause) => cause.hiddenIds(call)))).flat(),
+    /** References of causes a caller may not know of. @param among the references that are asked about; all when it is left out */
+    hiddenCauses: async (call: Call, among?: readonly string[]): Promise<string[]> =>
+      among?.length === 0 ? [] : (await Promise.all(causes.map((cause) => cause.hiddenIds(call, among)))).flat(),
 
     /** Read an open draft to end it: under its lock, in the revision the caller knows. @throws ProblemError */
     async open(
