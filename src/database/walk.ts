@@ -70,6 +70,7 @@ export async function walk<Row, Where extends object>(options: Walk<Row, Where>)
   const ids = await fewOf(options, walkLimits.gathered);
   if (ids !== undefined) {
     const among = { id: { in: ids } } as unknown as Where;
+    if (ids.length === 0) return { rows: [], reached: null, everything: among };
     return {
       ...(await pageOf(all([among, ...[...range, ...every].map(kept)]))),
       everything: all([among, ...[...bounds, ...every].map(kept)]),
@@ -109,7 +110,7 @@ export function walkedPage<View>(
 const all = <Where>(conditions: readonly Where[]): Where => ({ AND: conditions }) as Where;
 
 /** The same condition as no index serves it; PostgreSQL takes both negations out again. */
-const kept = <Where>(where: Where): Where => ({ NOT: { NOT: where } }) as Where;
+export const kept = <Where>(where: Where): Where => ({ NOT: { NOT: where } }) as Where;
 
 type Model = keyof typeof tables;
 type Field<M extends Model> = keyof (typeof tables)[M]["columns"] & string;
@@ -126,6 +127,7 @@ export function idsOf<M extends Model>(model: M, matches: Readonly<Partial<Recor
   const conditions = (Object.entries(matches) as [string, Match][]).flatMap(([field, match]) => {
     const name = nameOf(field);
     if (match === null) return [Prisma.sql`${name} IS NULL`];
+    if (Array.isArray(match) && match.length === 0) return [Prisma.sql`1 = 0`];
     if (Array.isArray(match)) return [Prisma.sql`${name} IN (${Prisma.join(match)})`];
     return Object.entries(match).map(([sign, value]) => Prisma.sql`${name} ${Prisma.raw(signs[sign as keyof typeof signs])} ${value}`);
   });

@@ -43,7 +43,7 @@ export interface CasesDeps extends Deps<"database" | "events" | "guildState" | "
   access: Ranks;
   reach: LinkReach;
   /** Ids of the requests a caller may not know of. */
-  hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  hiddenRequests: (call: Call, among?: readonly string[]) => Promise<readonly string[]>;
   /** Requests as their own feature lists them for a caller. */
   requests: RequestList;
   /** Requests that the end of a case suggests. */
@@ -105,6 +105,7 @@ export function createCasesService(deps: CasesDeps) {
 
     /** The ids of the confidential cases that are not the caller's business. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
+      if (among?.length === 0) return [];
       const asked = among === undefined ? {} : { id: { in: [...among] } };
       const rows = await database.read.case.findMany({ where: { AND: [asked, hiddenWhere(await viewerOf(call))] }, select: { id: true } });
       return rows.map(({ id }) => id);

@@ -16,7 +16,7 @@ export interface CaseLinksDeps {
   database: Database;
   records: CaseRecords;
   /** Ids of the requests a caller may not know of. */
-  hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  hiddenRequests: (call: Call, among?: readonly string[]) => Promise<readonly string[]>;
 }
 
 /** What a case can be linked with. */
@@ -40,7 +40,7 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
       known.push(...rows.map(({ id }) => `case:${id}`));
     }
     if (requests.length > 0) {
-      const hidden = new Set(await hiddenRequests(call));
+      const hidden = new Set(await hiddenRequests(call, requests));
       known.push(...requests.filter((id) => !hidden.has(id)).map((id) => `request:${id}`));
     }
     return new Set(known);

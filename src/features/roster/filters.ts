@@ -16,8 +16,8 @@ export const orders = {
   "-updated_at": orderOf("updatedAt", "desc"),
 } as const satisfies Record<EntryFilters["sort"], object>;
 
-/** More people than this are not looked for by name. */
-const maxNamed = 1000;
+/** More people than this are not looked for by name: SQLite takes 999 values in a statement. */
+const maxNamed = 500;
 
 /** What the filters of the list ask of an entry; those whose index finds few come first. */
 export function conditions(filters: EntryFilters, access: People): Condition<Where>[] {

@@ -1,5 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { idsOf, walk, walkedPage, type Condition } from "../../database/walk.ts";
@@ -128,7 +128,7 @@ interface Asked {
 /** What the filters of the list ask of a server. A status is the one the caller is shown. */
 export function conditions({ filters: { status, q }, listed, dialect }: Asked): Condition<Where>[] {
   const all: Condition<Where>[] = [];
-  if (status === "blacklisted") all.push({ where: { id: { in: [...listed] } }, inOrder: { id: { in: [...listed] } } });
+  if (status === "blacklisted") all.push({ where: { id: { in: [...listed] } }, ids: idsOf("Server", { id: listed }) });
   else if (status !== undefined)
     all.push({
       where: { status, ...(listed.length > 0 && { id: { notIn: [...listed] } }) },
@@ -147,12 +147,11 @@ function textCondition(q: string, dialect: "sqlite" | "postgres"): Where {
 
 /** Ids of the registered servers a record is in force about. */
 export async function listedServerIds(read: ReadClient, now: Date): Promise<string[]> {
-  const servers = await read.server.findMany({ select: { id: true, hash: true } });
-  const aliases = await read.serverAlias.findMany({ select: { serverId: true, aliasHash: true } });
-  const ids = new Map([
-    ...servers.map(({ id, hash }): [string, string] => [hash, id]),
-    ...aliases.map(({ serverId, aliasHash }): [string, string] => [aliasHash, serverId]),
-  ]);
-  const records = await recordsInForce(read, [...ids.keys()], now);
-  return [...new Set([...records.keys()].flatMap((hash) => ids.get(hash) ?? []))];
+  const inForce = (hash: string): Prisma.Sql => Prisma.sql`EXISTS (
+    SELECT 1 FROM blacklist_records AS r WHERE r.subject_hash = ${Prisma.raw(hash)} AND r.status IN ('active', 'scheduled')
+    AND r.starts_at <= ${now} AND (r.expires_at IS NULL OR r.expires_at > ${now}))`;
+  const rows = await read.$queryRaw<{ id: string }[]>`
+    SELECT s.id AS id FROM servers AS s WHERE ${inForce("s.hash")}
+    UNION SELECT a.server_id AS id FROM server_aliases AS a WHERE ${inForce("a.alias_hash")}`;
+  return rows.map(({ id }) => id);
 }
