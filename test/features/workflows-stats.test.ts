@@ -124,7 +124,10 @@ test("of more requests than one answer counts it counts the newest filed and the
   onTestFinished(() => void (statsLimits.counted = 5000));
   await keep(
     ground,
-    [1, 2, 3, 4, 5].flatMap((hours) => [rowOf({ createdAt: ago(hours) }), rowOf({ createdAt: ago(hours), status: "denied", type: "poach" })]),
+    [1, 2, 3, 4, 5].flatMap((hours) => [
+      rowOf({ createdAt: ago(hours) }),
+      rowOf({ createdAt: ago(hours), status: "denied", type: "poach" }),
+    ]),
   );
   const read = () => ground.workflows.stats.read(ground.callOf({ actor }), {});
   expect(await read()).toMatchObject({ is_whole: true, all: { filed: 10, open: { total: 5 } } });
@@ -136,7 +139,10 @@ test("of more requests than one answer counts it counts the newest filed and the
   expect(part).toMatchObject({ is_whole: false, all: { filed: 6, open: { total: 3 } } });
   expect(new Date(part.from).getTime()).toBe(ago(4).getTime() + 1);
   // The two youngest are left out of those that are open.
-  expect(part.all.open_age).toMatchObject({ p50: whole.all.open_age.p90 === null ? null : expect.any(Number), max: whole.all.open_age.max });
+  expect(part.all.open_age).toMatchObject({
+    p50: whole.all.open_age.p90 === null ? null : expect.any(Number),
+    max: whole.all.open_age.max,
+  });
   expect(part.types.find(({ type }) => type === "poach")).toMatchObject({ filed: 3, open: { total: 0 } });
   const one = await ground.workflows.stats.read(ground.callOf({ actor }), { type: "appeal", from: ago(2).toISOString() });
   expect(one).toMatchObject({ from: ago(2).toISOString(), all: { filed: 0, open: { total: 0 } } });
