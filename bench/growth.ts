@@ -78,7 +78,7 @@ async function measureStore(store: GrowthStore, database: Dialect, sizes: readon
     const rows: Row[] = [];
     for (const list of store.lists)
       for (const one of list.cases)
-        for (const actor of ["owner", "ordinary"] as const) {
+        for (const actor of one.isForOwner === true ? (["owner"] as const) : (["owner", "ordinary"] as const)) {
           rows.push(await measureCase(opened, list, one, actor, options));
           options.progress(rows.at(-1)?.cells.join("  ") ?? "");
         }

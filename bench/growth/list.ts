@@ -35,6 +35,8 @@ export interface GrowthCase {
   note?: string;
   /** The page in the middle of the list, or twenty thousand entries down, is measured and not the first one. */
   isDeep?: true;
+  /** The other one lacks the permission. */
+  isForOwner?: true;
 }
 
 /** Says what the case asks, for its row of the table. */

@@ -4,4 +4,8 @@ import type { GrowthStore } from "./list.ts";
 export const stores: Readonly<Record<string, () => Promise<GrowthStore>>> = {
   blacklist: async () => (await import("./blacklist.ts")).store,
   audit: async () => (await import("./audit.ts")).store,
+  requests: async () => (await import("./requests.ts")).store,
+  cases: async () => (await import("./cases.ts")).store,
+  roster: async () => (await import("./roster.ts")).store,
+  register: async () => (await import("./register.ts")).store,
 };

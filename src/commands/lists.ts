@@ -46,8 +46,10 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
   async function page(asked: PendingInteraction, at: number, wording: Wording): Promise<Reply> {
     const { t } = wording;
     const entry = entryOf(asked.entry);
-    const { data, next_cursor: next, notes = {} } = await ask(asked, wording.call, entry.lines ?? pageSize, asked.cursors[at]);
-    const note = entry.note?.(notes as Record<string, never>, wording) ?? "";
+    const limit = entry.lines ?? pageSize;
+    const { data, next_cursor: next, notes = {} } = await ask(asked, wording.call, limit, asked.cursors[at]);
+    const own = entry.note?.(notes as Record<string, never>, wording) ?? "";
+    const note = own === "" && next !== null && data.length < limit ? examinedNote(notes, t) : own;
     // A search may have found nothing yet, and go on.
     if (data.length === 0 && at === 0 && next === null) return { content: [note, nothingIn(asked.entry, t)].join("\n").trim() };
     const earlier = at === 0 ? [undefined] : asked.cursors.slice(0, at + 1);
@@ -100,6 +102,11 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
     },
   };
   return { page, files, controls: [control] };
+}
+
+/** Of a page that ended before it was full, although the list goes on. */
+function examinedNote({ examined: count }: { examined?: unknown }, t: Translate): string {
+  return typeof count === "number" ? t("say examined", { count }) : "";
 }
 
 /** A list without lines may have words of its own. */

@@ -177,7 +177,16 @@ test("lists answer however many confidential records there are", async () => {
       const requests = numbers.map((number) => {
         const id = uuid7();
         const filed = { urgent: false, summary: "", requestedVia: "rest", approvalsRequired: 1 };
-        return { id, reference: `INV-REQ-${number.toString()}`, type: "investigation", ...texts, ...json, ...filed, ...times };
+        return {
+          id,
+          reference: `INV-REQ-${number.toString()}`,
+          type: "investigation",
+          isRestricted: true,
+          ...texts,
+          ...json,
+          ...filed,
+          ...times,
+        };
       });
       await db.workflowRequest.createMany({ data: requests });
       const restricted = requests.map(({ id }) => ({ requestId: id, kind: "restricted", subjectId: "*" }));

@@ -101,7 +101,7 @@ test("the requester and those who edit any request change it, staff who review i
   expect((await amend({ summary: "Theirs." }, freshId())).status).toBe(404);
   await ground.database.read.workflowRequest
     .findUniqueOrThrow({ where: { id } })
-    .then(({ priorityOrder }) => expect(priorityOrder).toBe(2));
+    .then(({ queueOrder, dueDecisionAt }) => expect(queueOrder).toBe(`1${dueDecisionAt?.toISOString() ?? ""}`));
   expect((await decide("deny", senior, { reason: "There is not enough of it." })).status).toBe(200);
   expect((await amend({ summary: "Too late." }, filer)).body).toMatchObject({ status: 409, code: "invalid_transition", from: "denied" });
 });

@@ -52,13 +52,14 @@ const naive: Record<(typeof sorts)[number], (a: Row, b: Row) => number> = {
   created_at: (a, b) => time(a.createdAt) - time(b.createdAt) || byId(1)(a, b),
   due_decision_at: (a, b) => compareDue(a, b) || byId(1)(a, b),
   "-updated_at": (a, b) => time(b.updatedAt) - time(a.updatedAt) || byId(-1)(a, b),
-  "-priority": (a, b) => Number(b.priorityOrder) - Number(a.priorityOrder) || compareDue(a, b) || byId(1)(a, b),
+  "-priority": (a, b) => urgencyOf(b) - urgencyOf(a) || compareDue(a, b) || byId(1)(a, b),
 };
 function compareDue(a: Row, b: Row): number {
   const [one, other] = [time(a.dueDecisionAt), time(b.dueDecisionAt)];
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
+const urgencyOf = ({ priority }: Row): number => priorities.findIndex((name) => name === priority);
 const isOpen = (row: Row): boolean =>
   openStatuses.some((open) => open === row.status) && !(row.expiresAt instanceof Date && row.expiresAt <= new Date());
 const shownStatus = (row: Row): string => (openStatuses.some((open) => open === row.status) && !isOpen(row) ? "expired" : row.status);

@@ -1,5 +1,5 @@
 import { kindOf, kinds } from "../../src/features/workflows/kinds/kinds.ts";
-import { priorities } from "../../src/features/workflows/requests/fields.ts";
+import { placesOf } from "../../src/features/workflows/requests/places.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Database } from "../../src/database/database.ts";
@@ -32,7 +32,7 @@ export function rowOf(given: Partial<Row> = {}): Row {
     type,
     status: "pending",
     priority,
-    priorityOrder: priorities.findIndex((name) => name === priority),
+    ...placesOf({ priority, dueDecisionAt: (given.dueDecisionAt ?? null) as Date | null }),
     urgent: false,
     title: "A request",
     summary: "",

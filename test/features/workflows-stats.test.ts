@@ -1,6 +1,7 @@
 // @module-tag postgres
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { statsLimits } from "../../src/features/workflows/stats/stats.service.ts";
 import { openStatuses, statuses } from "../../src/features/workflows/state/table.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
 import { decisionOf, keep, rowOf, type Row } from "./workflows-rows.ts";
@@ -116,6 +117,36 @@ test("the numbers are what one counts by hand, in all and for each kind", async 
     expect(view.types).toEqual(["punishment", "appeal"].map((type) => ({ type, ...about([type]) })));
   }
 }, 120_000);
+
+test("of more requests than one answer counts it counts the newest filed and the longest open, and says so", async () => {
+  const ground = await createGround();
+  const actor = ground.staff("senior");
+  onTestFinished(() => void (statsLimits.counted = 5000));
+  await keep(
+    ground,
+    [1, 2, 3, 4, 5].flatMap((hours) => [
+      rowOf({ createdAt: ago(hours) }),
+      rowOf({ createdAt: ago(hours), status: "denied", type: "poach" }),
+    ]),
+  );
+  const read = () => ground.workflows.stats.read(ground.callOf({ actor }), {});
+  expect(await read()).toMatchObject({ is_whole: true, all: { filed: 10, open: { total: 5 } } });
+  statsLimits.counted = 5;
+  const whole = await read();
+  expect(whole).toMatchObject({ is_whole: true, all: { filed: 10, open: { total: 5 } } });
+  statsLimits.counted = 3;
+  const part = await read();
+  expect(part).toMatchObject({ is_whole: false, all: { filed: 6, open: { total: 3 } } });
+  expect(new Date(part.from).getTime()).toBe(ago(4).getTime() + 1);
+  // The two youngest are left out of those that are open.
+  expect(part.all.open_age).toMatchObject({
+    p50: whole.all.open_age.p90 === null ? null : expect.any(Number),
+    max: whole.all.open_age.max,
+  });
+  expect(part.types.find(({ type }) => type === "poach")).toMatchObject({ filed: 3, open: { total: 0 } });
+  const one = await ground.workflows.stats.read(ground.callOf({ actor }), { type: "appeal", from: ago(2).toISOString() });
+  expect(one).toMatchObject({ from: ago(2).toISOString(), all: { filed: 0, open: { total: 0 } } });
+});
 
 describe("who is told what, and of which time", () => {
   test("the last 90 days and every kind unless told, and confidential requests only for who may know of them", async () => {

@@ -1,3 +1,4 @@
+import { walkDescription, WalkNotes } from "../../kernel/keyset.ts";
 import { z } from "zod";
 import { routesFor, withContentEtag, type Route } from "../../operations/route.ts";
 import { casesLifeRoutes } from "./life.routes.ts";
@@ -34,10 +35,10 @@ function coreRoutes(cases: CasesService): Route[] {
     }),
     get("/cases", "listCases", {
       summary: "List cases, newest first",
-      description: "Those the caller opened, leads or is in the team of; all that are not confidential with `cases.read_all`.",
+      description: `Those the caller opened, leads or is in the team of; all that are not confidential with \`cases.read_all\`. ${walkDescription}`,
       access: { permission: casesPolicy.read },
       request: { query: ListCasesQuery },
-      success: { status: 200, shape: "list", schema: CaseView, description: "A page of cases" },
+      success: { status: 200, shape: "list", schema: CaseView, notes: WalkNotes, description: "A page of cases" },
       refusals: ["invalid_cursor", "unknown_parameter"],
       handle: ({ call, query }) => cases.list(call, query),
     }),

@@ -1,8 +1,10 @@
 import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import type { Case, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import { toPage, withTotal, olderThan, type Page, type Position } from "../../kernel/page.ts";
+import { withTotal, type Page } from "../../kernel/page.ts";
+import { walk, walkedPage } from "../../database/walk.ts";
+import { conditions, orders } from "./filters.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { DraftRecords } from "../workflows/drafts/records.ts";
@@ -19,7 +21,6 @@ import {
   soleUserOf,
   type Ranks,
   type WholeCase,
-  type Viewer,
 } from "./cases.policy.ts";
 import { viewsOf } from "./presenter.ts";
 import { createCaseRecords, findVisible, type CaseRecords } from "./records.ts";
@@ -28,9 +29,11 @@ import { ListCasesQuery, type CaseView } from "./cases.schema.ts";
 import { createCaseTemplates } from "./templates/templates.ts";
 import { createCaseTimeline } from "./timeline.ts";
 import { createInTx } from "./in-tx.ts";
-import { beginningWith, searchedWords } from "../../kernel/words.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import type { EvidenceHost, Host } from "../evidence/hosts.ts";
+
+/** The list, as its cursors name it. */
+const list = "case_list";
 
 export type CasesService = ReturnType<typeof createCasesService>;
 
@@ -40,7 +43,7 @@ export interface CasesDeps extends Deps<"database" | "events" | "guildState" | "
   access: Ranks;
   reach: LinkReach;
   /** Ids of the requests a caller may not know of. */
-  hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  hiddenRequests: (call: Call, among?: readonly string[]) => Promise<readonly string[]>;
   /** Requests as their own feature lists them for a caller. */
   requests: RequestList;
   /** Requests that the end of a case suggests. */
@@ -102,6 +105,7 @@ export function createCasesService(deps: CasesDeps) {
 
     /** The ids of the confidential cases that are not the caller's business. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
+      if (among?.length === 0) return [];
       const asked = among === undefined ? {} : { id: { in: [...among] } };
       const rows = await database.read.case.findMany({ where: { AND: [asked, hiddenWhere(await viewerOf(call))] }, select: { id: true } });
       return rows.map(({ id }) => id);
@@ -122,18 +126,25 @@ export function createCasesService(deps: CasesDeps) {
       if (given.include_alts === "true") requirePermission(call, casesPolicy.alts);
       if (given.deleted === "true") requirePermission(call, casesPolicy.delete);
       const filters = named(given, call);
-      const position = cursor === undefined ? undefined : cursors.decode("cases", filters, cursor);
-      const { subject, sort, include_alts: withAlts } = filters;
+      const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
+      const { subject, include_alts: withAlts } = filters;
       const alts = subject !== undefined && withAlts === "true" ? await reach.linkedAccountsOf(database.read, subject) : [];
       const subjectIds = subject === undefined ? [] : [subject, ...alts];
-      const asked = { viewer: await viewerOf(call), filters, subjectIds, now: clock.now() };
-      const where = conditions({ ...asked, position });
-      const found = await database.read.case.findMany({ where, orderBy: [...orders[sort]], take: limit + 1 });
-      const rows = await wholeCases({ db: database.read, dialect: database.dialect }, found);
-      const views = await links.shown(call, await viewsOf(database.read, guildState, rows.slice(0, limit), { call, now: asked.now }));
-      const cursorOf = (last: WholeCase) => cursors.encode("cases", filters, positionOf(sort, last));
-      const page = { ...toPage(rows, limit, ({ id }) => id, cursorOf), data: views };
-      return withTotal(page, { count }, () => database.read.case.count({ where: conditions({ ...asked, position: undefined }) }));
+      const now = clock.now();
+      const order = orders[filters.sort];
+      const walked = await walk<Case, Where>({
+        ...conditions({ call, filters, subjectIds, now }),
+        read: database.read,
+        order,
+        usual: { AND: [visibleWhere(await viewerOf(call)), { deletedAt: filters.deleted === "true" ? { not: null } : null }] },
+        position,
+        limit,
+        find: (where, page) => database.read.case.findMany({ where, orderBy: order.orderBy, ...page }),
+      });
+      const whole = await wholeCases({ db: database.read, dialect: database.dialect }, walked.rows);
+      const data = await links.shown(call, await viewsOf(database.read, guildState, whole, { call, now }));
+      const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
+      return withTotal(page, { count }, () => database.read.case.count({ where: walked.everything }));
     },
   };
 }
@@ -151,60 +162,6 @@ function named<Filters extends { lead?: unknown; opened_by?: unknown; member?: u
 }
 
 type Where = Prisma.CaseWhereInput;
-export type CaseFilters = Omit<ReturnType<typeof ListCasesQuery.parse>, "limit" | "cursor" | "count">;
-
-interface Asked {
-  viewer: Viewer;
-  filters: CaseFilters;
-  /** With a subject: it, and the accounts of the same person where those are wanted. */
-  subjectIds: readonly string[];
-  now: Date;
-  position: Position | undefined;
-}
-
-/** The database's words for the filters of the list, what the caller may see included. */
-export function conditions({ viewer, filters, subjectIds, now, position }: Asked): Where {
-  const { status, type, priority, label, subject, lead, opened_by: openedBy, member, confidential, overdue, q, from, to } = filters;
-  const all: Where[] = [visibleWhere(viewer), { deletedAt: filters.deleted === "true" ? { not: null } : null }];
-  const equal = { status, type, priority, leadId: lead, openedBy, originReference: filters.origin_reference };
-  all.push(Object.fromEntries(Object.entries(equal).filter(([, value]) => value !== undefined)));
-  if (label !== undefined) all.push({ labels: { some: { label } } });
-  if (subject !== undefined) all.push({ subjects: { some: { subjectId: { in: [...subjectIds] } } } });
-  if (member !== undefined) all.push({ OR: [{ leadId: member }, { members: { some: { userId: member } } }] });
-  if (confidential !== undefined) all.push({ isConfidential: confidential === "true" });
-  if (overdue === "true") all.push({ closedAt: null, dueAt: { lte: now } });
-  if (overdue === "false") all.push({ OR: [{ closedAt: { not: null } }, { dueAt: null }, { dueAt: { gt: now } }] });
-  if (q !== undefined) all.push(...wordConditions(q));
-  if (from !== undefined) all.push({ createdAt: { gte: new Date(from) } });
-  if (to !== undefined) all.push({ createdAt: { lt: new Date(to) } });
-  if (position !== undefined) all.push(beyond(filters.sort, position));
-  return { AND: all };
-}
-
-/** Every searched word begins a word of the title or of a note; a question without any word finds nothing. */
-function wordConditions(q: string): Where[] {
-  const words = searchedWords(q);
-  if (words.length === 0) return [{ id: { in: [] } }];
-  return words.map((word) => ({ words: { some: { word: beginningWith(word) } } }));
-}
-
-/** Newest first, or what is due first and at the end what never is. */
-export const orders = {
-  "-created_at": [{ createdAt: "desc" }, { id: "desc" }],
-  due_at: [{ dueAt: { sort: "asc", nulls: "last" } }, { id: "asc" }],
-} as const satisfies Record<CaseFilters["sort"], Prisma.CaseOrderByWithRelationInput[]>;
-
-/** Where a row stands in the order of the list. */
-export function positionOf(sort: CaseFilters["sort"], row: { id: string; createdAt: Date; dueAt: Date | null }): Position {
-  return [(sort === "due_at" ? row.dueAt?.toISOString() : row.createdAt.toISOString()) ?? "", row.id];
-}
-
-function beyond(sort: CaseFilters["sort"], [value, id]: Position): Where {
-  if (sort === "-created_at") return olderThan([value, id]);
-  if (value === "") return { dueAt: null, id: { gt: id } };
-  const dueAt = new Date(value);
-  return { OR: [{ dueAt: { gt: dueAt } }, { dueAt, id: { gt: id } }, { dueAt: null }] };
-}
 
 /** How evidence is kept on cases. */
 export function createHost({ database, records }: { database: Database; records: CaseRecords }): EvidenceHost {

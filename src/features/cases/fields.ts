@@ -2,7 +2,7 @@ import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { CaseSubject } from "../../generated/sqlite/client.ts";
-import { addSeconds } from "../../kernel/clock.ts";
+import { addSeconds, never } from "../../kernel/clock.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { LinkReach } from "../links/reach.ts";
@@ -65,7 +65,7 @@ export async function newCase(tx: Tx, guildState: GuildState, draft: CaseDraft):
     leadId: lead ?? null,
     policies: [...(draft.policies ?? [])],
     originReference: draft.originReference ?? null,
-    dueAt: draft.dueAt ?? null,
+    ...dueBy(draft.dueAt ?? null),
     retentionUntil: draft.retentionUntil ?? null,
   };
   const subjects = await subjectRows(tx, guildState, draft.subjects);
@@ -84,13 +84,18 @@ export async function changedColumns(tx: Tx, guildState: GuildState, row: WholeC
     isConfidential: input.confidential,
     policies: input.policies,
     originReference: input.origin_reference,
-    dueAt: timeOf(input.due_at),
+    ...(input.due_at !== undefined && dueBy(timeOf(input.due_at) ?? null)),
     retentionUntil: timeOf(input.retention_until),
     subjects: subjects && { deleteMany: {}, create: await subjectRows(tx, guildState, subjects, row.subjects) },
     members: team && { deleteMany: {}, create: team.map((userId) => ({ userId })) },
     labels: labels && { deleteMany: {}, create: labels.map((label) => ({ label })) },
   };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
+
+/** When a case is due, and its place among those that are. */
+function dueBy(dueAt: Date | null): { dueAt: Date | null; dueOrder: Date } {
+  return { dueAt, dueOrder: dueAt ?? never };
 }
 
 export function timeOf(at: string | null | undefined): Date | null | undefined {

@@ -16,7 +16,7 @@ export interface CaseLinksDeps {
   database: Database;
   records: CaseRecords;
   /** Ids of the requests a caller may not know of. */
-  hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  hiddenRequests: (call: Call, among?: readonly string[]) => Promise<readonly string[]>;
 }
 
 /** What a case can be linked with. */
@@ -40,7 +40,7 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
       known.push(...rows.map(({ id }) => `case:${id}`));
     }
     if (requests.length > 0) {
-      const hidden = new Set(await hiddenRequests(call));
+      const hidden = new Set(await hiddenRequests(call, requests));
       known.push(...requests.filter((id) => !hidden.has(id)).map((id) => `request:${id}`));
     }
     return new Set(known);
@@ -116,7 +116,7 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
 /** A link as the audit of its case tells it: that has more readers than a confidential target. */
 async function toldOf({ db }: Tx, rel: string, { kind, id, reference }: { kind: string; id: string; reference: string }): Promise<object> {
   const secretCase = kind === "case" && (await db.case.count({ where: { id, isConfidential: true } })) > 0;
-  const secretRequest = kind === "request" && (await db.workflowSubject.count({ where: { requestId: id, kind: "restricted" } })) > 0;
+  const secretRequest = kind === "request" && (await db.workflowRequest.count({ where: { id, isRestricted: true } })) > 0;
   return { rel, reference: secretCase || secretRequest ? "(hidden)" : reference };
 }
 

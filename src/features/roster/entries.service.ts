@@ -1,16 +1,19 @@
 import { createEntryChanges, type RosterEntriesDeps } from "./changes.ts";
 import type { RosterEntry, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import { toPage, withTotal, type Page, type Position } from "../../kernel/page.ts";
+import { withTotal, type Page } from "../../kernel/page.ts";
+import { walk, walkedPage } from "../../database/walk.ts";
+import { conditions, orders } from "./filters.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { createHistory } from "./history/history.ts";
 import { rosterPolicy, visibleEntry } from "./roster.policy.ts";
 import { ListEntriesQuery, type EntryView, type OneEntryView } from "./roster.schema.ts";
 import { hiddenAmong, knowing, viewsOf } from "./views.ts";
-import { beginningWith } from "../../kernel/words.ts";
-import { liveStatuses } from "./states.ts";
 
 export type RosterEntries = ReturnType<typeof createRosterEntries>;
+
+/** The list, as its cursors name it. */
+const listName = "roster_list";
 
 type Known = Pick<AccessDirectory, "of" | "role">;
 
@@ -32,19 +35,20 @@ export function createRosterEntries(deps: RosterEntriesDeps) {
     async list(call: Call, query: ListEntriesQuery): Promise<Page<EntryView>> {
       requirePermission(call, rosterPolicy.read);
       const { limit, cursor, count, ...filters } = ListEntriesQuery.parse(query);
-      const position = cursor === undefined ? undefined : cursors.decode("roster", filters, cursor);
-      const where = entriesWhere(filters, access, position);
-      const rows = await database.read.rosterEntry.findMany({ where, orderBy: entriesOrder(filters.sort), take: limit + 1 });
-      const views = await present(call, rows.slice(0, limit));
-      const page = toPage(
-        rows,
+      const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
+      const order = orders[filters.sort];
+      const walked = await walk<RosterEntry, Where>({
+        conditions: conditions(filters, access),
+        read: database.read,
+        order,
+        usual: {},
+        position,
         limit,
-        (row) => row,
-        (last) => cursors.encode("roster", filters, positionOf(filters.sort, last)),
-      );
-      return withTotal({ ...page, data: views }, { count }, () =>
-        database.read.rosterEntry.count({ where: entriesWhere(filters, access) }),
-      );
+        find: (where, page) => database.read.rosterEntry.findMany({ where, orderBy: order.orderBy, ...page }),
+      });
+      const data = await present(call, walked.rows);
+      const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
+      return withTotal(page, { count }, () => database.read.rosterEntry.count({ where: walked.everything }));
     },
 
     /** One entry; an id of nobody is an answer, too. @param key id of the entry or of its person, or `@me` */
@@ -62,54 +66,3 @@ export function createRosterEntries(deps: RosterEntriesDeps) {
 }
 
 type Where = Prisma.RosterEntryWhereInput;
-export type EntryFilters = Omit<ReturnType<typeof ListEntriesQuery.parse>, "limit" | "cursor" | "count">;
-
-/** More people than this are not looked for by name. */
-const maxNamed = 1000;
-
-/** The database's words for the filters of the list. */
-export function entriesWhere(filters: EntryFilters, access: Pick<AccessDirectory, "people" | "of">, position?: Position): Where {
-  const { status, include_left: includeLeft, staff_role: staffRole, department, supervisor_id: supervisorId, in_guild: inGuild } = filters;
-  const equal = { status, staffRole, department, supervisorId };
-  const all: Where[] = [Object.fromEntries(Object.entries(equal).filter(([, value]) => value !== undefined))];
-  if (status === undefined && includeLeft !== "true") all.push({ status: { in: [...liveStatuses] } });
-  if (inGuild !== undefined) all.push({ inGuild: inGuild === "true" });
-  if (filters.q !== undefined) all.push(namedLike(filters.q, access));
-  if (position !== undefined) all.push(beyond(filters.sort, position));
-  return { AND: all };
-}
-
-/** By what they are called now, in whatever case, and by what they were called when last looked at. */
-function namedLike(q: string, access: Pick<AccessDirectory, "people" | "of">): Where {
-  const wanted = q.toLowerCase();
-  const isNamed = (id: string): boolean =>
-    access
-      .of(id)
-      .members.some(({ nick, globalName, username }) =>
-        [nick, globalName, username].some((name) => name?.toLowerCase().startsWith(wanted) === true),
-      );
-  const named = access.people().filter(isNamed).slice(0, maxNamed);
-  return { OR: [{ userId: { in: named } }, { userId: beginningWith(q) }, { nickname: beginningWith(q) }] };
-}
-
-const sorts = {
-  "-created_at": { column: "createdAt", direction: "desc", beyond: "lt" },
-  created_at: { column: "createdAt", direction: "asc", beyond: "gt" },
-  "-updated_at": { column: "updatedAt", direction: "desc", beyond: "lt" },
-} as const satisfies Record<EntryFilters["sort"], object>;
-
-export function entriesOrder(sort: EntryFilters["sort"]): Prisma.RosterEntryOrderByWithRelationInput[] {
-  const { column, direction } = sorts[sort];
-  return [{ [column]: direction }, { id: direction }];
-}
-
-/** Where a row stands in the order of the list. */
-export function positionOf(sort: EntryFilters["sort"], row: { id: string; createdAt: Date; updatedAt: Date }): Position {
-  return [row[sorts[sort].column].toISOString(), row.id];
-}
-
-function beyond(sort: EntryFilters["sort"], [value, id]: Position): Where {
-  const { column, beyond: further } = sorts[sort];
-  const at = new Date(value);
-  return { OR: [{ [column]: { [further]: at } }, { [column]: at, id: { [further]: id } }] };
-}

@@ -1,3 +1,4 @@
+import { walkDescription, WalkNotes } from "../../kernel/keyset.ts";
 import { z } from "zod";
 import { routesFor, withContentEtag, type Route } from "../../operations/route.ts";
 import type { RosterEntries } from "./entries.service.ts";
@@ -14,11 +15,11 @@ export function rosterRoutes(entries: RosterEntries): Route[] {
   return [
     get("/roster", "listRoster", {
       summary: "List the roster, the newest entry first",
-      description: "Those who have not left, unless a status or `include_left` is asked for.",
+      description: `Those who have not left, unless a status or \`include_left\` is asked for. ${walkDescription}`,
       access: { permission: rosterPolicy.read },
       capability,
       request: { query: ListEntriesQuery },
-      success: { status: 200, shape: "list", schema: EntryView, description: "A page of entries" },
+      success: { status: 200, shape: "list", schema: EntryView, notes: WalkNotes, description: "A page of entries" },
       refusals: ["invalid_cursor", "unknown_parameter"],
       handle: ({ call, query }) => entries.list(call, query),
     }),
@@ -66,8 +67,7 @@ export function rosterHistoryRoutes(entries: RosterEntries): Route[] {
   return [
     get("/roster/history", "listRosterHistory", {
       summary: "List what happened to people on the roster, newest first",
-      description:
-        "In the order in which it took effect; `known_at` leaves out what was written down later. With `on` and `callsign`: the lines by which somebody held it then, none when nobody did. With `on` and `user_id`: the lines that how they stood then came from, and that itself in `meta.standing`. Both are one page.",
+      description: `In the order in which it took effect; \`known_at\` leaves out what was written down later. With \`on\` and \`callsign\`: the lines by which somebody held it then, none when nobody did. With \`on\` and \`user_id\`: the lines that how they stood then came from, and that itself in \`meta.standing\`. Both are one page. ${walkDescription}`,
       access: { permission: rosterPolicy.history },
       capability: "roster.history",
       request: { query: HistoryQuery },

@@ -58,18 +58,14 @@ export async function hiddenAmong(
 ): Promise<ReadonlySet<string>> {
   const references = [...new Set(given.flatMap((reference) => reference ?? []))];
   if (references.length === 0) return new Set();
-  const [requestIds, caseIds] = await Promise.all([hiddenRequests(call), hiddenCases(call)]);
   const named = references.flatMap((reference) => numberOf(reference) ?? []);
-  const requests =
-    requestIds.length === 0
-      ? []
-      : await db.workflowRequest.findMany({ where: { reference: { in: references } }, select: { id: true, reference: true } });
-  const cases =
-    caseIds.length === 0 || named.length === 0
-      ? []
-      : await db.case.findMany({ where: { number: { in: named } }, select: { id: true, number: true } });
-  const hidden = new Set([...requestIds, ...caseIds]);
+  const [requests, cases] = await Promise.all([
+    db.workflowRequest.findMany({ where: { reference: { in: references } }, select: { id: true, reference: true } }),
+    named.length === 0 ? [] : db.case.findMany({ where: { number: { in: named } }, select: { id: true, number: true } }),
+  ]);
   const all = [...requests, ...cases.map(({ id, number }) => ({ id, reference: caseReference(number) }))];
+  const ids = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
+  const hidden = new Set((await Promise.all([hiddenRequests(call, ids(requests)), hiddenCases(call, ids(cases))])).flat());
   return new Set(all.flatMap(({ id, reference }) => (hidden.has(id) ? [reference] : [])));
 }
 

@@ -1,3 +1,4 @@
+import { walkDescription, WalkNotes } from "../../kernel/keyset.ts";
 import { z } from "zod";
 import { routesFor, withContentEtag, type Route } from "../../operations/route.ts";
 import { Snowflake } from "../../kernel/fields.ts";
@@ -61,9 +62,10 @@ function collectionRoutes(registry: RegistryService): Route[] {
   return [
     get("/servers", "listServers", {
       summary: "List registered servers, newest first",
+      description: walkDescription,
       access: { permission: read },
       request: { query: ListRegistryQuery },
-      success: { status: 200, shape: "list", schema: ServerView, description: "A page of servers", example },
+      success: { status: 200, shape: "list", schema: ServerView, notes: WalkNotes, description: "A page of servers", example },
       refusals: ["invalid_cursor", "unknown_parameter"],
       handle: ({ call, query }) => registry.list(call, query),
     }),

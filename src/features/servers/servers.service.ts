@@ -1,8 +1,10 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import { olderThan, toPage, withTotal, type Page } from "../../kernel/page.ts";
+import { idsOf, walk, walkedPage, type Condition } from "../../database/walk.ts";
+import { orderOf } from "../../kernel/keyset.ts";
+import { withTotal, type Page } from "../../kernel/page.ts";
 import { createAgreements, type AgreementDeps } from "./agreements/agreements.ts";
 import { createClearances } from "./clearances/clearances.ts";
 import { createInviteSweep, type ReadInvite } from "./invites.ts";
@@ -12,6 +14,10 @@ import { createMerges } from "./merges.ts";
 import { presentServer, registryPermissions, visibleServer } from "./servers.policy.ts";
 import { createServerRows } from "./rows.ts";
 import { CreateServerInput, ListRegistryQuery, UpdateServerInput, type ServerView } from "./servers.schema.ts";
+
+/** The list, as its cursors name it. */
+const listName = "server_list";
+const order = orderOf("createdAt", "desc");
 
 export type RegistryService = ReturnType<typeof createRegistryService>;
 
@@ -65,25 +71,22 @@ export function createRegistryService(deps: RegistryDeps) {
     async list(call: Call, query: ListRegistryQuery): Promise<Page<ServerView>> {
       requirePermission(call, registryPermissions.read);
       const { limit, cursor, count, ...filters } = ListRegistryQuery.parse(query);
-      const position = cursor === undefined ? undefined : cursors.decode("servers", filters, cursor);
+      const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
       const now = clock.now();
       const readsRecords = filters.status !== undefined && can(call, registryPermissions.records);
       const listed = readsRecords ? await listedServerIds(database.read, now) : [];
-      const wanted: Prisma.ServerWhereInput = conditions({ filters, listed, dialect: database.dialect });
-      const found = await database.read.server.findMany({
-        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
-        include: { aliases: true },
-        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
-      });
-      const views = new Map((await viewsOf(database.read, found, now)).map((view) => [view.id, view]));
-      const page = toPage(
-        found,
+      const walked = await walk<RegisteredServer, Where>({
+        conditions: conditions({ filters, listed, dialect: database.dialect }),
+        read: database.read,
+        order,
+        usual: {},
+        position,
         limit,
-        (row) => visibleServer(call, views.get(row.id) ?? presentServer(row, null, [])),
-        (last) => cursors.encode("servers", filters, [last.createdAt.toISOString(), last.id]),
-      );
-      return withTotal(page, { count }, () => database.read.server.count({ where: wanted }));
+        find: (where, page) => database.read.server.findMany({ where, include: { aliases: true }, orderBy: order.orderBy, ...page }),
+      });
+      const data = (await viewsOf(database.read, walked.rows, now)).map((view) => visibleServer(call, view));
+      const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
+      return withTotal(page, { count }, () => database.read.server.count({ where: walked.everything }));
     },
 
     /** Start and end agreements, end clearances, look invites up. For the job that runs each minute. */
@@ -122,13 +125,18 @@ interface Asked {
   dialect: "sqlite" | "postgres";
 }
 
-/** The database's words for the filters of the list. A status is the one the caller is shown. */
-export function conditions({ filters: { status, q }, listed, dialect }: Asked): Where {
-  const all: Where[] = [];
-  if (status === "blacklisted") all.push({ id: { in: [...listed] } });
-  else if (status !== undefined) all.push({ status, ...(listed.length > 0 && { id: { notIn: [...listed] } }) });
-  if (q !== undefined) all.push(textCondition(q, dialect));
-  return { AND: all };
+/** What the filters of the list ask of a server. A status is the one the caller is shown. */
+export function conditions({ filters: { status, q }, listed, dialect }: Asked): Condition<Where>[] {
+  const all: Condition<Where>[] = [];
+  if (status === "blacklisted") all.push({ where: { id: { in: [...listed] } }, ids: idsOf("Server", { id: listed }) });
+  else if (status !== undefined)
+    all.push({
+      where: { status, ...(listed.length > 0 && { id: { notIn: [...listed] } }) },
+      ids: idsOf("Server", { status: [status] }),
+      inOrder: { status },
+    });
+  if (q !== undefined) all.push({ where: textCondition(q, dialect) });
+  return all;
 }
 
 /** SQLite ignores the case of ASCII letters by itself; PostgreSQL is asked to. */
@@ -139,12 +147,11 @@ function textCondition(q: string, dialect: "sqlite" | "postgres"): Where {
 
 /** Ids of the registered servers a record is in force about. */
 export async function listedServerIds(read: ReadClient, now: Date): Promise<string[]> {
-  const servers = await read.server.findMany({ select: { id: true, hash: true } });
-  const aliases = await read.serverAlias.findMany({ select: { serverId: true, aliasHash: true } });
-  const ids = new Map([
-    ...servers.map(({ id, hash }): [string, string] => [hash, id]),
-    ...aliases.map(({ serverId, aliasHash }): [string, string] => [aliasHash, serverId]),
-  ]);
-  const records = await recordsInForce(read, [...ids.keys()], now);
-  return [...new Set([...records.keys()].flatMap((hash) => ids.get(hash) ?? []))];
+  const inForce = (hash: string): Prisma.Sql => Prisma.sql`EXISTS (
+    SELECT 1 FROM blacklist_records AS r WHERE r.subject_hash = ${Prisma.raw(hash)} AND r.status IN ('active', 'scheduled')
+    AND r.starts_at <= ${now} AND (r.expires_at IS NULL OR r.expires_at > ${now}))`;
+  const rows = await read.$queryRaw<{ id: string }[]>`
+    SELECT s.id AS id FROM servers AS s WHERE ${inForce("s.hash")}
+    UNION SELECT a.server_id AS id FROM server_aliases AS a WHERE ${inForce("a.alias_hash")}`;
+  return rows.map(({ id }) => id);
 }

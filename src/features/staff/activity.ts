@@ -14,7 +14,7 @@ const investigation: WorkflowKind = "investigation";
 const punishment: WorkflowKind = "punishment";
 
 /** A number that moves when an investigation is filed or decided would tell of it. */
-const isCounted = { type: { not: investigation }, subjects: { none: { kind: "restricted" } } } satisfies Prisma.WorkflowRequestWhereInput;
+const isCounted = { type: { not: investigation }, isRestricted: false } satisfies Prisma.WorkflowRequestWhereInput;
 
 /** A decision as the requests keep it, as far as it counts here. */
 interface Decision {
@@ -95,7 +95,7 @@ const Punishment = z.object({ action: z.string(), points: z.number() });
 export async function readPunishments(db: ReadClient, userId: string): Promise<DisciplineView["punishments"]> {
   const status: Status = "approved";
   const rows = await db.workflowRequest.findMany({
-    where: { type: punishment, status, subjects: { some: { kind: "user", subjectId: userId }, none: { kind: "restricted" } } },
+    where: { type: punishment, status, isRestricted: false, subjects: { some: { kind: "user", subjectId: userId } } },
     select: { reference: true, payload: true, decidedAt: true },
     orderBy: [{ decidedAt: "desc" }, { id: "desc" }],
     take: limits.punishments,

@@ -20,6 +20,9 @@ export interface Asked {
   to?: Date | undefined;
   /** Ids of the requests the caller may not know of. */
   hidden: readonly string[];
+  /** Ids of the requests and the cases about them, without the hidden requests; absent: there are too many to name. */
+  requestIds?: readonly string[];
+  caseIds?: readonly string[];
   /** The cases the caller may see, in the words of the database. */
   visibleCases: object;
   /** Whether the records behind matches may be named to the caller. */

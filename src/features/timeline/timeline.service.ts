@@ -14,27 +14,36 @@ export interface TimelineDeps extends Deps<"database" | "cursors" | "clock"> {
   reach: LinkReach;
   reads: DataReads;
   /** Ids of the requests a caller may not know of. */
-  hiddenRequests: (call: Call) => Promise<readonly string[]>;
+  hiddenRequests: (call: Call, among: readonly string[]) => Promise<readonly string[]>;
   /** The cases a caller may see, in the words of the database. */
   visibleCases: (call: Call) => Promise<object>;
 }
+
+/** What is about somebody is named by its ids, as long as a statement takes so many. */
+const mostNamed = 800;
 
 type Filters = Omit<ReturnType<typeof TimelineQuery.parse>, "limit" | "cursor" | "count">;
 
 /** One history of a person, out of every feature. */
 export function createTimelineService({ database, reach, reads, cursors, hiddenRequests, visibleCases }: TimelineDeps) {
   async function askedFor(call: Call, userId: string, filters: Filters): Promise<Asked> {
-    const hidden = new Set(await hiddenRequests(call));
     const alts = filters.include_alts === "true" ? await reach.linkedAccountsOf(database.read, userId) : [];
     const userIds = [userId, ...alts];
-    const theirs = { subjects: { some: { kind: "user", subjectId: { in: userIds } } } };
-    // Only theirs: a statement takes only so many values.
-    const about = hidden.size === 0 ? [] : await database.read.workflowRequest.findMany({ where: theirs, select: { id: true } });
+    const theirs = { kind: "user", subjectId: { in: userIds } };
+    const about = await database.read.workflowSubject.findMany({ where: theirs, select: { requestId: true } });
+    const ids = [...new Set(about.map(({ requestId }) => requestId))];
+    const hidden = await hiddenRequests(call, ids);
+    const isHidden = new Set(hidden);
+    const requestIds = ids.filter((id) => !isHidden.has(id));
+    const subjects = await database.read.caseSubject.findMany({ where: theirs, select: { caseId: true } });
+    const caseIds = [...new Set(subjects.map(({ caseId }) => caseId))];
     return {
       userIds,
       ...(filters.from !== undefined && { from: new Date(filters.from) }),
       ...(filters.to !== undefined && { to: new Date(filters.to) }),
-      hidden: about.flatMap(({ id }) => (hidden.has(id) ? [id] : [])),
+      hidden,
+      ...(requestIds.length <= mostNamed && { requestIds }),
+      ...(caseIds.length <= mostNamed && { caseIds }),
       visibleCases: await visibleCases(call),
       namesRecords: can(call, timelinePolicy.records),
       namesAccounts: can(call, timelinePolicy.alts),

@@ -128,8 +128,9 @@ export function createRequestVisibility({
   return {
     /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
+      if (among?.length === 0) return [];
       const restricted = await database.read.workflowRequest.findMany({
-        where: { ...(among !== undefined && { id: { in: [...among] } }), subjects: { some: { kind: "restricted" } } },
+        where: { ...(among !== undefined && { id: { in: [...among] } }), isRestricted: true },
         select: { id: true, requesterId: true, subjects: true },
       });
       if (restricted.length === 0) return [];

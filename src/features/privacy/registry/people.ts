@@ -145,6 +145,7 @@ export const peopleColumns = {
       type: "code",
       status: "code",
       priority: "code",
+      queueOrder: "code",
       title: { redaction: request, shown: { not: "others" } },
       summary: { redaction: request, shown: "requests" },
       payload: { redaction: request, shown: "requests" },

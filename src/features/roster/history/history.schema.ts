@@ -1,3 +1,4 @@
+import { WalkNotes } from "../../../kernel/keyset.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, text, Timestamp, UserRef } from "../../../kernel/fields.ts";
 import { RosterFacts } from "../facts.ts";
@@ -60,7 +61,7 @@ export const LineView = z
   .meta({ id: "RosterHistoryLine" });
 export type LineView = z.infer<typeof LineView>;
 
-export const HistoryNotes = z.object({
+export const HistoryNotes = WalkNotes.extend({
   standing: z
     .object({
       ...RosterFacts.partial().shape,

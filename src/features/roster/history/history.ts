@@ -1,7 +1,9 @@
 import type { RosterEntriesDeps } from "../changes.ts";
 import type { Prisma, RosterEvent } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
-import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
+import { either, idsOf, walk, walkedPage, type Condition } from "../../../database/walk.ts";
+import { orderOf } from "../../../kernel/keyset.ts";
+import { withTotal, type Page } from "../../../kernel/page.ts";
 import { hiddenInTx, presentLine, visibleLine, holdingLines, newestFirst, standingLines, standingOf } from "./history.policy.ts";
 import { HistoryQuery, type LineView, type RosterStatusView } from "./history.schema.ts";
 import { rosterPolicy } from "../roster.policy.ts";
@@ -9,6 +11,11 @@ import { hiddenAmong } from "../views.ts";
 
 type Where = Prisma.RosterEventWhereInput;
 type Filters = Omit<ReturnType<typeof HistoryQuery.parse>, "limit" | "cursor" | "count">;
+
+/** The list, as its cursors name it. */
+const listName = "roster_lines";
+/** Newest first, by when it took effect. */
+const order = orderOf("effectiveAt", "desc");
 
 /** Reads of what happened to people on the roster. */
 export function createHistory(deps: Pick<RosterEntriesDeps, "database" | "access" | "cursors" | "hiddenRequests" | "hiddenCases">) {
@@ -26,7 +33,9 @@ export function createHistory(deps: Pick<RosterEntriesDeps, "database" | "access
   async function stoodOn(call: Call, filters: Filters & { on: string }, limit: number): Promise<Page<LineView>> {
     const { on, known_at: knownAt, user_id: userId, callsign } = filters;
     const time = { at: new Date(on), knownAt: knownAt === undefined ? undefined : new Date(knownAt) };
-    const lines = await database.read.rosterEvent.findMany({ where: where({ user_id: userId, callsign }) });
+    const lines = await database.read.rosterEvent.findMany({
+      where: { ...(userId !== undefined && { userId }), ...(callsign !== undefined && { callsign }) },
+    });
     if (callsign !== undefined) {
       const data = await shown(call, newestFirst(holdingLines(lines, time)));
       return { data, limit, next_cursor: null };
@@ -49,37 +58,44 @@ export function createHistory(deps: Pick<RosterEntriesDeps, "database" | "access
         const page = await stoodOn(call, { ...filters, on }, limit);
         return withTotal(page, { count }, () => page.data.length);
       }
-      const position = cursor === undefined ? undefined : cursors.decode("roster_history", filters, cursor);
-      const rows = await database.read.rosterEvent.findMany({
-        where: where(filters, position),
-        orderBy: [{ effectiveAt: "desc" }, { id: "desc" }],
-        take: limit + 1,
-      });
-      const data = await shown(call, rows.slice(0, limit));
-      const page = toPage(
-        rows,
+      const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
+      const walked = await walk<RosterEvent, Where>({
+        ...conditions(filters),
+        read: database.read,
+        order,
+        usual: {},
+        position,
         limit,
-        (row) => row,
-        (last) => cursors.encode("roster_history", filters, [last.effectiveAt.toISOString(), last.id]),
-      );
-      return withTotal({ ...page, data }, { count }, () => database.read.rosterEvent.count({ where: where(filters) }));
+        find: (where, page) => database.read.rosterEvent.findMany({ where, orderBy: order.orderBy, ...page }),
+      });
+      const data = await shown(call, walked.rows);
+      const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
+      return withTotal(page, { count }, () => database.read.rosterEvent.count({ where: walked.everything }));
     },
   };
 }
 
-function where(filters: Partial<Filters>, position?: Position): Where {
-  const { user_id: userId, callsign, role, event, source, from, to, known_at: knownAt } = filters;
-  const equal = { userId, callsign, event, source };
-  const all: Where[] = [Object.fromEntries(Object.entries(equal).filter(([, value]) => value !== undefined))];
-  if (role !== undefined) all.push({ OR: [{ staffRole: role }, { formerRole: role }] });
-  if (from !== undefined) all.push({ effectiveAt: { gte: new Date(from) } });
-  if (to !== undefined) all.push({ effectiveAt: { lt: new Date(to) } });
-  if (knownAt !== undefined) all.push({ recordedAt: { lte: new Date(knownAt) } });
-  if (position !== undefined) all.push(beyond(position));
-  return { AND: all };
-}
-
-function beyond([value, id]: Position): Where {
-  const effectiveAt = new Date(value);
-  return { OR: [{ effectiveAt: { lt: effectiveAt } }, { effectiveAt, id: { lt: id } }] };
+/** What the filters ask of a line; those whose index finds few come first. */
+function conditions({ user_id: userId, callsign, role, event, source, from, to, known_at: knownAt }: Filters) {
+  const inOrder = (where: Where, ids: Prisma.Sql): Condition<Where> => ({ where, ids, inOrder: where });
+  const all: Condition<Where>[] = [
+    ...(userId === undefined ? [] : [inOrder({ userId }, idsOf("RosterEvent", { userId: [userId] }))]),
+    ...(callsign === undefined ? [] : [inOrder({ callsign }, idsOf("RosterEvent", { callsign: [callsign] }))]),
+    ...(event === undefined ? [] : [inOrder({ event }, idsOf("RosterEvent", { event: [event] }))]),
+    ...(role === undefined
+      ? []
+      : [
+          {
+            where: { OR: [{ staffRole: role }, { formerRole: role }] },
+            ids: either([idsOf("RosterEvent", { staffRole: [role] }), idsOf("RosterEvent", { formerRole: [role] })]),
+          },
+        ]),
+    ...(source === undefined ? [] : [{ where: { source }, ids: idsOf("RosterEvent", { source: [source] }) }]),
+    ...(knownAt === undefined ? [] : [{ where: { recordedAt: { lte: new Date(knownAt) } } }]),
+  ];
+  const bounds: Where[] = [
+    ...(from === undefined ? [] : [{ effectiveAt: { gte: new Date(from) } }]),
+    ...(to === undefined ? [] : [{ effectiveAt: { lt: new Date(to) } }]),
+  ];
+  return { conditions: all, bounds };
 }

@@ -95,10 +95,10 @@ const blacklisted = sourceOf<BlacklistVersion>({
 
 type Request = WorkflowRequest & { subjects: WorkflowSubject[] };
 
-const aboutThem = ({ userIds, hidden }: Asked): object => ({
-  subjects: { some: { kind: "user", subjectId: { in: [...userIds] } } },
-  id: { notIn: [...hidden] },
-});
+const aboutThem = ({ userIds, hidden, requestIds }: Asked): object =>
+  requestIds === undefined ? { AND: [namingThem(userIds), { id: { notIn: [...hidden] } }] } : { id: { in: [...requestIds] } };
+
+const namingThem = (userIds: readonly string[]): object => ({ subjects: { some: { kind: "user", subjectId: { in: [...userIds] } } } });
 
 /** Of several subjects, the account that was asked about first. */
 function subjectOf(row: Request, { userIds }: Asked): string {
@@ -189,8 +189,8 @@ const cases = {
   find: (db, query) => db.case.findMany({ ...query, include: { subjects: true } }),
   total: (db, query) => db.case.count(query),
   key: byId,
-  about: ({ userIds, visibleCases }) => ({
-    AND: [visibleCases, { subjects: { some: { kind: "user", subjectId: { in: [...userIds] } } } }],
+  about: ({ userIds, visibleCases, caseIds }) => ({
+    AND: [caseIds === undefined ? namingThem(userIds) : { id: { in: [...caseIds] } }, visibleCases],
   }),
 } satisfies Partial<SourceSpec<Row>>;
 

@@ -114,7 +114,7 @@ type Column = (fields: Described, ground: { request: Request; policy: Policy }) 
 const columns: Readonly<Record<keyof Described, Column>> = {
   title: ({ title = "" }) => ({ title }),
   summary: ({ summary = "" }) => ({ summary }),
-  priority: ({ priority = "normal" }) => ({ priority, priorityOrder: priorities.indexOf(priority) }),
+  priority: ({ priority = "normal" }) => ({ priority }),
   urgent: ({ urgent = false }, ground) => ({ urgent, ...hastened(ground.request, ground.policy, urgent) }),
   external_id: ({ external_id: externalId = null }) => ({ externalId }),
   related: ({ related = [] }) => ({ related }),

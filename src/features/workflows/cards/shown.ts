@@ -39,14 +39,11 @@ export function createShown({ database: { read }, workflows, clock }: ShownDeps)
   return {
     /** @returns undefined when there is no such request; `hidden` for a confidential one, which has no card: its subject may stand by */
     async request(id: string): Promise<ShownRequest | "hidden" | undefined> {
-      const row = await read.workflowRequest.findUnique({
-        where: { id },
-        include: { subjects: { where: { kind: "restricted" }, take: 1 } },
-      });
+      const row = await read.workflowRequest.findUnique({ where: { id } });
       if (row === null) return undefined;
       const type = row.type as WorkflowView["type"];
       const isOpen = isOpenStatus(statusAt(row, clock.now()));
-      return row.subjects.length > 0 ? "hidden" : { isOpen, view: await workflows.get(everybody, type, id) };
+      return row.isRestricted ? "hidden" : { isOpen, view: await workflows.get(everybody, type, id) };
     },
 
     /** Everybody in the channel reads it, so confidential requests are not counted: a number that moves would tell of them. */

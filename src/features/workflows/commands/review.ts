@@ -239,6 +239,7 @@ export const reviewEntries: readonly Entry[] = [
     operation: "readWorkflowStats",
     options: [kind],
     input: (given) => ({ query: { type: textIn(given, "kind") } }),
-    show: ({ all }: StatsView, { t }) => showView(all, t, t("review stats title")),
+    show: ({ all, is_whole: isWhole, from }: StatsView, { t }) =>
+      showView(all, t, isWhole ? t("review stats title") : t("review stats part", { from: momentOf(from) })),
   },
 ];

@@ -1,3 +1,4 @@
+import { walkDescription, WalkNotes } from "../../../kernel/keyset.ts";
 import { z } from "zod";
 import { routesFor, type Route } from "../../../operations/route.ts";
 import { draftsPolicy } from "./drafts.policy.ts";
@@ -47,9 +48,10 @@ function readRoutes(drafts: DraftsService): Route[] {
   return [
     get(path, "listRequestDrafts", {
       summary: "List suggested requests, newest first",
+      description: walkDescription,
       access: { permission: draftsPolicy.read },
       request: { query: ListDraftsQuery },
-      success: { status: 200, shape: "list", schema: DraftView, description: "A page of suggested requests", example },
+      success: { status: 200, shape: "list", schema: DraftView, notes: WalkNotes, description: "A page of suggested requests", example },
       refusals: ["invalid_cursor", "unknown_parameter"],
       handle: ({ call, query }) => drafts.list(call, query),
     }),

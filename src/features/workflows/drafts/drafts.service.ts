@@ -1,8 +1,10 @@
 import type { Deps } from "../../deps.ts";
-import type { Prisma } from "../../../generated/sqlite/client.ts";
+import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
-import { listPage, newestFirst, type Page } from "../../../kernel/page.ts";
+import { idsOf, walk, walkedPage, type Condition } from "../../../database/walk.ts";
+import { orderOf } from "../../../kernel/keyset.ts";
+import { withTotal, type Page } from "../../../kernel/page.ts";
 import { draftsPolicy, knownWhere, presentDraft, visibleDraft } from "./drafts.policy.ts";
 import type { DraftRecords } from "./records.ts";
 import { DismissDraftInput, ListDraftsQuery, type DraftView, type FiledDraftView } from "./drafts.schema.ts";
@@ -10,6 +12,10 @@ import { understand, type Intake } from "../requests/intake.ts";
 import { kinds } from "../kinds/kinds.ts";
 import type { FileInTx } from "../requests/create.ts";
 import { visibleCreation } from "../requests/visibility.ts";
+
+/** The list, as its cursors name it. */
+const listName = "drafts";
+const order = orderOf("createdAt", "desc");
 
 export type DraftsService = ReturnType<typeof createDraftsService>;
 
@@ -43,18 +49,19 @@ export function createDraftsService({ database, records, workflows, cursors }: D
     async list(call: Call, query: ListDraftsQuery): Promise<Page<DraftView>> {
       requirePermission(call, draftsPolicy.read);
       const { limit, cursor, count, ...filters } = ListDraftsQuery.parse(query);
-      const wanted = { AND: [conditions(filters), knownWhere(await hiddenCauses(call))] };
-      return listPage({
-        cursors,
-        list: "request_drafts",
-        filters: filters,
-        query: { limit, cursor, count },
-        keyset: newestFirst,
-        find: ({ after, take }) =>
-          database.read.requestDraft.findMany({ where: { AND: [wanted, after] }, orderBy: newestFirst.orderBy, take }),
-        count: () => database.read.requestDraft.count({ where: wanted }),
-        present: (row) => visibleDraft(call, presentDraft(row)),
+      const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
+      const walked = await walk<RequestDraft, Where>({
+        conditions: conditions(filters),
+        read: database.read,
+        order,
+        usual: knownWhere(await hiddenCauses(call)),
+        position,
+        limit,
+        find: (where, page) => database.read.requestDraft.findMany({ where, orderBy: order.orderBy, ...page }),
       });
+      const data = walked.rows.map((row) => visibleDraft(call, presentDraft(row)));
+      const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
+      return withTotal(page, { count }, () => database.read.requestDraft.count({ where: walked.everything }));
     },
 
     /** @throws ProblemError permission_denied, record_not_found */
@@ -106,10 +113,17 @@ function requireSubject(type: DraftView["type"], intake: Intake, subject: DraftV
   if (!isAbout) throw fieldError("", "other_subject", `This suggestion is about the ${subject.kind} ${subject.id}.`);
 }
 
-function conditions({ status, type, subject }: Omit<ReturnType<typeof ListDraftsQuery.parse>, "limit" | "cursor" | "count">) {
-  return {
-    ...(status !== "all" && { status }),
-    ...(type !== undefined && { type }),
-    ...(subject !== undefined && { subjectId: subject }),
-  } satisfies Prisma.RequestDraftWhereInput;
+type Where = Prisma.RequestDraftWhereInput;
+
+/** What the filters ask of a draft; those whose index finds few come first. */
+function conditions({
+  status,
+  type,
+  subject,
+}: Omit<ReturnType<typeof ListDraftsQuery.parse>, "limit" | "cursor" | "count">): Condition<Where>[] {
+  return [
+    ...(subject === undefined ? [] : [{ where: { subjectId: subject }, ids: idsOf("RequestDraft", { subjectId: [subject] }) }]),
+    ...(type === undefined ? [] : [{ where: { type }, ids: idsOf("RequestDraft", { type: [type] }) }]),
+    ...(status === "all" ? [] : [{ where: { status }, ids: idsOf("RequestDraft", { status: [status] }), inOrder: { status } }]),
+  ];
 }

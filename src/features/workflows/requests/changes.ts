@@ -1,3 +1,4 @@
+import { placesOf } from "./places.ts";
 import { urgencyFactor, remindAtOf, resumed } from "./timers.ts";
 import type { RequestChanges, Request } from "./workflows.policy.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
@@ -121,7 +122,8 @@ export function changesOf(move: Move): RequestChanges {
     ...(next.status === "reversed" && { reversedAt: tx.now }),
     ...writes[move.input.action]?.(move),
   };
-  return { ...changes, remindAt: remindAtOf({ ...request, ...changes } as Request) };
+  const changed = { ...request, ...changes } as Request;
+  return { ...changes, ...placesOf(changed), remindAt: remindAtOf(changed) };
 }
 
 /** JSON columns are emptied in the database's own way. */

@@ -21,8 +21,8 @@ import { remindAtOf } from "./timers.ts";
 import { checkFiling, type FilingLimits } from "./filing.ts";
 import { understand, type Intake } from "./intake.ts";
 import { kinds } from "../kinds/kinds.ts";
-import { priorities } from "./fields.ts";
-import { isRequester, statusAt, subjectRows, viewerOf, getWholeRequest, type Request } from "./workflows.policy.ts";
+import { placesOf } from "./places.ts";
+import { isRestricted, isRequester, statusAt, subjectRows, viewerOf, getWholeRequest, type Request } from "./workflows.policy.ts";
 import { isOpenStatus } from "../state/table.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./visibility.ts";
@@ -70,13 +70,13 @@ export function createFiling(parts: CreateDeps) {
     const { duplicates, joined } = await checkFiling(tx, asked);
     if (joined !== undefined) return await join(tx, joined, intake);
     const open = referencePrefix ?? policy.prefix;
-    const prefix = subjects.some(({ kind }) => kind === "restricted") ? confidentialPrefix(open) : open;
+    const prefix = isRestricted(subjects) ? confidentialPrefix(open) : open;
     const checked = kind.isChecked === true ? await checks.of(tx.db, String(intake.payload["user_id"]), tx.now) : null;
     const number = await nextNumber(tx, `workflow:${prefix}`);
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
     const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });
     await insertAll(tx, [
-      { model: "WorkflowRequest", rows: [{ ...row, checks: checked }] },
+      { model: "WorkflowRequest", rows: [{ ...row, checks: checked, isRestricted: isRestricted(subjects) }] },
       { model: "WorkflowSubject", rows: subjects.map((subject) => ({ ...subject, requestId: row.id })) },
       { model: "WorkflowStep", rows: [firstStep(tx, row.id)] },
     ]);
@@ -245,7 +245,6 @@ function rowOf(tx: Tx, type: WorkflowKind, intake: Intake, { reference, policy, 
     type,
     status: "pending",
     priority: common.priority,
-    priorityOrder: priorities.indexOf(common.priority),
     urgent: common.urgent,
     title: common.title ?? kinds[type].title(payload),
     summary,
@@ -262,6 +261,7 @@ function rowOf(tx: Tx, type: WorkflowKind, intake: Intake, { reference, policy, 
     approvalsRequired: approvalsFor(type, policy, payload),
     links: [],
     ...clocks,
+    ...placesOf({ priority: common.priority, dueDecisionAt: clocks.dueDecisionAt }),
     remindAt: remindAtOf({
       ...clocks,
       status: "pending",

@@ -1,66 +1,89 @@
+import { either, idsOf, type Condition } from "../../../database/walk.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
-import type { Position } from "../../../kernel/page.ts";
 import { isOpenStatus, openStatuses } from "../state/table.ts";
-import { beyond } from "./order.ts";
-import { visibleWhere, type Viewer } from "./workflows.policy.ts";
+import { orders } from "./order.ts";
+import { listedOnlyOf } from "./workflows.policy.ts";
 import type { ListWorkflowsQuery } from "./workflows.schema.ts";
 
 type Where = Prisma.WorkflowRequestWhereInput;
 export type WorkflowFilters = Omit<ReturnType<typeof ListWorkflowsQuery.parse>, "limit" | "cursor" | "count">;
 
 interface Asked {
-  viewer: Viewer;
+  call: Call;
   /** With `@me` replaced by that person. */
   filters: WorkflowFilters;
   now: Date;
-  position: Position | undefined;
   dialect: "sqlite" | "postgres";
 }
 
-type Filter<Name extends keyof WorkflowFilters> = (value: NonNullable<WorkflowFilters[Name]>, asked: Asked) => Where;
+type Filter<Name extends keyof WorkflowFilters> = (value: NonNullable<WorkflowFilters[Name]>, asked: Asked) => Condition<Where>;
+type Bound = "created_from" | "created_to";
 
-/** What each filter asks of a request. */
-const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort">]-?: Filter<Name> } = {
-  type: (types) => ({ type: { in: types.split(",") } }),
-  status: (statuses, { now }) => ({ OR: statuses.split(",").map((status) => statusCondition(status, now)) }),
-  assignee: (assignee) => ({ assigneeId: assignee === "none" ? null : assignee }),
-  requester: (requester, { viewer }) => requesterCondition(requester, requester === viewer.call.actor?.id),
-  subject: (subject) => ({
-    subjects: {
-      some: {
-        OR: [
-          { kind: { in: ["user", "server"] }, subjectId: subject },
-          { kind: "record", subjectId: subject.toUpperCase() },
-        ],
-      },
-    },
+/** What each filter asks of a request; those whose index finds few come first. */
+const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort" | Bound>]-?: Filter<Name> } = {
+  external_id: (externalId) => ({ where: { externalId }, ids: idsOf("WorkflowRequest", { externalId: [externalId] }) }),
+  subject: (subject) => aboutCondition(subject),
+  requester: (requester, { call }) => (requester === call.actor?.id ? ownCondition(requester) : equal("requesterId", requester)),
+  assignee: (assignee) => equal("assigneeId", assignee === "none" ? null : assignee),
+  held: (asked) => ({
+    where: { isHeld: asked === "true" },
+    ...(asked === "true" && { ids: idsOf("WorkflowRequest", { isHeld: [true] }) }),
   }),
-  overdue: (asked, { now }) => (asked === "true" ? overdueAt(now) : inTimeAt(now)),
-  priority: (priorities) => ({ priority: { in: priorities.split(",") } }),
-  urgent: (asked) => ({ urgent: asked === "true" }),
-  held: (asked) => ({ isHeld: asked === "true" }),
-  escalated: (asked) => ({ escalationTier: asked === "true" ? { gt: 0 } : 0 }),
-  external_id: (externalId) => ({ externalId }),
-  created_from: (from) => ({ createdAt: { gte: new Date(from) } }),
-  created_to: (to) => ({ createdAt: { lt: new Date(to) } }),
+  escalated: (asked) =>
+    asked === "true"
+      ? { where: { escalationTier: { gt: 0 } }, ids: idsOf("WorkflowRequest", { escalationTier: { gt: 0 } }) }
+      : { where: { escalationTier: 0 } },
+  overdue: (asked, { now }) =>
+    asked === "true"
+      ? { where: overdueAt(now), ids: idsOf("WorkflowRequest", { status: openStatuses, dueDecisionAt: { lt: now } }) }
+      : { where: inTimeAt(now) },
+  priority(given) {
+    const priority = given.split(",");
+    return { where: { priority: { in: priority } }, ids: idsOf("WorkflowRequest", { priority }) };
+  },
+  status(statuses, { now }) {
+    const names = statuses.split(",");
+    const [only = ""] = names;
+    return {
+      where: { OR: names.map((status) => statusCondition(status, now)) },
+      ids: either(names.map((status) => statusIds(status, now))),
+      ...(names.length === 1 && only !== "open" && only !== "expired" && { inOrder: { status: only } }),
+    };
+  },
+  type(given) {
+    const type = given.split(",");
+    const [only = ""] = type;
+    return {
+      where: { type: { in: type } },
+      ids: idsOf("WorkflowRequest", { type }),
+      ...(type.length === 1 && { inOrder: { type: only } }),
+    };
+  },
+  urgent: (asked) => ({ where: { urgent: asked === "true" } }),
   q(q, { dialect }) {
     // SQLite ignores the case of ASCII letters by itself; PostgreSQL is asked to.
     const contains = { contains: q, ...(dialect === "postgres" && { mode: "insensitive" as const }) };
-    return { OR: [{ reference: contains }, { title: contains }, { summary: contains }, { externalId: contains }] };
+    return { where: { OR: [{ reference: contains }, { title: contains }, { summary: contains }, { externalId: contains }] } };
   },
 };
 
-/** The database's words for the filters of the list, what the caller may see included. */
-export function conditions(asked: Asked): Where {
-  const { viewer, filters, position } = asked;
-  const all: Where[] = [visibleWhere(viewer)];
+/** What the filters of the list ask, as they are looked for; of a caller who sees only their own, that it is theirs. */
+export function conditions(asked: Asked): { conditions: Condition<Where>[]; bounds: Where[] } {
+  const { call, filters } = asked;
+  const only = listedOnlyOf(call);
+  const all: Condition<Where>[] = only === undefined ? [] : [ownCondition(only)];
   for (const [name, filter] of Object.entries(filtersByName)) {
     const value = filters[name as keyof typeof filtersByName];
-    if (value !== undefined) all.push((filter as (given: string, rest: Asked) => Where)(value, asked));
+    if (value !== undefined) all.push((filter as (given: string, rest: Asked) => Condition<Where>)(value, asked));
   }
-  if (position !== undefined) all.push(beyond(filters.sort, position));
-  return { AND: all };
+  const filed: Where[] = [
+    ...(filters.created_from === undefined ? [] : [{ createdAt: { gte: new Date(filters.created_from) } }]),
+    ...(filters.created_to === undefined ? [] : [{ createdAt: { lt: new Date(filters.created_to) } }]),
+  ];
+  if (orders[filters.sort].column === "createdAt") return { conditions: all, bounds: filed };
+  // The indexes that hold what some filters find are in the order of the filing.
+  return { conditions: [...all.map(({ inOrder: _, ...rest }) => rest), ...filed.map((where) => ({ where }))], bounds: [] };
 }
 
 /** Filters with the caller's id for `@me`; without an acting user nothing is theirs. */
@@ -73,6 +96,41 @@ export function withoutMe(call: Call, filters: WorkflowFilters): WorkflowFilters
   };
 }
 
+function equal(field: "requesterId" | "assigneeId", id: string | null): Condition<Where> {
+  const where = { [field]: id };
+  // PostgreSQL does not take the order of an index from a condition that a column is empty.
+  return { where, ids: idsOf("WorkflowRequest", { [field]: id === null ? null : [id] }), ...(id !== null && { inOrder: where }) };
+}
+
+function aboutCondition(subject: string): Condition<Where> {
+  const named = { kind: ["user", "server"], subjectId: [subject] };
+  const record = { kind: ["record"], subjectId: [subject.toUpperCase()] };
+  return {
+    where: {
+      subjects: {
+        some: {
+          OR: [
+            { kind: { in: named.kind }, subjectId: subject },
+            { kind: "record", subjectId: subject.toUpperCase() },
+          ],
+        },
+      },
+    },
+    ids: either([idsOf("WorkflowSubject", named, "requestId"), idsOf("WorkflowSubject", record, "requestId")]),
+  };
+}
+
+/** Who joined a request learns of it as its requester does; others do not learn who joined. */
+function ownCondition(requesterId: string): Condition<Where> {
+  return {
+    where: { OR: [{ requesterId }, { subjects: { some: { kind: "joined", subjectId: requesterId } } }] },
+    ids: either([
+      idsOf("WorkflowRequest", { requesterId: [requesterId] }),
+      idsOf("WorkflowSubject", { kind: ["joined"], subjectId: [requesterId] }, "requestId"),
+    ]),
+  };
+}
+
 /** The same answer as the status shown: a request past its end is expired before the sweep comes by. */
 function statusCondition(status: string, now: Date): Where {
   const isAnyOpen: Where = { status: { in: [...openStatuses] } };
@@ -81,9 +139,10 @@ function statusCondition(status: string, now: Date): Where {
   return isOpenStatus(status) ? { AND: [{ status }, lastingAt(now)] } : { status };
 }
 
-/** Who joined a request learns of it as its requester does; others do not learn who joined. */
-function requesterCondition(requesterId: string, isOwn: boolean): Where {
-  return isOwn ? { OR: [{ requesterId }, { subjects: { some: { kind: "joined", subjectId: requesterId } } }] } : { requesterId };
+function statusIds(status: string, now: Date): Prisma.Sql {
+  if (status === "open") return idsOf("WorkflowRequest", { status: openStatuses });
+  const named = idsOf("WorkflowRequest", { status: [status] });
+  return status === "expired" ? either([named, idsOf("WorkflowRequest", { status: openStatuses, expiresAt: { lte: now } })]) : named;
 }
 
 /** Open, past its date of decision, and with clocks that run. */

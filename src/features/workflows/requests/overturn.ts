@@ -1,3 +1,4 @@
+import { placesOf } from "./places.ts";
 import type { Deps } from "../../deps.ts";
 import { statusAt, subjectsOf, viewerOf, getWholeRequest, type RequestChanges, type Request } from "./workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
@@ -80,8 +81,9 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
   ): Promise<number> {
     const revision = row.revision + 1;
     const data = { ...changes, revision, updatedAt: tx.now };
-    const remindAt = remindAtOf({ ...row, ...data } as unknown as Request);
-    await tx.db.workflowRequest.update({ where: { id: row.id }, data: { ...data, remindAt } });
+    const changed = { ...row, ...data } as unknown as Request;
+    const remindAt = remindAtOf(changed);
+    await tx.db.workflowRequest.update({ where: { id: row.id }, data: { ...data, ...placesOf(changed), remindAt } });
     const { action, reason, permission, actorId, cause } = told;
     const step = { requestId: row.id, revision, action, actorId, via: tx.call.via, at: tx.now, from: row.status, to: changes.status };
     await tx.db.workflowStep.create({ data: { ...step, clientId: tx.call.client?.id ?? null, notePublic: reason, data: { cause } } });

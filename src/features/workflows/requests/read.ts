@@ -1,15 +1,26 @@
 import type { Deps } from "../../deps.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
-import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
+import { withTotal, type Page } from "../../../kernel/page.ts";
+import { walk, walkedPage } from "../../../database/walk.ts";
+import type { Prisma, WorkflowRequest } from "../../../generated/sqlite/client.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { countComments } from "../comments/comments.policy.ts";
 import { defaultPolicy, policiesOf } from "../policies/policies.ts";
 import { contextsOf, deciderOf, type Ranks } from "./context.ts";
 import { conditions, withoutMe } from "./filters.ts";
 import { kindOf } from "../kinds/kinds.ts";
-import { orderBy, positionOf } from "./order.ts";
-import { canSee, readPermission, viewerOf, readRequests, type ReadRequest, type Request, type Viewer } from "./workflows.policy.ts";
+import { orders } from "./order.ts";
+import {
+  canSee,
+  knownWhere,
+  readPermission,
+  viewerOf,
+  readRequests,
+  type ReadRequest,
+  type Request,
+  type Viewer,
+} from "./workflows.policy.ts";
 import { presentRequest } from "./presenter.ts";
 import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 
@@ -19,7 +30,7 @@ export interface ReadDeps extends Deps<"database" | "guildState" | "reach" | "cu
   access: Ranks;
 }
 
-const list = "workflow_requests";
+const list = "requests";
 
 /** How requests are read: one by one, or in lists. */
 export function createReading({ database, guildState, access, reach, cursors, clock }: ReadDeps) {
@@ -72,29 +83,27 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       requireReader(call);
       const { limit, cursor, count, ...given } = ListWorkflowsQuery.parse(query);
       const filters = withoutMe(call, given);
-      const { sort } = filters;
+      const order = orders[filters.sort];
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
-      const asked = { viewer, filters, now: clock.now(), dialect: database.dialect };
-      const found = await database.read.workflowRequest.findMany({
-        where: conditions({ ...asked, position }),
-        orderBy: orderBy(sort),
-        take: limit + 1,
-      });
-      const rows = await readRequests(source, found);
-      const page = toPage(
-        rows,
+      const { workflowRequest } = database.read;
+      const walked = await walk<WorkflowRequest, Where>({
+        ...conditions({ call, filters, now: clock.now(), dialect: database.dialect }),
+        read: database.read,
+        order,
+        usual: knownWhere(viewer),
+        position,
         limit,
-        (row) => row,
-        (last) => cursors.encode(list, filters, positionOf(sort, last)),
-      );
-      const views = { ...page, data: await presentAll(viewer, page.data) };
-      return withTotal(views, { count }, () =>
-        database.read.workflowRequest.count({ where: conditions({ ...asked, position: undefined }) }),
-      );
+        find: (where, page) => workflowRequest.findMany({ where, orderBy: order.orderBy, ...page }),
+      });
+      const data = await presentAll(viewer, await readRequests(source, walked.rows));
+      const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
+      return withTotal(page, { count }, () => workflowRequest.count({ where: walked.everything }));
     },
   };
 }
+
+type Where = Prisma.WorkflowRequestWhereInput;
 
 /** Anyone who may read requests, and everybody else for their own: the rows decide then. */
 export function requireReader(call: Call): void {

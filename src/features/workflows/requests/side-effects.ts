@@ -1,5 +1,14 @@
 import type { Deps } from "../../deps.ts";
-import { decidePermission, canSee, eventPermission, subjectRows, viewerOf, wholeRequest, type Request } from "./workflows.policy.ts";
+import {
+  isRestricted,
+  decidePermission,
+  canSee,
+  eventPermission,
+  subjectRows,
+  viewerOf,
+  wholeRequest,
+  type Request,
+} from "./workflows.policy.ts";
 import { tellOf } from "./told.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../../database/database.ts";
@@ -176,6 +185,8 @@ async function replaceSubjects(tx: Tx, request: Request, payload: Record<string,
   await tx.db.workflowSubject.deleteMany({ where: { requestId: request.id } });
   const rows = [...subjectRows(kinds[request.type as WorkflowKind], payload), ...joined];
   await tx.db.workflowSubject.createMany({ data: rows.map(({ kind, subjectId }) => ({ requestId: request.id, kind, subjectId })) });
+  if (isRestricted(rows) !== request.isRestricted)
+    await tx.db.workflowRequest.update({ where: { id: request.id }, data: { isRestricted: isRestricted(rows) }, select: { id: true } });
 }
 
 /** The fields that an amendment changed, with what they were. */
@@ -270,7 +281,7 @@ export function noticesOf({ request, input, actorId, result, policy }: Move): (D
   const id = `${request.id}:${(request.revision + 1).toString()}:requester`;
   const reason = request.reference;
   const origin = Origin.safeParse(request.origin);
-  const isChannel = input.body.notify === "channel" && origin.success && !request.subjects.some(({ kind }) => kind === "restricted");
+  const isChannel = input.body.notify === "channel" && origin.success && !isRestricted(request.subjects);
   const key = "notice.requester";
   if (isChannel)
     return [

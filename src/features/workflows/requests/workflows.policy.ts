@@ -115,22 +115,23 @@ export function canSee(viewer: Viewer, request: Pick<Request, "requesterId" | "s
   return (isOwn || can(call, readPermission)) && mayKnow(viewer, request);
 }
 
-/** Whom events of a confidential request are told to; undefined: everybody who reads requests. */
-export function eventPermission({ subjects }: { subjects: readonly Pick<WorkflowSubject, "kind">[] }): string | undefined {
-  return subjects.some(({ kind }) => kind === "restricted") ? "cases.confidential" : undefined;
+/** Whether a request is confidential. */
+export function isRestricted(subjects: readonly Pick<WorkflowSubject, "kind">[]): boolean {
+  return subjects.some(({ kind }) => kind === "restricted");
 }
 
-/** {@link canSee} in the words of the database. */
-export function visibleWhere(viewer: Viewer): Prisma.WorkflowRequestWhereInput {
-  const actor = viewer.call.actor?.id;
-  if (can(viewer.call, readPermission)) return knownWhere(viewer);
-  // An empty list of choices is met by nothing.
-  if (actor === undefined) return { OR: [] };
-  return { AND: [{ OR: [{ requesterId: actor }, { subjects: { some: { kind: "joined", subjectId: actor } } }] }, knownWhere(viewer)] };
+/** Whom events of a confidential request are told to; undefined: everybody who reads requests. */
+export function eventPermission({ subjects }: { subjects: readonly Pick<WorkflowSubject, "kind">[] }): string | undefined {
+  return isRestricted(subjects) ? "cases.confidential" : undefined;
+}
+
+/** Whose requests alone a list shows to a caller; undefined: everybody's. Either way {@link knownWhere} holds, too. */
+export function listedOnlyOf(call: Call): string | undefined {
+  return can(call, readPermission) ? undefined : (call.actor?.id ?? "");
 }
 
 /** What nobody has to be kept from: every request that is not confidential. */
-export const openToAll = { subjects: { none: { kind: "restricted" } } } satisfies Prisma.WorkflowRequestWhereInput;
+export const openToAll = { isRestricted: false } satisfies Prisma.WorkflowRequestWhereInput;
 
 /** {@link mayKnow} in the words of the database. */
 export function knownWhere({ call, accounts }: Viewer): Prisma.WorkflowRequestWhereInput {

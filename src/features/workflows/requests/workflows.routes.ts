@@ -1,3 +1,4 @@
+import { walkDescription, WalkNotes } from "../../../kernel/keyset.ts";
 import { filingOperation, pascalCase, kindOf, kinds } from "../kinds/kinds.ts";
 import type { RoutePermission } from "../../../kernel/permissions.ts";
 import { z } from "zod";
@@ -152,10 +153,10 @@ function readRoutes(workflows: WorkflowsService): Route[] {
   return [
     get("/workflows", "listWorkflows", {
       summary: "List requests",
-      description: "Everybody lists their own requests; the others need workflows.read.",
+      description: `Everybody lists their own requests; the others need workflows.read. ${walkDescription}`,
       access: { permission: "workflows.read", either: filingRights, personal: true },
       request: { query: ListWorkflowsQuery },
-      success: { status: 200, shape: "list", schema: WorkflowView, description: "A page of requests" },
+      success: { status: 200, shape: "list", schema: WorkflowView, notes: WalkNotes, description: "A page of requests" },
       refusals: ["invalid_cursor", "unknown_parameter"],
       handle: ({ call, query }) => workflows.list(call, query),
     }),

@@ -49,9 +49,13 @@ export type NumbersView = z.infer<typeof NumbersView>;
 
 export const StatsView = z
   .object({
-    from: Timestamp,
+    from: Timestamp.meta({ description: "Requests filed from this time on; later than asked for where `is_whole` is false" }),
     to: Timestamp,
     evaluated_at: Timestamp,
+    is_whole: z.boolean().meta({
+      description:
+        "False where more requests were filed or are open than one answer counts: of each kind the newest 5,000 of the period, and `from` says since when; of each status before a decision the 5,000 that wait longest",
+    }),
     all: NumbersView,
     types: z
       .array(z.object({ type: z.enum(workflowKinds), ...NumbersView.shape }))

@@ -1,4 +1,7 @@
 import { statsPermission, StatsQuery, type StatsView } from "./stats.schema.ts";
+import { kept } from "../../../database/walk.ts";
+import { orderOf } from "../../../kernel/keyset.ts";
+import type { Position } from "../../../kernel/page.ts";
 import type { Deps } from "../../deps.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
@@ -28,25 +31,48 @@ const columns = {
   decision: true,
 } as const;
 
+/** How many requests an answer counts at most: filed in the period, of each kind; open, in each status. Tests set it lower. */
+export const statsLimits = { counted: 5000 };
+
+type Where = Prisma.WorkflowRequestWhereInput;
+
 /** Numbers about requests: of confidential ones only for those who may know of them, as everybody else would see that there is one. */
 export function createStats({ database, reach, clock }: Deps<"database" | "reach" | "clock">) {
-  /** Every row a condition finds, in the order they were filed, a slice at a time: others have their turn between two slices. */
-  async function each(where: Prisma.WorkflowRequestWhereInput, see: (type: string, row: CountedRow) => void): Promise<void> {
-    for (let after: { createdAt: Date; id: string } | undefined; ;) {
-      const beyond =
-        after === undefined
-          ? {}
-          : { createdAt: { gte: after.createdAt }, OR: [{ createdAt: { gt: after.createdAt } }, { id: { gt: after.id } }] };
-      const rows = await database.read.workflowRequest.findMany({
-        where: { AND: [where, beyond] },
+  const { workflowRequest } = database.read;
+
+  /**
+   * The rows a condition finds, the oldest first, a slice at a time: others have their turn between two slices.
+   * @param leading what an index holds in this order; the rest is looked at row by row
+   * @returns whether there are no more than are counted
+   */
+  async function each(leading: Where, rest: Where, see: (type: string, row: CountedRow) => void): Promise<boolean> {
+    let position: Position | undefined;
+    for (let left = statsLimits.counted; ; left -= slice) {
+      const rows = await workflowRequest.findMany({
+        where: { AND: [leading, kept(rest), position === undefined ? {} : (order.after(position) as Where)] },
         select: columns,
-        orderBy: [{ createdAt: "asc" }, { id: "asc" }],
-        take: slice,
+        orderBy: order.orderBy,
+        take: Math.min(slice, left) + 1,
       });
-      for (const row of rows) see(row.type, { ...row, isBreakGlass: isBreakGlass(row.decision) });
-      after = rows.at(-1);
-      if (rows.length < slice) return;
+      const seen = rows.slice(0, Math.min(slice, left));
+      for (const row of seen) see(row.type, { ...row, isBreakGlass: isBreakGlass(row.decision) });
+      const last = seen.at(-1);
+      if (rows.length === seen.length || last === undefined) return true;
+      if (left <= slice) return false;
+      position = order.of(last);
     }
+  }
+
+  /** Since when no more requests of a kind were filed than are counted. */
+  async function countedFrom(type: WorkflowKind, known: Where, { from, to }: Period): Promise<Date> {
+    const [beyond] = await workflowRequest.findMany({
+      where: { AND: [{ type, createdAt: { gte: from, lt: to } }, kept(known)] },
+      select: { createdAt: true },
+      orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+      skip: statsLimits.counted,
+      take: 1,
+    });
+    return beyond === undefined ? from : new Date(beyond.createdAt.getTime() + 1);
   }
 
   return {
@@ -54,21 +80,27 @@ export function createStats({ database, reach, clock }: Deps<"database" | "reach
     async read(call: Call, query: StatsQuery): Promise<StatsView> {
       requirePermission(call, statsPermission);
       const now = clock.now();
-      const { types, from, to } = understand(query, now);
+      const { types, ...period } = understand(query, now);
+      const { to } = period;
       const all = createTally(now);
       const byType = new Map<string, Tally>(types.map((type) => [type, createTally(now)]));
       const add = (verb: "addOpen" | "addFiled") => (type: string, row: CountedRow) => {
+        const tally = byType.get(type);
+        if (tally === undefined) return;
         all[verb](row);
-        byType.get(type)?.[verb](row);
+        tally[verb](row);
       };
       const known = knownWhere(await viewerOf(database.read, reach, call));
-      const counted = { AND: [known, types.length === workflowKinds.length ? {} : { type: { in: types } }] };
-      await each({ ...counted, status: { in: [...openStatuses] } }, add("addOpen"));
-      await each({ ...counted, createdAt: { gte: from, lt: to } }, add("addFiled"));
+      let isWhole = true;
+      for (const status of openStatuses) isWhole = (await each({ status }, known, add("addOpen"))) && isWhole;
+      const begins = await Promise.all(types.map((type) => countedFrom(type, known, period)));
+      const from = new Date(Math.max(...begins.map((at) => at.getTime())));
+      for (const type of types) await each({ type, createdAt: { gte: from, lt: to } }, known, add("addFiled"));
       return {
         from: from.toISOString(),
         to: to.toISOString(),
         evaluated_at: now.toISOString(),
+        is_whole: isWhole && from.getTime() === period.from.getTime(),
         all: all.numbers(),
         types: types.map((type) => ({ type, ...(byType.get(type) ?? all).numbers() })),
       };
@@ -76,7 +108,14 @@ export function createStats({ database, reach, clock }: Deps<"database" | "reach
   };
 }
 
-function understand(query: StatsQuery, now: Date): { types: WorkflowKind[]; from: Date; to: Date } {
+const order = orderOf("createdAt", "asc");
+
+interface Period {
+  from: Date;
+  to: Date;
+}
+
+function understand(query: StatsQuery, now: Date): Period & { types: WorkflowKind[] } {
   const { type, from: givenFrom, to: givenTo } = StatsQuery.parse(query);
   const to = givenTo === undefined ? now : new Date(givenTo);
   const from = givenFrom === undefined ? addSeconds(to, -usualPeriod) : new Date(givenFrom);
