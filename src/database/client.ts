@@ -1,31 +1,19 @@
-import { PrismaClient, type Prisma } from "../generated/sqlite/client.ts";
+import { PrismaClient } from "../generated/sqlite/client.ts";
 import { dialectOf, sqliteFile } from "./dialect.ts";
 import { unwrapped, retryWhileBusy, withProblems } from "./problems.ts";
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery } from "@prisma/driver-adapter-utils";
+import type { ReadClient } from "./models.ts";
 import { createPace } from "./pace.ts";
-import { createRaw, type Selects } from "./raw.ts";
+import { createRaw } from "./raw.ts";
 import { openSqliteConnection, type SqliteConnection, type SqliteOptions } from "./sqlite-connection.ts";
 import { createWriter, sqliteIdentity } from "./sqlite-writer.ts";
 import { createLending, createTransact, type Transact } from "./transaction.ts";
 
-/** Both databases are spoken to through the types of the SQLite client: the models are the same. */
-export type { PrismaClient };
-export type TransactionClient = Omit<Prisma.TransactionClient, "$executeRawUnsafe" | "$queryRawUnsafe"> & Selects;
-
-type ReadMethod = "findUnique" | "findUniqueOrThrow" | "findFirst" | "findFirstOrThrow" | "findMany" | "count" | "aggregate" | "groupBy";
-type ModelKey = Uncapitalize<Prisma.ModelName>;
-
-/** A client without the methods that change anything. */
-export type ReadClient = Pick<PrismaClient, "$queryRaw"> &
-  Selects & {
-    readonly [Model in ModelKey]: Pick<PrismaClient[Model], Extract<keyof PrismaClient[Model], ReadMethod>>;
-  };
-
 /** The reading half of a client, whose failures are problems again where the storage is the reason. */
 function readsOf(client: PrismaClient, { $queryRaw, $select }: Pick<ReadClient, "$queryRaw" | "$select">): ReadClient {
-  const models = wrap(client, (part) => wrap(part, (method) => translated(method, part)));
+  const models: object = wrap(client, (part) => wrap(part, (method) => translated(method, part)));
   const own: Readonly<Record<string | symbol, unknown>> = { $queryRaw, $select };
-  return new Proxy(models as object, { get: (_models, name): unknown => own[name] ?? Reflect.get(models, name) }) as ReadClient;
+  return new Proxy(models, { get: (_models, name): unknown => own[name] ?? Reflect.get(models, name) }) as ReadClient;
 }
 
 /** The same object whose functions and objects are others, each made once. */

@@ -5,7 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
-import { openClient, type PrismaClient, type ReadClient } from "./client.ts";
+import { openClient } from "./client.ts";
+import type { PrismaClient, ReadClient } from "./models.ts";
 import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
 import { ensureFolder } from "./folder.ts";
 import { createClaims, findStored, type Replay } from "./idempotency.ts";
@@ -16,7 +17,7 @@ import { createSemaphore } from "../kernel/semaphore.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import { randomToken } from "../kernel/secrets.ts";
 
-export type { PrismaClient, ReadClient, TransactionClient } from "./client.ts";
+export type { PrismaClient, ReadClient, TransactionClient } from "./models.ts";
 export type { Tx } from "./tx.ts";
 export type { Logger } from "./write.ts";
 

@@ -2,7 +2,7 @@ import type { Call, IdempotencyClaim } from "../kernel/call.ts";
 import { addSeconds } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { IdempotencyRecord } from "../generated/sqlite/client.ts";
-import type { ReadClient, TransactionClient } from "./client.ts";
+import type { ReadClient, TransactionClient } from "./models.ts";
 import type { Insert } from "./tx.ts";
 
 /** An answer that an earlier request with the same key has been given. */

@@ -1,8 +1,7 @@
 import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
-import type { ReadClient } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
-import type { Model, Row } from "./raw.ts";
+import type { Model, ReadClient, Row } from "./models.ts";
 
 type Field<M extends Model> = keyof Row<M> & string;
 

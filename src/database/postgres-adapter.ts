@@ -152,7 +152,8 @@ function begin(client: Client, line: SqlQueryable): Transaction {
     releaseSavepoint: (name) => savepoint(`RELEASE SAVEPOINT ${name}`),
     async commit() {
       const done = await finish(failure === undefined ? "COMMIT" : "ROLLBACK");
-      if (done !== "COMMIT") throw failure ?? new Error(`PostgreSQL has answered COMMIT with ${done}`);
+      if (done === "COMMIT") return;
+      throw failure instanceof Error ? failure : new Error(`PostgreSQL has answered COMMIT with ${done}`);
     },
     rollback: async () => void (await finish("ROLLBACK")),
   };

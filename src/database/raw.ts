@@ -1,25 +1,8 @@
 import { ColumnTypeEnum, type ArgType, type SqlQuery, type SqlQueryable, type SqlResultSet } from "@prisma/driver-adapter-utils";
 import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
-import type { TransactionClient } from "./client.ts";
 import type { Dialect } from "./dialect.ts";
-
-export type Model = keyof typeof tables;
-export type Row<M extends Model> = Prisma.TypeMap["model"][M]["payload"]["scalars"];
-
-/** What the client of the models lacks. */
-export interface Selects {
-  /**
-   * Rows of a model as `findMany` gives them.
-   * @param rest what follows the table, which is called `t`: `WHERE t.status = …`, with the names of the columns
-   * @param fields those wanted; by default all
-   */
-  $select<M extends Model, F extends keyof Row<M> = keyof Row<M>>(
-    model: M,
-    rest: Prisma.Sql,
-    fields?: readonly F[],
-  ): Promise<Pick<Row<M>, F>[]>;
-}
+import type { Model, Selects, TransactionClient } from "./models.ts";
 
 export type Raw = Pick<TransactionClient, "$queryRaw" | "$executeRaw"> & Selects;
 

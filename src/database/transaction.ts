@@ -1,6 +1,6 @@
 import type { SqlDriverAdapter, Transaction } from "@prisma/driver-adapter-utils";
 import { ProblemError } from "../kernel/errors.ts";
-import type { PrismaClient, TransactionClient } from "./client.ts";
+import type { PrismaClient, TransactionClient } from "./models.ts";
 import type { Dialect } from "./dialect.ts";
 import { createRaw } from "./raw.ts";
 

@@ -1,6 +1,6 @@
 import type { tables } from "../generated/tables.ts";
 import type { Call } from "../kernel/call.ts";
-import type { TransactionClient } from "./client.ts";
+import type { TransactionClient } from "./models.ts";
 import type { Dialect } from "./dialect.ts";
 
 /** What work inside a transaction is given. */

@@ -2,7 +2,7 @@ import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
 import type { Order } from "../kernel/keyset.ts";
 import type { Page, Position } from "../kernel/page.ts";
-import type { ReadClient } from "./client.ts";
+import type { ReadClient } from "./models.ts";
 
 /** How a page keeps to a bounded cost. */
 export interface WalkLimits {

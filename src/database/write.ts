@@ -1,4 +1,4 @@
-import type { ReadClient, TransactionClient } from "./client.ts";
+import type { ReadClient, TransactionClient } from "./models.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Call, IdempotencyClaim } from "../kernel/call.ts";
