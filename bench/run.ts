@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type Benchmark, formatTable } from "./benchmark.ts";
+import { writeTable } from "./document.ts";
 
 /** Every benchmark by name; loaded only when run. */
 const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>> = {
@@ -9,17 +10,23 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),
   records: () => import("./records.ts"),
+  statements: () => import("./statements.ts"),
   writers: () => import("./writers.ts"),
 };
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { seconds: { type: "string", default: "2" }, rounds: { type: "string", default: "5" } },
+    options: {
+      seconds: { type: "string", default: "2" },
+      rounds: { type: "string", default: "5" },
+      write: { type: "boolean", default: false },
+    },
   });
-  const load = benchmarks[positionals[0] ?? ""];
+  const [name = ""] = positionals;
+  const load = benchmarks[name];
   if (load === undefined) {
-    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n]\n\n");
+    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n] [--write]\n\n");
     for (const [name, find] of Object.entries(benchmarks)) process.stdout.write(`${name}  ${(await find()).benchmark.about}\n`);
     process.exitCode = positionals.length === 0 ? 0 : 64;
     return;
@@ -28,6 +35,7 @@ async function main(): Promise<void> {
   const progress = (line: string): void => void process.stderr.write(`${line}\n`);
   const table = await benchmark.run({ seconds: Number(values.seconds), rounds: Number(values.rounds), progress });
   process.stdout.write(`${formatTable(table)}\n`);
+  if (values.write) await writeTable(name, table);
 }
 
 await main();
