@@ -9,6 +9,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   http: () => import("./http.ts"),
   memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),
+  peers: () => import("./peers.ts"),
   records: () => import("./records.ts"),
   statements: () => import("./statements.ts"),
   writers: () => import("./writers.ts"),

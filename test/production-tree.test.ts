@@ -1,36 +1,23 @@
 // @module-tag sqlite
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createSandbox } from "../src/sandbox/index.ts";
 import { startPostgresServer } from "./support/postgres-server.ts";
+import { installPackages, placeBuild } from "./support/production-tree.ts";
 import { tier } from "./support/size.ts";
 import { freePort } from "./support/free-port.ts";
-
-const root = fileURLToPath(new URL("..", import.meta.url));
-const run = promisify(execFile);
-const shipped = ["package.json", "package-lock.json", ".npmrc", "bin", "prisma", "scripts"];
 
 /** What an operator installs: the build, and the packages that it needs to run. */
 async function installForProduction(): Promise<string> {
   const tree = await mkdtemp(join(tmpdir(), "provost-production-"));
   onTestFinished(() => rm(tree, { recursive: true, force: true }));
-  await run(
-    process.execPath,
-    [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", join(tree, "dist")],
-    {
-      cwd: root,
-    },
-  );
-  for (const name of shipped) await cp(join(root, name), join(tree, name), { recursive: true });
-  const install = ["ci", "--omit=dev", "--omit=optional", "--omit=peer", "--prefer-offline", "--no-audit", "--no-fund"];
-  await run("npm", install, { cwd: tree, timeout: 400_000 });
+  await placeBuild(tree);
+  await installPackages(tree);
   return tree;
 }
 
