@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { startPostgresServer } from "../test/support/postgres-server.ts";
 import type { Benchmark, BenchmarkOptions } from "./benchmark.ts";
@@ -42,9 +42,14 @@ export const benchmark: Benchmark = {
       const measured = await measureAll(processes.startClient(), peers, options);
       const [row] = await query(postgres.url("postgres"), "SHOW server_version");
       const { seconds, rounds } = options;
+      const note = [
+        `Parse Server ${versions.parse}, Directus ${versions.directus}; Node ${versions.node}, PostgreSQL ${String(row?.["server_version"])}`,
+        `${availableParallelism()} cores, load ${(loadavg()[1] ?? Number.NaN).toFixed(1)}, ${connections} connections`,
+        `medians of ${rounds} rounds of ${seconds} s; ${new Date().toISOString().slice(0, 10)}.`,
+      ];
       return {
         ...toTable(measured),
-        note: `Parse Server ${versions.parse}, Directus ${versions.directus}; Node ${versions.node}, PostgreSQL ${String(row?.["server_version"])}, ${availableParallelism()} cores, ${connections} connections; medians of ${rounds} rounds of ${seconds} s; ${new Date().toISOString().slice(0, 10)}.`,
+        note: note.join("; "),
         picture: { path: picture, svg: plotThroughput(measured) },
       };
     } finally {

@@ -17,6 +17,8 @@ export function plotThroughput(measured: readonly Measured[]): string {
       return { operation, name: one.peer.name, times: perSecond / of(base, operation, "perSecond"), label: `${perSecond.toFixed(0)}/s` };
     }),
   );
+  // Beside the longest bar there is room for its label.
+  const most = Math.max(...bars.map(({ times }) => times)) * 1.15;
   const { document } = parseHTML("<html></html>");
   const svg = Plot.plot({
     document,
@@ -26,7 +28,7 @@ export function plotThroughput(measured: readonly Measured[]): string {
     marginLeft: 100,
     marginRight: 90,
     style: { background: "white", color: "black", fontFamily: "sans-serif", fontSize: "12px" },
-    x: { label: `requests per second, ${base.peer.name} = 1`, grid: true, labelAnchor: "center", labelArrow: "none" },
+    x: { domain: [0, most], label: `requests per second, ${base.peer.name} = 1`, grid: true, labelAnchor: "center", labelArrow: "none" },
     y: { label: null, domain: names, padding: 0.15 },
     fy: { label: null, domain: [...operations], padding: 0.25 },
     color: { domain: names, range: colours },

@@ -59,10 +59,10 @@ export async function prepareScratch(progress: (line: string) => void): Promise<
     await writeFile(join(folder, "empty/index.js"), "");
     await npmInstall(folder, manifests.directus, env);
   });
-  const tree = join(base, `provost-${await fingerprint()}`);
+  const packages = await fingerprint();
   progress("building this checkout");
-  await placeBuild(tree);
-  const provost = await install("provost", await fingerprint(), (folder) => installPackages(folder, env));
+  await placeBuild(join(base, `provost-${packages}`));
+  const provost = await install("provost", packages, (folder) => installPackages(folder, env));
   return { node: join(bin, "node"), provost, parse, directus };
 }
 
