@@ -47,7 +47,7 @@ export async function prepareScratch(progress: (line: string) => void): Promise<
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, ...manifest }));
     // What the scripts of Parse Server and Directus would do is print advice, or download and compile what is not used here.
     const scripts = env === undefined ? [] : ["--ignore-scripts"];
-    await run("npm", ["install", "--no-audit", "--no-fund", ...scripts], { cwd: folder, env: env ?? process.env, timeout: 600_000 });
+    await run("npm", ["install", "--no-audit", "--no-fund", ...scripts], { cwd: folder, env: env ?? process.env, timeout: 1_200_000 });
   };
   const home = await install("node", versions.node, (folder) => npmInstall(folder, manifests.node));
   const bin = await folderOfNode(join(home, "node_modules"));

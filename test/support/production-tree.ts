@@ -20,8 +20,8 @@ export async function placeBuild(tree: string): Promise<void> {
   }
 }
 
-/** Install the packages that the build needs to run, and no others. */
+/** Install the packages that the build needs to run, and no others; compiles SQLite's addon where none is found for this Node. */
 export async function installPackages(tree: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const install = ["ci", "--omit=dev", "--omit=optional", "--omit=peer", "--prefer-offline", "--no-audit", "--no-fund"];
-  await run("npm", install, { cwd: tree, env, timeout: 400_000 });
+  await run("npm", install, { cwd: tree, env, timeout: 1_200_000 });
 }
