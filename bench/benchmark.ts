@@ -18,6 +18,10 @@ export interface Table {
   columns: readonly string[];
   rows: readonly (readonly string[])[];
   goals: readonly Goal[];
+  /** On what and how it was measured, in one sentence. */
+  note?: string;
+  /** Drawn of it; the path is the repository's. */
+  picture?: { path: string; svg: string };
 }
 
 /** A figure that has to be reached: a ratio with its baseline named, or an absolute one with its unit. */
@@ -42,16 +46,16 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 /** The table as aligned text, goals below. */
-export function formatTable({ columns, rows, goals }: Table): string {
+export function formatTable({ columns, rows, goals, note }: Table): string {
   const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0))).join("  ");
-  return [line(columns), line(widths.map((width) => "-".repeat(width))), ...rows.map((row) => line(row)), "", ...goals.map(verdict)].join(
-    "\n",
-  );
+  const head = [...(note === undefined ? [] : [note, ""]), line(columns), line(widths.map((width) => "-".repeat(width)))];
+  return [...head, ...rows.map(line), "", ...goals.map((goal) => verdict(goal))].join("\n");
 }
 
-function verdict({ text, wanted, measured, bound = "least" }: Goal): string {
+/** Whether it is reached, and what was measured. */
+export function verdict({ text, wanted, measured, bound = "least" }: Goal): string {
   const isReached = bound === "least" ? measured >= wanted : measured <= wanted;
-  return `${isReached ? "reached" : "MISSED "}  ${text}: ${measured.toFixed(3)} (goal: at ${bound} ${wanted})`;
+  return `${isReached ? "reached" : "MISSED"}: ${text}: ${measured.toFixed(3)} (goal: at ${bound} ${wanted})`;
 }

@@ -6,6 +6,10 @@ export interface LoadOrder {
   /** Asked one after the other by whichever connection is free, round and round. */
   paths: readonly string[];
   headers: Readonly<Record<string, string>>;
+  /** Sent by POST: in each request `{number}` is ten digits that no other request of this process had. Without it everything is a GET. */
+  body?: string;
+  /** Of the answers that are wanted; 200 by default. */
+  status?: number;
   connections: number;
   seconds: number;
   /** Go on after the time until so many answers are there. */
@@ -14,7 +18,7 @@ export interface LoadOrder {
 
 export interface LoadResult {
   answers: number;
-  /** Answers whose status was not 200. */
+  /** Answers of another status than the one that is wanted. */
   refused: number;
   perSecond: number;
   p50: number;
@@ -23,6 +27,7 @@ export interface LoadResult {
 
 interface Run {
   port: number;
+  begin: string;
   next(): Buffer;
   isOver(now: number): boolean;
   onAnswer(latency: number, isOk: boolean): void;
@@ -36,6 +41,7 @@ async function load(order: LoadOrder): Promise<LoadResult> {
   const endsAt = startedAt + order.seconds * 1000;
   const run: Run = {
     port: order.port,
+    begin: `HTTP/1.1 ${(order.status ?? 200).toString()} `,
     next: createRotation(order),
     isOver: (now) => now >= endsAt && latencies.length >= (order.answers ?? 0),
     onAnswer(latency, isOk) {
@@ -50,19 +56,32 @@ async function load(order: LoadOrder): Promise<LoadResult> {
   return { answers: latencies.length, refused, perSecond: latencies.length / seconds, p50: at(0.5), p99: at(0.99) };
 }
 
-function createRotation({ port, paths, headers }: LoadOrder): () => Buffer {
-  const head = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const requests = paths.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\n${head.join("")}\r\n`));
+/** Of the bodies made so far, from a million on: records that were there before have smaller numbers. */
+let number = 1_000_000;
+
+function createRotation({ port, paths, headers, body }: LoadOrder): () => Buffer {
+  const type = body === undefined ? {} : { "Content-Type": "application/json" };
+  const head = Object.entries({ Host: `127.0.0.1:${port}`, ...type, ...headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+  const gets = body === undefined ? paths.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\n${head}\r\n`)) : [];
   let at = 0;
   return () => {
-    const request = requests[at];
-    if (request === undefined) throw new Error("nothing to ask");
-    at = (at + 1) % requests.length;
+    const path = paths[at];
+    if (path === undefined) throw new Error("nothing to ask");
+    const request = gets[at] ?? post(path, head, body ?? "");
+    at = (at + 1) % paths.length;
     return request;
   };
 }
 
-function converse({ port, next, isOver, onAnswer }: Run): Promise<void> {
+function post(path: string, head: string, body: string): Buffer {
+  number += 1;
+  const sent = body.replaceAll("{number}", number.toString().padStart(10, "0"));
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${head}Content-Length: ${Buffer.byteLength(sent)}\r\n\r\n${sent}`);
+}
+
+function converse({ port, begin, next, isOver, onAnswer }: Run): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => send());
     let sentAt = 0;
@@ -76,7 +95,7 @@ function converse({ port, next, isOver, onAnswer }: Run): Promise<void> {
       pending += chunk.toString("latin1");
       if (!isWhole(pending)) return;
       const now = performance.now();
-      onAnswer(now - sentAt, pending.startsWith("HTTP/1.1 200"));
+      onAnswer(now - sentAt, pending.startsWith(begin));
       pending = "";
       if (isOver(now)) socket.end();
       else send();

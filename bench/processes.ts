@@ -12,7 +12,21 @@ export interface Host {
   request: Target["request"];
 }
 
+/** Another program in a process of its own. */
+export interface Program {
+  /** Path of the file that is run. */
+  file: string;
+  args: readonly string[];
+  /** Path of the Node it runs on. */
+  node: string;
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  /** Open file that it prints to. */
+  output: number;
+}
+
 export interface Sample {
+  answers: number;
   perSecond: number;
   /** CPU microseconds of the server per answer. */
   cpu: number;
@@ -48,6 +62,14 @@ export function createProcesses() {
       const { port, request } = await answerOf<Pick<Host, "port" | "request">>(child);
       return { child, port, request };
     },
+    /** @returns its process, which is asked for `cpu` and `memory` as a host is */
+    startProgram({ file, args, node, cwd, env, output }: Program): ChildProcess {
+      const inside = new URL("./peers/inside.js", import.meta.url).href;
+      const stdio = ["ignore", output, output, "ipc"] as const;
+      const child = fork(file, args, { execPath: node, execArgv: ["--import", inside], cwd, env, stdio: [...stdio] });
+      children.push(child);
+      return child;
+    },
     /** Let every process clean up and end. */
     async end(): Promise<void> {
       await Promise.all(children.map(farewell));
@@ -61,16 +83,16 @@ export async function ask<Answer>(child: ChildProcess, task: string, input?: unk
   return await answerOf<Answer>(child);
 }
 
-/** Ask a host from all connections. @throws Error when an answer was not 200 */
+/** Ask a host from all connections. @throws Error when an answer had another status than the one that is wanted */
 export async function load(
   client: ChildProcess,
-  { port, request }: Host,
+  { port, request }: Pick<Host, "port" | "request">,
   wanted: Pick<LoadOrder, "seconds" | "answers"> & { connections?: number },
 ): Promise<LoadResult> {
   const order: LoadOrder = { port, ...request, connections, ...wanted };
   client.send(order);
   const result = await answerOf<LoadResult>(client);
-  if (result.refused > 0) throw new Error(`${result.refused} answers were not 200`);
+  if (result.refused > 0) throw new Error(`${result.refused} answers were not ${request.status ?? 200}: ${request.paths[0] ?? ""}`);
   return result;
 }
 
@@ -78,7 +100,7 @@ export async function load(
 export async function measure(client: ChildProcess, host: Host, seconds: number, at = connections): Promise<Sample> {
   const before = await cpuOf(host.child);
   const { answers, perSecond, p50, p99 } = await load(client, host, { seconds, connections: at });
-  return { perSecond, cpu: ((await cpuOf(host.child)) - before) / answers, p50, p99 };
+  return { answers, perSecond, cpu: ((await cpuOf(host.child)) - before) / answers, p50, p99 };
 }
 
 /** CPU microseconds of a process so far. */
@@ -96,12 +118,19 @@ async function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
     throw new Error("a process of the benchmark has ended early");
   };
   try {
-    const [said] = (await Promise.race([once(child, "message", { signal }), ended()])) as [{ answer: Answer } | { error: string }];
+    const end = ended();
+    let said: unknown = undefined;
+    // Other programs say something else to their parent, too, as that they are ready.
+    while (!isSaid<Answer>(said)) [said] = await Promise.race([once(child, "message", { signal }), end]);
     if ("error" in said) throw new Error(said.error);
     return said.answer;
   } finally {
     waiting.abort();
   }
+}
+
+function isSaid<Answer>(message: unknown): message is { answer: Answer } | { error: string } {
+  return typeof message === "object" && message !== null && ("answer" in message || "error" in message);
 }
 
 async function farewell(child: ChildProcess): Promise<void> {

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type Benchmark, formatTable } from "./benchmark.ts";
+import { writeTable } from "./document.ts";
 
 /** Every benchmark by name; loaded only when run. */
 const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>> = {
@@ -9,8 +10,10 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   memory: () => import("./memory.ts"),
   matches: () => import("./matches.ts"),
   growth: () => import("./growth.ts"),
+  peers: () => import("./peers.ts"),
   records: () => import("./records.ts"),
   start: () => import("./start.ts"),
+  statements: () => import("./statements.ts"),
   writers: () => import("./writers.ts"),
 };
 
@@ -21,11 +24,13 @@ async function main(): Promise<void> {
       seconds: { type: "string", default: "2" },
       rounds: { type: "string", default: "5" },
       only: { type: "string", multiple: true, default: [] },
+      write: { type: "boolean", default: false },
     },
   });
-  const load = benchmarks[positionals[0] ?? ""];
+  const [name = ""] = positionals;
+  const load = benchmarks[name];
   if (load === undefined) {
-    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n] [--only part]...\n\n");
+    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n] [--only part]... [--write]\n\n");
     for (const [name, find] of Object.entries(benchmarks)) process.stdout.write(`${name}  ${(await find()).benchmark.about}\n`);
     process.exitCode = positionals.length === 0 ? 0 : 64;
     return;
@@ -35,6 +40,7 @@ async function main(): Promise<void> {
   const { seconds, rounds, only } = values;
   const table = await benchmark.run({ seconds: Number(seconds), rounds: Number(rounds), only, progress });
   process.stdout.write(`${formatTable(table)}\n`);
+  if (values.write) await writeTable(name, table);
 }
 
 await main();

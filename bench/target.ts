@@ -1,3 +1,4 @@
+import type { LoadOrder } from "./load.ts";
 import { catalog, levelOrder } from "../src/kernel/permissions.ts";
 
 /** A server to measure: how to start it and what to ask it. */
@@ -6,8 +7,7 @@ export interface Target {
   start(): Promise<number>;
   /** Removes what it left behind; its process ends afterwards. */
   stop?(): Promise<void>;
-  /** The paths are asked one after the other, round and round. */
-  request: { paths: readonly string[]; headers: Readonly<Record<string, string>> };
+  request: Pick<LoadOrder, "paths" | "headers" | "body" | "status">;
   /** What else it can be asked to do, by name. */
   tasks?: Readonly<Record<string, (input: never) => unknown>>;
 }

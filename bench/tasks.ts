@@ -1,8 +1,8 @@
 /** What a process of a benchmark does when it is asked to, by name. */
 export type Tasks = Readonly<Record<string, ((input: never) => unknown) | undefined>>;
 
-/** What every process can tell: what it has cost so far. */
-const common: Tasks = { cpu: () => process.cpuUsage() };
+/** What every process can tell: what it has cost so far, and what it holds, in megabytes. */
+const common: Tasks = { cpu: () => process.cpuUsage(), memory: () => Math.round(process.memoryUsage.rss() / 1e6) };
 
 /** Do what the parent asks, and tell it what came of it. */
 export function serveTasks(tasks: Tasks): void {

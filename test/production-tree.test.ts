@@ -12,21 +12,19 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { bundle, program } from "../scripts/bundle.ts";
 import { createSandbox } from "../src/sandbox/index.ts";
 import { startPostgresServer } from "./support/postgres-server.ts";
+import { installPackages, placeBuild } from "./support/production-tree.ts";
 import { tier } from "./support/size.ts";
 import { freePort } from "./support/free-port.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
-const shipped = ["package.json", "package-lock.json", ".npmrc", "bin", "prisma", "scripts"];
+const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What an operator installs: the build, and the packages that it needs to run. */
 async function installForProduction(): Promise<string> {
   const tree = await mkdtemp(join(tmpdir(), "provost-production-"));
   onTestFinished(() => rm(tree, { recursive: true, force: true }));
-  await bundle(join(tree, "dist"), program);
-  for (const name of shipped) await cp(join(root, name), join(tree, name), { recursive: true });
-  const install = ["ci", "--omit=dev", "--omit=optional", "--omit=peer", "--prefer-offline", "--no-audit", "--no-fund"];
-  await run("npm", install, { cwd: tree, timeout: 400_000 });
+  await placeBuild(tree);
+  await installPackages(tree);
   return tree;
 }
 

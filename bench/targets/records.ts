@@ -1,10 +1,10 @@
 import { startPostgresServer } from "../../test/support/postgres-server.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
+import { digitsOf, recordOf, records } from "../record.ts";
 import type { Target } from "../target.ts";
 import { openApp, unlimited } from "./app.ts";
 
-const records = 10_000;
 const linesAtOnce = 5000;
 
 /** The whole service with ten thousand records on the blacklist. */
@@ -12,7 +12,6 @@ function target(database: "sqlite" | "postgres"): Target {
   const ends: (() => Promise<unknown>)[] = [];
   let port = 0;
   let headers: Record<string, string> = {};
-  let made = 0;
   const own: Target = {
     request: { paths: [], headers: {} },
     async start() {
@@ -34,26 +33,11 @@ function target(database: "sqlite" | "postgres"): Target {
     async stop() {
       for (const end of ends) await end();
     },
-    tasks: {
-      /** Make records from some connections for some seconds. @returns records in a second */
-      create: async ({ connections, seconds }: { connections: number; seconds: number }): Promise<number> => {
-        const endsAt = performance.now() + seconds * 1000;
-        const since = performance.now();
-        const before = made;
-        await Promise.all(
-          Array.from({ length: connections }, async () => {
-            while (performance.now() < endsAt) await ask("POST", "/blacklist", recordOf(1_000_000 + (made += 1)));
-          }),
-        );
-        return ((made - before) / (performance.now() - since)) * 1000;
-      },
-      memory: () => Math.round(process.memoryUsage.rss() / 1e6),
-    },
   };
   return own;
 
   async function importSome(from: number): Promise<void> {
-    const rows = Array.from({ length: linesAtOnce }, (_, index) => Object.values(recordOf(from + index)).join(","));
+    const rows = Array.from({ length: linesAtOnce }, (_, index) => Object.values(recordOf(digitsOf(from + index))).join(","));
     const text = ["kind,subject_id,category,severity,reason_public", ...rows].join("\n");
     await ask("POST", "/blacklist/import", text, "text/csv");
   }
@@ -70,14 +54,6 @@ function target(database: "sqlite" | "postgres"): Target {
     return JSON.parse(text) as Answer;
   }
 }
-
-const recordOf = (index: number) => ({
-  kind: "user",
-  subject_id: (80_351_110_000_000_000n + BigInt(index)).toString(),
-  category: "raid",
-  severity: "high",
-  reason_public: `Led the raid number ${index.toString()} of last night in the trade channel`,
-});
 
 export const sqlite = target("sqlite");
 export const postgres = target("postgres");

@@ -27,7 +27,8 @@ export async function createTestDatabase(options: Omit<DatabaseOptions, "url"> =
   };
 }
 
-interface ClosedDatabase {
+/** A database that nobody has opened. */
+export interface ClosedDatabase {
   url: string;
   remove(): Promise<void>;
 }

@@ -14,7 +14,7 @@ import type { Clock } from "../../src/kernel/clock.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createSandbox, type GuildHandle, type Role, type Sandbox, type User } from "../../src/sandbox/index.ts";
-import { createEmptyCopy } from "./database.ts";
+import { type ClosedDatabase, createEmptyCopy } from "./database.ts";
 
 export type Level = "owner" | "admin" | "senior" | "moderator" | "viewer";
 
@@ -42,6 +42,8 @@ export interface WorldOptions {
   env?: Record<string, string>;
   /** Whether the staff ladder is set up; true unless told. */
   ladder?: boolean;
+  /** Its database; a fresh one of this test run unless told. */
+  database?: ClosedDatabase;
   /** Names of further guilds of the community, with the bot in them. */
   furtherGuilds?: readonly string[];
   /** Log lines of the service, for tests that look for leaks. */
@@ -97,7 +99,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const sandbox = await createSandbox({ ackDeadlineMs: 30_000 });
   const guild = sandbox.createGuild({ name: "Harbour" });
   const furtherGuilds = (options.furtherGuilds ?? []).map((name) => sandbox.createGuild({ name }));
-  const database = await createEmptyCopy();
+  const database = options.database ?? (await createEmptyCopy());
   const folder = await mkdtemp(join(tmpdir(), "provost-world-"));
   const roles = Object.fromEntries(Object.keys(ladder).map((level) => [level, guild.createRole(level)])) as Record<Level, Role>;
   const reading = readConfig({
