@@ -1,5 +1,6 @@
 import type { ReadClient } from "../../database/database.ts";
-import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import { conditionOf, type Where as PlainWhere } from "../../database/where.ts";
+import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { atLeast, newestFirst, olderThan, type Position } from "../../kernel/page.ts";
 import { statusAt } from "./blacklist.policy.ts";
 import { kinds, statuses } from "./blacklist.schema.ts";
@@ -8,7 +9,7 @@ import { fewRecords } from "./search.ts";
 
 type Where = Prisma.BlacklistRecordWhereInput;
 type OrderBy = Prisma.BlacklistRecordOrderByWithRelationInput | typeof newestFirst.orderBy;
-type Reader = Pick<ReadClient, "blacklistRecord">;
+type Reader = Pick<ReadClient, "blacklistRecord" | "$select">;
 
 /** How a page keeps to a bounded cost. */
 export interface ReadLimits {
@@ -40,8 +41,12 @@ interface PageQuery {
 export async function readPage(db: Reader, asked: Asked, page: PageQuery): Promise<PageRows> {
   const { position, take, limits = readLimits } = page;
   const after = position === undefined ? {} : olderThan(position);
-  const find = (...all: Where[]): Promise<BlacklistRecord[]> =>
-    db.blacklistRecord.findMany({ where: { AND: [...all, after] }, orderBy: newestFirst.orderBy, take });
+  const find = (...all: Where[]): Promise<BlacklistRecord[]> => {
+    const where = { AND: [...all, after] };
+    if (asked.search !== undefined) return db.blacklistRecord.findMany({ where, orderBy: newestFirst.orderBy, take });
+    const condition = conditionOf("BlacklistRecord", where as PlainWhere<"BlacklistRecord">);
+    return db.$select("BlacklistRecord", Prisma.sql`WHERE ${condition} ORDER BY t.created_at DESC, t.id DESC LIMIT ${take}`);
+  };
   const given = (Object.keys(asked.filters) as (keyof Filters)[]).filter((name) => asked.filters[name] !== undefined);
   const word = wordFilters.find((name) => given.includes(name));
   const isAlone = given.length === 0 || (given.length === 1 && word !== undefined);
