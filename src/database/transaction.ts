@@ -1,4 +1,4 @@
-import type { SqlDriverAdapter, Transaction } from "@prisma/driver-adapter-utils";
+import type { IsolationLevel, SqlDriverAdapter, Transaction } from "@prisma/driver-adapter-utils";
 import { ProblemError } from "../kernel/errors.ts";
 import type { PrismaClient, TransactionClient } from "./models.ts";
 import type { Dialect } from "./dialect.ts";
@@ -96,21 +96,23 @@ interface Lent {
 /** Has the client of the models work in a transaction that has begun. */
 type Lend = (transaction: Transaction) => Promise<Lent>;
 
-/** Longer than any transaction takes: its end is decided elsewhere. */
-const options = { timeout: 10 * limitMs, maxWait: 10 * limitMs };
+/** Longer than any transaction takes: its end is decided elsewhere. The level is that of SQLite, and says nothing to a transaction that has begun. */
+const options = { timeout: 10 * limitMs, maxWait: 10 * limitMs, isolationLevel: "Serializable" } as const;
 
 /**
- * The client begins transactions by itself alone; so it is handed one, in the place of a new one, each time it asks.
+ * The client begins transactions by itself alone; so it is handed one in the place of a new one.
  * @returns the adapter for the client, and what makes one of a transaction its own
  */
 export function createLending(adapter: SqlDriverAdapter): { adapter: SqlDriverAdapter; lendFrom(client: PrismaClient): Lend } {
   let handed: Transaction | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
-  async function startTransaction(): Promise<Transaction> {
+  /** The client asks for a level only where it is to work in the transaction handed over; some reads of several statements ask for one of their own. */
+  async function startTransaction(level?: IsolationLevel): Promise<Transaction> {
+    if (level === undefined) return adapter.startTransaction();
     const given = handed;
     handed = undefined;
-    if (given === undefined) throw new Error("a write of several statements needs a transaction");
+    if (given === undefined) throw new Error("no transaction was handed over");
     return given;
   }
 

@@ -160,8 +160,7 @@ test("500 users and 500 servers are looked up in a number of statements that doe
   const ids = Array.from({ length: 500 }, () => freshId());
   const asking = async (input: object): Promise<number> => {
     const { single } = await statementsOf(() => check(call, input));
-    return single.filter((statement) => /FROM \W*(public\W+)?(blacklist_records|servers|server_aliases|account_links)\b/.test(statement))
-      .length;
+    return single.filter((statement) => /^SELECT.* FROM .*(blacklist_records|servers|server_aliases|account_links)/.test(statement)).length;
   };
   expect(await asking({ user_ids: ids })).toBe(1);
   expect(await asking({ user_ids: ids, server_ids: ids })).toBe(4);

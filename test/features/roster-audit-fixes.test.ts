@@ -356,8 +356,7 @@ describe("time", () => {
     const time = { now: Date.parse("2026-11-21T02:59:30.000Z") };
     const clock = { now: () => new Date(time.now) };
     const world = await createWorld({ env: { ...still, ROSTER_AUDIT_HOUR: "3" }, clock });
-    const { read } = world.app.database;
-    const nights = () => read.rosterAudit.count({ where: { trigger: "nightly" } });
+    const nights = () => world.app.database.read.rosterAudit.count({ where: { trigger: "nightly" } });
     const sweep = () => world.app.rosterAudits.sweep(job());
     time.now += 60_000;
     expect(await sweep()).toBe(0);
