@@ -98,5 +98,7 @@ function valueOf(type: number | undefined, value: unknown): unknown {
   if (type === ColumnTypeEnum.Int64) return BigInt(value as string | number);
   if (type === ColumnTypeEnum.DateTime) return new Date(value as string);
   if (type === ColumnTypeEnum.Boolean) return value === true || value === 1;
-  return type === ColumnTypeEnum.Json ? JSON.parse(value as string) : value;
+  if (type !== ColumnTypeEnum.Json) return value;
+  // Most lists are empty.
+  return value === "[]" ? [] : JSON.parse(value as string);
 }

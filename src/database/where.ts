@@ -55,7 +55,7 @@ function joined(parts: readonly Prisma.Sql[], by: string, none: Prisma.Sql): Pri
 
 function testsOf(column: Prisma.Sql, test: unknown): Prisma.Sql[] {
   if (test === null) return [Prisma.sql`${column} IS NULL`];
-  if (typeof test !== "object" || test instanceof Date) return [Prisma.sql`${column} = ${test as Value}`];
+  if (typeof test !== "object" || test instanceof Date) return [Prisma.sql`${column} = ${test}`];
   return Object.entries(test).map(([name, value]: [string, unknown]) => {
     if (name === "in" || name === "notIn") {
       const values = value as Value[];
@@ -64,6 +64,6 @@ function testsOf(column: Prisma.Sql, test: unknown): Prisma.Sql[] {
     }
     const sign = signs[name as keyof typeof signs];
     if (sign === undefined) throw new Error(`no SQL for the condition ${name}`);
-    return Prisma.sql`${column} ${Prisma.raw(sign)} ${value as Value}`;
+    return Prisma.sql`${column} ${Prisma.raw(sign)} ${value}`;
   });
 }
