@@ -22,7 +22,8 @@ async function run(tasks: Tasks, task: string, input: unknown): Promise<void> {
   try {
     const work = tasks[task] ?? common[task];
     if (work === undefined) throw new Error(`no task ${task}`);
-    say({ answer: await work(input as never) });
+    // Nothing is said as null, as a field without a value does not arrive.
+    say({ answer: (await work(input as never)) ?? null });
   } catch (error) {
     say({ error: textOf(error) });
   }

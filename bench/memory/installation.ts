@@ -1,8 +1,7 @@
 import { execFileSync, spawn, type ChildProcess, type ExecFileSyncOptionsWithStringEncoding } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../../test/support/free-port.ts";
 
 /** A built checkout with a data folder of its own: what an operator has. */
 export interface Installation {
@@ -19,7 +18,7 @@ export interface Installation {
  * @param folder where its data goes
  */
 export async function createInstallation(root: string, given: Readonly<Record<string, string>>, folder: string): Promise<Installation> {
-  const port = await freePort();
+  const port = (await freePort()).toString();
   const cli = (...args: string[]): string => {
     const options: ExecFileSyncOptionsWithStringEncoding = { cwd: root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
     return execFileSync(process.execPath, ["dist/cli.js", ...args], options);
@@ -43,13 +42,4 @@ export function memoryOf({ pid }: ChildProcess): { now: number; most: number } {
   const status = readFileSync(`/proc/${String(pid)}/status`, "utf8");
   const megabytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
   return { now: megabytes("VmRSS"), most: megabytes("VmHWM") };
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port.toString();
 }
