@@ -1,5 +1,6 @@
 import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
+import { columnsOf } from "./columns.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Insert, Tx } from "./tx.ts";
 
@@ -19,7 +20,7 @@ export async function insertRows(tx: Tx, model: Insert["model"], rows: readonly 
 }
 
 /**
- * Insert rows of several tables, a table after those it refers to. On PostgreSQL everything is one statement, as long as its values fit:
+ * Insert rows of several tables, a table after those it refers to. On PostgreSQL everything is one statement, as long as its rows are few:
  * each round trip keeps others waiting for what the transaction holds.
  * @param more statements that change other rows than those, in the same go
  */
@@ -39,7 +40,7 @@ function partsOf(dialect: Dialect, { model, rows }: Insert): Prisma.Sql[] {
   const [first] = rows;
   if (first === undefined) return [];
   const { table } = tables[model];
-  const known: Readonly<Record<string, readonly [column: string, type: string]>> = tables[model].columns;
+  const known = columnsOf(model);
   const columns = Object.keys(first).map((field): Column => {
     const [name, type] = known[field] ?? [field, "String"];
     return { field, name, type };

@@ -1,5 +1,6 @@
 import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
+import { columnsOf } from "./columns.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Model, ReadClient, Row } from "./models.ts";
 
@@ -92,8 +93,9 @@ const oneOf: Readonly<Record<Dialect, (ids: readonly string[]) => Prisma.Sql>> =
 };
 
 function selectOf(dialect: Dialect, name: string, { model, of, lastBy, countBy }: AnyPart, ids: readonly string[]): Prisma.Sql {
-  const { table, columns } = tables[model];
-  const column = (field: string): string => `t."${(columns as Columns)[field]?.[0] ?? field}"`;
+  const { table } = tables[model];
+  const columns = columnsOf(model);
+  const column = (field: string): string => `t."${columns[field]?.[0] ?? field}"`;
   const id = Prisma.raw(column(of));
   const lineOf = (values: readonly string[]): Prisma.Sql =>
     Prisma.raw(`${array[dialect]}(${values.join(", ")})${dialect === "postgres" ? "::text" : ""}`);
@@ -103,7 +105,7 @@ function selectOf(dialect: Dialect, name: string, { model, of, lastBy, countBy }
     const value = column(countBy);
     return Prisma.sql`${start(lineOf([value, "COUNT(*)"]))} GROUP BY ${id}, ${Prisma.raw(value)}`;
   }
-  const values = Object.entries(columns as Columns).map(([field, [, type]]) =>
+  const values = Object.entries(columns).map(([field, [, type]]) =>
     dialect === "sqlite" && type === "Json" ? `json(${column(field)})` : column(field),
   );
   if (lastBy === undefined) return start(lineOf(values));
@@ -112,13 +114,11 @@ function selectOf(dialect: Dialect, name: string, { model, of, lastBy, countBy }
   return Prisma.sql`${start(lineOf(values))} AND ${Prisma.raw(`${last} = (${others})`)}`;
 }
 
-type Columns = Readonly<Record<string, readonly [column: string, type: string]>>;
-
 /** A row as the client of the models gives it. */
 function rowOf(part: AnyPart | undefined, line: string): object {
   const values = JSON.parse(line) as unknown[];
   if (part?.countBy !== undefined) return { value: values[0], count: values[1] };
-  const columns = part === undefined ? {} : (tables[part.model].columns as Columns);
+  const columns = part === undefined ? {} : columnsOf(part.model);
   return Object.fromEntries(Object.entries(columns).map(([field, [, type]], index) => [field, valueOf(type, values[index])]));
 }
 

@@ -1,6 +1,7 @@
 import { ColumnTypeEnum, type ArgType, type SqlQuery, type SqlQueryable, type SqlResultSet } from "@prisma/driver-adapter-utils";
 import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
+import { columnsOf } from "./columns.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Model, Selects, TransactionClient } from "./models.ts";
 
@@ -36,7 +37,7 @@ function selectionOf(model: Model, fields?: readonly string[]): Selection {
   const known = selections.get(name);
   if (known !== undefined) return known;
   const { table } = tables[model];
-  const columns = tables[model].columns as Readonly<Record<string, readonly [column: string, type: string]>>;
+  const columns = columnsOf(model);
   const wanted = (fields ?? Object.keys(columns)).flatMap((field) =>
     columns[field] === undefined ? [] : [[field, columns[field]] as const],
   );
@@ -68,7 +69,7 @@ const columnTypes: Readonly<Record<string, number>> = {
 
 type Query = Prisma.Sql | TemplateStringsArray;
 
-export function statementOf(dialect: Dialect, query: Query, values: unknown[] = []): SqlQuery {
+function statementOf(dialect: Dialect, query: Query, values: unknown[] = []): SqlQuery {
   const sql = "raw" in query ? Prisma.sql(query, ...values) : query;
   const args = sql.values.map(storable);
   return { sql: dialect === "sqlite" ? sql.sql : sql.text, args, argTypes: args.map(typeOf) };

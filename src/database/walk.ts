@@ -2,7 +2,8 @@ import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
 import type { Order } from "../kernel/keyset.ts";
 import type { Page, Position } from "../kernel/page.ts";
-import type { ReadClient } from "./models.ts";
+import { columnsOf } from "./columns.ts";
+import type { Model, ReadClient } from "./models.ts";
 
 /** How a page keeps to a bounded cost. */
 export interface WalkLimits {
@@ -112,7 +113,6 @@ const all = <Where>(conditions: readonly Where[]): Where => ({ AND: conditions }
 /** The same condition as no index serves it; PostgreSQL takes both negations out again. */
 export const kept = <Where>(where: Where): Where => ({ NOT: { NOT: where } }) as Where;
 
-type Model = keyof typeof tables;
 type Field<M extends Model> = keyof (typeof tables)[M]["columns"] & string;
 /** One of some values; empty; or in a range. */
 type Match = readonly (string | boolean | number)[] | null | Readonly<Partial<Record<"gt" | "gte" | "lt" | "lte", string | number | Date>>>;
@@ -122,7 +122,7 @@ const signs = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 /** SELECT of the ids of what matches: for {@link Condition}. @param id the field that holds them */
 export function idsOf<M extends Model>(model: M, matches: Readonly<Partial<Record<Field<M>, Match>>>, id: string = "id"): Prisma.Sql {
   const { table } = tables[model];
-  const columns: Readonly<Record<string, readonly [column: string, type: string]>> = tables[model].columns;
+  const columns = columnsOf(model);
   const nameOf = (field: string): Prisma.Sql => Prisma.raw(`"${columns[field]?.[0] ?? field}"`);
   const conditions = (Object.entries(matches) as [string, Match][]).flatMap(([field, match]) => {
     const name = nameOf(field);

@@ -1,5 +1,5 @@
 import { Prisma } from "../generated/sqlite/client.ts";
-import { tables } from "../generated/tables.ts";
+import { columnsOf } from "./columns.ts";
 import type { Model, Row } from "./models.ts";
 
 type Value = string | number | boolean | Date;
@@ -26,7 +26,7 @@ const signs = { lt: "<", lte: "<=", gt: ">", gte: ">=", equals: "=", not: "<>" }
  * a row of the answer three times as dear. One that says nothing holds, which inside `OR` the client sees otherwise.
  */
 export function conditionOf<M extends Model>(model: M, where: Where<M>): Prisma.Sql {
-  const columns: Readonly<Record<string, readonly [column: string, type: string]>> = tables[model].columns;
+  const columns = columnsOf(model);
   const each = (all: readonly Where<M>[]): Prisma.Sql[] => all.map((one) => conditionOf(model, one));
   const parts = Object.entries(where).flatMap(([field, test]: [string, unknown]): Prisma.Sql[] => {
     if (test === undefined) return [];

@@ -111,7 +111,7 @@ test(
           if (page.reached === undefined) break;
           if (page.isCut) {
             bounded += 1;
-            // The same for whoever sees less: where a page ends tells nothing of hidden entries.
+            // The same for callers who see less: where a page ends says nothing of hidden entries.
             expect(Math.min(before ?? Infinity, (search.range?.lte ?? length) + 1) - page.reached).toBe(limit.positions);
           }
           before = page.reached;
