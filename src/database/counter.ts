@@ -1,22 +1,48 @@
 import { Prisma } from "../generated/sqlite/client.ts";
-import type { SeriesEnd, Tx } from "./tx.ts";
+import { seriesNames, type SeriesEnd, type SeriesName, type Tx } from "./tx.ts";
+
+export interface NumberOptions {
+  /** Takes so many at once; the last of them is returned. */
+  count?: number;
+  /**
+   * The transaction takes no other lock afterwards. The ends of the series are then taken with the number, so that others wait one round
+   * trip less.
+   */
+  isLast?: boolean;
+}
 
 /**
  * The next number of a sequence, starting at 1. It is gapless because it is taken back with the transaction; others wait
  * for the same sequence until the transaction ends, so take it late.
- * @param count takes so many at once; the last of them is returned
  */
-export async function nextNumber(tx: Tx, name: string, count = 1): Promise<number> {
-  const end = (await takeNumbers(tx, [{ name, count }])).get(name);
+export async function nextNumber(tx: Tx, name: string, { count = 1, isLast = false }: NumberOptions = {}): Promise<number> {
+  const ends = await takeNumbers(tx, [{ name, count }, ...(isLast ? seriesNames.map((series) => ({ name: series, count: 0 })) : [])]);
+  if (isLast) for (const series of seriesNames) tx.seriesEnds.set(series, endOf(ends, series));
+  return endOf(ends, name).number;
+}
+
+/** Take the ends of some series, unless the transaction holds them. */
+export async function holdSeries(tx: Tx, names: readonly SeriesName[]): Promise<void> {
+  const missing = names.filter((name) => !tx.seriesEnds.has(name));
+  if (missing.length === 0) return;
+  const ends = await takeNumbers(
+    tx,
+    missing.map((name) => ({ name, count: 0 })),
+  );
+  for (const name of missing) tx.seriesEnds.set(name, endOf(ends, name));
+}
+
+function endOf(ends: ReadonlyMap<string, SeriesEnd>, name: string): SeriesEnd {
+  const end = ends.get(name);
   if (end === undefined) throw new Error(`the sequence ${name} gave no number`);
-  return end.number;
+  return end;
 }
 
 /**
  * Numbers of several sequences in one statement. Others wait for them in the order in which they are named.
- * @returns the last number taken of each, with what was kept beside the one before
+ * @returns the last number taken of each, with what is kept beside it
  */
-export async function takeNumbers(tx: Tx, wanted: readonly { name: string; count: number }[]): Promise<Map<string, SeriesEnd>> {
+async function takeNumbers(tx: Tx, wanted: readonly { name: string; count: number }[]): Promise<Map<string, SeriesEnd>> {
   const values = Prisma.join(wanted.map(({ name, count }) => Prisma.sql`(${name}, ${count})`));
   const rows = await tx.db.$queryRaw<{ name: string; value: number | bigint; head: string | null }[]>`
     INSERT INTO counters (name, value) VALUES ${values}

@@ -105,7 +105,8 @@ function begin(client: Client, line: SqlQueryable): Transaction {
       return await withProblems(statement);
     } catch (error) {
       failure ??= error;
-      throw error;
+      // What comes after it is refused for its sake.
+      throw failure;
     }
   }
 

@@ -10,17 +10,28 @@ export interface Tx {
   call: Call;
   /** One point in time for everything the transaction writes. */
   now: Date;
+  /**
+   * Insert rows of several tables, a table after those it refers to, without waiting for it: statements that follow see them, and the
+   * transaction comes to nothing when one of them fails.
+   */
+  insert(inserts: readonly Insert[]): void;
   /** Add to a series: numbered and inserted when the work is done, with what is added to all other series. */
   append<Entry>(series: Series<Entry>, entry: Entry): void;
   /** Run when everything else is written, in order; it may still write rows. */
   beforeCommit(hook: () => Promise<void>): void;
   /** Run after the commit is acknowledged; never when the transaction came to nothing. */
   afterCommit(hook: () => void): void;
+  /** Where the series end, by their names, once the transaction holds them; empty before. */
+  seriesEnds: Map<SeriesName, SeriesEnd>;
   /** Say that what is deleted here is erased: after the commit, and before the write answers, nothing of it is left in the files of SQLite. */
   erases(): void;
   /** Wait for other transactions that hold one of the names, one after the other, and hold them until the end. */
   lock(...names: string[]): Promise<void>;
 }
+
+/** The series there are, in the order in which transactions wait for them. */
+export const seriesNames = ["audit", "blacklist_changes", "events"] as const;
+export type SeriesName = (typeof seriesNames)[number];
 
 /**
  * A numbered list that transactions add to: the audit, the events, the feed of the blacklist. Its entries are in the order of commits and
@@ -28,7 +39,7 @@ export interface Tx {
  */
 export interface Series<Entry> {
   /** The name of its counter. */
-  name: string;
+  name: SeriesName;
   /**
    * The rows of the entries of one transaction.
    * @param last the end of the series before them

@@ -7,6 +7,7 @@ import { ProblemError } from "../kernel/errors.ts";
 import type { Dialect } from "./dialect.ts";
 import { findOrMakeRoom, keptAnswer, type createClaims } from "./idempotency.ts";
 import { unwrapped, WriteConflictError } from "./problems.ts";
+import { insertAll } from "./insert.ts";
 import { numberSeries, type Appended } from "./series.ts";
 import type { Transact } from "./transaction.ts";
 import type { Tx } from "./tx.ts";
@@ -106,6 +107,7 @@ function inTransaction<T>(
   const transaction = options.transact((db) =>
     watched(async () => {
       const appended: Appended = new Map();
+      const ahead: Promise<void>[] = [];
       const beforeCommit: (() => Promise<void>)[] = [];
       const afterCommit: (() => void)[] = [];
       let isErasure = false;
@@ -114,6 +116,11 @@ function inTransaction<T>(
         dialect: options.dialect,
         call,
         now: options.clock.now(),
+        insert(inserts) {
+          const inserted = insertAll(tx, inserts);
+          inserted.catch(() => undefined);
+          ahead.push(inserted);
+        },
         append(series, entry) {
           const added = appended.get(series.name);
           if (added === undefined) appended.set(series.name, { series, entries: [entry] });
@@ -121,6 +128,7 @@ function inTransaction<T>(
         },
         beforeCommit: (hook) => void beforeCommit.push(hook),
         afterCommit: (hook) => void afterCommit.push(hook),
+        seriesEnds: new Map(),
         erases: () => void (isErasure = true),
         lock: (...names) => lock(db, options.dialect, names),
       };
@@ -132,7 +140,8 @@ function inTransaction<T>(
       }
       const value = await work(tx);
       const insert = await numberSeries(tx, appended, claim === null ? [] : keptAnswer(claim, value, tx.now, options.idempotencySeconds));
-      const inserted = insert();
+      ahead.push(insert());
+      const inserted = Promise.all(ahead);
       // PostgreSQL is sent the COMMIT with it, which fails when this does.
       if (options.dialect === "postgres" && beforeCommit.length === 0) inserted.catch(() => undefined);
       else await inserted;

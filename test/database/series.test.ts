@@ -4,7 +4,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
-import type { Series } from "../../src/database/tx.ts";
+import { nextNumber } from "../../src/database/counter.ts";
+import type { Series, SeriesName } from "../../src/database/tx.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -13,7 +14,7 @@ import { sampleCall } from "./samples.ts";
 import { execute } from "./sql.ts";
 
 /** Entries are rows of settings; the head is the last entry. */
-const seriesOf = (name: string): Series<string> => ({
+const seriesOf = (name: SeriesName): Series<string> => ({
   name,
   rowsOf({ now }, entries, last) {
     const rows = entries.map((entry, index) => {
@@ -24,25 +25,33 @@ const seriesOf = (name: string): Series<string> => ({
   },
 });
 
-test("series have no gaps, know the entry before, and keep what one transaction adds together, whoever writes and fails at once", async () => {
+test("series have no gaps, know the entry before, and keep what one transaction adds together, whoever writes, takes numbers and fails at once", async () => {
   const writes = fc.array(
-    fc.record({ entries: fc.array(fc.constantFrom("first", "second"), { minLength: 1, maxLength: 5 }), fails: fc.boolean() }),
+    fc.record({
+      entries: fc.array(fc.constantFrom("audit", "events"), { minLength: 1, maxLength: 5 }),
+      fails: fc.boolean(),
+      number: fc.constantFrom("none", "early", "last"),
+    }),
     { minLength: 1, maxLength: 12 },
   );
   await fc.assert(
     fc.asyncProperty(writes, async (wanted) => {
       const { database, drop } = await createTestDatabase();
       try {
-        const all = { first: seriesOf("first"), second: seriesOf("second") };
+        const all = { audit: seriesOf("audit"), events: seriesOf("events") };
+        const numbers: [fails: boolean, number: number][] = [];
         await Promise.allSettled(
-          wanted.map(({ entries, fails }, index) =>
-            database.write(sampleCall(), (tx) => {
+          wanted.map(({ entries, fails, number }, index) =>
+            database.write(sampleCall(), async (tx) => {
+              if (number !== "none") numbers.push([fails, await nextNumber(tx, "case", { isLast: number === "last" })]);
               for (const [place, name] of entries.entries()) tx.append(all[name], `${index.toString()}.${place.toString()}`);
-              return fails ? Promise.reject(new Error("refused")) : Promise.resolve();
+              if (fails) throw new Error("refused");
             }),
           ),
         );
-        for (const name of ["first", "second"] as const) {
+        const kept = numbers.flatMap(([fails, number]) => (fails ? [] : [number]));
+        expect(kept.toSorted((a, b) => a - b)).toEqual(kept.map((_, index) => index + 1));
+        for (const name of ["audit", "events"] as const) {
           const rows = await database.read.setting.findMany({ where: { key: { startsWith: `${name}:` } }, orderBy: { key: "asc" } });
           const found = rows.map(({ value }) => value as { entry: string; before: string | null });
           expect(rows.map(({ key }) => Number(key.slice(-6)))).toEqual(found.map((_, index) => index + 1));

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import type { Database, DatabaseOptions } from "../../src/database/database.ts";
-import type { Series } from "../../src/database/tx.ts";
+import type { Insert, Series } from "../../src/database/tx.ts";
 import { Prisma, type PrismaClient } from "../../src/generated/sqlite/client.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { addOwner, createGate, ownerIds, sampleCall } from "./samples.ts";
@@ -38,29 +38,33 @@ test("what is asked after a transaction has ended is refused, and part of none",
   expect(await ownerIds(database.read)).toEqual(["c"]);
 });
 
-test("a statement that nobody waits for and that fails takes its transaction with it", async () => {
-  const database = await fresh();
-  const twice: Series<string> = {
-    name: "twice",
-    rowsOf: ({ now }, names) => ({
-      inserts: [{ model: "Owner", rows: names.map((userId) => ({ userId, createdBy: "test", createdAt: now, retained: false })) }],
-    }),
-  };
-  const hooks: string[] = [];
-  const work = (name: string) =>
-    database.write(sampleCall(), async (tx) => {
-      await addOwner(tx, `${name}1`);
-      tx.append(twice, name);
-      tx.afterCommit(() => hooks.push(name));
+test.each(["append", "insert"] as const)(
+  "what %s writes is not waited for, and takes its transaction with it when it fails",
+  async (way) => {
+    const database = await fresh();
+    const ownersOf = (names: readonly string[]): Insert => ({
+      model: "Owner",
+      rows: names.map((userId) => ({ userId, createdBy: "test", createdAt: new Date(), retained: false })),
     });
-  await work("a");
-  await expect(work("a")).rejects.toThrow();
-  await work("b");
-  expect([await ownerIds(database.read), hooks]).toEqual([
-    ["a", "a1", "b", "b1"],
-    ["a", "b"],
-  ]);
-});
+    const owners: Series<string> = { name: "events", rowsOf: (_tx, names) => ({ inserts: [ownersOf(names)] }) };
+    const hooks: string[] = [];
+    const work = (name: string, before: string) =>
+      database.write(sampleCall(), async (tx) => {
+        await addOwner(tx, before);
+        if (way === "append") tx.append(owners, name);
+        else tx.insert([ownersOf([name])]);
+        if (way === "insert") expect(await tx.db.owner.count({ where: { userId: name } })).toBe(1);
+        tx.afterCommit(() => hooks.push(name));
+      });
+    await work("a", "a1");
+    await expect(work("a", "a2")).rejects.toThrow(/unique/i);
+    await work("b", "b1");
+    expect([await ownerIds(database.read), hooks]).toEqual([
+      ["a", "a1", "b", "b1"],
+      ["a", "b"],
+    ]);
+  },
+);
 
 test("a failure that the work keeps to itself is not committed over", async () => {
   const database = await fresh();

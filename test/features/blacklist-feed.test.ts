@@ -21,7 +21,12 @@ async function createScene() {
   const records = createBlacklistRecords({
     audit: ground.audit,
     events: { emit: () => undefined },
-    matches: { applyRecord: () => Promise.resolve(none), applyRecords: () => Promise.resolve(none) },
+    matches: {
+      lock: () => Promise.resolve(),
+      concernedBy: () => Promise.resolve({ accounts: [] }),
+      applyRecord: () => Promise.resolve(none),
+      applyRecords: () => Promise.resolve(none),
+    },
     access: { noteRecord: () => undefined },
     serversKey: Buffer.alloc(32, 1),
   });

@@ -26,7 +26,15 @@ async function createGround() {
     waits.push("matches");
     return Promise.resolve(none);
   };
-  const matches = { applyRecord: compare, applyRecords: compare };
+  const matches = {
+    lock: () => Promise.resolve(void waits.push("matches")),
+    concernedBy: () => {
+      waits.push("matches");
+      return Promise.resolve({ accounts: [] });
+    },
+    applyRecord: compare,
+    applyRecords: compare,
+  };
   const records = createBlacklistRecords({
     audit: { record: () => undefined } as never,
     events: { emit: () => undefined },
@@ -79,14 +87,14 @@ test("what ends many records takes all their locks before the first one's matche
   expect(await read.blacklistRecord.count({ where: { status: "expired", activeKey: null } })).toBe(3);
 });
 
-test("a record that takes the place of an expired one takes its number before any matches, as every record does", async () => {
+test("a record that takes the place of an expired one takes the matches before its number, as every record does", async () => {
   const { waits, create, pass, read } = await createGround();
   await create("200000000000000001");
-  expect(waits).toEqual(["subject", "number", "matches"]);
+  expect(waits).toEqual(["subject", "matches", "number", "matches"]);
   pass(120_000);
   waits.length = 0;
   await create("200000000000000001");
-  expect(waits).toEqual(["subject", "record", "number", "matches", "matches"]);
+  expect(waits).toEqual(["subject", "record", "matches", "matches", "number", "matches"]);
   const rows = await read.blacklistRecord.findMany({ orderBy: { number: "asc" } });
   expect(rows.map(({ number, status }) => [number, status])).toEqual([
     [1, "expired"],
@@ -94,14 +102,15 @@ test("a record that takes the place of an expired one takes its number before an
   ]);
 });
 
-test("what lists several subjects takes their locks, those of their records and the numbers before the first one's matches", async () => {
+test("what lists several subjects takes their locks and those of their records before the first one's matches, and numbers after them", async () => {
   const { waits, create, createAll, read } = await createGround();
   const subjects = ["200000000000000003", "200000000000000001", "200000000000000002"];
   for (const subject of subjects.slice(0, 2)) await create(subject);
   waits.length = 0;
   await createAll(subjects);
   const before = waits.slice(0, waits.indexOf("matches"));
-  expect(before.slice(0, 6)).toEqual(["subject", "subject", "subject", "record", "record", "number"]);
-  expect(waits.filter((wait) => wait === "matches")).toHaveLength(3);
+  expect(before.slice(0, 5)).toEqual(["subject", "subject", "subject", "record", "record"]);
+  expect(before).not.toContain("number");
+  expect(waits.filter((wait) => wait === "number")).toHaveLength(1);
   expect((await read.blacklistRecord.findMany({ orderBy: { number: "asc" } })).map(({ number }) => number)).toEqual([1, 2, 3]);
 });

@@ -47,7 +47,8 @@ export function createBulkWrites(deps: SideEffectDeps) {
     async write(tx: Tx, all: readonly BulkChange[]): Promise<BlacklistRecord[]> {
       const changed = all.flatMap((one) => (one.before === null ? [] : [one]));
       const fresh = all.filter(({ before }) => before === null);
-      const last = fresh.length === 0 ? 0 : await nextNumber(tx, "blacklist", fresh.length);
+      await deps.matches.lock(tx);
+      const last = fresh.length === 0 ? 0 : await nextNumber(tx, "blacklist", { count: fresh.length });
       const numbered = fresh.map(({ row, note }, index) => ({
         before: null,
         row: { ...row, number: last - fresh.length + 1 + index },

@@ -11,7 +11,7 @@ import { can } from "../../kernel/call.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { MatchChanges } from "../intelligence/matches/matches.service.ts";
 import { canonical } from "./same.ts";
-import { referenceOf } from "./blacklist.policy.ts";
+import { referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 
 const day = 86_400;
 /** When a record is looked at again by default, in seconds. */
@@ -73,15 +73,11 @@ interface RecordsDeps extends SideEffectDeps {
 export function createBlacklistRecords({ audit, events, matches, access, serversKey }: RecordsDeps) {
   const applySideEffects = createSideEffects({ audit, events, matches, access });
 
-  async function writeChange(tx: Tx, before: BlacklistRecord | null, row: BlacklistRecord, note: ChangeNote): Promise<RecordChange> {
-    return { row, matches: await applySideEffects(tx, [{ before, row, note }]) };
-  }
-
   /** Change a record read under its lock. @throws ProblemError storage_busy when somebody changed it meanwhile */
   async function change(tx: Tx, before: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<RecordChange> {
     const changed = changedRecord(before, changes, note, tx.now);
     await updateRows(tx, [changed]);
-    return writeChange(tx, before, changed.row, note);
+    return { row: changed.row, matches: await applySideEffects(tx, [changed]) };
   }
 
   /** The record that holds a subject and scope now, and one past its end that still does. */
@@ -99,12 +95,25 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
     await change(tx, row, { status: "expired", activeKey: null }, { action: "blacklist.expire", permission: "system.act" });
   }
 
-  /** @param over what is expired to make room */
-  async function insert(tx: Tx, draft: RecordDraft, note: ChangeNote, over: BlacklistRecord | null): Promise<RecordChange> {
-    // Anyone who holds the numbers waits for matches: so the number comes before the change that takes those.
-    const number = await nextNumber(tx, "blacklist");
+  /**
+   * @param over what is expired to make room
+   * @param isLast whether the transaction takes no lock after it
+   */
+  async function insert(
+    tx: Tx,
+    draft: RecordDraft,
+    note: ChangeNote,
+    { over, isLast }: { over: BlacklistRecord | null; isLast: boolean },
+  ): Promise<RecordChange> {
     if (over !== null) await expire(tx, over);
-    return writeChange(tx, null, rowOf(tx.now, draft, number, serversKey), note);
+    const unnumbered = rowOf(tx.now, draft, 0, serversKey);
+    // Matches come before numbers everywhere: anyone who holds a number waits for nothing but numbers.
+    const [concerned, number] = await Promise.all([
+      matches.concernedBy(tx, toMatchRecord(unnumbered, tx.now)),
+      nextNumber(tx, "blacklist", { isLast }),
+    ]);
+    const row = { ...unnumbered, number };
+    return { row, matches: await applySideEffects(tx, [{ before: null, row, note }], { concerned }) };
   }
 
   return {
@@ -119,8 +128,8 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
     },
 
     /**
-     * Take all that several drafts will wait for, in one order: the subjects, the records that hold them, the numbers. The first
-     * draft takes the matches, and anyone who holds one of these waits for those.
+     * Take the locks of several drafts in one order: the subjects, the records that hold them. The first draft takes the matches, and
+     * anyone who holds one of these waits for those.
      */
     async lockSubjects(tx: Tx, drafts: readonly RecordDraft[]): Promise<void> {
       const keys = [...new Set(drafts.map(activeKeyOf))].toSorted();
@@ -132,13 +141,12 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
         orderBy: { id: "asc" },
       });
       for (const { id } of holders) await tx.lock(`blacklist:${id}`);
-      await nextNumber(tx, "blacklist", 0);
     },
 
-    /** Make a record. @throws ProblemError duplicate_active_record */
+    /** Make a record, the last thing that the transaction does. @throws ProblemError duplicate_active_record */
     async create(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange> {
       const { holder, over } = await findHolder(tx, activeKeyOf(draft));
-      if (holder === null) return insert(tx, draft, note, over);
+      if (holder === null) return insert(tx, draft, note, { over, isLast: true });
       throw new ProblemError("duplicate_active_record", {
         detail: "This subject has an active record in this scope already.",
         ...(can(tx.call, "blacklist.read") && { extra: { reference: referenceOf(holder) } }),
@@ -148,7 +156,7 @@ export function createBlacklistRecords({ audit, events, matches, access, servers
     /** Make a record, or strengthen the active one: its severity, its end and the linked accounts it takes in only ever grow. */
     async createOrMerge(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange & { isMerged: boolean }> {
       const { holder, over } = await findHolder(tx, activeKeyOf(draft));
-      if (holder === null) return { ...(await insert(tx, draft, note, over)), isMerged: false };
+      if (holder === null) return { ...(await insert(tx, draft, note, { over, isLast: false })), isMerged: false };
       const merged = await change(tx, holder, mergedFields(holder, draft, tx.now), { ...note, action: "blacklist.merge" });
       return { ...merged, isMerged: true };
     },

@@ -1,12 +1,11 @@
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Tx } from "../../database/database.ts";
-import { insertAll } from "../../database/insert.ts";
 import type { Series } from "../../database/tx.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/types.ts";
-import type { MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
+import type { Concerned, MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
@@ -34,7 +33,7 @@ export type BlacklistAction = keyof typeof blacklistActions;
 export interface SideEffectDeps {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
-  matches: Pick<MatchesService, "applyRecord" | "applyRecords">;
+  matches: Pick<MatchesService, "lock" | "concernedBy" | "applyRecord" | "applyRecords">;
   access: Pick<AccessDirectory, "noteRecord">;
 }
 
@@ -48,6 +47,8 @@ export interface Written {
 export interface SideEffectOptions {
   /** Whether there is an event for every record; true by default. A caller that says no emits one event for all of them. */
   tellsEach?: boolean;
+  /** Whom the one record concerns, which is new, as {@link MatchesService.concernedBy} has read it. */
+  concerned?: Concerned;
 }
 
 /** @returns inserts new records, and brings everything that follows from written records in step: versions, words, feed, audit, events, access, matches */
@@ -55,7 +56,7 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
   return async function applySideEffects(
     tx: Tx,
     written: readonly Written[],
-    { tellsEach = true }: SideEffectOptions = {},
+    { tellsEach = true, concerned }: SideEffectOptions = {},
   ): Promise<MatchChanges> {
     const numbers = await numbersFor(
       tx.db,
@@ -66,7 +67,7 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
     const versions = written.map(({ row: { id, revision } }, index) => {
       return { recordId: id, revision, snapshot: views[index] as object, changedBy, changedAt: tx.now };
     });
-    const inserted = insertAll(tx, [
+    tx.insert([
       { model: "BlacklistRecord", rows: written.flatMap(({ before, row }) => (before === null ? [row] : [])) },
       { model: "BlacklistVersion", rows: versions },
       { model: "BlacklistWord", rows: await wordsToKeep(tx, written) },
@@ -92,12 +93,7 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
     }
     const [first, ...more] = written.map(({ row }) => toMatchRecord(row, tx.now));
     if (first === undefined) return { added: 0, changed: 0, removed: 0 };
-    const isNew = written[0]?.before === null;
-    const [changes] = await Promise.all([
-      more.length === 0 ? matches.applyRecord(tx, first, { isNew }) : matches.applyRecords(tx, [first, ...more]),
-      inserted,
-    ]);
-    return changes;
+    return more.length === 0 ? matches.applyRecord(tx, first, concerned) : matches.applyRecords(tx, [first, ...more]);
   };
 }
 

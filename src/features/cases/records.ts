@@ -2,7 +2,7 @@ import type { Deps } from "../deps.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { nextNumber } from "../../database/counter.ts";
-import { insertAll, insertRows } from "../../database/insert.ts";
+import { insertRows } from "../../database/insert.ts";
 import type { Case, CaseSubject, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
@@ -157,7 +157,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
         ),
         links: [],
       };
-      await insertAll(tx, [
+      tx.insert([
         { model: "Case", rows: [made] },
         { model: "CaseSubject", rows: row.subjects },
         { model: "CaseMember", rows: row.members },

@@ -1,7 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
-import { insertAll, insertRows } from "../../../database/insert.ts";
+import { insertRows } from "../../../database/insert.ts";
 import type { CaseNote, CaseNoteVersion } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -36,7 +36,7 @@ export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
   ): Promise<CaseNote> {
     const id = uuid7(tx.now.getTime());
     const note: CaseNote = { id, caseId: row.id, body, authorId, createdAt: tx.now, editedAt: null, revision: 1 };
-    await insertAll(tx, [
+    tx.insert([
       { model: "CaseNote", rows: [note] },
       { model: "CaseNoteVersion", rows: [versionOf(tx, note, authorId)] },
       { model: "CaseWord", rows: wordRows(row.id, id, body) },

@@ -12,36 +12,43 @@ import { idsAtOnce, writeChanges, type PersonChanges } from "./store.ts";
 import { knownFrom, matchUser } from "../match-kinds.ts";
 import { reconcile, type CloseStatus, type StoredMatch } from "../reconcile.ts";
 
-export interface ApplyOptions {
-  /** Whether the record was made in this transaction: nobody has a match with it. */
-  isNew?: boolean;
+/** Whom a new record concerns, nobody of whom has a match with it. */
+export interface Concerned {
+  /** The listed person and their linked accounts; undefined for a server, whose members are read in parts. */
+  accounts: readonly Person[] | undefined;
 }
 
-/** Compare one record with everyone it can concern: one look-up by the hash of the server and those related to it, or the subject and their accounts. */
-export async function applyRecord(
-  tx: Tx,
-  record: MatchRecord,
-  deps: CompareDeps,
-  { isNew = false }: ApplyOptions = {},
-): Promise<MatchChanges> {
+/** Read under the lock of matches whom a new record concerns. */
+export async function concernedBy(tx: Tx, record: MatchRecord, deps: CompareDeps): Promise<Concerned> {
+  const isRead = record.kind === "user" && isInForce(record, tx.now);
+  // What is read next is read when the lock is held, as the statements go one after the other.
+  const [, accounts] = await Promise.all([tx.lock(matchesLock), isRead ? accountsOf(tx, record, deps) : undefined]);
+  return { accounts };
+}
+
+/**
+ * Compare one record with everyone it can concern: one look-up by the hash of the server and those related to it, or the subject and their
+ * accounts.
+ * @param concerned of a record that was made in this transaction
+ */
+export async function applyRecord(tx: Tx, record: MatchRecord, deps: CompareDeps, concerned?: Concerned): Promise<MatchChanges> {
   if (mayCount(record)) deps.index.put(record);
   else tx.afterCommit(() => deps.index.remove(record));
-  // What is read next is read when the lock is held, as the statements go one after the other.
-  const [, changes] = await Promise.all([tx.lock(matchesLock), compareAll(tx, record, deps, isNew)]);
+  if (concerned !== undefined) return sumOf(await compareAll(tx, record, deps, concerned));
+  const [, changes] = await Promise.all([tx.lock(matchesLock), compareAll(tx, record, deps)]);
   return sumOf(changes);
 }
 
-async function compareAll(tx: Tx, record: MatchRecord, deps: CompareDeps, isNew: boolean): Promise<MatchChanges[]> {
-  const inForce = isInForce(record, tx.now);
+async function compareAll(tx: Tx, record: MatchRecord, deps: CompareDeps, concerned?: Concerned): Promise<MatchChanges[]> {
   const changes: MatchChanges[] = [];
   const seen = new Set<string>();
-  const concerned = inForce ? concernedBy(tx, record, deps) : [];
-  for await (const { people, known } of concerned) {
+  const parts = isInForce(record, tx.now) ? partsOf(tx, record, deps, concerned?.accounts) : [];
+  for await (const { people, known } of parts) {
     for (const { userId } of people) seen.add(userId);
-    const stored = isNew ? [] : await matchesOf(tx, record, people);
+    const stored = concerned === undefined ? await matchesOf(tx, record, people) : [];
     changes.push(await compareWith(tx, record, { people, known, stored }, deps));
   }
-  if (isNew) return changes;
+  if (concerned !== undefined) return changes;
   const known = knownFrom(nothing, tx.now, deps.hashOf);
   for await (const people of storedPeople(tx, record, seen)) {
     changes.push(await compareWith(tx, record, { people, known, stored: await matchesOf(tx, record, people) }, deps));
@@ -54,7 +61,7 @@ const nothing = { records: [], related: [], watched: [], agreements: [] };
 async function compareWith(
   tx: Tx,
   record: MatchRecord,
-  { people, known, stored: rows }: Concerned & { stored: readonly Match[] },
+  { people, known, stored: rows }: Part & { stored: readonly Match[] },
   { events }: CompareDeps,
 ): Promise<MatchChanges> {
   const stored = groupBy(rows, ({ userId }) => userId);
@@ -78,14 +85,17 @@ function closing(match: StoredMatch, record: MatchRecord, now: Date): CloseStatu
   return match.kind === "alt_of_blacklisted" ? "void" : undefined;
 }
 
-interface Concerned {
+interface Part {
   people: readonly Person[];
   known: Known;
 }
 
 /** The people a record in force concerns, in bounded parts, with what makes it so. */
-async function* concernedBy(tx: Tx, record: MatchRecord, deps: CompareDeps): AsyncGenerator<Concerned> {
-  if (record.kind === "user") return yield await accountsOf(tx, record, deps);
+async function* partsOf(tx: Tx, record: MatchRecord, deps: CompareDeps, accounts?: readonly Person[]): AsyncGenerator<Part> {
+  if (record.kind === "user") {
+    const people = accounts ?? (await accountsOf(tx, record, deps));
+    return yield { people, known: knownFrom({ ...nothing, records: [record] }, tx.now, deps.hashOf) };
+  }
   const subject = record.subjectHash ?? deps.hashOf(record.subjectId);
   const leading = await deps.facts.relatedTo(tx.db, [subject]);
   const related = leading.map(({ hash, how }): RelatedServer => ({ of: hash, hash: subject, serverId: record.subjectId, how }));
@@ -103,21 +113,20 @@ async function* concernedBy(tx: Tx, record: MatchRecord, deps: CompareDeps): Asy
 }
 
 /** The subject of a record and the accounts linked with it, as far as they are compared at all. */
-async function accountsOf(tx: Tx, record: MatchRecord, { reach, isStaff, hashOf }: CompareDeps): Promise<Concerned> {
+async function accountsOf(tx: Tx, record: MatchRecord, { reach, isStaff }: CompareDeps): Promise<Person[]> {
   const { subjectId, includeAlts } = record;
   const [linked, own] = await Promise.all([includeAlts === "none" ? [] : reach.reachOf(tx.db, subjectId), readGrants(tx, [subjectId])]);
   const others = linked.map(({ userId }) => userId);
   const userIds = [subjectId, ...others];
   const granted = new Map([...own, ...(await readGrants(tx, others))]);
   const strength = new Map(linked.map(({ userId, confidence }) => [userId, confidence]));
-  const people = userIds
+  return userIds
     .filter((userId) => granted.has(userId) || isStaff(userId))
     .map((userId): Person => {
       const confidence = strength.get(userId);
       const via: LinkedAccount[] = confidence === undefined ? [] : [{ userId: subjectId, confidence }];
       return { ...alone(userId), linked: via };
     });
-  return { people, known: knownFrom({ ...nothing, records: [record] }, tx.now, hashOf) };
 }
 
 function alone(userId: string): Person {

@@ -7,7 +7,7 @@ import type { DataReads } from "../../privacy/reads.ts";
 import { intelligencePermissions, matchView, presentUser, visibleMatch } from "../intelligence.policy.ts";
 import { ListMatchesQuery, type MatchStatus, type MatchView, type ResolveMatchInput } from "../intelligence.schema.ts";
 import type { MatchChanges, MatchRecord } from "../match-record.ts";
-import { applyRecord, type ApplyOptions } from "./apply.ts";
+import { applyRecord, concernedBy, type Concerned } from "./apply.ts";
 import { applyRecords } from "./batch.ts";
 import { comparePeople, matchesLock } from "./compare.ts";
 import { createIndexKeeper } from "./match-index.ts";
@@ -16,14 +16,19 @@ import { applyServers } from "./servers.ts";
 import { createMatchSweep } from "./sweep.ts";
 
 export type { MatchChanges, MatchRecord } from "../match-record.ts";
+export type { Concerned } from "./apply.ts";
 
 export interface MatchesService {
   /** Fill the index from the stored records; once, at boot. */
   load(): Promise<void>;
   /** Compare one person with every record in force. Call after their servers are written in the same transaction. */
   recomputeUser(tx: Tx, userId: string): Promise<MatchChanges>;
+  /** Take the lock of matches, which comes before numbers of records. */
+  lock(tx: Tx): Promise<void>;
+  /** Take the lock of matches, and read whom a new record concerns, so that little is left to do when it has its number. */
+  concernedBy(tx: Tx, record: MatchRecord): Promise<Concerned>;
   /** Compare one record with everyone. Call after it was created, changed, revoked or expired in the same transaction. */
-  applyRecord(tx: Tx, record: MatchRecord, options?: ApplyOptions): Promise<MatchChanges>;
+  applyRecord(tx: Tx, record: MatchRecord, concerned?: Concerned): Promise<MatchChanges>;
   /** The same for many records at once, most of which concern nobody who is known here. */
   applyRecords(tx: Tx, records: readonly MatchRecord[]): Promise<MatchChanges>;
   /** Compare everyone in these servers again: one of them was registered, watched, merged, or is party of an agreement. Call in the same transaction, after the rows. */
@@ -57,7 +62,11 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
       return comparePeople(tx, [userId], "everything", deps);
     },
 
-    applyRecord: (tx, record, options) => applyRecord(tx, record, deps, options),
+    lock: (tx) => tx.lock(matchesLock),
+
+    concernedBy: (tx, record) => concernedBy(tx, record, deps),
+
+    applyRecord: (tx, record, concerned) => applyRecord(tx, record, deps, concerned),
 
     applyRecords: (tx, records) => applyRecords(tx, records, deps),
 

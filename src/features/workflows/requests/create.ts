@@ -3,7 +3,6 @@ import { tellOf } from "./told.ts";
 import { textsOf, toJson } from "../../../kernel/parsing.ts";
 import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
-import { insertAll } from "../../../database/insert.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requireWrite, can, type Call } from "../../../kernel/call.ts";
@@ -57,7 +56,8 @@ export function createFiling(parts: CreateDeps) {
   }
 
   /**
-   * File a request inside another transaction of this feature. The caller has checked the right to, and redacts what leaves.
+   * File a request inside another transaction of this feature, which takes no lock afterwards. The caller has checked the right to, and
+   * redacts what leaves.
    * @throws ProblemError duplicate_open, cooldown, rate_limited
    */
   async function fileInTx(tx: Tx, type: WorkflowKind, intake: Intake): Promise<CreationAnswer> {
@@ -72,10 +72,10 @@ export function createFiling(parts: CreateDeps) {
     const open = referencePrefix ?? policy.prefix;
     const prefix = isRestricted(subjects) ? confidentialPrefix(open) : open;
     const checked = kind.isChecked === true ? await checks.of(tx.db, String(intake.payload["user_id"]), tx.now) : null;
-    const number = await nextNumber(tx, `workflow:${prefix}`);
+    const number = await nextNumber(tx, `workflow:${prefix}`, { isLast: true });
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
     const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });
-    await insertAll(tx, [
+    tx.insert([
       { model: "WorkflowRequest", rows: [{ ...row, checks: checked, isRestricted: isRestricted(subjects) }] },
       { model: "WorkflowSubject", rows: subjects.map((subject) => ({ ...subject, requestId: row.id })) },
       { model: "WorkflowStep", rows: [firstStep(tx, row.id)] },
