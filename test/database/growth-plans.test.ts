@@ -28,9 +28,9 @@ function planOf(file: Sqlite.Database, statement: string): string[] {
  * sorted.
  */
 function growing(statement: string, plan: readonly string[]): string[] {
-  const namesRows = /`(id|seq)` IN \(/.test(statement) || /`(id|seq)` = \?/.test(statement);
-  const isWalk = /WHERE \(+NOT \(NOT [^]* ORDER BY/.test(statement);
-  const isWhole = !statement.includes("WHERE") || statement.includes("WHERE 1=1");
+  const namesRows = /[`"](id|seq)[`"] (IN \(|= \?)/.test(statement);
+  const isWalk = /WHERE \(*NOT \(?NOT [^]* ORDER BY/.test(statement);
+  const isWhole = !statement.includes("WHERE") || /WHERE \(?1 ?= ?1\b/.test(statement);
   return plan.filter(
     (line) =>
       (line.startsWith("SCAN") &&
@@ -71,7 +71,7 @@ describe.each(["requests", "cases", "roster", "register", "blacklist", "audit"])
             if (cursor !== null)
               await world.get(`${asked}?${queryOf(one, entries, people)}&cursor=${encodeURIComponent(cursor)}`, { actor });
           });
-          for (const statement of [...single, ...next.single].filter((text) => filled.some((table) => text.includes(`\`${table}\``)))) {
+          for (const statement of [...single, ...next.single].filter((text) => filled.some((table) => text.includes(table)))) {
             looked += 1;
             const bad = growing(statement, planOf(file, statement));
             if (bad.length > 0) found.push(`${path} ${nameOf(one, entries, people)}: ${bad.join("; ")}\n${statement}`);
