@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/app.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { tables } from "../../src/generated/tables.ts";
-import { missingCases, nameOf, queryOf, type People } from "../../bench/growth/list.ts";
+import { forgottenLists, missingCases, nameOf, queryOf, type People } from "../../bench/growth/list.ts";
 import { fill } from "../../bench/growth/store.ts";
 import { stores } from "../../bench/growth/stores.ts";
 import { insertAll } from "../../src/database/insert.ts";
@@ -81,6 +81,16 @@ describe.each(["requests", "cases", "roster", "register", "blacklist", "audit"])
     expect(found).toEqual([]);
     expect(looked).toBeGreaterThan(store.lists.flatMap(({ cases }) => cases).length);
   });
+});
+
+test("every list of the document has cases, or a reason to have none", async () => {
+  const lists = (await Promise.all(Object.values(stores).map((load) => load()))).flatMap((store) => store.lists);
+  expect(forgottenLists(lists, openApiDocument())).toEqual([]);
+  const [first, ...others] = lists;
+  expect(forgottenLists(others, openApiDocument())).toEqual([`GET ${first?.path ?? ""} has no case`]);
+  const lacking = lists.map((list) => ({ ...list, cases: list.cases.filter((one) => !String(one.query).includes("q=")) }));
+  const missing = lacking.flatMap((list) => missingCases(list, openApiDocument()));
+  expect(missing).toEqual(expect.arrayContaining(["/audit", "/blacklist", "/roster"].map((path) => `GET ${path} has no case for q`)));
 });
 
 test("the statements of a request are told from those that run beside it", async () => {
