@@ -6,7 +6,7 @@ import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import { createLedger, type LedgerDeps, type Threshold } from "./ledger.ts";
 import { actionsPolicy, presentAction } from "./actions.policy.ts";
-import { olderThan, positionOf, rowOf, createStrikes } from "./strikes.ts";
+import { latestFirst, rowOf, createStrikes } from "./strikes.ts";
 import { ListActionsQuery, RecordActionInput, VoidActionInput, type ActionView } from "./actions.schema.ts";
 import { createActionsInTx } from "./in-tx.ts";
 import { requireOutranks, byKey, eventPermission, type Ranks, type WholeCase } from "../cases.policy.ts";
@@ -109,15 +109,15 @@ export function createActionsService(deps: ActionsDeps) {
       const now = clock.now();
       const position = cursor === undefined ? undefined : cursors.decode("case_actions", { caseId }, cursor);
       const rows = await database.read.caseAction.findMany({
-        where: { AND: [{ caseId }, position === undefined ? {} : olderThan(position)] },
-        orderBy: [{ at: "desc" }, { id: "desc" }],
+        where: { AND: [{ caseId }, position === undefined ? {} : latestFirst.after(position)] },
+        orderBy: latestFirst.orderBy,
         take: limit + 1,
       });
       const page = toPage(
         rows,
         limit,
         (row) => presentAction(row, number, now),
-        (last) => cursors.encode("case_actions", { caseId }, positionOf(last)),
+        (last) => cursors.encode("case_actions", { caseId }, latestFirst.of(last)),
       );
       return withTotal(page, { count }, () => database.read.caseAction.count({ where: { caseId } }));
     },
