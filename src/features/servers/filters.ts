@@ -22,6 +22,8 @@ interface Asked {
 /** What the filters of the list ask of a server. A status is the one the caller is shown. */
 export function conditions({ filters: { status, q }, readsRecords, now, dialect }: Asked): Condition<ServerCondition>[] {
   const all: Condition<ServerCondition>[] = [];
+  // Looked at first: records are looked up only for what holds the text.
+  if (q !== undefined) all.push({ where: { sql: holdsText(q, dialect) } });
   const blacklisted = { sql: isBlacklisted(now) };
   if (status === "blacklisted")
     all.push(
@@ -31,7 +33,6 @@ export function conditions({ filters: { status, q }, readsRecords, now, dialect 
     all.push({ where: { status }, ids: idsOf("Server", { status: [status] }), inOrder: { status } });
     if (readsRecords) all.push({ where: { NOT: blacklisted } });
   }
-  if (q !== undefined) all.push({ where: { sql: holdsText(q, dialect) } });
   return all;
 }
 
