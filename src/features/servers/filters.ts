@@ -43,11 +43,14 @@ function holdsText(q: string, dialect: "sqlite" | "postgres"): Prisma.Sql {
     OR EXISTS (SELECT 1 FROM server_aliases AS a WHERE a.server_id = t.id AND a.alias_id = ${q}))`;
 }
 
-/** A record is in force about a server, or about a further id of it; the negation keeps SQLite from looking through all records in force. */
+/**
+ * A record is in force about a server, or about a further id of it. Both databases look it up for each server they come by: the negation
+ * keeps SQLite, and the `LIMIT` PostgreSQL, from reading all records in force for it.
+ */
 function isBlacklisted(now: Date): Prisma.Sql {
-  const inForce = Prisma.sql`NOT (r.status NOT IN ('active', 'scheduled') OR r.starts_at > ${now}) AND (r.expires_at IS NULL OR r.expires_at > ${now})`;
-  return Prisma.sql`(EXISTS (SELECT 1 FROM blacklist_records AS r WHERE r.subject_hash = t.hash AND ${inForce})
-    OR EXISTS (SELECT 1 FROM server_aliases AS a JOIN blacklist_records AS r ON r.subject_hash = a.alias_hash WHERE a.server_id = t.id AND ${inForce}))`;
+  const inForce = Prisma.sql`NOT (r.status NOT IN ('active', 'scheduled') OR r.starts_at > ${now}) AND (r.expires_at IS NULL OR r.expires_at > ${now}) LIMIT 1`;
+  return Prisma.sql`((SELECT r.id FROM blacklist_records AS r WHERE r.subject_hash = t.hash AND ${inForce}) IS NOT NULL
+    OR (SELECT r.id FROM server_aliases AS a JOIN blacklist_records AS r ON r.subject_hash = a.alias_hash WHERE a.server_id = t.id AND ${inForce}) IS NOT NULL)`;
 }
 
 /** A row for each record about a server, whether in force or not, and registered or not: where there are few, they lead to the servers. */
