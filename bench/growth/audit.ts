@@ -87,7 +87,10 @@ function hiddenOf(index: number, entries: number) {
     { model: "CaseSubject", rows: [{ caseId: idOf(index, 2), kind: "user", subjectId: subject }] },
     { model: "WorkflowRequest", rows: [request] },
     { model: "WorkflowSubject", rows: [{ requestId: idOf(index, 3), kind: "restricted", subjectId: "*" }] },
-    { model: "RequestDraft", rows: [{ id: idOf(index, 4), ...draft, causeReference: caseReference(number), createdAt: at, revision: 1 }] },
+    {
+      model: "RequestDraft",
+      rows: [{ id: idOf(index, 4), ...draft, causeReference: caseReference(number), caseNumber: number, createdAt: at, revision: 1 }],
+    },
   ] as const;
 }
 

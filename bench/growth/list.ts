@@ -56,17 +56,85 @@ interface Parameter {
   schema?: { enum?: readonly string[] };
 }
 
+interface Document {
+  paths: Readonly<Record<string, { get?: { parameters?: readonly (Parameter | { $ref: string })[] } } | undefined>>;
+  components?: { parameters?: Readonly<Record<string, Parameter>> };
+}
+
+/** The parameters of a path's GET, wherever the document has them; undefined: it has no such GET. */
+function parametersOf(document: object, path: string): Parameter[] | undefined {
+  const { paths, components } = document as Document;
+  return paths[path]?.get?.parameters?.map((parameter) => {
+    const found = "$ref" in parameter ? components?.parameters?.[parameter.$ref.split("/").at(-1) ?? ""] : parameter;
+    if (found === undefined)
+      throw new Error(`GET ${path} has a parameter that the document does not explain: ${JSON.stringify(parameter)}`);
+    return found;
+  });
+}
+
+/**
+ * Lists that are not measured: what belongs to `one` record or person; the `few` things that are set up by hand or exist once for each
+ * member of the staff; `ended` slots of callsigns, which the list reads past.
+ */
+const withoutCases: Readonly<Record<string, "one" | "few" | "ended">> = {
+  "/users/{discord_user_id}/servers": "one",
+  "/users/{discord_user_id}/matches": "one",
+  "/users/{discord_user_id}/clearances": "one",
+  "/users/{discord_user_id}/links": "one",
+  "/users/{discord_user_id}/timeline": "one",
+  "/users/{discord_user_id}/strikes": "one",
+  "/servers/{id}/agreements": "one",
+  "/servers/{id}/incidents": "one",
+  "/blacklist/{id}/history": "one",
+  "/blacklist/{id}/evidence": "one",
+  "/cases/{id}/timeline": "one",
+  "/cases/{id}/notes": "one",
+  "/cases/{id}/notes/{note_id}/history": "one",
+  "/cases/{id}/actions": "one",
+  "/cases/{id}/evidence": "one",
+  "/workflows/{type}/{website_id}/evidence": "one",
+  "/workflows/{type}/{id}/comments": "one",
+  "/workflows/{type}/{id}/history": "one",
+  "/roster/audits/{id}/findings": "one",
+  "/staff": "few",
+  "/staffroles": "few",
+  "/permissions/catalog": "few",
+  "/permissions/roles": "few",
+  "/keys": "few",
+  "/channels": "few",
+  "/confirmations": "few",
+  "/cases/templates": "few",
+  "/workflows/policies": "few",
+  "/roster/audits": "few",
+  "/callsigns/pools": "few",
+  "/callsigns/repairs": "few",
+  "/callsigns": "ended",
+};
+
+/** @returns the lists of the document that have neither cases nor a reason to have none, and those with a reason that are no lists or have cases */
+export function forgottenLists(lists: readonly GrowthList[], document: object): string[] {
+  const all = Object.keys((document as Document).paths).filter((path) =>
+    parametersOf(document, path)?.some(({ name }) => name === "cursor"),
+  );
+  const measured = new Set(lists.map(({ path }) => path));
+  return [
+    ...all.filter((path) => !measured.has(path) && withoutCases[path] === undefined).map((path) => `GET ${path} has no case`),
+    ...Object.keys(withoutCases).flatMap((path) =>
+      all.includes(path) && !measured.has(path) ? [] : [`GET ${path} is no list without cases`],
+    ),
+  ];
+}
+
 /** The parameters that every list has; a total is counted, which takes time in proportion to what is counted. */
 const paging = new Set(["limit", "cursor", "count"]);
 
 /** @returns what the document offers and no case asks: a filter without a case, a sort order without a case */
 export function missingCases(list: GrowthList, document: object): string[] {
-  const { paths } = document as { paths: Record<string, { get?: { parameters?: readonly Parameter[] } } | undefined> };
-  const get = paths[list.path]?.get;
-  if (get === undefined) return [`the document has no GET ${list.path}`];
+  const parameters = parametersOf(document, list.path);
+  if (parameters === undefined) return [`the document has no GET ${list.path}`];
   const people: People = { owner: "1", ordinary: "2" };
   const asked = list.cases.map((one) => new URLSearchParams(queryOf(one, 1000, people)));
-  return (get.parameters ?? []).flatMap((parameter) => {
+  return parameters.flatMap((parameter) => {
     if (parameter.in !== "query" || paging.has(parameter.name)) return [];
     const values = parameter.name === "sort" ? (parameter.schema?.enum ?? []) : [undefined];
     const lacks = values.filter(

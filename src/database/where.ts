@@ -14,10 +14,15 @@ interface Test<V> {
   gte?: V;
 }
 
-/** The conditions of the client that are made into SQL here: about the columns of one table. */
+/** The conditions of the client that are made into SQL here: about the columns of one table. `sql` says, about `t`, what they cannot. */
 export type Where<M extends Model> = {
   readonly [Field in keyof Row<M>]?: Row<M>[Field] | Test<NonNullable<Row<M>[Field]>> | undefined;
-} & { readonly AND?: readonly Where<M>[]; readonly OR?: readonly Where<M>[]; readonly NOT?: Where<M> | undefined };
+} & {
+  readonly AND?: readonly Where<M>[];
+  readonly OR?: readonly Where<M>[];
+  readonly NOT?: Where<M> | undefined;
+  readonly sql?: Prisma.Sql;
+};
 
 const signs = { lt: "<", lte: "<=", gt: ">", gte: ">=", equals: "=", not: "<>" } as const;
 
@@ -32,6 +37,7 @@ export function conditionOf<M extends Model>(model: M, where: Where<M>): Prisma.
     if (test === undefined) return [];
     if (field === "AND") return each(test as Where<M>[]);
     if (field === "OR") return [joined(each(test as Where<M>[]), " OR ", never)];
+    if (field === "sql") return [test as Prisma.Sql];
     if (field === "NOT") return [Prisma.sql`NOT ${conditionOf(model, test as Where<M>)}`];
     const [name] = columns[field] ?? [];
     if (name === undefined) throw new Error(`${model} has no column for ${field}`);

@@ -13,8 +13,8 @@ export const walkDescription =
   "Where no index leads to what the filters find, a page looks at 2,000 entries at most. It can then be shorter than `limit`, or empty, and `meta.examined` says so; `page.next_cursor` goes on from there.";
 
 type Direction = "asc" | "desc";
-/** A condition on rows, in the words of the client of any model. */
-type Where = Record<string, unknown>;
+/** A condition on rows, which fits what the client takes for any model. */
+type Where = Record<string, never>;
 
 /** An order of a list: by one column without empty values, then by id. An index of both columns is walked in it, from any position. */
 export interface Order<Column extends string> {
@@ -42,11 +42,17 @@ export function orderOf<Column extends string>(column: Column, direction: Direct
     },
     after([given, id]) {
       const value = read(given);
-      return { [column]: { [`${onwards}e`]: value }, OR: [{ [column]: { [onwards]: value } }, { id: { [onwards]: id } }] };
+      return {
+        [column]: { [`${onwards}e`]: value },
+        OR: [{ [column]: { [onwards]: value } }, { id: { [onwards]: id } }],
+      } as unknown as Where;
     },
     upTo([given, id]) {
       const value = read(given);
-      return { [column]: { [`${back}e`]: value }, OR: [{ [column]: { [back]: value } }, { id: { [`${back}e`]: id } }] };
+      return { [column]: { [`${back}e`]: value }, OR: [{ [column]: { [back]: value } }, { id: { [`${back}e`]: id } }] } as unknown as Where;
     },
   };
 }
+
+/** The order of most lists. */
+export const newestFirst = orderOf("createdAt", "desc");

@@ -47,21 +47,6 @@ export function createCursors(secret: Buffer): Cursors {
 }
 
 /**
- * What stands after a position of a list that is ordered by a time, the newest first, and then by id. The first condition follows from
- * the second; with it both databases enter an index at the position, which an `OR` alone does not let them.
- */
-export function olderThan([at, id]: Position) {
-  const createdAt = new Date(at);
-  return { createdAt: { lte: createdAt }, OR: [{ createdAt: { lt: createdAt } }, { id: { lt: id } }] };
-}
-
-/** What stands at a position of such a list, or before it. */
-export function atLeast([at, id]: Position) {
-  const createdAt = new Date(at);
-  return { createdAt: { gte: createdAt }, OR: [{ createdAt: { gt: createdAt } }, { id: { gte: id } }] };
-}
-
-/**
  * Cut a page out of `limit + 1` rows and make the next cursor from the last row shown.
  */
 export function toPage<Row, View>(
@@ -92,15 +77,6 @@ export interface Keyset<Row, Where> {
   of(row: Row): Position;
   after(position: Position): Where;
 }
-
-/** The order of most lists: by `createdAt`, the newest first, then by id. */
-export const newestFirst: Keyset<{ createdAt: Date; id: string }, ReturnType<typeof olderThan>> & {
-  orderBy: [{ createdAt: "desc" }, { id: "desc" }];
-} = {
-  orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-  of: ({ createdAt, id }) => [createdAt.toISOString(), id],
-  after: olderThan,
-};
 
 export interface ListPageOptions<Row, View, Where> {
   cursors: Cursors;

@@ -1,5 +1,6 @@
 // @module-tag both
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { walkLimits } from "../../src/features/audit/walk.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { filing } from "../contract/document.ts";
@@ -73,6 +74,47 @@ test("rare entries far down are found and counted through every filter, in whole
   const at = (seq: number) => new Date(1_767_225_600_000 + seq * 1000).toISOString();
   expect(seqs(await ground.audit.list(ground.call, { from: at(5001), to: at(5003) }))).toEqual([5002, 5001]);
 }, 120_000);
+
+test("a page of actions about cases ends by its positions where the caller may not know of confidential ones, however many there are", async () => {
+  const usual = { ...walkLimits };
+  onTestFinished(() => void Object.assign(walkLimits, usual));
+  const world = await createWorld();
+  const [owner, senior] = [await world.staff("owner"), await world.staff("senior")];
+  const opening = { type: "investigation", title: "A matter", subjects: [{ kind: "user", id: world.member().id }], lead: owner.id };
+  const open = async (confidential: boolean): Promise<string> => {
+    const { status, body } = await world.post("/cases", { ...opening, confidential }, { actor: owner });
+    expect([status, body.detail]).toEqual([201, undefined]);
+    return String(body.data.id);
+  };
+  const [ordinary, secret] = [await open(false), await open(true)];
+  const note = (id: string) => world.post(`/cases/${id}/notes`, { body: "Seen." }, { actor: owner });
+  for (let count = 0; count < 2; count += 1) await note(ordinary);
+  for (let count = 0; count < 50; count += 1) expect((await note(secret)).status).toBe(201);
+  Object.assign(walkLimits, { positions: 20, few: 5 });
+  const last = (await world.app.database.read.counter.findUniqueOrThrow({ where: { name: "audit" } })).value;
+  const pagesOf = async (query: string, actor = senior) => {
+    const pages: { ids: string[]; examined?: number; examined_to?: number }[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const { status, body } = await world.get(`/audit?${query}${cursor === "" ? "" : `&cursor=${cursor}`}`, { actor });
+      expect([status, body.detail]).toEqual([200, undefined]);
+      const { examined, examined_to } = body.meta;
+      const ids = body.data.map(({ target }: { target: { id: string } }) => target.id);
+      pages.push({ ids, ...(examined !== undefined && { examined, examined_to }) });
+      cursor = body.page.next_cursor;
+    }
+    return pages;
+  };
+  for (const query of ["action=case.note", "action_prefix=case.n", `action=case.note&actor=${owner.id}`]) {
+    const pages = await pagesOf(query);
+    expect(pages[0]).toEqual({ ids: [], examined: 20, examined_to: last - 19 });
+    expect(pages.slice(0, -1).map((page) => page.examined_to)).toEqual(pages.slice(0, -1).map((_, place) => last + 1 - 20 * (place + 1)));
+    expect(pages.flatMap(({ ids }) => ids)).toEqual([ordinary, ordinary]);
+    // Those who may know of everything read on to where the page is full.
+    expect((await pagesOf(`${query}&limit=200`, owner)).map(({ ids }) => ids.length)).toEqual([52]);
+  }
+  // What is never about a confidential record is found wherever it stands.
+  expect((await pagesOf("action=key.create")).length).toBe(1);
+});
 
 test("one's own entries are those one made oneself, and a key that acts for nobody sees its own", async () => {
   const world = await createWorld();

@@ -102,6 +102,7 @@ test(
           range: from === undefined && to === undefined ? {} : await spans({ from, to }, length),
           hiddenAmong: (ids) => Promise.resolve(new Set(ids.filter((id) => hidden.has(id)))),
           hidden,
+          seesConfidential: !isHidden,
           seesReasons: true,
         };
         const shown: number[] = [];

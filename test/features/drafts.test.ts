@@ -112,8 +112,9 @@ describe("a suggestion", () => {
     const { world } = shared;
     const [moderator, admin] = [await world.staff("moderator"), await world.staff("admin")];
     const reference = `HID-${freshId()}`;
-    world.app.draftRecords.registerHiddenIds({
-      hiddenIds: (call) => Promise.resolve(call.actor?.id === moderator.id ? [reference] : []),
+    world.app.draftRecords.registerCause({
+      knownWhere: (call) =>
+        Promise.resolve(call.actor?.id === moderator.id ? { OR: [{ causeReference: null }, { NOT: { causeReference: reference } }] } : {}),
       permissionFor: (_db, asked) => Promise.resolve(asked === reference ? "cases.confidential" : undefined),
     });
     const userId = freshId();

@@ -24,7 +24,7 @@ function listRoutes(audit: AuditService): Route[] {
     get("/audit", "listAudit", {
       summary: "List audit entries, newest first",
       description:
-        "Where several filters are combined and each finds many entries, a page looks at 20,000 positions of the chain. It can then be shorter than `limit`, or empty, and `meta.examined_to` says how far it came; `page.next_cursor` goes on from there.",
+        "Where several filters are combined and each finds many entries, and where callers without `cases.confidential` ask for actions of cases, requests or drafts, a page looks at 20,000 positions of the chain. It can then be shorter than `limit`, or empty, and `meta.examined_to` says how far it came; `page.next_cursor` goes on from there.",
       access: { permission: "audit.read" },
       request: { query: ListAuditQuery },
       success: { status: 200, shape: "list", schema: AuditView, notes: AuditNotes, description: "A page of entries" },

@@ -6,6 +6,9 @@ export type Where = Prisma.AuditEntryWhereInput;
 
 /** Filters that an index leads to in the order of the chain; those that usually find the fewest entries first. */
 const leadingFilters = ["request_id", "target", "actor", "subject", "client", "action", "action_prefix", "via", "outcome"] as const;
+const narrow: ReadonlySet<string> = new Set<Leading>(["request_id", "target", "subject"]);
+/** Actions about cases, requests and what suggests them, of which some are confidential. */
+const actionsOfConfidential = /^(case|workflow|request_draft)\./;
 /** More actions than these are not looked up one by one. */
 const maxActions = 10;
 
@@ -17,6 +20,10 @@ export interface Condition {
   parts: readonly Where[];
   /** Whether all entries of a part of the chain meet it, but for a few at its ends. */
   isRange?: true;
+  /** Whether nearly everything that meets it can be about records that a caller may not know of. */
+  isOfConfidential?: true;
+  /** Whether it names one request, target or person: of what it finds, little is kept from anybody. */
+  isNarrow?: true;
 }
 
 /** What each filter asks of an entry, in the order in which they lead; text is looked for afterwards. */
@@ -24,7 +31,7 @@ export async function conditionsOf(db: Pick<ReadClient, "$queryRaw">, filters: A
   const all: Condition[] = [];
   for (const name of leadingFilters) {
     const value = filters[name];
-    if (value !== undefined) all.push(await conditions[name](value, db));
+    if (value !== undefined) all.push({ ...(await conditions[name](value, db)), ...(narrow.has(name) && { isNarrow: true }) });
   }
   const { from, to } = filters;
   if (from !== undefined) all.push({ met: { at: { gte: new Date(from) } }, parts: [], isRange: true });
@@ -65,9 +72,9 @@ function equal(column: Column, value: string): Condition {
 function actions(names: readonly string[]): Condition {
   // No entry has an empty action.
   const [only = "", ...others] = new Set(names);
-  if (others.length === 0) return equal("action", only);
   const parts = names.length > maxActions ? [] : [...new Set(names)].map((action): Where => ({ action }));
-  return { met: { action: { in: [...names] } }, parts };
+  const condition = others.length === 0 ? equal("action", only) : { met: { action: { in: [...names] } }, parts };
+  return names.some((name) => actionsOfConfidential.test(name)) ? { ...condition, isOfConfidential: true } : condition;
 }
 
 /** `kind:id` names a kind; anything else is an id or a reference. Some ids hold a colon themselves. */

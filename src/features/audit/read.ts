@@ -31,6 +31,7 @@ export function createAuditReader({ db, cursors, hiddenIds }: ReaderDeps) {
       conditions: [...own, ...(await conditionsOf(db, filters))],
       range: from === undefined && to === undefined ? {} : await spans({ from, to }, await lastOf(db)),
       hiddenAmong: async (ids) => new Set(ids.length === 0 ? [] : await hiddenIds(call, [...new Set(ids)])),
+      seesConfidential: can(call, "cases.confidential"),
       seesReasons: can(call, "audit.read"),
     };
   }

@@ -34,6 +34,8 @@ export interface Search {
   range: SeqRange | null;
   /** Which of some targets the caller may not know of. */
   hiddenAmong(targetIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Whether the caller may know of confidential records. */
+  seesConfidential: boolean;
   /** Whether the text of the filters may look into reasons. */
   seesReasons: boolean;
 }
@@ -89,24 +91,30 @@ interface Way {
 
 /**
  * One condition has an index in the order of the chain; of several, one that few entries meet leads to them; otherwise only a part of the
- * chain is looked through.
+ * chain is looked through. So it is, whatever there is, where nearly all that a condition finds may be kept from the caller: how many
+ * entries that are, neither the end of a page nor its cost says.
  */
 async function wayOf(db: ReadClient, search: Search, range: SeqRange, before: number | undefined, limits: WalkLimits): Promise<Way> {
   const others = search.conditions.filter(({ isRange = false }) => !isRange);
   const leading = others.find(({ parts }) => parts.length > 0)?.parts ?? [{}];
   const times = search.conditions.flatMap(({ isRange = false, met }) => (isRange ? [met] : []));
   const bounds: Where[] = [{ seq: range }, ...times];
+  const isKept = canBeKept(search);
   const both = bothOf(others);
-  if (both !== undefined) return { parts: both, bounds };
-  if (others.every(({ parts }) => parts.length > 0) && others.length < 2) return { parts: leading, bounds };
+  if (both !== undefined && !isKept) return { parts: both, bounds };
+  if (!isKept && others.every(({ parts }) => parts.length > 0) && others.length < 2) return { parts: leading, bounds };
 
   const met = [...bounds, ...others.map((condition) => condition.met)];
   const few = await fewOf(db, search, [{ seq: range }, before === undefined ? {} : { seq: { lt: before } }], limits.few);
   if (few !== undefined) return { parts: few.length === 0 ? [] : [{ seq: { in: few } }], bounds: met };
   const top = Math.min(before ?? Infinity, (range.lte ?? (await lastOf(db))) + 1);
   const floor = top - limits.positions;
-  return { parts: leading, bounds: [...met, { seq: { gte: floor } }], ...(floor > (range.gte ?? 1) && { floor }) };
+  return { parts: both ?? leading, bounds: [...met, { seq: { gte: floor } }], ...(floor > (range.gte ?? 1) && { floor }) };
 }
+
+/** Whether nearly all that the conditions find may be kept from the caller. */
+const canBeKept = ({ seesConfidential, conditions }: Search): boolean =>
+  !seesConfidential && conditions.some(({ isOfConfidential = false }) => isOfConfidential);
 
 /** Two conditions, on who did what, that one index holds together. */
 function bothOf(conditions: readonly Condition[]): Where[] | undefined {
@@ -128,8 +136,9 @@ async function newestOf(db: ReadClient, parts: readonly Where[], bounds: Where, 
 
 /** The positions of a condition that few entries meet which the caller may see; undefined when many meet each. */
 async function fewOf(db: ReadClient, search: Search, bounds: readonly Where[], most: number): Promise<number[] | undefined> {
-  for (const { parts } of search.conditions) {
-    const seqs = parts.length === 0 ? undefined : await fewOfParts(db, search, parts, bounds, most);
+  const isKept = canBeKept(search);
+  for (const { parts, isNarrow = false } of search.conditions) {
+    const seqs = parts.length > 0 && (isNarrow || !isKept) ? await fewOfParts(db, search, parts, bounds, most) : undefined;
     if (seqs !== undefined) return seqs;
   }
   return undefined;

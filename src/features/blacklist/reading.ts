@@ -1,7 +1,8 @@
 import type { ReadClient } from "../../database/database.ts";
 import { conditionOf, type Where as PlainWhere } from "../../database/where.ts";
 import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
-import { atLeast, newestFirst, olderThan, type Position } from "../../kernel/page.ts";
+import { newestFirst } from "../../kernel/keyset.ts";
+import type { Position } from "../../kernel/page.ts";
 import { statusAt } from "./blacklist.policy.ts";
 import { kinds, statuses } from "./blacklist.schema.ts";
 import { conditions, liveStatuses, wordFilters, type Asked, type Filters, type WordFilter } from "./filters.ts";
@@ -40,7 +41,7 @@ interface PageQuery {
  */
 export async function readPage(db: Reader, asked: Asked, page: PageQuery): Promise<PageRows> {
   const { position, take, limits = readLimits } = page;
-  const after = position === undefined ? {} : olderThan(position);
+  const after = position === undefined ? {} : newestFirst.after(position);
   const find = (...all: Where[]): Promise<BlacklistRecord[]> => {
     const where = { AND: [...all, after] };
     if (asked.search !== undefined) return db.blacklistRecord.findMany({ where, orderBy: newestFirst.orderBy, take });
@@ -60,7 +61,7 @@ export async function readPage(db: Reader, asked: Asked, page: PageQuery): Promi
   const { order, first, more } = await orderFor(db, asked, word, limits.few);
   const isExact = isAlone && order === (word ?? "list");
   const floor = isExact ? undefined : await positionAfter(db, [first, after], limits.examined);
-  const wanted = [conditions(asked, order), ...(floor === undefined ? [] : [atLeast(floor)])];
+  const wanted = [conditions(asked, order), ...(floor === undefined ? [] : [newestFirst.upTo(floor)])];
   const found = await find(...wanted, first);
   const rows = more === undefined ? found : [...found, ...(await find(...wanted, more))].toSorted(inListOrder).slice(0, take);
   return { rows, ...(floor !== undefined && rows.length < take && { reached: floor }) };

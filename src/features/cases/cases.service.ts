@@ -103,7 +103,10 @@ export function createCasesService(deps: CasesDeps) {
       return await findVisible(database, await viewerOf(call), key);
     },
 
-    /** The ids of the confidential cases that are not the caller's business. */
+    /** The confidential cases that are not the caller's business, in the words of the database. */
+    hiddenTo: async (call: Call): Promise<Prisma.CaseWhereInput> => hiddenWhere(await viewerOf(call)),
+
+    /** Their ids. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
       if (among?.length === 0) return [];
       const asked = among === undefined ? {} : { id: { in: [...among] } };

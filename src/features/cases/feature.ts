@@ -30,7 +30,7 @@ export const cases = feature({
     const cases = createCasesService({ ...deps, drafts, dropEvidence: (tx, caseId) => evidence.dropOf(tx, "case", caseId) });
     const actions = createActionsService({ ...deps, drafts, cases, thresholds: config.strikeThresholds });
     evidence.register("case", cases.evidenceHost);
-    drafts.registerHiddenIds(actions.causes);
+    drafts.registerCause(actions.causes);
     for (const reader of [deps.audit, eventStreams]) reader.registerHiddenIds(cases.hiddenIds);
     return { cases, actions, hiddenCases: cases.hiddenIds, visibleCases: cases.visibleTo };
   },

@@ -65,6 +65,7 @@ export function createSuggestions(drafts: Pick<DraftRecords, "suggestInTx" | "di
             subject: { kind: about, id },
             cause: `${told} was closed as ${row.outcome ?? ""}.`,
             causeReference: reference,
+            caseNumber: row.number,
             openKey: `${keysOf(row)}${kind}:${id}`,
           });
         }

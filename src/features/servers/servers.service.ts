@@ -1,13 +1,13 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import { Prisma } from "../../generated/sqlite/client.ts";
+import type { Server } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
-import { idsOf, walk, walkedPage, type Condition } from "../../database/walk.ts";
-import { orderOf } from "../../kernel/keyset.ts";
+import { walk, walkedPage } from "../../database/walk.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
 import { createAgreements, type AgreementDeps } from "./agreements/agreements.ts";
 import { createClearances } from "./clearances/clearances.ts";
 import { createInviteSweep, type ReadInvite } from "./invites.ts";
+import { conditions, countServers, findServers, order, withAliases, type ServerCondition } from "./filters.ts";
 import { createIncidents } from "./incidents.ts";
 import { agreementsInForce, byAnyId, hashesOf, recordsInForce, type RegisteredServer } from "./known.ts";
 import { createMerges } from "./merges.ts";
@@ -17,7 +17,6 @@ import { CreateServerInput, ListRegistryQuery, UpdateServerInput, type ServerVie
 
 /** The list, as its cursors name it. */
 const listName = "server_list";
-const order = orderOf("createdAt", "desc");
 
 export type RegistryService = ReturnType<typeof createRegistryService>;
 
@@ -73,20 +72,19 @@ export function createRegistryService(deps: RegistryDeps) {
       const { limit, cursor, count, ...filters } = ListRegistryQuery.parse(query);
       const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
       const now = clock.now();
-      const readsRecords = filters.status !== undefined && can(call, registryPermissions.records);
-      const listed = readsRecords ? await listedServerIds(database.read, now) : [];
-      const walked = await walk<RegisteredServer, Where>({
-        conditions: conditions({ filters, listed, dialect: database.dialect }),
+      const walked = await walk<Server, ServerCondition>({
+        conditions: conditions({ filters, readsRecords: can(call, registryPermissions.records), now, dialect: database.dialect }),
         read: database.read,
         order,
         usual: {},
         position,
         limit,
-        find: (where, page) => database.read.server.findMany({ where, include: { aliases: true }, orderBy: order.orderBy, ...page }),
+        find: (where, page) => findServers(database.read, where, page),
       });
-      const data = (await viewsOf(database.read, walked.rows, now)).map((view) => visibleServer(call, view));
+      const rows = await withAliases(database.read, walked.rows);
+      const data = (await viewsOf(database.read, rows, now)).map((view) => visibleServer(call, view));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
-      return withTotal(page, { count }, () => database.read.server.count({ where: walked.everything }));
+      return withTotal(page, { count }, () => countServers(database.read, walked.everything));
     },
 
     /** Start and end agreements, end clearances, look invites up. For the job that runs each minute. */
@@ -114,44 +112,4 @@ async function viewsOf(db: Reader, rows: readonly RegisteredServer[], now: Date)
     const ids = hashesOf(row).flatMap((hash) => agreements.get(hash)?.ids ?? []);
     return presentServer(row, record?.id ?? null, [...new Set(ids)]);
   });
-}
-
-type Where = Prisma.ServerWhereInput;
-
-interface Asked {
-  filters: Pick<ReturnType<typeof ListRegistryQuery.parse>, "status" | "q">;
-  /** Ids of the servers this caller sees as blacklisted. */
-  listed: readonly string[];
-  dialect: "sqlite" | "postgres";
-}
-
-/** What the filters of the list ask of a server. A status is the one the caller is shown. */
-export function conditions({ filters: { status, q }, listed, dialect }: Asked): Condition<Where>[] {
-  const all: Condition<Where>[] = [];
-  if (status === "blacklisted") all.push({ where: { id: { in: [...listed] } }, ids: idsOf("Server", { id: listed }) });
-  else if (status !== undefined)
-    all.push({
-      where: { status, ...(listed.length > 0 && { id: { notIn: [...listed] } }) },
-      ids: idsOf("Server", { status: [status] }),
-      inOrder: { status },
-    });
-  if (q !== undefined) all.push({ where: textCondition(q, dialect) });
-  return all;
-}
-
-/** SQLite ignores the case of ASCII letters by itself; PostgreSQL is asked to. */
-function textCondition(q: string, dialect: "sqlite" | "postgres"): Where {
-  const name = { contains: q, ...(dialect === "postgres" && { mode: "insensitive" }) };
-  return { OR: [{ id: q }, { name }, { aliases: { some: { aliasId: q } } }] };
-}
-
-/** Ids of the registered servers a record is in force about. */
-export async function listedServerIds(read: ReadClient, now: Date): Promise<string[]> {
-  const inForce = (hash: string): Prisma.Sql => Prisma.sql`EXISTS (
-    SELECT 1 FROM blacklist_records AS r WHERE r.subject_hash = ${Prisma.raw(hash)} AND r.status IN ('active', 'scheduled')
-    AND r.starts_at <= ${now} AND (r.expires_at IS NULL OR r.expires_at > ${now}))`;
-  const rows = await read.$queryRaw<{ id: string }[]>`
-    SELECT s.id AS id FROM servers AS s WHERE ${inForce("s.hash")}
-    UNION SELECT a.server_id AS id FROM server_aliases AS a WHERE ${inForce("a.alias_hash")}`;
-  return rows.map(({ id }) => id);
 }

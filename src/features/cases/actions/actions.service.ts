@@ -1,26 +1,24 @@
 import type { Deps } from "../../deps.ts";
-import type { Database, Tx } from "../../../database/database.ts";
+import type { Tx } from "../../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import { createLedger, type LedgerDeps, type Threshold } from "./ledger.ts";
 import { actionsPolicy, presentAction } from "./actions.policy.ts";
-import { olderThan, positionOf, rowOf, createStrikes } from "./strikes.ts";
+import { latestFirst, rowOf, createStrikes } from "./strikes.ts";
 import { ListActionsQuery, RecordActionInput, VoidActionInput, type ActionView } from "./actions.schema.ts";
 import { createActionsInTx } from "./in-tx.ts";
 import { requireOutranks, byKey, eventPermission, type Ranks, type WholeCase } from "../cases.policy.ts";
 import { createCaseRecords, findVisible } from "../records.ts";
 import type { CasesService } from "../cases.service.ts";
-import { caseReference } from "../../../kernel/parsing.ts";
-import { beginningWith } from "../../../kernel/words.ts";
 import type { DraftCauses } from "../../workflows/drafts/drafts.policy.ts";
 
 export type ActionsService = ReturnType<typeof createActionsService>;
 
 export interface ActionsDeps extends Deps<"database" | "events" | "reach" | "cursors" | "clock"> {
   audit: AuditService;
-  cases: Pick<CasesService, "hiddenIds">;
+  cases: Pick<CasesService, "hiddenTo">;
   drafts: LedgerDeps["drafts"];
   /** How staff stand towards each other, known without I/O. */
   access: Ranks;
@@ -111,41 +109,25 @@ export function createActionsService(deps: ActionsDeps) {
       const now = clock.now();
       const position = cursor === undefined ? undefined : cursors.decode("case_actions", { caseId }, cursor);
       const rows = await database.read.caseAction.findMany({
-        where: { AND: [{ caseId }, position === undefined ? {} : olderThan(position)] },
-        orderBy: [{ at: "desc" }, { id: "desc" }],
+        where: { AND: [{ caseId }, position === undefined ? {} : latestFirst.after(position)] },
+        orderBy: latestFirst.orderBy,
         take: limit + 1,
       });
       const page = toPage(
         rows,
         limit,
         (row) => presentAction(row, number, now),
-        (last) => cursors.encode("case_actions", { caseId }, positionOf(last)),
+        (last) => cursors.encode("case_actions", { caseId }, latestFirst.of(last)),
       );
       return withTotal(page, { count }, () => database.read.caseAction.count({ where: { caseId } }));
     },
   };
 }
 
-const prefix = "CASE-";
-
-/** References of the cases that suggested anything. */
-async function causesOf(database: Database): Promise<string[]> {
-  const where = { causeReference: beginningWith(prefix) };
-  const rows = await database.read.requestDraft.findMany({ where, distinct: ["causeReference"], select: { causeReference: true } });
-  return rows.flatMap(({ causeReference }) => causeReference ?? []);
-}
-
 /** Whose business it is what cases suggest: of a confidential one, only those who may know of it. */
-export function createCauses({ database, cases }: { database: Database; cases: Pick<CasesService, "hiddenIds"> }): DraftCauses {
+export function createCauses({ cases }: { cases: Pick<CasesService, "hiddenTo"> }): DraftCauses {
   return {
-    async hiddenIds(call, among) {
-      const causes = among ?? (await causesOf(database));
-      const numbers = causes.filter((one) => one.startsWith(prefix)).map((one) => Number(one.slice(prefix.length)));
-      if (numbers.length === 0) return [];
-      const rows = await database.read.case.findMany({ where: { number: { in: numbers } }, select: { id: true, number: true } });
-      const hidden = new Set(await cases.hiddenIds(call, among === undefined ? undefined : rows.map(({ id }) => id)));
-      return rows.filter(({ id }) => hidden.has(id)).map(({ number }) => caseReference(number));
-    },
+    knownWhere: async (call) => ({ OR: [{ caseNumber: null }, { NOT: { case: await cases.hiddenTo(call) } }] }),
 
     async permissionFor(db, reference) {
       const row = await db.case.findFirst({ where: byKey(reference), select: { isConfidential: true } });

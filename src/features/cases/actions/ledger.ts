@@ -65,7 +65,8 @@ export function createLedger({ database, drafts, thresholds, clock }: LedgerDeps
     const secret = open < reached.points ? await secretCauseOf(tx.db, userId, tx.now) : undefined;
     const told = secret === undefined ? open : points;
     const cause = `${counted(told)} in force; from ${reached.points.toString()} on, ${reached.action} is suggested.`;
-    const reference = caseReference(secret ?? row.number);
+    const caseNumber = secret ?? row.number;
+    const reference = caseReference(caseNumber);
     const isNamed = !row.isConfidential && secret === undefined;
     await drafts.suggestInTx(tx, {
       type: "punishment",
@@ -74,6 +75,7 @@ export function createLedger({ database, drafts, thresholds, clock }: LedgerDeps
       subject: { kind: "user", id: userId },
       cause,
       causeReference: reference,
+      caseNumber,
       openKey: `${prefix}${userId}:${reached.points.toString()}`,
     });
   }

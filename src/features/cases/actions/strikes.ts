@@ -1,9 +1,10 @@
 import type { Deps } from "../../deps.ts";
 import type { ReadClient, Tx } from "../../../database/database.ts";
-import type { Prisma, CaseAction } from "../../../generated/sqlite/client.ts";
+import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
-import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
+import { orderOf } from "../../../kernel/keyset.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { Threshold } from "./ledger.ts";
 import { actionsPolicy, inForceWhere, ledgerWhere, overWhere, presentAction } from "./actions.policy.ts";
 import { ListStrikesQuery, type ActionView, type StrikesNotes, type RecordActionInput } from "./actions.schema.ts";
@@ -57,16 +58,16 @@ export function createStrikes({ database, access, reach, thresholds, cursors, cl
       const wanted = { AND: [ledger, filters.in_force === undefined ? {} : told[filters.in_force]] };
       const position = cursor === undefined ? undefined : cursors.decode("strikes", bound, cursor);
       const rows = await database.read.caseAction.findMany({
-        where: { AND: [wanted, position === undefined ? {} : olderThan(position)] },
+        where: { AND: [wanted, position === undefined ? {} : latestFirst.after(position)] },
         include: { case: { select: { number: true } } },
-        orderBy: [{ at: "desc" }, { id: "desc" }],
+        orderBy: latestFirst.orderBy,
         take: limit + 1,
       });
       const page = toPage(
         rows,
         limit,
         (row) => presentAction(row, row.case.number, now),
-        (last) => cursors.encode("strikes", bound, positionOf(last)),
+        (last) => cursors.encode("strikes", bound, latestFirst.of(last)),
       );
       const counted = await withTotal(page, { count }, () => database.read.caseAction.count({ where: wanted }));
       return { ...counted, notes: await notesOf(ledger, now) };
@@ -104,12 +105,5 @@ function endOf({ duration, expires_at: at }: Recorded, now: Date): Date | null {
   return end;
 }
 
-export function positionOf({ at, id }: Pick<CaseAction, "at" | "id">): Position {
-  return [at.toISOString(), id];
-}
-
-/** What stands after a position of a list, newest first. */
-export function olderThan([time, id]: Position): Prisma.CaseActionWhereInput {
-  const at = new Date(time);
-  return { OR: [{ at: { lt: at } }, { at, id: { lt: id } }] };
-}
+/** How actions are listed. */
+export const latestFirst = orderOf("at", "desc");

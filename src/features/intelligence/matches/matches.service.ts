@@ -2,6 +2,7 @@ import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Match } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
+import { orderOf } from "../../../kernel/keyset.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { DataReads } from "../../privacy/reads.ts";
 import { intelligencePermissions, matchView, presentUser, visibleMatch } from "../intelligence.policy.ts";
@@ -14,6 +15,8 @@ import { createIndexKeeper } from "./match-index.ts";
 import { createResolve, type ResolveDeps } from "./resolve.ts";
 import { applyServers } from "./servers.ts";
 import { createMatchSweep } from "./sweep.ts";
+
+const order = orderOf("firstSeenAt", "desc");
 
 export type { MatchChanges, MatchRecord } from "../match-record.ts";
 export type { Concerned } from "./apply.ts";
@@ -83,14 +86,14 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
       requirePermission(call, intelligencePermissions.matches);
       const { limit, cursor, count, ...filters } = ListMatchesQuery.parse(query);
       const bound = { userId, ...filters };
-      const after = cursor === undefined ? {} : olderThan(cursors.decode("matches", bound, cursor));
+      const after = cursor === undefined ? {} : order.after(cursors.decode("matches", bound, cursor));
       await grants.requireGrant(userId);
       reads.note(call, userId, "matches");
       const now = clock.now();
       const wanted = { AND: [{ userId }, conditions(filters, now)] };
       const rows = await database.read.match.findMany({
         where: { AND: [wanted, after] },
-        orderBy: [{ firstSeenAt: "desc" }, { id: "desc" }],
+        orderBy: order.orderBy,
         take: limit + 1,
       });
       const details = await servers.detailsOf(userId, hashesOf(rows));
@@ -100,7 +103,7 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
         limit,
         (row) =>
           visibleMatch(call, matchView(row, user, row.serverId === null ? undefined : details.get(hashOf(row.serverId)), now), userId),
-        (last) => cursors.encode("matches", bound, [last.firstSeenAt.toISOString(), last.id]),
+        (last) => cursors.encode("matches", bound, order.of(last)),
       );
       return withTotal(page, { count }, () => database.read.match.count({ where: wanted }));
     },
@@ -120,9 +123,4 @@ function statusCondition(status: MatchStatus, now: Date) {
   if (status === "grace") return { status, OR: [{ graceUntil: null }, { graceUntil: { gt: now } }] };
   if (status === "open") return { OR: [{ status }, { status: "grace", graceUntil: { lte: now } }] };
   return { status };
-}
-
-function olderThan([at, id]: readonly [string | number, string]) {
-  const firstSeenAt = new Date(at);
-  return { OR: [{ firstSeenAt: { lt: firstSeenAt } }, { firstSeenAt, id: { lt: id } }] };
 }

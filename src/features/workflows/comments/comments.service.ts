@@ -7,7 +7,8 @@ import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
+import { orderOf } from "../../../kernel/keyset.ts";
+import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { endedAt, partialKinds, presentComment, sideOf, visibleComments, type Side } from "./comments.policy.ts";
@@ -30,6 +31,7 @@ export interface CommentsDeps extends Deps<"database" | "audit" | "events" | "gu
   findVisible(call: Call, type: string, key: string): Promise<Request>;
 }
 
+const oldestFirst = orderOf("createdAt", "asc");
 /** How long an author may change what they wrote. */
 const editSeconds = 15 * 60;
 const day = 86_400;
@@ -118,13 +120,11 @@ export function createComments(parts: CommentsDeps) {
       const bound = { requestId: request.id, ...visibleComments(call, request, await accountsOf(database.read, call)) };
       const position = cursor === undefined ? undefined : cursors.decode("workflow_comments", bound, cursor);
       const rows = await database.read.workflowComment.findMany({
-        where: { ...bound, ...(position !== undefined && newerThan(position)) },
-        orderBy: [{ createdAt: "asc" }, { id: "asc" }],
+        where: { AND: [bound, position === undefined ? {} : oldestFirst.after(position)] },
+        orderBy: oldestFirst.orderBy,
         take: limit + 1,
       });
-      const page = toPage(rows, limit, present, (last) =>
-        cursors.encode("workflow_comments", bound, [last.createdAt.toISOString(), last.id]),
-      );
+      const page = toPage(rows, limit, present, (last) => cursors.encode("workflow_comments", bound, oldestFirst.of(last)));
       return withTotal(page, { count }, () => database.read.workflowComment.count({ where: bound }));
     },
 
@@ -145,12 +145,6 @@ export function createComments(parts: CommentsDeps) {
       return rows.map(({ id }) => id);
     },
   };
-}
-
-/** What stands after a position: the list begins with the oldest. */
-function newerThan([at, id]: Position) {
-  const createdAt = new Date(at);
-  return { OR: [{ createdAt: { gt: createdAt } }, { createdAt, id: { gt: id } }] };
 }
 
 interface Said {

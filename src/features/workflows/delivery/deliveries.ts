@@ -1,13 +1,13 @@
 import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
 import { pause } from "../../../kernel/pause.ts";
-import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { requirePermission, systemCall, type Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { createInternalDelivery } from "./internal.ts";
 import { createDiscordDelivery, type DiscordPort, type Tried } from "./discord.ts";
-import { createEffectRecords, waitingFor, type EffectRecordDeps } from "./records.ts";
+import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
 import { createEffectRetry } from "./retry.ts";
 import { DiscordEffectInput } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
@@ -31,6 +31,8 @@ interface Round {
   isLeft: boolean;
 }
 
+/** What is left for the bot or for a date, and what may have to be taken back. */
+const leftStatuses = ["pending", "skipped"] as const;
 const readAtOnce = 100;
 /** After so many tries in a row that Discord did not take, the rest waits for the next round. */
 const maxRetries = 3;
@@ -49,19 +51,28 @@ export function createDeliveries(parts: DeliveryDeps) {
   let alarm = new AbortController();
   let loop: Promise<void> | undefined;
 
+  /**
+   * What is due next, in the order in which an index holds that of each status. Left out are requests of which something waits to be tried
+   * again, or is done by another instance now; the negation keeps SQLite from looking for that among all dates.
+   */
   async function dueAfter(now: Date, from: Left | undefined): Promise<Left[]> {
-    const rows = await database.read.workflowEffect.findMany({
-      where: {
-        status: { in: ["pending", "skipped"] },
-        dueAt: { lte: now },
-        request: { effects: { none: waitingFor(now) } },
-        ...(from !== undefined && { OR: behind(from) }),
-      },
-      select: { requestId: true, place: true, status: true, input: true, dueAt: true },
-      orderBy: [{ dueAt: "asc" }, { requestId: "asc" }, { place: "asc" }],
-      take: readAtOnce,
-    });
-    return rows as Left[];
+    const behind =
+      from === undefined
+        ? Prisma.empty
+        : Prisma.sql`AND (t.due_at, t.request_id, t.place) > (${from.dueAt}, ${from.requestId}, ${from.place})`;
+    const found = await Promise.all(
+      leftStatuses.map((status) =>
+        database.read.$select(
+          "WorkflowEffect",
+          Prisma.sql`WHERE t.status = ${status} AND t.due_at <= ${now} ${behind} AND NOT EXISTS (
+              SELECT 1 FROM workflow_effects AS w WHERE w.request_id = t.request_id
+                AND NOT (w.status <> 'pending' OR w.attempts = 0 OR w.due_at <= ${now}))
+            ORDER BY t.due_at, t.request_id, t.place LIMIT ${readAtOnce}`,
+          ["requestId", "place", "status", "input", "dueAt"],
+        ),
+      ),
+    );
+    return (found.flat() as Left[]).toSorted(inOrder).slice(0, readAtOnce);
   }
 
   /** Everything that is due, in order, one at a time. */
@@ -123,10 +134,17 @@ export function createDeliveries(parts: DeliveryDeps) {
   /** How long nothing is to be done, in milliseconds: a minute at most. */
   async function restAfter({ isLeft }: Round): Promise<number> {
     const now = clock.now();
-    const where = { status: { in: ["pending", "skipped"] }, dueAt: { gt: now } };
-    const next = await database.read.workflowEffect.findFirst({ where, orderBy: { dueAt: "asc" }, select: { dueAt: true } });
-    const untilNext = next?.dueAt ? next.dueAt.getTime() - now.getTime() : pauses.longest;
-    return Math.max(pauses.shortest, Math.min(untilNext, isLeft ? pauses.discord : pauses.longest));
+    const next = await Promise.all(
+      leftStatuses.map((status) =>
+        database.read.workflowEffect.findFirst({
+          where: { status, dueAt: { gt: now } },
+          orderBy: { dueAt: "asc" },
+          select: { dueAt: true },
+        }),
+      ),
+    );
+    const untilNext = next.flatMap((row) => (row?.dueAt ? row.dueAt.getTime() - now.getTime() : []));
+    return Math.max(pauses.shortest, Math.min(...untilNext, isLeft ? pauses.discord : pauses.longest));
   }
 
   async function run(): Promise<void> {
@@ -169,6 +187,7 @@ export function createDeliveries(parts: DeliveryDeps) {
   };
 }
 
-function behind({ requestId, place, dueAt }: Left) {
-  return [{ dueAt: { gt: dueAt } }, { dueAt, requestId: { gt: requestId } }, { dueAt, requestId, place: { gt: place } }];
+function inOrder(a: Left, b: Left): number {
+  if (a.requestId === b.requestId && a.dueAt.getTime() === b.dueAt.getTime()) return a.place - b.place;
+  return a.dueAt.getTime() - b.dueAt.getTime() || (a.requestId < b.requestId ? -1 : 1);
 }

@@ -31,9 +31,6 @@ export async function openEffect(tx: Tx, { requestId, place }: Place): Promise<O
   return request === null || row === undefined ? undefined : { request, row };
 }
 
-/** Something of the request that waits to be tried again, or that another instance is doing now. */
-export const waitingFor = (now: Date) => ({ status: "pending", attempts: { gt: 0 }, dueAt: { gt: now } });
-
 /**
  * Whether it is an effect's turn. What the bot does for a request is done in order, one at a time; what is done here comes at its date,
  * whether or not Discord takes a message.

@@ -11,8 +11,8 @@ export const draftsPolicy = { read: "workflows.read", dismiss: "workflows.review
 
 /** A feature whose records suggest requests, and that has records not everybody may know of. */
 export interface DraftCauses {
-  /** References of its records that a caller may not know of. @param among those that are asked about; all when it is left out */
-  hiddenIds(call: Call, among?: readonly string[]): Promise<readonly string[]>;
+  /** Every draft but those of its records that a caller may not know of, in the words of the database. */
+  knownWhere(call: Call): Promise<Prisma.RequestDraftWhereInput>;
   /** The permission that being told of a record needs beyond the usual one, if any. */
   permissionFor(db: ReadClient | TransactionClient, reference: string): Promise<string | undefined>;
 }
@@ -38,9 +38,4 @@ export function presentDraft(row: RequestDraft): DraftView {
 /** A draft without what of its request this caller may not read. */
 export function visibleDraft(call: Call, view: DraftView): DraftView {
   return { ...view, payload: visibleSuggestion(call, view.type, view.payload) };
-}
-
-/** Drafts of the causes a caller may know of, in the words of the database. */
-export function knownWhere(hidden: readonly string[]): Prisma.RequestDraftWhereInput {
-  return hidden.length === 0 ? {} : { OR: [{ causeReference: null }, { NOT: { causeReference: { in: [...hidden] } } }] };
 }

@@ -5,7 +5,7 @@ import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
 import { idsOf, walk, walkedPage, type Condition } from "../../../database/walk.ts";
 import { orderOf } from "../../../kernel/keyset.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
-import { draftsPolicy, knownWhere, presentDraft, visibleDraft } from "./drafts.policy.ts";
+import { draftsPolicy, presentDraft, visibleDraft } from "./drafts.policy.ts";
 import type { DraftRecords } from "./records.ts";
 import { DismissDraftInput, ListDraftsQuery, type DraftView, type FiledDraftView } from "./drafts.schema.ts";
 import { understand, type Intake } from "../requests/intake.ts";
@@ -26,23 +26,14 @@ export interface DraftsDeps extends Deps<"database" | "cursors"> {
 
 /** Requests that something suggests: they wait until a person files or dismisses them. */
 export function createDraftsService({ database, records, workflows, cursors }: DraftsDeps) {
-  const { hiddenCauses } = records;
+  const { knownWhere } = records;
 
   return {
     /** The ids of the drafts a caller may not know of. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
-      if (among === undefined) {
-        const hidden = await hiddenCauses(call);
-        if (hidden.length === 0) return [];
-        const rows = await database.read.requestDraft.findMany({ where: { causeReference: { in: hidden } }, select: { id: true } });
-        return rows.map(({ id }) => id);
-      }
-      const drafts = await database.read.requestDraft.findMany({
-        where: { id: { in: [...among] }, causeReference: { not: null } },
-        select: { id: true, causeReference: true },
-      });
-      const hidden = new Set(await hiddenCauses(call, [...new Set(drafts.flatMap(({ causeReference }) => causeReference ?? []))]));
-      return drafts.filter(({ causeReference }) => causeReference !== null && hidden.has(causeReference)).map(({ id }) => id);
+      const asked = among === undefined ? {} : { id: { in: [...among] } };
+      const where = { AND: [asked, { NOT: await knownWhere(call) }] };
+      return (await database.read.requestDraft.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
 
     /** Suggested requests, newest first. @throws ProblemError permission_denied, invalid_cursor */
@@ -54,7 +45,7 @@ export function createDraftsService({ database, records, workflows, cursors }: D
         conditions: conditions(filters),
         read: database.read,
         order,
-        usual: knownWhere(await hiddenCauses(call)),
+        usual: await knownWhere(call),
         position,
         limit,
         find: (where, page) => database.read.requestDraft.findMany({ where, orderBy: order.orderBy, ...page }),
@@ -67,8 +58,8 @@ export function createDraftsService({ database, records, workflows, cursors }: D
     /** @throws ProblemError permission_denied, record_not_found */
     async get(call: Call, id: string): Promise<DraftView> {
       requirePermission(call, draftsPolicy.read);
-      const row = await database.read.requestDraft.findUnique({ where: { id } });
-      if (row === null || (row.causeReference !== null && (await hiddenCauses(call)).includes(row.causeReference))) throw recordNotFound();
+      const row = await database.read.requestDraft.findFirst({ where: { AND: [{ id }, await knownWhere(call)] } });
+      if (row === null) throw recordNotFound();
       return visibleDraft(call, presentDraft(row));
     },
 
@@ -79,9 +70,9 @@ export function createDraftsService({ database, records, workflows, cursors }: D
      */
     async file(call: Call, id: string, overrides: Readonly<Record<string, unknown>>): Promise<FiledDraftView> {
       requireWrite(call, draftsPolicy.read);
-      const hidden = await hiddenCauses(call);
+      const known = await knownWhere(call);
       const filed = await database.write(call, async (tx) => {
-        const row = await records.open(tx, id, { action: "file", hidden });
+        const row = await records.open(tx, id, { action: "file", known });
         const { type, payload, subject } = presentDraft(row);
         const permission = `workflows.${type}.create` as const;
         requireWrite(call, permission);
@@ -98,9 +89,9 @@ export function createDraftsService({ database, records, workflows, cursors }: D
     async dismiss(call: Call, id: string, input: { reason?: string | undefined }, ifMatch?: number): Promise<DraftView> {
       requireWrite(call, draftsPolicy.dismiss);
       const { reason } = DismissDraftInput.parse(input, { reportInput: true });
-      const hidden = await hiddenCauses(call);
+      const known = await knownWhere(call);
       return await database.write(call, async (tx) => {
-        const row = await records.open(tx, id, { ifMatch, action: "dismiss", hidden });
+        const row = await records.open(tx, id, { ifMatch, action: "dismiss", known });
         return records.end(tx, row, { status: "dismissed" }, { verb: "dismiss", permission: draftsPolicy.dismiss, reason });
       });
     },

@@ -1,7 +1,7 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
 import { toJson } from "../../../kernel/parsing.ts";
-import type { RequestDraft } from "../../../generated/sqlite/client.ts";
+import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
@@ -21,6 +21,8 @@ export interface Suggestion {
   /** Why, in words that everybody who reads requests may read. */
   cause: string;
   causeReference?: string | undefined;
+  /** The number of the case that suggests it. */
+  caseNumber?: number | undefined;
   /** What it is suggested for: nothing is suggested twice for the same while one is open. */
   openKey: string;
 }
@@ -96,23 +98,24 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
     end,
 
     /** Hide drafts from callers who may not know what they come of. Each feature whose records suggest requests registers its own, at start. */
-    registerHiddenIds(cause: DraftCauses): void {
+    registerCause(cause: DraftCauses): void {
       causes.push(cause);
     },
 
-    /** References of causes a caller may not know of. @param among the references that are asked about; all when it is left out */
-    hiddenCauses: async (call: Call, among?: readonly string[]): Promise<string[]> =>
-      among?.length === 0 ? [] : (await Promise.all(causes.map((cause) => cause.hiddenIds(call, among)))).flat(),
+    /** The drafts a caller may know of, in the words of the database. */
+    knownWhere: async (call: Call): Promise<Prisma.RequestDraftWhereInput> => ({
+      AND: await Promise.all(causes.map((cause) => cause.knownWhere(call))),
+    }),
 
     /** Read an open draft to end it: under its lock, in the revision the caller knows. @throws ProblemError */
     async open(
       tx: Tx,
       id: string,
-      { ifMatch, action, hidden }: { ifMatch?: number | undefined; action: string; hidden: readonly string[] },
+      { ifMatch, action, known }: { ifMatch?: number | undefined; action: string; known: Prisma.RequestDraftWhereInput },
     ) {
       await tx.lock(`draft:${id}`);
-      const row = await tx.db.requestDraft.findUnique({ where: { id } });
-      if (row === null || (row.causeReference !== null && hidden.includes(row.causeReference))) throw recordNotFound();
+      const row = await tx.db.requestDraft.findFirst({ where: { AND: [{ id }, known] } });
+      if (row === null) throw recordNotFound();
       if (ifMatch !== undefined && ifMatch !== row.revision)
         throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
       if (row.status !== "open") throw new ProblemError("invalid_transition", { extra: { from: row.status, action, allowed: [] } });
@@ -124,7 +127,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
      * @returns null when it is suggested already
      */
     async suggestInTx(tx: Tx, suggestion: Suggestion): Promise<DraftView | null> {
-      const { type, payload, subject, cause, causeReference, openKey } = suggestion;
+      const { type, payload, subject, cause, causeReference, caseNumber, openKey } = suggestion;
       await tx.lock(`draft-key:${openKey}`);
       if ((await tx.db.requestDraft.findUnique({ where: { openKey } })) !== null) return null;
       const row = await tx.db.requestDraft.create({
@@ -136,6 +139,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
           subjectId: subject.id,
           cause,
           causeReference: causeReference ?? null,
+          caseNumber: caseNumber ?? null,
           openKey,
           status: "open",
           createdAt: tx.now,
