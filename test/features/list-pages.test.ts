@@ -1,4 +1,3 @@
-// @module-tag both
 import { describe, expect, onTestFinished, test } from "vitest";
 import { nameOf, queryOf, type GrowthStore, type People } from "../../bench/growth/list.ts";
 import { fill } from "../../bench/growth/store.ts";
@@ -7,7 +6,7 @@ import { walkLimits } from "../../src/database/walk.ts";
 import { sizeOf } from "../support/size.ts";
 import { createWorld } from "../support/world.ts";
 
-const entries = sizeOf({ quick: 60, all: 150, long: 300 });
+const entries = sizeOf({ quick: 30, all: 150, long: 300 });
 const limit = 7;
 const usual = { ...walkLimits };
 const lower = [
