@@ -130,7 +130,7 @@ function createDeps(options: HttpAppOptions): HttpDeps {
     ...options,
     gate: createSemaphore({ ...(options.gate ?? defaultGate), refusal: "overloaded" }),
     idempotency: createIdempotencyKeys(options.fingerprintKey),
-    isShuttingDown: (c) => bindingsOf(c).isClosing === true || options.isShuttingDown(),
+    isShuttingDown: (c) => bindingsOf(c).serving?.isClosing === true || options.isShuttingDown(),
   };
 }
 
