@@ -22,8 +22,9 @@ const perPermission = sizeOf({ quick: 1, all: 12, long: 120 });
 const grave = (key: string): boolean => /^(clients|permissions|staffroles|staff\.suspend|system|users\.redact)|\.decide$/.test(key);
 /** How often in proportion; the quick tier spares those that say nothing of what others may do, and tries one in three of the rest. */
 function weightOf(key: string, index: number): number {
-  if (!grave(key)) return tier === "quick" && index % 3 !== 0 ? 0 : 1;
-  return tier === "quick" && !giving.some((one) => one === key) ? 2 : 6;
+  if (tier !== "quick") return grave(key) ? 6 : 1;
+  if (giving.some((one) => one === key)) return 6;
+  return grave(key) || index % 3 === 0 ? 1 : 0;
 }
 const chainsOf = (key: string, index: number): number => perPermission * weightOf(key, index);
 const total = everyPermission.reduce((sum, key, index) => sum + chainsOf(key, index), 0);

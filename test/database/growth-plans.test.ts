@@ -7,16 +7,12 @@ import { tables } from "../../src/generated/tables.ts";
 import { missingCases, nameOf, queryOf, type People } from "../../bench/growth/list.ts";
 import { fill } from "../../bench/growth/store.ts";
 import { stores } from "../../bench/growth/stores.ts";
-import { tier } from "../support/size.ts";
+import { inTurn, tier } from "../support/size.ts";
 import { statementsOf } from "../support/statements.ts";
 import { createWorld } from "../support/world.ts";
 
 /** More than what counts as few, and more than a page looks at. */
 const entries = 2500;
-
-/** Each case is asked by both; in the quick tier by one, in turn. */
-const inTurn = <Actor>(both: readonly Actor[], turn: number): readonly Actor[] =>
-  tier === "quick" ? both.filter((_actor, index) => index === turn % both.length) : both;
 
 /** How SQLite goes about a statement; the plan does not depend on the values. */
 function planOf(file: Sqlite.Database, statement: string): string[] {
