@@ -11,6 +11,7 @@ import { createCursors, type Cursors } from "./kernel/page.ts";
 import { createKeyring, deriveKey, type KeyPurpose, type Keyring } from "./kernel/secrets.ts";
 import { createLogger } from "./logger.ts";
 import { createRateLimiters, type RateLimiters } from "./operations/rate-limit.ts";
+import type { Pace } from "./features/events/stream.ts";
 import type { CardPauses } from "./features/workflows/cards/cards.ts";
 
 /** What every feature may ask for. */
@@ -46,6 +47,7 @@ export interface Core {
 export interface Pauses {
   discord?: Pick<DiscordOptions, "retryMs" | "reconnectMs" | "buildThrottler" | "lookUpRestMs" | "repeatMs">;
   cards?: Partial<CardPauses>;
+  streams?: Partial<Pace>;
   /** How long a card waits after a failure of Discord that names no time. */
   cardRetryMs?: number;
 }

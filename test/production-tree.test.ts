@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundle, program } from "../scripts/bundle.ts";
 import { createSandbox } from "../src/sandbox/index.ts";
 import { startPostgresServer } from "./support/postgres-server.ts";
@@ -71,10 +71,20 @@ async function serve(tree: string, database: Record<string, string>) {
   return { wasReady, code, printed };
 }
 
-test("the build serves beside the SQLite addon alone, and says whose code is in it", async () => {
+/** The build, made once for the tests that leave it as it is. */
+let made: ReturnType<typeof makeBuild> | undefined;
+const build = (): ReturnType<typeof makeBuild> => (made ??= makeBuild());
+async function makeBuild() {
   const tree = await mkdtemp(join(tmpdir(), "provost-build-"));
-  onTestFinished(() => rm(tree, { recursive: true, force: true }));
-  await bundle(join(tree, "dist"), program);
+  const { outputs } = await bundle(join(tree, "dist"), program);
+  return { tree, outputs };
+}
+afterAll(async () => {
+  if (made !== undefined) await rm((await made).tree, { recursive: true, force: true });
+});
+
+test("the build serves beside the SQLite addon alone, and says whose code is in it", async () => {
+  const { tree } = await build();
   const addon = ["better-sqlite3", "bindings", "file-uri-to-path"].map((name) => `node_modules/${name}`);
   for (const name of ["package.json", "prisma", ...addon]) await cp(join(root, name), join(tree, name), { recursive: true });
 
@@ -87,9 +97,7 @@ test("the build serves beside the SQLite addon alone, and says whose code is in 
 });
 
 test("a stack of the build is put into places of the sources", async () => {
-  const tree = await mkdtemp(join(tmpdir(), "provost-build-"));
-  onTestFinished(() => rm(tree, { recursive: true, force: true }));
-  await bundle(join(tree, "dist"), program);
+  const { tree } = await build();
   const lines = (await readFile(join(tree, "dist/main.js"), "utf8")).split("\n");
   const line = lines.findIndex((one) => one.includes("--heap-growing-percent"));
   const place = `${(line + 1).toString()}:${((lines[line] ?? "").indexOf("--heap-growing-percent") + 1).toString()}`;
@@ -100,9 +108,7 @@ test("a stack of the build is put into places of the sources", async () => {
 });
 
 test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL before it listens, and never the sandbox", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "provost-build-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const { outputs } = await bundle(folder, program);
+  const { outputs } = await build();
   const read = (output: string, sources = new Set<string>(), files = new Set<string>()): Set<string> => {
     if (files.has(output)) return sources;
     files.add(output);
@@ -133,9 +139,7 @@ test("the caches of discord.js, whose limits are found by the names of classes, 
 });
 
 test("the flags of V8 are set before any other file of the build is read", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "provost-build-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await bundle(folder, program);
+  const folder = join((await build()).tree, "dist");
   const [before = "", after = ""] = (await readFile(join(folder, "main.js"), "utf8")).split("--heap-growing-percent");
   const files = [...before.matchAll(/import"\.\/([^"]+)"/g)].map(([, name = ""]) => readFileSync(join(folder, name), "utf8"));
   // Only the file that both entries begin with.

@@ -1,6 +1,5 @@
-import { createRoute, OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { compress } from "hono/compress";
-import type { ErrorHandler, Handler, MiddlewareHandler, NotFoundHandler } from "hono";
+import { Hono, type ErrorHandler, type Handler, type MiddlewareHandler, type NotFoundHandler } from "hono";
 import type { Logger } from "pino";
 import type { Clock } from "../kernel/clock.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
@@ -15,12 +14,11 @@ import { createAccessLog, createAddressReader, requestContext, targetOf, type Lo
 import { createIdempotencyKeys } from "./middleware/idempotency.ts";
 import { takeToken } from "./middleware/rate-limit.ts";
 import { limitOf, type RateLimiters, subjectBudget } from "../operations/rate-limit.ts";
-import { registerComponents } from "./openapi/components.ts";
-import { createDocument, describePage, describeRoute, type DocumentInfo } from "./openapi/document.ts";
+import { createDocument, type DocumentInfo } from "./openapi/document.ts";
 import type { HtmlPage } from "./pages/page.ts";
 import { problemPages, handlePage, problemPage } from "./pages/serve-page.ts";
 import { problemReply, toProblem, asError } from "./problem.ts";
-import { routesFor, type Route, type RawAnswer } from "../operations/route.ts";
+import { routesFor, type Route, type RawAnswer, type RouteSpec } from "../operations/route.ts";
 import { createPresenter } from "./answer.ts";
 import { createBodyReader, noBody } from "./request/body.ts";
 import { createContentReader } from "./request/content.ts";
@@ -59,8 +57,8 @@ export interface HttpAppOptions {
   gate?: Pick<SemaphoreOptions, "places" | "waiting">;
 }
 
-export interface HttpApp extends OpenAPIHono<HttpEnv> {
-  /** The OpenAPI 3.1 document. */
+export interface HttpApp extends Hono<HttpEnv> {
+  /** The OpenAPI 3.1 document, made when it is first asked for. */
   document(): Record<string, unknown>;
   /** Every route, with whether it can be used as this installation is set up. */
   registry(): RegistryEntry[];
@@ -85,7 +83,7 @@ const defaultGate = { places: 256, waiting: 1024 };
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { clock, logger, publicUrl, documentedUrl = () => publicUrl ?? "/", unsupportedStatus, trustedProxies = [] } = options;
   // The path as it was sent: decoded and cleaned it might lead elsewhere than a proxy in front believes.
-  const app = new OpenAPIHono<HttpEnv>({ getPath: (request, given) => pathOf(request, given?.env) });
+  const app = new Hono<HttpEnv>({ getPath: (request, given) => pathOf(request, given?.env) });
   const routes: readonly Route[] = [...options.routes, documentRoute(() => document())];
   const pages = [...options.pages, ...problemPages()];
   checkRoutes(routes, pages, options.known);
@@ -99,24 +97,16 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       log: options.accessLog === undefined ? undefined : createAccessLog(options.accessLog),
     }),
   );
-  registerComponents(app.openAPIRegistry);
   const served = [
-    ...routes.map((route) => ({
-      config: describeRoute(route.spec, unsupportedStatus),
-      isListed: true,
-      middleware: route.spec.success.shape === "list" ? [compressed, admit(route.spec, deps)] : [admit(route.spec, deps)],
-      handler: handleRoute(route, deps),
-    })),
-    ...pages.map((page) => ({
-      config: describePage(page.spec),
-      isListed: page.spec.document === true,
-      middleware: [],
-      handler: handlePage(page, deps),
-    })),
+    ...routes.map((route): Served => {
+      const middleware = route.spec.success.shape === "list" ? [compressed, admit(route.spec, deps)] : [admit(route.spec, deps)];
+      return { spec: route.spec, middleware, handler: handleRoute(route, deps) };
+    }),
+    ...pages.map((page): Served => ({ spec: page.spec, middleware: [], handler: handlePage(page, deps) })),
   ];
-  for (const { config, isListed } of served) if (isListed) app.openAPIRegistry.registerPath(config);
   // Fixed paths come before those with parameters, so that `/callsigns/next` is never taken for an id.
-  for (const one of served.toSorted((a, b) => compareSpecificity(a.config.path, b.config.path))) serve(app, one);
+  for (const { spec, middleware, handler } of served.toSorted((a, b) => compareSpecificity(a.spec.path, b.spec.path)))
+    app.on(spec.method, [spec.path.replaceAll(/\{(\w+)\}/g, ":$1")], ...middleware, handler);
   app.notFound(answerMissing(app, unsupportedStatus));
   app.onError(answerError(options));
   const registry = (): RegistryEntry[] =>
@@ -124,7 +114,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       return { method: method.toUpperCase(), path, supported: capability === undefined || options.switchedOff(capability) === undefined };
     });
   let made: Record<string, unknown> | undefined;
-  const document = (): Record<string, unknown> => (made ??= createDocument(app, options.info, documentedUrl()));
+  const document = (): Record<string, unknown> =>
+    (made ??= createDocument({ routes, pages, unsupportedStatus }, options.info, documentedUrl()));
   return Object.assign(app, { document, registry });
 }
 
@@ -139,7 +130,7 @@ function createDeps(options: HttpAppOptions): HttpDeps {
     ...options,
     gate: createSemaphore({ ...(options.gate ?? defaultGate), refusal: "overloaded" }),
     idempotency: createIdempotencyKeys(options.fingerprintKey),
-    isShuttingDown: (c) => bindingsOf(c).isClosing === true || options.isShuttingDown(),
+    isShuttingDown: (c) => bindingsOf(c).serving?.isClosing === true || options.isShuttingDown(),
   };
 }
 
@@ -149,14 +140,9 @@ const compressed: MiddlewareHandler<HttpEnv> = (c, next) =>
   c.get("request").headers["accept-encoding"] === undefined ? next() : zip(c, next);
 
 interface Served {
-  config: RouteConfig;
+  spec: Pick<RouteSpec, "method" | "path">;
   middleware: MiddlewareHandler<HttpEnv>[];
   handler: Handler<HttpEnv>;
-}
-
-/** Without its schemas, which Hono would check one part after the other and before the permission: the handler checks them all at once. */
-function serve(app: OpenAPIHono<HttpEnv>, { config: { request: _, ...config }, middleware, handler }: Served): void {
-  app.openapi(createRoute({ ...config, middleware, hide: true }), handler as never);
 }
 
 function compareSpecificity(a: string, b: string): number {
@@ -165,7 +151,7 @@ function compareSpecificity(a: string, b: string): number {
 }
 
 /** Nothing is at an address: 405 with the methods it knows, or 404, which is HTML for those who ask for that. */
-function answerMissing(app: OpenAPIHono<HttpEnv>, unsupportedStatus: 501 | 404): NotFoundHandler<HttpEnv> {
+function answerMissing(app: Hono<HttpEnv>, unsupportedStatus: 501 | 404): NotFoundHandler<HttpEnv> {
   const knows = (method: string, path: string): boolean =>
     app.router.match(method, path)[0].some(([[, { method: registered }]]) => registered !== "ALL");
   return (c) => {

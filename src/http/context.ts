@@ -10,10 +10,15 @@ import type { ResponseHeaders } from "./headers.ts";
 
 /** What the server tells with each request: Node's own objects, and how it serves. Undefined for requests made by `app.request()`. */
 export interface ServerBindings extends HttpBindings {
+  serving: Serving;
+}
+
+/** How a server serves now: the same object for all of its requests, as it may change while one is in work. */
+export interface Serving {
   /** It finishes the requests in work and takes no more. */
   isClosing: boolean;
   /** Milliseconds in which a body has to arrive; one that is received as a stream may take that long for each part of it. */
-  bodyMs: number;
+  readonly bodyMs: number;
 }
 
 /** What the middlewares know of a request. */

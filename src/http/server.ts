@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import { type ProblemCode, ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import type { HttpApp } from "./app.ts";
-import type { ServerBindings } from "./context.ts";
+import type { ServerBindings, Serving } from "./context.ts";
 import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
 import { problemDocument } from "./problem.ts";
 import { createResponseQueue, createUnreadWatch } from "./pipelining.ts";
@@ -56,11 +56,11 @@ interface ServerOptions {
 export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUrl, logger }: ServerOptions): Promise<RunningServer> {
   const limits = { ...defaultTimeouts, ...timeouts };
   const commonHeaders = createCommonHeaders(publicUrl);
-  const serving = { isClosing: false, bodyMs: limits.request };
+  const serving: Serving = { isClosing: false, bodyMs: limits.request };
   const noteDropped = createSparseLog(logger, "connections ended that sent too many requests at once");
   const queue = createResponseQueue(() => noteDropped({}));
   const server = createAdaptorServer({
-    fetch: (request, bindings) => app.fetch(request, Object.assign(bindings, serving) as ServerBindings),
+    fetch: (request, bindings) => app.fetch(request, Object.assign(bindings, { serving }) as ServerBindings),
     serverOptions: {
       headersTimeout: limits.headers,
       requestTimeout: limits.upload,

@@ -7,7 +7,7 @@ import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import type { Role, User } from "../../src/sandbox/index.ts";
 import { filing } from "../contract/document.ts";
 import { createRecords } from "../contract/fuzz/records.ts";
-import { createClient } from "../contract/policy-client.ts";
+import { createClient } from "../support/client.ts";
 import { claimsFor, createPair, jws } from "../support/signer.ts";
 import { createWorld, ladder, type Level } from "../support/world.ts";
 

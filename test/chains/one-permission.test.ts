@@ -7,19 +7,6 @@ import { createCommunity, everyPermission, type Community } from "./community.ts
 import { createPlayer, gained, heldBy, keysOf, within, type KeyState, type Player, type Step } from "./play.ts";
 import type { Climber, Dice } from "./steps.ts";
 
-/** How many chains of up to three calls are made for each permission of the catalog. */
-const perPermission = sizeOf({ quick: 1, all: 12, long: 120 });
-/** Those that could give something away are tried more often. */
-const grave = (key: string): boolean => /^(clients|permissions|staffroles|staff\.suspend|system|users\.redact)|\.decide$/.test(key);
-const chainsOf = (key: string): number => perPermission * (grave(key) ? 6 : 1);
-const total = everyPermission.reduce((sum, key) => sum + chainsOf(key), 0);
-const seed = seedOf(20_261_125);
-/** How many permissions are to be found from which chains go one, two and three successful writes far. */
-const leastReaching: Readonly<Record<Tier, [one: number, two: number, three: number]>> = {
-  quick: [25, 8, 2],
-  all: [50, 28, 10],
-  long: [60, 45, 25],
-};
 /** The permissions that say what others may do. */
 const giving: readonly PermissionKey[] = [
   "clients.manage",
@@ -29,6 +16,25 @@ const giving: readonly PermissionKey[] = [
   "staffroles.manage",
   "system.settings.manage",
 ];
+/** How many chains of up to three calls are made for each permission of the catalog. */
+const perPermission = sizeOf({ quick: 1, all: 12, long: 120 });
+/** Those that could give something away are tried more often. */
+const grave = (key: string): boolean => /^(clients|permissions|staffroles|staff\.suspend|system|users\.redact)|\.decide$/.test(key);
+/** How often in proportion; the quick tier spares those that say nothing of what others may do, and tries one in three of the rest. */
+function weightOf(key: string, index: number): number {
+  if (tier !== "quick") return grave(key) ? 6 : 1;
+  if (giving.some((one) => one === key)) return 12;
+  return grave(key) || index % 3 === 0 ? 1 : 0;
+}
+const chainsOf = (key: string, index: number): number => perPermission * weightOf(key, index);
+const total = everyPermission.reduce((sum, key, index) => sum + chainsOf(key, index), 0);
+const seed = seedOf(20_261_125);
+/** How many permissions are to be found from which chains go one, two and three successful writes far. */
+const leastReaching: Readonly<Record<Tier, [one: number, two: number, three: number]>> = {
+  quick: [12, 3, 1],
+  all: [50, 28, 10],
+  long: [60, 45, 25],
+};
 /** Of a hundred steps, so many are slash commands. */
 const inDiscord = 0.08;
 const settings: Record<string, string>[] = [{}, { SECOND_PERSON_FOR_DANGER: "true", CONFIRM_IN_DISCORD: "permissions,keys,erasure" }];
@@ -174,7 +180,7 @@ test(
           const dice = createDice(seed + turn);
           for (const [index, permission] of everyPermission.entries()) {
             // An odd chain goes to either by turns.
-            const chains = Math.floor((chainsOf(permission) + ((index + turn) % 2)) / 2);
+            const chains = Math.floor((chainsOf(permission, index) + ((index + turn) % 2)) / 2);
             if (chains > 0) await climb(community, permission, chains, dice, counts);
           }
         }),

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { tier } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { document } from "./document.ts";
-import { createClient, type Answered, type Asked } from "./policy-client.ts";
+import { createClient, type Answered, type Asked } from "../support/client.ts";
 import { outcomeOf, permissionsOf, policyRoutes, type PolicyRoute } from "./policy.ts";
 import { createKeyRing, createPeople, type Key, type Person } from "./policy-cast.ts";
 import { everyRow } from "./world.ts";

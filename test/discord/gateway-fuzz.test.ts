@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createDice } from "../support/dice.ts";
 import { hostileTexts } from "../support/hostile.ts";
 import { commandData, rawDoor } from "../support/raw-door.ts";
+import { soonBack } from "../support/pauses.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
 import { createWorld } from "../support/world.ts";
 import { until } from "./support.ts";
@@ -60,7 +61,7 @@ test.each(rounds)(
     const log: string[] = [];
     const escaped: unknown[] = [];
     const note = (reason: unknown) => void escaped.push(reason);
-    const world = await createWorld({ log: (line) => log.push(line) });
+    const world = await createWorld({ log: (line) => log.push(line), pauses: { discord: soonBack } });
     process.on("unhandledRejection", note);
     process.on("uncaughtException", note);
     onTestFinished(() => {

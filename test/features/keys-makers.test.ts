@@ -6,7 +6,8 @@ import { claimsFor, createPair, jws } from "../support/signer.ts";
 import type { Answer } from "../support/world.ts";
 import { listen } from "./events-listener.ts";
 
-const shared = shareWorld();
+/** Streams of events look often whether they may go on. */
+const shared = shareWorld({ pauses: { streams: { pingMs: 200 } } });
 let owner: User;
 let other: User;
 beforeAll(async () => {

@@ -23,14 +23,10 @@ import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { openServices } from "../../src/features.ts";
+import { answerOf, createClient, type Answer } from "../support/client.ts";
 import { createEmptyCopy } from "../support/database.ts";
 
-export interface Answer {
-  status: number;
-  headers: Headers;
-  // Tests read answers of many shapes.
-  body: any;
-}
+export type { Answer };
 
 /** Who asks: a person made by `staff`, or nobody; `scopes` are those of the key, everything unless told. */
 export interface Asking {
@@ -123,26 +119,29 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
     info: { title: "test", version: "0" },
   });
   const server = await listen(app, { host: "127.0.0.1", port: 0, logger });
+  const client = createClient();
   onTestFinished(async () => {
     await server.close();
+    client.close();
     await services.close();
     await copy.remove();
     await rm(folder, { recursive: true, force: true });
   });
 
   async function request(method: string, path: string, body: unknown, asking: Asking = {}): Promise<Answer> {
-    const response = await fetch(`http://127.0.0.1:${server.port.toString()}${path}`, {
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const answered = await client.send(`http://127.0.0.1:${server.port.toString()}${path}`, {
       method,
       headers: {
+        accept: "*/*",
         authorization: `Bearer ${asking.scopes ?? "*"}`,
         ...(asking.actor !== undefined && { "x-acting-user": asking.actor }),
-        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(sent !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(sent).toString() }),
         ...asking.headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      body: sent,
     });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+    return answerOf(answered);
   }
 
   return {

@@ -11,7 +11,9 @@ import { keep, rowOf, type Row } from "./workflows-rows.ts";
 
 const hour = 3_600_000;
 const sorts = ["-created_at", "created_at", "due_decision_at", "-updated_at", "-priority"] as const;
-const at = (offset: number): Date => new Date(Math.floor(Date.now() / hour) * hour + offset * hour);
+// Read once: a run that passes the hour compares rows and filters of the same one.
+const thisHour = Math.floor(Date.now() / hour) * hour;
+const at = (offset: number): Date => new Date(thisHour + offset * hour);
 const people = [freshId(), freshId()] as const;
 
 /** Few values, so that many rows are equal in what they are ordered by. */

@@ -172,7 +172,8 @@ test("beyond the cap requests wait, beyond the queue they are refused at once", 
 test("closing finishes the requests in work and refuses new ones", async () => {
   const { holding, reached, release } = heldRoute();
   const { ask, server } = await startApp({ routes: [holding] });
-  const inWork = ask({ path: "/held" });
+  // A client that would go on with its connection: the answer says that it ends, and closing waits for no other end of it.
+  const inWork = ask({ path: "/held", headers: { connection: "keep-alive" } });
   await reached(1);
   const closed = server.close();
   await expect(ask({ path: "/held" })).rejects.toThrow(/ECONNREFUSED/);

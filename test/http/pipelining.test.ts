@@ -94,13 +94,15 @@ test("what waits for its turn is not even parsed, but for the few requests that 
   const count = () => (parsed += 1);
   subscribe("http.server.request.start", count);
   onTestFinished(() => void unsubscribe("http.server.request.start", count));
-  const { begun, port } = await startSlow();
+  const { begun, port, release } = await startSlow();
   const socket = await open(port);
   socket.write(asking.repeat(500));
   await vi.waitFor(() => expect(begun()).toBe(1), 60_000);
   await sleep(100);
   expect(parsed).toBeGreaterThan(1);
   expect(parsed).toBeLessThan(50);
+  // The server waits for what it has begun before it stops.
+  release();
 });
 
 test("nothing is begun after an answer that ends its connection", async () => {

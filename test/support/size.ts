@@ -25,6 +25,15 @@ export function runsOf(all: number): number {
   return sizeOf({ quick: Math.ceil(all / 4), all, long: all * 10 });
 }
 
+/**
+ * Of what is tried at many places alike.
+ * @returns all of it; in the quick tier `count` of it at each place, others at the next
+ */
+export function inTurn<Tried>(all: readonly Tried[], place: number, count = 1): readonly Tried[] {
+  if (tier !== "quick") return all;
+  return all.filter((_one, index) => (index + all.length - (place % all.length)) % all.length < count);
+}
+
 /** @returns the seed of a generated test: the given one, so that `npm test` is the same each time; in the long tier another one each time. `SEED=` repeats one */
 export function seedOf(usual: number): number {
   return Number(process.env["SEED"] ?? (tier === "long" ? Date.now() : usual));

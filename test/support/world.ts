@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { createApp, type App } from "../../src/app.ts";
 import type { Pauses } from "../../src/core.ts";
@@ -14,6 +13,7 @@ import type { Clock } from "../../src/kernel/clock.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createSandbox, type GuildHandle, type Role, type Sandbox, type User } from "../../src/sandbox/index.ts";
+import { answerOf, createClient, type Answer } from "./client.ts";
 import { type ClosedDatabase, createEmptyCopy } from "./database.ts";
 
 export type Level = "owner" | "admin" | "senior" | "moderator" | "viewer";
@@ -21,12 +21,7 @@ export type Level = "owner" | "admin" | "senior" | "moderator" | "viewer";
 /** The staff ladder every world starts with: a staff role per level, each mapped to a Discord role of the same name. */
 export const ladder: Readonly<Record<Level, number>> = { owner: 100, admin: 80, senior: 60, moderator: 40, viewer: 10 };
 
-export interface Answer {
-  status: number;
-  headers: Headers;
-  // Tests read answers of many shapes.
-  body: any;
-}
+export type { Answer };
 
 export interface AskOptions {
   /** The key's text; the world's own key (every scope, may name acting users) unless told; null sends none. */
@@ -140,8 +135,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   let app = await start();
   // Registered after the link is ready: whoever gives a command can see it by then.
   await sandbox.waitFor(() => sandbox.inside.world.application.commands.size > 0, 60_000);
+  const client = createClient();
   onEnd(async () => {
     await app.stop();
+    client.close();
     await sandbox.stop();
     await database.remove();
     await rm(folder, { recursive: true, force: true });
@@ -151,9 +148,13 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   /** The service has received what happened in Discord and stored it; a database that refuses writes is not waited for long. */
   const heard = async (): Promise<void> => {
     await sandbox.caughtUp();
-    const given = new AbortController();
-    await Promise.race([app.guildState.feed.stored(), setTimeout(2000, undefined, { signal: given.signal }).catch(() => undefined)]);
-    given.abort();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, 2000);
+      void app.guildState.feed.stored().then(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   };
 
   const pair = createPair();
@@ -178,21 +179,19 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     const proof = asked.signed && actor !== undefined ? await proofOf(actor, method, path, sent) : undefined;
     const presented = proof?.text ?? (asked.key === undefined ? key : asked.key);
     await heard();
-    const response = await fetch(app.address() + path, {
+    const answered = await client.send(app.address() + path, {
       method,
-      redirect: "manual",
       headers: {
+        accept: "*/*",
         ...(presented !== null && { authorization: `Bearer ${presented}` }),
         ...(actor !== undefined && { "x-acting-user": actor }),
         ...(proof !== undefined && { "x-acting-assertion": proof.assertion }),
-        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(sent !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(sent).toString() }),
         ...asked.headers,
       },
-      ...(sent !== undefined && { body: sent }),
+      body: sent,
     });
-    const text = await textOf(response);
-    const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "");
-    const answer = { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
+    const answer = answerOf(answered);
     options.onAnswer?.({ method, path }, answer);
     return answer;
   };
@@ -244,15 +243,6 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   };
   if (options.ladder !== false) await setUpLadder(world);
   return world;
-}
-
-/** A stream of events does not end by itself: its first part is enough. */
-async function textOf(response: Response): Promise<string> {
-  if (response.headers.get("content-type") !== "text/event-stream" || response.body === null) return response.text();
-  const reader = response.body.getReader();
-  const { value } = await reader.read();
-  await reader.cancel();
-  return new TextDecoder().decode(value);
 }
 
 /** As the operator at the command line sets up the first roles: nothing has to be confirmed there. */

@@ -11,7 +11,7 @@ export const events = feature({
 
 /** What clients follow as it happens. It comes after the permissions, which say who may hear of what. */
 export const eventStreams = feature({
-  create: (deps: StreamsDeps & Core) => ({ eventStreams: createEventStreams(deps) }),
+  create: (deps: StreamsDeps & Core) => ({ eventStreams: createEventStreams({ ...deps, pace: deps.pauses.streams }) }),
   routes: ({ eventStreams }) => eventsRoutes(eventStreams),
   endStreams: ({ eventStreams }) => eventStreams.close(),
   close: ({ eventStreams }) => eventStreams.close(),

@@ -12,7 +12,7 @@ import { createTail, createViewer, type ViewerDeps } from "./tail.ts";
 export interface StreamsDeps extends Omit<ViewerDeps, "hiddenIds"> {
   events: Pick<EventsService, "onCommit">;
   logger?: Logger;
-  pace?: Pace;
+  pace?: Partial<Pace> | undefined;
   places?: { all: number; perKey: number };
   /** How often events of other processes, such as the command line, are looked for while somebody listens. */
   pollMs?: number;
@@ -20,12 +20,13 @@ export interface StreamsDeps extends Omit<ViewerDeps, "hiddenIds"> {
 
 export type EventStreamsService = ReturnType<typeof createEventStreams>;
 
-const defaultPace: Pace = { pingMs: 15_000, eventsBehind: 1000, behindMs: 1000, endMs: 1000 };
+const usualPace: Pace = { pingMs: 15_000, eventsBehind: 1000, behindMs: 1000, endMs: 1000 };
 const defaultPlaces = { all: 100, perKey: 5 };
 const positionForm = /^\d{1,15}$/;
 
 export function createEventStreams(deps: StreamsDeps) {
-  const { database, events, logger, pace = defaultPace, places: limits = defaultPlaces, pollMs = 1000 } = deps;
+  const { database, events, logger, places: limits = defaultPlaces, pollMs = 1000 } = deps;
+  const pace = { ...usualPace, ...deps.pace };
   const streams = new Set<EventStream>();
   const hiddenRecords = createHiddenIds();
   const places = createPlaces(limits);

@@ -32,7 +32,7 @@ export function requestContext({ clock, publicUrl, addressOf, log }: RequestCont
   const endOfTurn = createEndOfTurn();
   return async (c, next) => {
     const startedAt = performance.now();
-    const { incoming, outgoing } = bindingsOf(c);
+    const { incoming, outgoing, serving } = bindingsOf(c);
     const { raw } = c.req;
     const request = createRequestInfo({
       method: raw.method,
@@ -46,7 +46,7 @@ export function requestContext({ clock, publicUrl, addressOf, log }: RequestCont
     await next();
     await endOfTurn(Number(request.responseHeaders["content-length"] ?? 0));
     const isUnread = incoming !== undefined && leavesMuchUnread(incoming, c.res.status);
-    if (outgoing !== undefined && (isUnread || bindingsOf(c).isClosing === true)) outgoing.shouldKeepAlive = false;
+    if (outgoing !== undefined && (isUnread || serving?.isClosing === true)) outgoing.shouldKeepAlive = false;
     if (isUnread) endSlowly(incoming);
     log?.note(request, c.get("caller"), outgoing?.destroyed === true ? clientLeft : c.res.status, performance.now() - startedAt);
   };

@@ -1,6 +1,6 @@
-import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
+import { createRoute, OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { z } from "zod";
-import { headerParameters } from "./components.ts";
+import { headerParameters, registerComponents } from "./components.ts";
 import { allowNulls, shareRepeated } from "./share.ts";
 import { successResponses, refusalResponses } from "./answers.ts";
 import type { HtmlPage } from "../pages/page.ts";
@@ -12,13 +12,25 @@ export interface DocumentInfo {
   description?: string;
 }
 
-/** The OpenAPI 3.1 document of everything registered. */
+/** What a service answers at: its routes, its pages, and what it answers where something is switched off. */
+export interface Described {
+  routes: readonly { spec: RouteSpec }[];
+  pages: readonly { spec: HtmlPage["spec"] }[];
+  unsupportedStatus: 501 | 404;
+}
+
+/** The OpenAPI 3.1 document of routes, and of the pages that belong into it. */
 export function createDocument(
-  app: Pick<OpenAPIHono, "getOpenAPI31Document">,
+  { routes, pages, unsupportedStatus }: Described,
   info: DocumentInfo,
   address: string,
 ): Record<string, unknown> {
-  const document = app.getOpenAPI31Document({
+  const described = new OpenAPIHono();
+  const { openAPIRegistry } = described;
+  registerComponents(openAPIRegistry);
+  for (const { spec } of routes) openAPIRegistry.registerPath(describeRoute(spec, unsupportedStatus));
+  for (const { spec } of pages) if (spec.document === true) openAPIRegistry.registerPath(describePage(spec));
+  const document = described.getOpenAPI31Document({
     openapi: "3.1.0",
     info: { ...info, license: { name: "MIT", url: "https://opensource.org/license/mit" } },
     servers: [{ url: address }],
@@ -30,7 +42,7 @@ export function createDocument(
 }
 
 /** @param unsupportedStatus what switched-off routes answer in this installation */
-export function describeRoute(spec: RouteSpec, unsupportedStatus: 501 | 404): RouteConfig {
+function describeRoute(spec: RouteSpec, unsupportedStatus: 501 | 404): RouteConfig {
   const isPublic = "public" in spec.access;
   return createRoute({
     method: spec.method,
@@ -85,7 +97,7 @@ function pathTexts(path: string): z.ZodObject | undefined {
   return names.length === 0 ? undefined : z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
 }
 
-export function describePage(spec: HtmlPage["spec"]): RouteConfig {
+function describePage(spec: HtmlPage["spec"]): RouteConfig {
   const params = spec.request?.params ?? pathTexts(spec.path);
   const html = (description: string) => ({ description, content: { "text/html": { schema: { type: "string" as const } } } });
   return createRoute({

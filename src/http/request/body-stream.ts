@@ -48,7 +48,7 @@ export function readBody(c: HttpContext, limit: number): Promise<Buffer> {
       body.off("data", onData).pause();
       reject(problem);
     };
-    const late = setTimeout(() => giveUp(new ProblemError("request_timeout")), bindingsOf(c).bodyMs ?? defaultMs);
+    const late = setTimeout(() => giveUp(new ProblemError("request_timeout")), bindingsOf(c).serving?.bodyMs ?? defaultMs);
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
       if (length <= limit) chunks.push(chunk);
@@ -90,7 +90,7 @@ export function streamBody(c: HttpContext): Readable {
       bytes = 0;
       if (isStalled) body.destroy(new ProblemError("request_timeout"));
     },
-    bindingsOf(c).bodyMs ?? defaultMs,
+    bindingsOf(c).serving?.bodyMs ?? defaultMs,
   );
   const onBroken = (): void => {
     if (!source.readableEnded) body.destroy(brokenOff());
