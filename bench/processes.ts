@@ -1,9 +1,16 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LoadOrder, LoadResult } from "./load.ts";
 import type { Target } from "./target.ts";
+
+/** The flags of V8 that `npm start` gives: of the young generation it takes none from inside the process. */
+export function shippedFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { scripts: { start: string } };
+  return scripts.start.split(" ").filter((word) => word.startsWith("--"));
+}
 
 /** A target in a process of its own. */
 export interface Host {
@@ -17,6 +24,8 @@ export interface Program {
   /** Path of the file that is run. */
   file: string;
   args: readonly string[];
+  /** Flags of Node. */
+  flags?: readonly string[];
   /** Path of the Node it runs on. */
   node: string;
   cwd: string;
@@ -63,10 +72,10 @@ export function createProcesses() {
       return { child, port, request };
     },
     /** @returns its process, which is asked for `cpu` and `memory` as a host is */
-    startProgram({ file, args, node, cwd, env, output }: Program): ChildProcess {
+    startProgram({ file, args, flags = [], node, cwd, env, output }: Program): ChildProcess {
       const inside = new URL("./peers/inside.js", import.meta.url).href;
       const stdio = ["ignore", output, output, "ipc"] as const;
-      const child = fork(file, args, { execPath: node, execArgv: ["--import", inside], cwd, env, stdio: [...stdio] });
+      const child = fork(file, args, { execPath: node, execArgv: [...flags, "--import", inside], cwd, env, stdio: [...stdio] });
       children.push(child);
       return child;
     },

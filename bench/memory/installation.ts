@@ -1,6 +1,7 @@
 import { execFileSync, spawn, type ChildProcess, type ExecFileSyncOptionsWithStringEncoding } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { shippedFlags } from "../processes.ts";
 import { freePort } from "../../test/support/free-port.ts";
 
 /** A built checkout with a data folder of its own: what an operator has. */
@@ -33,7 +34,7 @@ export async function createInstallation(root: string, given: Readonly<Record<st
       const printed = cli("keys", "create", "--name", "bench", "--scopes", "*,system.act", "--delegation", "trusted");
       return { Authorization: `Bearer ${printed.trim().split("\n").at(-1) ?? ""}`, "Content-Type": "application/json" };
     },
-    start: () => spawn(process.execPath, ["dist/main.js"], { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] }),
+    start: () => spawn(process.execPath, [...shippedFlags(), "dist/main.js"], { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] }),
   };
 }
 

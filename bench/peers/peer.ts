@@ -66,6 +66,7 @@ export interface Start {
   name: string;
   file: string;
   args?: readonly string[];
+  flags?: readonly string[];
   cwd: string;
   /** @param port a free one */
   env(port: number): Readonly<Record<string, string>>;
@@ -80,6 +81,7 @@ export async function startServer({ processes, installed, folder }: Setting, sta
   const child = processes.startProgram({
     file: start.file,
     args: start.args ?? [],
+    flags: start.flags ?? [],
     node: installed.node,
     cwd: start.cwd,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], NODE_ENV: "production", ...start.env(port) },

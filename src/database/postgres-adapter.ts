@@ -1,5 +1,5 @@
 import { PrismaPg } from "@prisma/adapter-pg";
-import type { SqlDriverAdapterFactory, SqlQueryable, Transaction } from "@prisma/driver-adapter-utils";
+import type { SqlDriverAdapterFactory, SqlQuery, SqlQueryable, Transaction } from "@prisma/driver-adapter-utils";
 import { LRUCache } from "lru-cache";
 import pg from "pg";
 import { withProblems } from "./problems.ts";
@@ -27,7 +27,12 @@ export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
   const pool = new pg.Pool(settings);
   // A connection that breaks fails its statements; nobody else has to hear of it.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  const factory = new PrismaPg(pool, { disposeExternalPool: true });
+  const nameOf = createNames("read");
+  const factory = new PrismaPg(pool, {
+    disposeExternalPool: true,
+    // A list is planned for the values it is asked for: what leads to few rows for one leads to half a table for another.
+    statementNameGenerator: ((query: Statement) => (/ORDER BY|LIMIT/.test(query.sql) ? undefined : nameOf(query))) as Namer,
+  });
   const lineOf = createLines();
   return {
     provider: factory.provider,
@@ -54,24 +59,27 @@ export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
 
 /** The stock adapter on one connection, which it takes for a pool; made once for each. */
 function createLines(): (client: Client) => Promise<SqlQueryable> {
-  // The types want a name for each; the driver does without.
-  const nameOf = createNames();
+  const nameOf = createNames("write");
   const known = new WeakMap<Client, Promise<SqlQueryable>>();
   return (client) => {
     const found = known.get(client);
     if (found !== undefined) return found;
     const pool = Object.assign(new pg.Pool(), { query: (query: pg.QueryConfig) => client.query(query) });
-    const made = new PrismaPg(pool, { statementNameGenerator: nameOf as (query: { sql: string }) => string }).connect();
+    const made = new PrismaPg(pool, { statementNameGenerator: nameOf as Namer }).connect();
     known.set(client, made);
     return made;
   };
 }
 
-/** How many statements of transactions each connection keeps prepared, and how often one comes before it is. */
+/** How many statements of transactions, and of reads, each connection keeps prepared, and how often one comes before it is. */
 const [namedAtMost, usesBefore] = [200, 5];
 
+type Statement = Pick<SqlQuery, "sql">;
+/** The types want a name for each statement; the driver does without. */
+type Namer = (query: Statement) => string;
+
 /** Names for statements that come again and again. PostgreSQL forgets none before the connection ends, so they are few. */
-function createNames(): (query: { sql: string }) => string | undefined {
+function createNames(prefix: "read" | "write"): (query: Statement) => string | undefined {
   const uses = new LRUCache<string, number>({ max: 1000 });
   const names = new Map<string, string>();
   return ({ sql }) => {
@@ -79,7 +87,7 @@ function createNames(): (query: { sql: string }) => string | undefined {
     if (known !== undefined || names.size >= namedAtMost) return known;
     const count = (uses.get(sql) ?? 0) + 1;
     uses.set(sql, count);
-    if (count > usesBefore) names.set(sql, `provost_${names.size.toString()}`);
+    if (count > usesBefore) names.set(sql, `provost_${prefix}_${names.size.toString()}`);
     return names.get(sql);
   };
 }

@@ -101,10 +101,9 @@ test("hundreds of queued writes leave the event loop its turns", async () => {
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  const began = performance.now();
   await Promise.all(Array.from({ length: 300 }, (_, index) => database.write(sampleCall(), (tx) => addOwner(tx, index.toString()))));
   isOver = true;
-  expect(turns).toBeGreaterThan((performance.now() - began) / 100);
+  expect(turns).toBeGreaterThan(300);
 });
 
 test("readers have their turns beside six that write without a pause", async () => {
