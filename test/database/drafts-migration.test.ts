@@ -1,24 +1,11 @@
 // @module-tag both
-import { cp, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
-import { migrate } from "../../src/database/migrate.ts";
-import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
-import { createUnmigrated } from "../support/database.ts";
-import { createFolder } from "./folders.ts";
+import { databaseBefore } from "./folders.ts";
 import { execute } from "./sql.ts";
 
 test("drafts that an earlier version wrote belong to the case that suggests them, and to no other", async () => {
-  const dialect = inject("dialect");
-  const { url, remove } = await createUnmigrated();
-  onTestFinished(remove);
-  const earlier = await createFolder();
-  await cp(migrationsFolder(dialect), earlier, { recursive: true });
-  const later = (await readdir(earlier)).filter((name) => /^\d/.test(name) && name >= "20261125053018");
-  expect(later.some((name) => name.endsWith("_drafts_of_cases"))).toBe(true);
-  for (const name of later) await rm(join(earlier, name), { recursive: true });
-  await migrate(url, earlier);
+  const url = await databaseBefore("_drafts_of_cases");
   const at = "'2026-11-20T10:00:00.000+00:00'";
   const caseColumns = "id, number, type, title, status, priority, is_confidential, policies, created_at, updated_at";
   await execute(

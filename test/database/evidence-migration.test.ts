@@ -1,12 +1,7 @@
 // @module-tag both
-import { cp, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
-import { migrate } from "../../src/database/migrate.ts";
-import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
-import { createUnmigrated } from "../support/database.ts";
-import { createFolder } from "./folders.ts";
+import { databaseBefore } from "./folders.ts";
 import { execute } from "./sql.ts";
 
 const at = "'2026-11-20T10:00:00.000+00:00'";
@@ -17,14 +12,7 @@ test.each([
   ["a database with evidence has its hashes replaced at the next start", true],
   ["a fresh database has nothing to replace", false],
 ])("%s", async (_name, hasEvidence) => {
-  const { url, remove } = await createUnmigrated();
-  onTestFinished(remove);
-  const earlier = await createFolder();
-  await cp(migrationsFolder(inject("dialect")), earlier, { recursive: true });
-  const names = (await readdir(earlier)).toSorted();
-  for (const name of names.slice(names.findIndex((one) => one.endsWith("_evidence_commitments"))))
-    await rm(join(earlier, name), { recursive: true });
-  await migrate(url, earlier);
+  const url = await databaseBefore("_evidence_commitments");
   if (hasEvidence) {
     const values = (id: string, redactedAt: string) =>
       `('${id}', 'case', 'case-1', 'file', NULL, '${hash}', false, false, ${at}, ${redactedAt})`;

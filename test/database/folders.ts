@@ -1,8 +1,10 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inject, onTestFinished } from "vitest";
 import type { Dialect } from "../../src/database/dialect.ts";
+import { migrate } from "../../src/database/migrate.ts";
 import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
+import { createUnmigrated } from "../support/database.ts";
 
 /** A folder for one test. */
 export async function createFolder(): Promise<string> {
@@ -18,4 +20,22 @@ export async function folderWith(dialect: Dialect, name: string, sql: string): P
   await mkdir(join(folder, name));
   await writeFile(join(folder, name, "migration.sql"), sql);
   return folder;
+}
+
+/**
+ * A database as the version before a migration left it, closed.
+ * @param migration how the name of its folder ends, such as `_leave_reasons`
+ * @returns its address
+ */
+export async function databaseBefore(migration: string): Promise<string> {
+  const { url, remove } = await createUnmigrated();
+  onTestFinished(remove);
+  const folder = await createFolder();
+  await cp(migrationsFolder(inject("dialect")), folder, { recursive: true });
+  const names = (await readdir(folder)).filter((name) => /^\d/.test(name)).toSorted();
+  const first = names.findIndex((name) => name.endsWith(migration));
+  if (first === -1) throw new Error(`there is no migration ${migration}`);
+  for (const name of names.slice(first)) await rm(join(folder, name), { recursive: true });
+  await migrate(url, folder);
+  return url;
 }

@@ -1,13 +1,8 @@
 // @module-tag both
-import { cp, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
 import { forgetAnswers } from "../../src/database/idempotency.ts";
-import { migrate } from "../../src/database/migrate.ts";
-import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
-import { createUnmigrated } from "../support/database.ts";
-import { createFolder } from "./folders.ts";
+import { databaseBefore } from "./folders.ts";
 import { sampleCall } from "./samples.ts";
 import { execute } from "./sql.ts";
 
@@ -22,13 +17,7 @@ const bodies = {
 };
 
 test("answers kept before there was a table of subjects are forgotten, too", async () => {
-  const dialect = inject("dialect");
-  const { url, remove } = await createUnmigrated();
-  onTestFinished(remove);
-  const earlier = await createFolder();
-  await cp(migrationsFolder(dialect), earlier, { recursive: true });
-  for (const name of await readdir(earlier)) if (name.endsWith("_idempotency_subjects")) await rm(join(earlier, name), { recursive: true });
-  await migrate(url, earlier);
+  const url = await databaseBefore("_idempotency_subjects");
   const at = "'2026-11-20T10:00:00.000+00:00'";
   const rows = Object.entries(bodies).map(([scope, body]) => `('${scope}', 'body', 201, '${JSON.stringify(body)}', ${at}, ${at})`);
   await execute(

@@ -1,24 +1,11 @@
 // @module-tag both
-import { cp, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
-import { migrate } from "../../src/database/migrate.ts";
-import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
-import { createUnmigrated } from "../support/database.ts";
-import { createFolder } from "./folders.ts";
+import { databaseBefore } from "./folders.ts";
 import { execute } from "./sql.ts";
 
 test("lines of history that an earlier version wrote lose the reasons of leaves, and no other reason", async () => {
-  const dialect = inject("dialect");
-  const { url, remove } = await createUnmigrated();
-  onTestFinished(remove);
-  const earlier = await createFolder();
-  await cp(migrationsFolder(dialect), earlier, { recursive: true });
-  const later = (await readdir(earlier)).filter((name) => /^\d/.test(name) && name >= "20261124220000");
-  expect(later.some((name) => name.endsWith("_leave_reasons"))).toBe(true);
-  for (const name of later) await rm(join(earlier, name), { recursive: true });
-  await migrate(url, earlier);
+  const url = await databaseBefore("_leave_reasons");
   const at = "'2026-11-20T10:00:00.000+00:00'";
   const rows = ["hired", "loa_started", "loa_ended", "terminated"].map(
     (event) => `('${event}', '80351110224678912', '${event}', '{}', '{}', 'staff', 'Because of ${event}.', ${at}, ${at})`,
