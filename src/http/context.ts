@@ -121,11 +121,13 @@ export function discard({ body }: Reply): void {
 
 /** The response, made once and with plain headers: that is what the server writes without copying. */
 export function respond(c: HttpContext, reply: Reply): Response {
-  const { status, body } = reply;
+  const { status } = reply;
+  // Written as text it would be measured and encoded twice.
+  const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
   const request = c.get("request");
   const headers = Object.assign(request.responseHeaders, reply.headers);
   if (body !== null) headers["content-type"] = reply.type;
-  if (body !== null && !(body instanceof Readable)) headers["content-length"] = String(Buffer.byteLength(body));
+  if (body !== null && !(body instanceof Readable)) headers["content-length"] = String(body.length);
   if (request.method === "HEAD" || body === null) {
     discard(reply);
     return new Response(null, { status, headers });

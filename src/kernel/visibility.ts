@@ -60,8 +60,10 @@ export function createVisibility<View extends object>(classes: FieldClasses<View
     return plan;
   };
   return (view: View, clearance: Clearance, isTold: boolean): Visible<View> => {
+    const plan = planFor(clearance);
+    if (plan.showsAll && isKnown(view, plan)) return view;
     const hidden = new Set<string>();
-    const shown = visibleParts(view, planFor(clearance), hidden) as View;
+    const shown = visibleParts(view, plan, hidden) as View;
     return isTold && hidden.size > 0 ? { ...shown, redacted: [...hidden].toSorted() } : shown;
   };
 }

@@ -53,7 +53,7 @@ export async function numbersFor(
 }
 
 /**
- * The whole record. What leaves goes through {@link visibleRecord}.
+ * The whole record. What leaves goes through {@link recordsFor}.
  * @param numbers as {@link numbersFor} has them for this row
  */
 export function presentRecord(row: BlacklistRecord, now: Date, numbers: Numbers): BlacklistView {
@@ -144,15 +144,17 @@ function clearanceFor(call: Call, isReader: boolean): Clearance {
   return { ...noClearance, staff: isReader, confidential: isReader && can(call, "blacklist.read_confidential") };
 }
 
-/** The record without what this viewer may not see. */
-export function visibleRecord(call: Call, view: BlacklistView): BlacklistView {
+/** @returns a function that leaves out of records what this caller may not see, decided once for all of them */
+export function recordsFor(call: Call): (view: BlacklistView) => BlacklistView {
+  const [clearance, isTold] = [clearanceFor(call, true), seesRedactions(call)];
   // A cleared reader gets every field that a record always has.
-  return visible(view, clearanceFor(call, true), seesRedactions(call)) as BlacklistView;
+  return (view) => visible(view, clearance, isTold) as BlacklistView;
 }
 
-/** A record as a bulk check shows it: reduced for callers without `blacklist.read`. */
-export function checkedRecord(call: Call, view: BlacklistView): CheckedRecord {
-  return visible(view, clearanceFor(call, can(call, "blacklist.read")), seesRedactions(call));
+/** @returns a function that shows records as a bulk check does: reduced for callers without `blacklist.read` */
+export function checkedFor(call: Call): (view: BlacklistView) => CheckedRecord {
+  const [clearance, isTold] = [clearanceFor(call, can(call, "blacklist.read")), seesRedactions(call)];
+  return (view) => visible(view, clearance, isTold);
 }
 
 /** The record as matching needs it. */

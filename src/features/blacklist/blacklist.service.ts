@@ -16,15 +16,7 @@ import { changesOf, draftOf } from "./drafts.ts";
 import { conditions } from "./filters.ts";
 import { readLimits, readPage } from "./reading.ts";
 import { createOpening, type Opening } from "./open.ts";
-import {
-  confidentialFields,
-  numbersFor,
-  presentRecord,
-  requireOutranks,
-  visibleRecord,
-  referenceOf,
-  type Ranks,
-} from "./blacklist.policy.ts";
+import { confidentialFields, numbersFor, presentRecord, requireOutranks, recordsFor, referenceOf, type Ranks } from "./blacklist.policy.ts";
 import { createPurge, type PurgeDeps } from "./purge.ts";
 import { createBlacklistRecords, revocation } from "./records.ts";
 import {
@@ -74,14 +66,14 @@ export function createBlacklistService(parts: BlacklistDeps) {
         const { row } = await records.create(tx, draft, { action: "blacklist.create", permission: "blacklist.create" });
         return await presentIn(tx, row);
       });
-      return visibleRecord(call, view);
+      return recordsFor(call)(view);
     },
 
     /** @param key id or number such as `BL-000123` */
     async get(call: Call, key: string): Promise<BlacklistView> {
       requirePermission(call, "blacklist.read");
       const row = await opening.find(key);
-      return visibleRecord(call, presentRecord(row, clock.now(), await numbersFor(database.read, [row])));
+      return recordsFor(call)(presentRecord(row, clock.now(), await numbersFor(database.read, [row])));
     },
 
     /** Records, newest first. */
@@ -96,10 +88,11 @@ export function createBlacklistService(parts: BlacklistDeps) {
       const { rows, reached } = await readPage(database.read, asked, { position, take: limit + 1 });
       const numbers = await numbersFor(database.read, rows);
       const cursorAt = (at: Position): string => cursors.encode("blacklist", filters, at);
+      const visible = recordsFor(call);
       const page = toPage(
         rows,
         limit,
-        (row) => visibleRecord(call, presentRecord(row, now, numbers)),
+        (row) => visible(presentRecord(row, now, numbers)),
         (last) => cursorAt(newestFirst.of(last)),
       );
       // There is more to look at.
@@ -132,7 +125,7 @@ export function createBlacklistService(parts: BlacklistDeps) {
         const changed = await records.change(tx, row, withJson(changes), { action: "blacklist.update", permission: "blacklist.update" });
         return await presentIn(tx, changed.row);
       });
-      return visibleRecord(call, view);
+      return recordsFor(call)(view);
     },
 
     /** Take a record back; it stays with its history. @throws ProblemError precondition_failed, invalid_transition */
@@ -148,7 +141,7 @@ export function createBlacklistService(parts: BlacklistDeps) {
         });
         return await presentIn(tx, revoked);
       });
-      return visibleRecord(call, view);
+      return recordsFor(call)(view);
     },
 
     check: createCheck(parts),
@@ -168,6 +161,7 @@ export function createBlacklistService(parts: BlacklistDeps) {
         orderBy: { revision: "desc" },
         take: query.limit + 1,
       });
+      const visible = recordsFor(call);
       const page = toPage(
         rows,
         query.limit,
@@ -175,7 +169,7 @@ export function createBlacklistService(parts: BlacklistDeps) {
           revision: row.revision,
           changed_at: row.changedAt.toISOString(),
           changed_by: row.changedBy,
-          record: visibleRecord(call, row.snapshot as unknown as BlacklistView),
+          record: visible(row.snapshot as unknown as BlacklistView),
         }),
         (last) => cursors.encode("blacklist_history", { id }, [last.revision, id]),
       );

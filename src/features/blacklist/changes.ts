@@ -2,7 +2,7 @@ import type { Database, Tx } from "../../database/database.ts";
 import type { BlacklistChange, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../kernel/page.ts";
-import { referenceOf, visibleRecord } from "./blacklist.policy.ts";
+import { referenceOf, recordsFor } from "./blacklist.policy.ts";
 import { kinds, ListBlacklistChangesQuery, type BlacklistChangeView, type BlacklistView } from "./blacklist.schema.ts";
 import { insertRows } from "../../database/insert.ts";
 import { textColumns, wordRows } from "./words.ts";
@@ -80,7 +80,7 @@ function present(call: Call, row: BlacklistChange, snapshot: BlacklistView | und
     record_id: row.recordId,
     number: referenceOf(row),
     revision: row.revision,
-    record: snapshot === undefined ? null : visibleRecord(call, snapshot),
+    record: snapshot === undefined ? null : recordsFor(call)(snapshot),
   };
 }
 

@@ -6,7 +6,7 @@ import { can, requirePermission, type Call } from "../../kernel/call.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { LinkedAccount, LinkReach } from "../links/reach.ts";
 import type { ServerFacts } from "../servers/facts.ts";
-import { checkedRecord, numbersFor, presentRecord, statusAt } from "./blacklist.policy.ts";
+import { checkedFor, numbersFor, presentRecord, statusAt } from "./blacklist.policy.ts";
 import { CheckBlacklistInput, type BlacklistCheck, type CheckedRecord } from "./blacklist.schema.ts";
 
 export interface CheckDeps extends Deps<"database" | "clock"> {
@@ -43,9 +43,10 @@ export function createCheck({ database, reach, facts, clock, serversKey }: Check
     const active = rows.filter((row) => statusAt(row, now) === "active");
     const numbers = await numbersFor(database.read, active);
     const bySubject = groupBy(active, ({ kind, subjectId }) => `${kind}:${subjectId}`);
+    const checked = checkedFor(call);
     return {
       of: (kind, id) => bySubject.get(`${kind}:${id}`) ?? [],
-      show: (some) => some.map((row) => checkedRecord(call, presentRecord(row, now, numbers))),
+      show: (some) => some.map((row) => checked(presentRecord(row, now, numbers))),
     };
   }
 

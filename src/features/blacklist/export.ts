@@ -7,7 +7,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import { cellsFor, columns } from "./csv.ts";
 import { conditions } from "./filters.ts";
 import { ExportBlacklistQuery, infoFields } from "./import/import.schema.ts";
-import { presentRecord, visibleRecord } from "./blacklist.policy.ts";
+import { presentRecord, recordsFor } from "./blacklist.policy.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
 import { searchCondition } from "./search.ts";
 
@@ -63,8 +63,9 @@ export function createExport({ database, audit, clock }: ExportDeps) {
       async function* text(): AsyncGenerator<string> {
         if (format === "csv") yield csvText([names]);
         for await (const rows of slices(where, _max.number ?? 0)) {
+          const visible = recordsFor(call);
           yield textOf(
-            rows.map((row) => exportedRecord(visibleRecord(call, presentRecord(row, now, none)), names)),
+            rows.map((row) => exportedRecord(visible(presentRecord(row, now, none)), names)),
             names,
           );
         }
