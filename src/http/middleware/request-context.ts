@@ -59,22 +59,32 @@ function headersOf({ headers, body }: Request): Record<string, string> {
 
 /** Bytes of an answer that is large: to hand a megabyte to the system takes a good part of a millisecond. */
 const large = 32 * 1024;
-/** What leaves in one turn at most, the rest in the next ones: many answers at once would keep everybody else waiting. */
-const maxPerTurn = { small: 32, large: 1 } as const;
+/**
+ * What leaves in one turn at most, the rest in the next ones: many answers at once would keep everybody else waiting. An answer that waits
+ * for many turns outlives the young generation, so that a few of 40 kB, a page of a list each, leave together.
+ */
+const maxPerTurn = { small: 32, largeBytes: 128 * 1024 } as const;
 
 /** @returns a function whose promises resolve at the end of this turn of the event loop or of a later one, small answers before large ones */
 function createEndOfTurn(): (bytes: number) => Promise<void> {
-  const waiting: { small: (() => void)[]; large: (() => void)[] } = { small: [], large: [] };
-  const isEmpty = (): boolean => waiting.small.length + waiting.large.length === 0;
+  const small: (() => void)[] = [];
+  const others: { bytes: number; leave: () => void }[] = [];
+  const isEmpty = (): boolean => small.length + others.length === 0;
   const release = (): void => {
-    for (const leave of waiting.small.splice(0, maxPerTurn.small)) leave();
-    for (const leave of waiting.large.splice(0, maxPerTurn.large)) leave();
+    for (const leave of small.splice(0, maxPerTurn.small)) leave();
+    let left: number = maxPerTurn.largeBytes;
+    do {
+      const next = others.shift();
+      next?.leave();
+      left -= next?.bytes ?? Infinity;
+    } while ((others[0]?.bytes ?? Infinity) <= left);
     if (!isEmpty()) setImmediate(release);
   };
   return (bytes) =>
-    new Promise((resolve) => {
+    new Promise((leave) => {
       if (isEmpty()) setImmediate(release);
-      waiting[bytes < large ? "small" : "large"].push(resolve);
+      if (bytes < large) small.push(leave);
+      else others.push({ bytes, leave });
     });
 }
 
