@@ -1,5 +1,4 @@
-import "./heap.ts";
 import "./umask.ts";
 
-// Loaded once the flags are set: in a build, what a file imports is loaded before its own first line.
+// Loaded once the mask is set: in a build, what a file imports is loaded before its own first line.
 await import("./server.ts");

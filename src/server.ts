@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
 import { loadConfigOrExit } from "./config/config.ts";
+import { boundHeap } from "./heap.ts";
 import { acceptFlag } from "./installation.ts";
 import { createLogDestination, createLogger } from "./logger.ts";
 
@@ -58,6 +59,7 @@ try {
   process.on("SIGINT", stop);
   await app.start();
   logger.info({ url: app.address() }, "listening");
+  boundHeap();
   // Nothing else is answered while it is made, for some hundred milliseconds: neither while the first clients of a new process wait, nor when
   // somebody asks for it.
   setTimeout(() => app.http.document(), documentMs).unref();
