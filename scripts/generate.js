@@ -17,6 +17,8 @@ const generated = join(root, "src/generated");
 const postgresFile = join(generated, "postgres.prisma");
 /** Tables and columns by models and fields, for statements that are written by hand. */
 const tablesFile = join(generated, "tables.ts");
+/** How a row of each table becomes an object: written out for its columns, so that all of its objects have one shape from the start. */
+const rowsFile = join(generated, "rows.ts");
 const stampFile = join(generated, "stamp");
 
 /** @returns {string | undefined} undefined when only the production packages are installed */
@@ -45,6 +47,7 @@ async function generate(schema, output) {
   const dmmf = getDMMF({ datamodel: prismaSchema });
   if ("error" in dmmf) throw dmmf.error;
   writeFileSync(tablesFile, tablesOf(dmmf.datamodel));
+  writeFileSync(rowsFile, rowsOf(dmmf.datamodel));
   const [generator] = config.generators;
   await new PrismaClientTsGenerator().generate({
     generator: { ...generator, isCustomOutput: true, output: { fromEnvVar: null, value: output } },
@@ -57,13 +60,39 @@ async function generate(schema, output) {
   });
 }
 
-/** @param {{ models: readonly { name: string, dbName?: string | null, fields: readonly { name: string, kind: string, type: string, dbName?: string | null }[] }[] }} datamodel */
+/** @typedef {{ models: readonly { name: string, dbName?: string | null, fields: readonly { name: string, kind: string, type: string, dbName?: string | null }[] }[] }} Datamodel */
+
+/** @param {Datamodel} datamodel */
 function tablesOf({ models }) {
   const tables = models.map(({ name, dbName, fields }) => {
-    const columns = fields.filter(({ kind }) => kind === "scalar").map((field) => [field.name, [field.dbName ?? field.name, field.type]]);
+    const columns = scalars(fields).map((field) => [field.name, [field.dbName ?? field.name, field.type]]);
     return [name, { table: dbName ?? name, columns: Object.fromEntries(columns) }];
   });
   return `export const tables = ${JSON.stringify(Object.fromEntries(tables), null, 1)} as const;\n`;
+}
+
+/** Types of columns that hold something else than what their value is in JavaScript. */
+const converted = new Set(["BigInt", "Boolean", "DateTime", "Json"]);
+
+/** @param {Datamodel} datamodel */
+function rowsOf({ models }) {
+  const readers = models.map(({ name, fields }) => {
+    const values = scalars(fields).map(({ name, type }, at) =>
+      converted.has(type) ? `${name}: v[${at}] === null ? null : c.${type}(v[${at}])` : `${name}: v[${at}]`,
+    );
+    return `  ${name}: (v${values.some((value) => value.includes("c.")) ? ", c" : ""}) => ({ ${values.join(", ")} }),\n`;
+  });
+  const conversions = [...converted].map((type) => `${type}(value: unknown): unknown`).join("; ");
+  return `import type { tables } from "./tables.ts";
+export interface Conversions { ${conversions} }
+/** The values of a row in the order of the columns, as an object by fields. */
+export type RowReader = (v: readonly unknown[], c: Conversions) => object;
+export const rowReaders: { readonly [Model in keyof typeof tables]: RowReader } = {\n${readers.join("")}};\n`;
+}
+
+/** @param {Datamodel["models"][number]["fields"]} fields */
+function scalars(fields) {
+  return fields.filter(({ kind }) => kind === "scalar");
 }
 
 /** @param {string} schema */
@@ -88,7 +117,8 @@ async function main() {
     isCurrent &&
     existsSync(join(generated, "sqlite/client.ts")) &&
     existsSync(join(generated, "postgres/client.ts")) &&
-    existsSync(tablesFile)
+    existsSync(tablesFile) &&
+    existsSync(rowsFile)
   )
     return;
 

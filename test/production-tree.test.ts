@@ -98,13 +98,14 @@ test("the build serves beside the SQLite addon alone, and says whose code is in 
 
 test("a stack of the build is put into places of the sources", async () => {
   const { tree } = await build();
-  const lines = (await readFile(join(tree, "dist/main.js"), "utf8")).split("\n");
-  const line = lines.findIndex((one) => one.includes("--heap-growing-percent"));
-  const place = `${(line + 1).toString()}:${((lines[line] ?? "").indexOf("--heap-growing-percent") + 1).toString()}`;
-  const stack = `{"stack":"Error: x\\n    at f (file://${tree}/dist/main.js:${place})\\n    at g (node:net:1:2)"}\n`;
+  const file = (await readdir(join(tree, "dist"))).find((name) => /^server-.*\.js$/.test(name)) ?? "";
+  const lines = (await readFile(join(tree, "dist", file), "utf8")).split("\n");
+  const line = lines.findIndex((one) => one.includes('"the start failed"'));
+  const place = `${(line + 1).toString()}:${((lines[line] ?? "").indexOf('"the start failed"') + 1).toString()}`;
+  const stack = `{"stack":"Error: x\\n    at f (file://${tree}/dist/${file}:${place})\\n    at g (node:net:1:2)"}\n`;
   const traced = run(join(root, "node_modules/.bin/tsx"), [join(root, "scripts/trace.ts"), join(tree, "dist")]);
   traced.child.stdin?.end(stack);
-  expect((await traced).stdout).toMatch(/^\{"stack":"Error: x\\n {4}at f \(\S*src\/heap\.ts:\d+:\d+\)\\n {4}at g \(node:net:1:2\)"\}\n$/);
+  expect((await traced).stdout).toMatch(/^\{"stack":"Error: x\\n {4}at f \(\S*src\/server\.ts:\d+:\d+\)\\n {4}at g \(node:net:1:2\)"\}\n$/);
 });
 
 test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL before it listens, and never the sandbox", async () => {
@@ -138,13 +139,15 @@ test("the caches of discord.js, whose limits are found by the names of classes, 
   expect(JSON.parse(stdout)).toEqual({ users: 500, members: 200, bans: 0, messages: 0, threads: 0 });
 });
 
-test("the flags of V8 are set before any other file of the build is read", async () => {
+test("the file mask is set before any other file of the build is read", async () => {
   const folder = join((await build()).tree, "dist");
-  const [before = "", after = ""] = (await readFile(join(folder, "main.js"), "utf8")).split("--heap-growing-percent");
+  const main = await readFile(join(folder, "main.js"), "utf8");
+  const [before = "", after = ""] = main.split("await import(");
   const files = [...before.matchAll(/import"\.\/([^"]+)"/g)].map(([, name = ""]) => readFileSync(join(folder, name), "utf8"));
+  expect(files.join("")).toContain("process.umask(");
   // Only the file that both entries begin with.
   expect(files.join("").length).toBeLessThan(1000);
-  expect(after).toMatch(/await import\("\.\/server-/);
+  expect(after).toMatch(/^"\.\/server-/);
 });
 
 describe.runIf(tier !== "quick")("the packages of production", () => {

@@ -1,5 +1,6 @@
 import { ColumnTypeEnum, type ArgType, type SqlQuery, type SqlQueryable, type SqlResultSet } from "@prisma/driver-adapter-utils";
 import { Prisma } from "../generated/sqlite/client.ts";
+import { rowReaders, type Conversions } from "../generated/rows.ts";
 import { tables } from "../generated/tables.ts";
 import { columnsOf } from "./columns.ts";
 import type { Dialect } from "./dialect.ts";
@@ -42,39 +43,38 @@ function selectionOf(model: Model, fields?: readonly string[]): Selection {
     columns[field] === undefined ? [] : [[field, columns[field]] as const],
   );
   const names = wanted.map(([, [column]]) => `t."${column}"`).join(", ");
-  const made: Selection = { head: Prisma.raw(`SELECT ${names} FROM "${table}" t `), rowOf: compileRow(wanted) };
+  const types = wanted.map(([field, [, type]]) => [field, type] as const);
+  const made: Selection = { head: Prisma.raw(`SELECT ${names} FROM "${table}" t `), rowOf: readerOf(model, types, fields === undefined) };
   selections.set(name, made);
   return made;
 }
 
-/**
- * A function written for these columns, so that its objects have one shape from the start; a list reads thousands of values.
- * Nothing but names of the schema is in it.
- */
-function compileRow(columns: readonly (readonly [field: string, column: readonly [name: string, type: string]])[]): Selection["rowOf"] {
-  const values = columns.map(([field, [, type]], at) => {
-    const conversion = conversions[type];
-    return `${JSON.stringify(field)}: ${conversion === undefined ? `v[${at}]` : `v[${at}] === null ? null : ${type}(v[${at}])`}`;
-  });
-  // oxlint-disable-next-line typescript/no-implied-eval
-  const make = new Function(...Object.keys(conversions), `return (v) => ({ ${values.join(", ")} });`);
-  return make(...Object.values(conversions)) as Selection["rowOf"];
-}
-
 /** What becomes of a column that does not hold what its value is in JavaScript. */
-const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
+const conversions = {
   BigInt: (value) => BigInt(value as string | number),
   Boolean: (value) => value === true || value === 1,
   DateTime: (value) => new Date(value as string),
   // Most lists are empty.
   Json: (value) => (value === "[]" ? [] : (JSON.parse(value as string) as unknown)),
+} satisfies Conversions;
+
+const byType: Readonly<Record<string, ((value: unknown) => unknown) | undefined>> = conversions;
+const byColumnType: Readonly<Record<number, ((value: unknown) => unknown) | undefined>> = {
+  [ColumnTypeEnum.Int64]: conversions.BigInt,
+  [ColumnTypeEnum.Boolean]: conversions.Boolean,
+  [ColumnTypeEnum.DateTime]: conversions.DateTime,
+  [ColumnTypeEnum.Json]: conversions.Json,
 };
-const conversionOf: Readonly<Record<number, string>> = {
-  [ColumnTypeEnum.Int64]: "BigInt",
-  [ColumnTypeEnum.Boolean]: "Boolean",
-  [ColumnTypeEnum.DateTime]: "DateTime",
-  [ColumnTypeEnum.Json]: "Json",
-};
+
+/** The readers that are generated for whole rows have objects of one shape; a list reads thousands of values. */
+function readerOf(model: Model, types: readonly (readonly [field: string, type: string])[], isWhole: boolean): Selection["rowOf"] {
+  if (isWhole) return (values) => rowReaders[model](values, conversions);
+  const readers = types.map(([field, type]) => [field, byType[type]] as const);
+  return (values) => Object.fromEntries(readers.map(([field, read], at) => [field, converted(read, values[at])]));
+}
+
+const converted = (read: ((value: unknown) => unknown) | undefined, value: unknown): unknown =>
+  value === null || read === undefined ? value : read(value);
 
 type Query = Prisma.Sql | TemplateStringsArray;
 
@@ -99,13 +99,6 @@ function typeOf(value: unknown): ArgType {
 
 /** Rows as objects by the names of their columns, each value of the kind that the client gives. */
 function objectsOf({ columnNames, columnTypes, rows }: SqlResultSet): Record<string, unknown>[] {
-  const readers = columnTypes.map((type) => conversions[conversionOf[type] ?? ""]);
-  return rows.map((row) =>
-    Object.fromEntries(
-      columnNames.map((name, index) => {
-        const [value, read] = [row[index], readers[index]];
-        return [name, value === null || read === undefined ? value : read(value)];
-      }),
-    ),
-  );
+  const readers = columnTypes.map((type) => byColumnType[type]);
+  return rows.map((row) => Object.fromEntries(columnNames.map((name, at) => [name, converted(readers[at], row[at])])));
 }
