@@ -1,11 +1,9 @@
 import { boundHeap } from "../src/heap.ts";
-
 import type { Target } from "./target.ts";
 import { say, serveTasks, textOf } from "./tasks.ts";
 
 // What runs in production looks up no line numbers, which makes errors a hundred times as dear.
 process.setSourceMapsEnabled(false);
-boundHeap();
 
 /** Hosts one target in a process of its own: `host.ts <module> <export>`. Answers its port, then each task in turn, and ends with its parent. */
 const [, , modulePath = "", exportName = ""] = process.argv;
@@ -27,6 +25,8 @@ async function end(): Promise<void> {
 process.once("disconnect", () => void end());
 try {
   const port = await starting;
+  // As the server does once it listens.
+  boundHeap();
   serveTasks(tasks ?? {});
   say({ answer: { port, request: target.request } });
 } catch (error) {

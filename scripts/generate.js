@@ -77,10 +77,12 @@ const converted = new Set(["BigInt", "Boolean", "DateTime", "Json"]);
 /** @param {Datamodel} datamodel */
 function rowsOf({ models }) {
   const readers = models.map(({ name, fields }) => {
-    const values = scalars(fields).map(({ name, type }, at) =>
+    const columns = scalars(fields);
+    const values = columns.map(({ name, type }, at) =>
       converted.has(type) ? `${name}: v[${at}] === null ? null : c.${type}(v[${at}])` : `${name}: v[${at}]`,
     );
-    return `  ${name}: (v${values.some((value) => value.includes("c.")) ? ", c" : ""}) => ({ ${values.join(", ")} }),\n`;
+    const parameters = columns.some(({ type }) => converted.has(type)) ? "v, c" : "v";
+    return `  ${name}: (${parameters}) => ({ ${values.join(", ")} }),\n`;
   });
   const conversions = [...converted].map((type) => `${type}(value: unknown): unknown`).join("; ");
   return `import type { tables } from "./tables.ts";

@@ -1,4 +1,4 @@
-import { ColumnTypeEnum, type ArgType, type SqlQuery, type SqlQueryable, type SqlResultSet } from "@prisma/driver-adapter-utils";
+import { ColumnTypeEnum, type ArgType, type SqlQuery, type SqlQueryable } from "@prisma/driver-adapter-utils";
 import { Prisma } from "../generated/sqlite/client.ts";
 import { rowReaders, type Conversions } from "../generated/rows.ts";
 import { tables } from "../generated/tables.ts";
@@ -14,8 +14,11 @@ export type Raw = Pick<TransactionClient, "$queryRaw" | "$executeRaw"> & Selects
  * @param run what reaches the database
  */
 export function createRaw(dialect: Dialect, run: Pick<SqlQueryable, "queryRaw" | "executeRaw">): Raw {
-  const $queryRaw = async (query: Query, ...values: unknown[]): Promise<unknown> =>
-    objectsOf(await run.queryRaw(statementOf(dialect, query, values)));
+  const $queryRaw = async (query: Query, ...values: unknown[]): Promise<unknown> => {
+    const { columnNames, columnTypes, rows } = await run.queryRaw(statementOf(dialect, query, values));
+    const converts = columnTypes.map((type) => byColumnType[type]);
+    return rows.map(readerOf(columnNames, converts));
+  };
   const $executeRaw = (query: Query, ...values: unknown[]): Promise<number> => run.executeRaw(statementOf(dialect, query, values));
   const $select = async (model: Model, rest: Prisma.Sql, fields?: readonly string[]): Promise<object[]> => {
     const { head, rowOf } = selectionOf(model, fields);
@@ -42,9 +45,14 @@ function selectionOf(model: Model, fields?: readonly string[]): Selection {
   const wanted = (fields ?? Object.keys(columns)).flatMap((field) =>
     columns[field] === undefined ? [] : [[field, columns[field]] as const],
   );
-  const names = wanted.map(([, [column]]) => `t."${column}"`).join(", ");
-  const types = wanted.map(([field, [, type]]) => [field, type] as const);
-  const made: Selection = { head: Prisma.raw(`SELECT ${names} FROM "${table}" t `), rowOf: readerOf(model, types, fields === undefined) };
+  const list = wanted.map(([, [column]]) => `t."${column}"`).join(", ");
+  const names = wanted.map(([field]) => field);
+  const converts = wanted.map(([, [, type]]) => byType[type]);
+  const made: Selection = {
+    head: Prisma.raw(`SELECT ${list} FROM "${table}" t `),
+    // The generated readers of whole rows have objects of one shape; a list reads thousands of values.
+    rowOf: fields === undefined ? (values) => rowReaders[model](values, conversions) : readerOf(names, converts),
+  };
   selections.set(name, made);
   return made;
 }
@@ -58,23 +66,25 @@ const conversions = {
   Json: (value) => (value === "[]" ? [] : (JSON.parse(value as string) as unknown)),
 } satisfies Conversions;
 
-const byType: Readonly<Record<string, ((value: unknown) => unknown) | undefined>> = conversions;
-const byColumnType: Readonly<Record<number, ((value: unknown) => unknown) | undefined>> = {
+type Conversion = (value: unknown) => unknown;
+const byType: Readonly<Record<string, Conversion | undefined>> = conversions;
+const byColumnType: Readonly<Record<number, Conversion | undefined>> = {
   [ColumnTypeEnum.Int64]: conversions.BigInt,
   [ColumnTypeEnum.Boolean]: conversions.Boolean,
   [ColumnTypeEnum.DateTime]: conversions.DateTime,
   [ColumnTypeEnum.Json]: conversions.Json,
 };
 
-/** The readers that are generated for whole rows have objects of one shape; a list reads thousands of values. */
-function readerOf(model: Model, types: readonly (readonly [field: string, type: string])[], isWhole: boolean): Selection["rowOf"] {
-  if (isWhole) return (values) => rowReaders[model](values, conversions);
-  const readers = types.map(([field, type]) => [field, byType[type]] as const);
-  return (values) => Object.fromEntries(readers.map(([field, read], at) => [field, converted(read, values[at])]));
+/** A row as an object by these names, each value of the kind that the client gives. */
+function readerOf(names: readonly string[], converts: readonly (Conversion | undefined)[]): Selection["rowOf"] {
+  return (values) =>
+    Object.fromEntries(
+      names.map((name, at) => {
+        const [value, convert] = [values[at], converts[at]];
+        return [name, value === null || convert === undefined ? value : convert(value)];
+      }),
+    );
 }
-
-const converted = (read: ((value: unknown) => unknown) | undefined, value: unknown): unknown =>
-  value === null || read === undefined ? value : read(value);
 
 type Query = Prisma.Sql | TemplateStringsArray;
 
@@ -95,10 +105,4 @@ function typeOf(value: unknown): ArgType {
   if (typeof value === "string") return { scalarType: "string", arity: "scalar" };
   if (typeof value === "number") return { scalarType: "decimal", arity: "scalar" };
   return { scalarType: value instanceof Date ? "datetime" : "unknown", arity: "scalar" };
-}
-
-/** Rows as objects by the names of their columns, each value of the kind that the client gives. */
-function objectsOf({ columnNames, columnTypes, rows }: SqlResultSet): Record<string, unknown>[] {
-  const readers = columnTypes.map((type) => byColumnType[type]);
-  return rows.map((row) => Object.fromEntries(columnNames.map((name, at) => [name, converted(readers[at], row[at])])));
 }

@@ -60,11 +60,9 @@ export function createVisibility<View extends object>(classes: FieldClasses<View
     return plan;
   };
   return (view: View, clearance: Clearance, isTold: boolean): Visible<View> => {
-    const plan = planFor(clearance);
-    if (plan.showsAll && isKnown(view, plan)) return view;
-    const hidden = new Set<string>();
-    const shown = visibleParts(view, plan, hidden) as View;
-    return isTold && hidden.size > 0 ? { ...shown, redacted: [...hidden].toSorted() } : shown;
+    const hidden: string[] = [];
+    const shown = visibleParts(view, planFor(clearance), hidden) as View;
+    return isTold && hidden.length > 0 ? { ...shown, redacted: [...new Set(hidden)].toSorted() } : shown;
   };
 }
 
@@ -86,7 +84,7 @@ function planOf(classes: Classes, name: string, clearance: Clearance): Plan {
   };
 }
 
-function visibleParts(value: unknown, plan: Plan, hidden: Set<string>): unknown {
+function visibleParts(value: unknown, plan: Plan, hidden: string[]): unknown {
   if (Array.isArray(value)) return value.map((entry: unknown) => visibleParts(entry, plan.entries(), hidden));
   if (typeof value !== "object" || value === null) return value;
   if (plan.showsAll && isKnown(value, plan)) return value;
@@ -97,7 +95,7 @@ function visibleParts(value: unknown, plan: Plan, hidden: Set<string>): unknown 
     if (step === undefined || part === undefined) continue;
     if (step === "show") assign(shown, field, part);
     else if ("parts" in step) assign(shown, field, visibleParts(part, step.parts, hidden));
-    else hidden.add(step.leave);
+    else hidden.push(step.leave);
   }
   return shown;
 }

@@ -40,10 +40,11 @@ export function createChanges({ database, cursors }: { database: Database; curso
       .slice(0, limit + 1);
     const snapshots = await snapshotsOf(rows);
     const cursorAt = (seq: number): string => cursors.encode("blacklist_changes", filters, [seq, ""]);
+    const visible = recordsFor(call);
     const page = toPage(
       rows,
       limit,
-      (row) => present(call, row, snapshots.get(keyOf(row)), filters),
+      (row) => present(row, snapshots.get(keyOf(row)), filters, visible),
       (last) => cursorAt(last.seq),
     );
     const notes = { resume_cursor: cursorAt(page.data.at(-1)?.seq ?? after) };
@@ -70,7 +71,12 @@ function keyOf({ recordId, revision }: { recordId: string; revision: number }): 
 }
 
 /** @param snapshot absent when the record was purged, by this change or since */
-function present(call: Call, row: BlacklistChange, snapshot: BlacklistView | undefined, { category }: Filters): BlacklistChangeView {
+function present(
+  row: BlacklistChange,
+  snapshot: BlacklistView | undefined,
+  { category }: Filters,
+  visible: ReturnType<typeof recordsFor>,
+): BlacklistChangeView {
   const hasLeft = snapshot === undefined || (category !== undefined && snapshot.category !== category);
   return {
     seq: row.seq,
@@ -80,7 +86,7 @@ function present(call: Call, row: BlacklistChange, snapshot: BlacklistView | und
     record_id: row.recordId,
     number: referenceOf(row),
     revision: row.revision,
-    record: snapshot === undefined ? null : recordsFor(call)(snapshot),
+    record: snapshot === undefined ? null : visible(snapshot),
   };
 }
 
