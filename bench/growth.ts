@@ -138,14 +138,14 @@ async function pathOf(store: OpenStore, path: string, one: GrowthCase, actor: ke
     const parts = [query, `limit=${limit.toString()}`, ...(cursor === null ? [] : [`cursor=${encodeURIComponent(cursor)}`])];
     return `${path}?${parts.filter((part) => part !== "").join("&")}`;
   };
-  let cursor: string | null = null;
-  if (one.isDeep === true) {
-    const pages = Math.min(mostPages, Math.floor(store.entries / pageOfWalk / 2));
-    for (let count = 0; count < pages; count += 1) {
-      const { body } = await store.ask(page(pageOfWalk, cursor), actor);
-      if (body.page.next_cursor === null) break;
-      cursor = body.page.next_cursor;
-    }
+  if (one.isDeep !== true) return page(50, null);
+  const cursors: (string | null)[] = [null];
+  const pages = Math.min(mostPages, Math.floor(store.entries / pageOfWalk / 2));
+  while (cursors.length <= pages) {
+    const { body } = await store.ask(page(pageOfWalk, cursors.at(-1) ?? null), actor);
+    // A filter that finds less ends before: its last page may be nearly empty, the one half-way is not.
+    if (body.page.next_cursor === null) return page(50, cursors[Math.floor(cursors.length / 2)] ?? null);
+    cursors.push(body.page.next_cursor);
   }
-  return page(50, cursor);
+  return page(50, cursors.at(-1) ?? null);
 }

@@ -12,6 +12,7 @@ import { serversTexts } from "./features/servers/servers.texts.ts";
 import { setupTexts } from "./features/setup/setup.texts.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
 import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
+import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
 import { phrases } from "./commands/locales/phrases.ts";
 import { values } from "./commands/locales/values.ts";
@@ -57,3 +58,6 @@ export const de = {
   ...staffTexts.de,
   ...workflowsTexts.de,
 };
+
+/** What the service says by itself, in German by the English sentence. */
+export const deSentences: Sentences = {};

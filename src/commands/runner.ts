@@ -1,6 +1,6 @@
 import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
-import { RefusedWithOffer } from "../discord/replies.ts";
+import { RefusedWithOffer } from "../discord/refusal.ts";
 import { isDenial } from "../kernel/denied.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";

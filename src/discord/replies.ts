@@ -1,6 +1,4 @@
 import { type APIEmbed, MessageFlags } from "discord-api-types/v10";
-import { ZodError } from "zod";
-import { ProblemError, problems } from "../kernel/errors.ts";
 import type { Reply, Row } from "./command.ts";
 import { cutText, isBlank } from "./cut-text.ts";
 import { fitRows } from "./interactions/component-limits.ts";
@@ -8,7 +6,7 @@ import { fitEmbeds, fitFiles } from "./interactions/message-limits.ts";
 
 /** The text of a key in one language; `{name}` in it is replaced. */
 export type Translate = (
-  key: keyof typeof interactionTexts | `problem ${string}`,
+  key: keyof typeof interactionTexts | `problem ${string}` | `permission ${string}` | `! ${string}`,
   filled?: Readonly<Record<string, string | number>>,
 ) => string;
 
@@ -30,7 +28,7 @@ export const interactionTexts = {
 };
 
 export const english: Translate = (key, filled = {}) =>
-  ((interactionTexts as Readonly<Record<string, string>>)[key] ?? key).replaceAll(
+  ((interactionTexts as Readonly<Record<string, string>>)[key] ?? key.replace(/^! /, "")).replaceAll(
     /\{(\w+)\}/g,
     (whole, name: string) => filled[name]?.toString() ?? whole,
   );
@@ -77,39 +75,9 @@ export function messageOf(reply: Reply, t: Translate = english): SentMessage {
 /** The flags of a first answer. */
 export const onlyForAsker = MessageFlags.Ephemeral;
 
-/** Translates a refusal into a reply; undefined if the error is not a refusal and has to be logged. */
-export function refusalReply(error: unknown, t: Translate = english): Reply | undefined {
-  if (error instanceof ZodError) return refusalReply(problemOf(error), t);
-  if (!(error instanceof ProblemError)) return undefined;
-  const lines = [`${titleOf(error, t)}.`];
-  if (error.detail !== undefined) lines.push(escapeText(error.detail));
-  for (const { pointer, detail } of error.errors ?? []) lines.push(`• ${escapeText(pointer.slice(1))}: ${escapeText(detail)}`);
-  if (error.retryAfter !== undefined)
-    lines.push(t("door wait", { at: `<t:${(Math.ceil(Date.now() / 1000) + error.retryAfter).toString()}:R>` }));
-  lines.push(`-# ${error.code}`);
-  return { content: lines.join("\n") };
-}
-
 /** The reply after an unexpected error: only the number to report. */
 export function neutralReply(requestId: string, t: Translate = english): Reply {
   return { content: t("door failed", { number: requestId }) };
-}
-
-/** The title of a refusal in the language of `t`, or else in English. */
-function titleOf({ code }: ProblemError, t: Translate): string {
-  const key = `problem ${code}` as const;
-  const title = t(key);
-  return title === key ? problems[code].title : title;
-}
-
-function problemOf(error: ZodError): ProblemError {
-  const errors = error.issues.map((issue) => ({
-    pointer: `/${issue.path.join("/")}`,
-    in: "body" as const,
-    code: issue.code,
-    detail: issue.message,
-  }));
-  return new ProblemError("validation_failed", { errors });
 }
 
 function noted(content: string, notes: readonly string[]): string {
@@ -127,17 +95,4 @@ function wholeOf({ content, embeds = [] }: Reply): string {
     footer?.text,
   ]);
   return [content, ...texts].filter((text) => !isBlank(text)).join("\n\n");
-}
-
-/** A refusal with buttons that offer another attempt, so that the input is not lost. */
-export class RefusedWithOffer extends Error {
-  readonly refusal: ProblemError;
-  readonly components: readonly Row[];
-
-  constructor(refusal: ProblemError, components: readonly Row[]) {
-    super(refusal.message);
-    this.name = "RefusedWithOffer";
-    this.refusal = refusal;
-    this.components = components;
-  }
 }

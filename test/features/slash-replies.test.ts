@@ -2,7 +2,7 @@ import { commandTable } from "../../src/features.ts";
 import { describe, expect, test } from "vitest";
 import { commandPayloads } from "../../src/commands/payloads.ts";
 import { translator } from "../../src/commands/texts.ts";
-import { refusalReply } from "../../src/discord/replies.ts";
+import { refusalReply } from "../../src/discord/refusal.ts";
 import { type ProblemCode, ProblemError, problems } from "../../src/kernel/errors.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 

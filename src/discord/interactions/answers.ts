@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import type { ComponentInteraction, Form, FormInteraction, MenuInteraction, Reply, SlashInteraction } from "../command.ts";
 import { fitForm } from "./component-limits.ts";
-import { messageOf, neutralReply, onlyForAsker, refusalReply, type Translate } from "../replies.ts";
+import { messageOf, neutralReply, onlyForAsker, type Translate } from "../replies.ts";
+import { refusalReply } from "../refusal.ts";
 import { refusalStatus, safeError } from "../rest/errors.ts";
 
 export type Repliable = SlashInteraction | MenuInteraction | ComponentInteraction | FormInteraction;

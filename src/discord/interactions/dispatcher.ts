@@ -16,7 +16,8 @@ import type {
 import { createAnswers, type Outcome, type Repliable } from "./answers.ts";
 import { fitChoices } from "./component-limits.ts";
 import type { ServedGuilds } from "../guild-state.ts";
-import { english, onlyForAsker, refusalReply, RefusedWithOffer, type Translate } from "../replies.ts";
+import { english, onlyForAsker, type Translate } from "../replies.ts";
+import { refusalReply, RefusedWithOffer } from "../refusal.ts";
 import { safeError } from "../rest/errors.ts";
 
 /** What answers interactions, and who is behind them. */

@@ -1,0 +1,53 @@
+import { snowflakeForm } from "../kernel/fields.ts";
+import { catalog } from "../kernel/permissions.ts";
+import { escapeText, type Translate } from "./replies.ts";
+
+/** A word of a sentence that Discord can show better than as it stands. */
+interface Shape {
+  pattern: string;
+  /** Undefined leaves the word as it is. */
+  show(found: string, t: Translate): string | undefined;
+}
+
+const titles = new Map<string, string>(catalog.map(({ key, label }) => [key, label]));
+
+const shapes: readonly Shape[] = [
+  {
+    pattern: String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`,
+    show: (found) => `<t:${Math.floor(Date.parse(found) / 1000).toString()}:f>`,
+  },
+  // Discord has no mention of a server.
+  { pattern: String.raw`(?<=\b(?:[Ss]ervers?|[Gg]uild)\s)${snowflakeForm}\b`, show: (found) => `\`${found}\`` },
+  { pattern: String.raw`\b${snowflakeForm}\b`, show: (found) => `<@${found}>` },
+  { pattern: String.raw`\b[A-Z]{2,}(?:-[A-Z]+)*-\d{4,}\b`, show: (found) => `\`${found}\`` },
+  { pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`, show: (found, t) => permissionText(found, t) },
+];
+const word = new RegExp(shapes.map(({ pattern }) => `(${pattern})`).join("|"), "g");
+
+/** A permission as its title and its key, such as *Open cases* (`cases.open`); undefined when there is none of this key. */
+export function permissionText(key: string, t: Translate): string | undefined {
+  const label = titles.get(key);
+  if (label === undefined) return undefined;
+  const own = `permission ${key}` as const;
+  const title = t(own);
+  return `*${escapeText(title === own ? label : title)}* (\`${key}\`)`;
+}
+
+/**
+ * A sentence of the service (the detail of a refusal, what an effect did, a finding) as Discord shows it best, in the reader's language:
+ * people as mentions, times in the reader's time zone, permissions by their titles; no other formatting.
+ * @param sentence in English, as the HTTP API says it
+ */
+export function sentenceText(sentence: string, t: Translate): string {
+  const said = t(`! ${sentence}`);
+  let text = "";
+  let end = 0;
+  for (const match of said.matchAll(word)) {
+    const shape = shapes[match.slice(1, shapes.length + 1).findIndex((group) => group !== undefined)];
+    const shown = shape?.show(match[0], t);
+    if (shown === undefined) continue;
+    text += escapeText(said.slice(end, match.index)) + shown;
+    end = match.index + match[0].length;
+  }
+  return text + escapeText(said.slice(end));
+}
