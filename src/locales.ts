@@ -1,3 +1,4 @@
+import { auditActionTexts } from "./features/audit/actions.texts.ts";
 import { auditTexts } from "./features/audit/audit.texts.ts";
 import { blacklistTexts } from "./features/blacklist/blacklist.texts.ts";
 import { callsignsTexts } from "./features/callsigns/callsigns.texts.ts";
@@ -22,6 +23,7 @@ export const en = {
   ...labels.en,
   ...values.en,
   ...phrases.en,
+  ...auditActionTexts.en,
   ...auditTexts.en,
   ...blacklistTexts.en,
   ...callsignsTexts.en,
@@ -43,6 +45,7 @@ export const de = {
   ...labels.de,
   ...values.de,
   ...phrases.de,
+  ...auditActionTexts.de,
   ...auditTexts.de,
   ...blacklistTexts.de,
   ...callsignsTexts.de,
