@@ -33,16 +33,25 @@ export function findCommand(world: World, guild: Guild, words: string): FoundCom
   return { command, path, options };
 }
 
-/** Rejects a member whom Discord would not even show the command. */
+/** Rejects a member to whom Discord does not show the command. */
 export function requireUsable(world: World, guild: Guild, member: Member, command: APIApplicationCommand): void {
+  const why = hiddenBecause(world, guild, member, command);
+  if (why !== undefined) throw new Error(`${member.user.username} may not use /${command.name}: ${why}`);
+}
+
+/** Why Discord does not show a member this command; undefined where it does. What the guild sets for one command goes before what it sets for all. */
+export function hiddenBecause(world: World, guild: Guild, member: Member, command: APIApplicationCommand): string | undefined {
   const permissions = permissionsOf(guild, member, world.now());
-  const refuse = (why: string) => new Error(`${member.user.username} may not use /${command.name}: ${why}`);
-  if (!(permissions & PermissionFlagsBits.UseApplicationCommands)) throw refuse("no Use Application Commands");
-  if (member.roles.some((id) => guild.commandRoles.has(id))) return;
+  if (!(permissions & PermissionFlagsBits.UseApplicationCommands)) return "no Use Application Commands";
+  if (permissions & PermissionFlagsBits.Administrator) return undefined;
+  const own = guild.ownCommandRoles.get(command.name);
+  const holdsOneOf = (roles: ReadonlySet<string>) => [guild.id, ...member.roles].some((id) => roles.has(id));
+  if (own !== undefined) return holdsOneOf(own) ? undefined : "the server shows it to other roles";
+  if (holdsOneOf(guild.commandRoles)) return undefined;
   const needed = command.default_member_permissions;
-  if (needed === null || permissions & PermissionFlagsBits.Administrator) return;
-  if (needed === "0") throw refuse("administrators only");
-  if ((permissions & BigInt(needed)) !== BigInt(needed)) throw refuse("default_member_permissions forbids it");
+  if (needed === null) return undefined;
+  if (needed === "0") return "administrators only";
+  return (permissions & BigInt(needed)) === BigInt(needed) ? undefined : "default_member_permissions forbids it";
 }
 
 type WireOption = { name: string; type: number; value?: unknown; focused?: true; options?: WireOption[] };

@@ -215,3 +215,38 @@ test("what Discord's own client would not send does not reach the bot", async ()
   guild.timeout(bob, 60);
   await expect(sandbox.as(bob).in(guild).runSlashCommand("case")).rejects.toThrow(/may not use/);
 });
+
+test("a server shows all commands to a role, or one command to other roles than the rest, and administrators see every command", async () => {
+  const { sandbox, guild, ann, bob } = await start(chat((interaction) => interaction.reply("x")));
+  const [helper, boss] = [guild.createRole("Helper"), guild.createRole("Boss", { permissions: ["Administrator"] })];
+  const isShown = async (user: typeof ann, command: string): Promise<boolean> =>
+    sandbox
+      .as(user)
+      .in(guild)
+      .runSlashCommand(command)
+      .then(
+        () => true,
+        (error: unknown) => {
+          expect(String(error)).toMatch(/may not use/);
+          return false;
+        },
+      );
+  const seenBy = async (user: typeof ann) => ({ ban: await isShown(user, "ban"), case: await isShown(user, "case") });
+  guild.setRoles(ann, [helper]);
+  expect(await seenBy(ann)).toEqual({ ban: false, case: true });
+  guild.allowCommands([helper]);
+  expect([await seenBy(ann), await seenBy(bob)]).toEqual([
+    { ban: true, case: true },
+    { ban: false, case: true },
+  ]);
+  guild.allowCommands([], "ban");
+  guild.allowCommands([guild.createRole("Other")], "case");
+  expect([await seenBy(ann), await seenBy(bob)]).toEqual([
+    { ban: false, case: false },
+    { ban: false, case: false },
+  ]);
+  guild.setRoles(bob, [boss]);
+  expect(await seenBy(bob)).toEqual({ ban: true, case: true });
+  guild.allowCommands([guild.everyoneRole], "case");
+  expect(await seenBy(ann)).toEqual({ ban: false, case: true });
+});
