@@ -110,7 +110,7 @@ test("a modal takes choices, people and files; what does not fit is not sent", a
   for (const [flaw, message] of [
     [{ kind: "ham" }, /no choice ham/],
     [{ who: "nobody" }, /no choice nobody/],
-    [{ files: [] }, /files needs a choice/],
+    [{ files: [] }, /“Files” needs a choice/],
     [{ files: "1.png" }, /does not fit/],
     [{ files: [1, 2, 3].map((n) => file(`${n}`, "x")) }, /at most 2/],
     [{ extra: "x" }, /no field extra/],
