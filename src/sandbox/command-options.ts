@@ -99,28 +99,33 @@ const isRole = (value: OptionValue): value is Role => typeof value === "object" 
 const isKept = (value: OptionValue): value is Attachment => isUpload(value) && "id" in value;
 const isChannel = (value: OptionValue): value is Channel => typeof value === "object" && "messages" in value;
 
-const fits: Record<number, (value: OptionValue) => boolean> = {
-  [OptionType.String]: (value) => typeof value === "string",
-  [OptionType.Integer]: (value) => Number.isInteger(value),
-  [OptionType.Number]: (value) => typeof value === "number",
-  [OptionType.Boolean]: (value) => typeof value === "boolean",
-  [OptionType.User]: isUser,
-  [OptionType.Role]: isRole,
-  [OptionType.Channel]: isChannel,
-  [OptionType.Attachment]: isUpload,
-  [OptionType.Mentionable]: (value) => isUser(value) || isRole(value),
+/** What an option takes, by its type. */
+const taken: Record<number, { words: string; fits: (value: OptionValue) => boolean }> = {
+  [OptionType.String]: { words: "a text", fits: (value) => typeof value === "string" },
+  [OptionType.Integer]: { words: "a whole number", fits: (value) => Number.isInteger(value) },
+  [OptionType.Number]: { words: "a number", fits: (value) => Number.isFinite(value) },
+  [OptionType.Boolean]: { words: "yes or no", fits: (value) => typeof value === "boolean" },
+  [OptionType.User]: { words: "a person", fits: isUser },
+  [OptionType.Role]: { words: "a role", fits: isRole },
+  [OptionType.Channel]: { words: "a channel", fits: isChannel },
+  [OptionType.Attachment]: { words: "a file", fits: isUpload },
+  [OptionType.Mentionable]: { words: "a person or a role", fits: (value) => isUser(value) || isRole(value) },
 };
 
 function checkValue(definition: OptionDefinition, value: OptionValue): void {
-  const { name, choices } = definition;
-  if (!fits[definition.type]?.(value)) throw new Error(`the value does not fit the type of option ${name}`);
+  const { name, choices, type } = definition;
+  const { words = "nothing", fits } = taken[type] ?? {};
+  if (!fits?.(value)) throw new Error(`the option ${name} takes ${words}`);
   if (choices?.length && !choices.some((choice) => choice.value === value))
-    throw new Error(`option ${name} has no choice ${typeof value === "object" ? "" : String(value)}`);
+    throw new Error(`the option ${name} has no choice ${typeof value === "object" ? "" : String(value)}`);
   const size = typeof value === "string" ? value.length : typeof value === "number" ? value : undefined;
   if (size === undefined) return;
-  const min = typeof value === "string" ? definition.min_length : definition.min_value;
-  const max = typeof value === "string" ? (definition.max_length ?? 6000) : definition.max_value;
-  if (size < (min ?? -Infinity) || size > (max ?? Infinity)) throw new Error(`option ${name} is outside its limits`);
+  const [min, max, unit] =
+    typeof value === "string"
+      ? [definition.min_length ?? 0, definition.max_length ?? 6000, " characters"]
+      : [definition.min_value ?? -Infinity, definition.max_value ?? Infinity, ""];
+  if (size < min) throw new Error(`the option ${name} takes at least ${min}${unit}`);
+  if (size > max) throw new Error(`the option ${name} takes at most ${max}${unit}`);
 }
 
 /** What an id names in the guild; any other value stands for itself. */

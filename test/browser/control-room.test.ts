@@ -84,7 +84,7 @@ describe.skipIf(lacksChromium)("the control room in a real browser", () => {
   });
 
   test("a box changes roles at once, a suggestion comes from the application, and a refusal is said", async () => {
-    const { page, harbour, users, roles, visitor } = await start();
+    const { page, sandbox, harbour, users, roles, visitor } = await start();
     await page.getByRole("checkbox", { name: "Helper for victor" }).click();
     await page.getByText("victor has Helper").waitFor();
     expect(harbour.member(users.victor)?.roles.toSorted()).toEqual([roles.helper.id, roles.viewer.id].toSorted());
@@ -92,6 +92,13 @@ describe.skipIf(lacksChromium)("the control room in a real browser", () => {
     await page.getByRole("option", { name: "old harbour" }).click();
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByText("/request needs the option subject").waitFor();
+    expect(await page.getByLabel("place").inputValue()).toBe("old harbour");
+    await page.getByLabel("subject (required)").fill("rogue");
+    await page.getByLabel("kind (required)").selectOption("spam");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.locator("#answers").getByText("rogue spam no proof").waitFor();
+    const sent = sandbox.gatewayLog.filter(({ t, d }) => t === "INTERACTION_CREATE" && (d as { type: number }).type === 2);
+    expect(JSON.stringify(sent.at(-1)?.d)).toContain('"name":"place","type":3,"value":"harbour"');
     await page.getByRole("button", { name: "kick helen" }).click();
     await page.getByText("helen is kicked").waitFor();
     expect(harbour.member(users.helen)).toBeUndefined();

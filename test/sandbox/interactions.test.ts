@@ -208,8 +208,8 @@ test("what Discord's own client would not send does not reach the bot", async ()
   await expect(keys.runSlashCommand("staff")).rejects.toThrow(/sub-command has to be chosen/);
   await expect(keys.runSlashCommand("staff access")).rejects.toThrow(/needs the option user/);
   await expect(keys.runSlashCommand("staff access", { user: bob, extra: 1 })).rejects.toThrow(/no option extra/);
-  await expect(keys.runSlashCommand("staff access", { user: bob, level: 6 })).rejects.toThrow(/limits/);
-  await expect(keys.runSlashCommand("staff access", { user: "bob" })).rejects.toThrow(/type/);
+  await expect(keys.runSlashCommand("staff access", { user: bob, level: 6 })).rejects.toThrow(/option level takes at most 5$/);
+  await expect(keys.runSlashCommand("staff access", { user: "bob" })).rejects.toThrow(/option user takes a person/);
   await expect(keys.runSlashCommand("ban")).rejects.toThrow(/default_member_permissions/);
   await expect(stranger.runSlashCommand("case")).rejects.toThrow(/is not in/);
   guild.timeout(bob, 60);
@@ -219,18 +219,15 @@ test("what Discord's own client would not send does not reach the bot", async ()
 test("a server shows all commands to a role, or one command to other roles than the rest, and administrators see every command", async () => {
   const { sandbox, guild, ann, bob } = await start(chat((interaction) => interaction.reply("x")));
   const [helper, boss] = [guild.createRole("Helper"), guild.createRole("Boss", { permissions: ["Administrator"] })];
-  const isShown = async (user: typeof ann, command: string): Promise<boolean> =>
-    sandbox
-      .as(user)
-      .in(guild)
-      .runSlashCommand(command)
-      .then(
-        () => true,
-        (error: unknown) => {
-          expect(String(error)).toMatch(/may not use/);
-          return false;
-        },
-      );
+  const isShown = async (user: typeof ann, command: string): Promise<boolean> => {
+    try {
+      await sandbox.as(user).in(guild).runSlashCommand(command);
+      return true;
+    } catch (error) {
+      if (String(error).includes("may not use")) return false;
+      throw error;
+    }
+  };
   const seenBy = async (user: typeof ann) => ({ ban: await isShown(user, "ban"), case: await isShown(user, "case") });
   guild.setRoles(ann, [helper]);
   expect(await seenBy(ann)).toEqual({ ban: false, case: true });

@@ -129,12 +129,12 @@ async function valuesOf({ state, form }: Act, name: string, arePeople: boolean):
 }
 
 async function submit(act: Act): Promise<string> {
-  const { run, user, guild } = act.state.find(text(act.form, "run"));
+  const { run, user, guild, words } = act.state.find(text(act.form, "run"));
   const { modal } = run.interaction;
   const values: FieldValues = {};
   for (const field of walkComponents(modal?.components ?? []))
     if (field.custom_id !== undefined) values[field.custom_id] = await fieldValue(act, field);
-  return follow({ ...act, user, guild }, run.submitModal(values, 100), modal?.title ?? "The form");
+  return follow({ ...act, user, guild }, run.submitModal(values, 100), words);
 }
 
 async function fieldValue(act: Act, field: Component): Promise<FieldValues[string]> {

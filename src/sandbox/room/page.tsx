@@ -19,9 +19,7 @@ export function Page({ guilds, view }: { guilds: readonly Guild[]; view: View })
         <script src="/sandbox/script.js" defer />
       </head>
       <body>
-        <p class="banner" role="note">
-          local sandbox - not Discord
-        </p>
+        <header class="banner">local sandbox - not Discord</header>
         <main>
           <h1>Control room</h1>
           <p id="said" role="status" aria-live="polite" />
@@ -87,7 +85,7 @@ const Panel = ({ id, title }: { id: string; title: string }) => (
       class="panel"
       tabindex={id === "members" ? 0 : undefined}
       role={id === "members" ? "region" : undefined}
-      aria-label={id === "members" ? title : undefined}
+      aria-label={id === "members" ? `Table of ${title}` : undefined}
     />
   </section>
 );
@@ -113,6 +111,7 @@ summary { min-height: 44px; min-width: 44px; padding: .5rem 0; }
 p { margin: .5rem 0; }
 .field > * { display: block; width: fit-content; max-width: 100%; }
 .field > label, .box { display: flex; align-items: center; }
+.field > textarea { width: 32rem; }
 .line { display: block; }
 .box { gap: .5rem; }
 fieldset { border: 1px solid var(--edge); border-radius: 6px; }

@@ -5,6 +5,7 @@ import { OptionField } from "./field.tsx";
 import { Log } from "./log.tsx";
 import { ModalForm } from "./modal.tsx";
 import { Members } from "./people.tsx";
+import type { OptionDefinition } from "../command-rules.ts";
 import type { RoomState } from "./state.ts";
 import type { View } from "./view.ts";
 
@@ -54,16 +55,26 @@ function Commands({ state, view }: { state: RoomState; view: View }) {
   );
 }
 
+/** More options than these that may be left out are folded away, as in Discord. */
+const maxOptional = 3;
+
 /** What a command is for, and its fields. */
 export function commandFields(state: RoomState, { guild, member, language }: View, command: string): string {
   const entry = commandEntries(state.world, guild, member, language).find(({ value }) => value === command);
   if (!entry) return "";
+  const field = (option: OptionDefinition) => <OptionField option={option} guild={guild} language={language} />;
+  const optional = entry.options.filter(({ required }) => !required);
+  const folded = optional.length > maxOptional ? optional : [];
   return String(
     <>
       <p>{entry.description}</p>
-      {entry.options.map((option) => (
-        <OptionField option={option} guild={guild} language={language} />
-      ))}
+      {entry.options.filter((option) => !folded.includes(option)).map(field)}
+      {folded.length > 0 && (
+        <details>
+          <summary>{folded.length} more options</summary>
+          {folded.map(field)}
+        </details>
+      )}
     </>,
   );
 }
