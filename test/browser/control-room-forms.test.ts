@@ -214,6 +214,7 @@ describe.skipIf(lacksChromium)("forms, menus and messages in the control room", 
     await page.getByRole("option", { name: "Sara (sara)" }).click();
     await answers.getByText(`Chosen: ${users.sara.id}`).waitFor();
     const several = answers.locator('form[data-custom="several"]');
+    await answers.locator("summary", { hasText: "Several" }).click();
     await several.getByLabel("Left").check();
     await several.getByLabel("Right").check();
     await several.getByRole("button", { name: "Choose" }).click();

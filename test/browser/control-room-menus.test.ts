@@ -24,7 +24,8 @@ describe.skipIf(lacksChromium)("what the control room shows as in Discord", () =
     await page.getByLabel("Command", { exact: true }).selectOption({ label: "/setup wizard" });
     await page.getByRole("button", { name: "Run", exact: true }).click();
     const form = page.locator('#answers form[data-custom="sw:act:roles:moderator"]');
-    await form.waitFor();
+    const menu = page.locator("#answers details", { has: page.locator('form[data-custom="sw:act:roles:moderator"]') });
+    await menu.locator("summary").getByText(world.roles.moderator.name, { exact: true }).click();
     const chosen = form.getByRole("checkbox", { checked: true });
     expect([await chosen.count(), await form.getByLabel(world.roles.moderator.name).isChecked()]).toEqual([1, true]);
     expect(await page.locator("#answers").innerText()).toContain(`@${world.roles.moderator.name}`);

@@ -118,10 +118,25 @@ function Menu({ component, message, place }: ControlProps) {
   const aim = { ...aimOf(component, message, place.run), "data-words": label };
   const options = optionsOf(component, place.guild);
   if (component.disabled) return <p class="small">{label}</p>;
-  if (options && !takesSeveral(component))
-    return (
-      <details class="menu" data-key={id}>
-        <summary>{options.find((option) => option.default)?.label ?? label}</summary>
+  const form = (
+    <form data-form="choose" data-key={id} {...aim}>
+      <ComponentField component={component} guild={place.guild} id={id} name="v:values" label={label} />
+      <button type="submit" id={`${id}-choose`}>
+        Choose
+      </button>
+    </form>
+  );
+  if (!options) return form;
+  const chosen = options.filter((option) => option.default).map((option) => option.label);
+  return (
+    <details class="menu" data-key={`${id}-menu`}>
+      <summary>
+        {label}
+        {chosen.length > 0 && <span class="small line">{chosen.join(", ")}</span>}
+      </summary>
+      {takesSeveral(component) ? (
+        form
+      ) : (
         <ul>
           {options.map((option) => (
             <li>
@@ -131,15 +146,8 @@ function Menu({ component, message, place }: ControlProps) {
             </li>
           ))}
         </ul>
-      </details>
-    );
-  return (
-    <form data-form="choose" data-key={id} {...aim}>
-      <ComponentField component={component} guild={place.guild} id={id} name="v:values" label={label} />
-      <button type="submit" id={`${id}-choose`}>
-        Choose
-      </button>
-    </form>
+      )}
+    </details>
   );
 }
 

@@ -129,8 +129,8 @@ fieldset { border: 1px solid var(--edge); border-radius: 6px; }
 .text { white-space: pre-wrap; }
 .small { color: var(--soft); font-size: .875rem; }
 .tag { margin-left: .5rem; border: 1px solid var(--edge); border-radius: 4px; padding: 0 .25rem; }
-.embed { display: flex; gap: .75rem; background: var(--page); color: var(--ink); border-radius: 4px; margin: .5rem 0; padding: .5rem; }
-.bar { width: 4px; min-width: 4px; height: auto; align-self: stretch; }
+.embed { position: relative; background: var(--page); color: var(--ink); border-radius: 4px; margin: .5rem 0; padding: .5rem .5rem .5rem 1.25rem; }
+.bar { position: absolute; left: .5rem; top: .5rem; width: 4px; height: calc(100% - 1rem); }
 .title { font-weight: bold; }
 dt { font-weight: bold; } dd { margin: 0; }
 table { border-collapse: collapse; } caption { text-align: left; }

@@ -137,6 +137,8 @@ document.addEventListener("submit", (event) => {
   for (const [key, value] of Object.entries(data)) form.set(key, value);
   if (event.target.querySelector("[data-suggest='@people']")) form.set("people", "true");
   const target = event.target;
+  const menu = event.target.closest("details.menu");
+  if (menu) menu.open = false;
   void act(name, form).then((isDone) => { if (isDone && name === "post") target.reset(); });
 });
 document.addEventListener("click", (event) => {
@@ -155,7 +157,7 @@ document.addEventListener("change", (event) => {
   if (field.dataset.act) { const { act: name, ...data } = field.dataset; void act(name, formOf({ ...data, on: field.checked })); }
   if (field.id === "command") void showFields();
   if (field.id === "guild") byId("view").submit();
-  if (field.id === "as" || field.id === "language") { history.replaceState(null, "", "?" + view()); void refresh(); }
+  if (field.id === "as" || field.id === "language") { history.replaceState(null, "", "?" + view()); say(""); void refresh(); }
 });
 byId("modal").addEventListener("close", () => closeModal(false));
 void refresh();
