@@ -3,7 +3,7 @@ import { ButtonStyle, ComponentType, type APIModalInteractionResponseCallbackDat
 import { describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.ts";
 import { startBot, startSandbox } from "../sandbox/support.ts";
-import { lacksChromium, useChromium } from "./chromium.ts";
+import { flawsOf, lacksChromium, useChromium } from "./chromium.ts";
 
 const chromium = useChromium();
 
@@ -123,7 +123,16 @@ async function start() {
     await page.getByLabel("Command", { exact: true }).selectOption({ label: command });
     await page.getByRole("button", { name: "Run", exact: true }).click();
   };
-  return { sandbox, run, openAs, form: page.getByRole("dialog"), answers: page.locator("#answers"), ...visitor, ...sandbox.seeded };
+  return {
+    sandbox,
+    run,
+    openAs,
+    form: page.getByRole("dialog"),
+    answers: page.locator("#answers"),
+    visitor,
+    ...visitor,
+    ...sandbox.seeded,
+  };
 }
 
 /** The page has asked the sandbox again, twice to be sure that it began after this. */
@@ -236,6 +245,21 @@ describe.skipIf(lacksChromium)("forms, menus and messages in the control room", 
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     expect(await form.getByLabel("Who").inputValue()).toBe("Rogue (rogue)");
+  });
+
+  test("menus, suggestions and a form with an error can be read, hit and named on a narrow screen", async () => {
+    const { page, run, form, answers, visitor } = await start();
+    const flaws = async () => (await flawsOf(visitor)).filter((flaw) => flaw !== "script or inline style");
+    await page.setViewportSize({ width: 360, height: 700 });
+    await run("/menus");
+    for (const menu of ["One colour", "Several"]) await answers.locator("summary", { hasText: menu }).click();
+    await answers.getByLabel("A person").fill("SAR");
+    await answers.locator("[role=option]").first().waitFor();
+    expect(await flaws()).toEqual([]);
+    await run("/report");
+    await form.getByRole("button", { name: "Submit" }).click();
+    await form.getByText("“Kind” needs a choice.").waitFor();
+    expect(await flaws()).toEqual([]);
   });
 
   test("a message stands on the page once: a public answer in its channel, a private one among the answers", async () => {
