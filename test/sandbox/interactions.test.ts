@@ -163,7 +163,7 @@ test("a button opens a modal, whose submission updates the message", async () =>
   const pressed = await run.clickButton("Approve");
   await expect(pressed.reply()).rejects.toThrow(/modal/);
   await expect(pressed.submitModal({ reason: "no" })).rejects.toThrow(/too short/);
-  await expect(pressed.submitModal({ reasons: "spam" })).rejects.toThrow(/no field reasons|too short/);
+  await expect(pressed.submitModal({ reasons: "spam" })).rejects.toThrow(/no field reasons/);
   const submitted = await pressed.submitModal({ reason: "spam" });
   expect(await submitted.reply()).toMatchObject({ content: "Because spam", components: [] });
   expect(run.current()?.content).toBe("Because spam");
