@@ -12,7 +12,7 @@ export type JoinOptions = { roles?: readonly Role[]; nick?: string };
 
 export type GuildHandle = ReturnType<typeof createGuildHandle>;
 
-const idsOf = (roles: readonly Role[] = []) => roles.map(({ id }) => id);
+const idsOf = (roles: readonly Pick<Role, "id">[] = []) => roles.map(({ id }) => id);
 
 /** What a script can do to a guild, as its owner would; every change is told over the gateway. */
 export function createGuildHandle(world: World, guild: Guild) {
@@ -52,9 +52,13 @@ export function createGuildHandle(world: World, guild: Guild) {
       return code;
     },
     revokeInvite: (code: string) => world.invites.delete(code),
-    /** What an owner does under Server Settings, Integrations: these roles see every command of the application. */
-    allowCommands(roles: readonly Pick<Role, "id">[]): void {
-      for (const { id } of roles) guild.commandRoles.add(id);
+    /**
+     * What an owner does under Server Settings, Integrations: these roles see every command of the application.
+     * @param command sets the roles of this command alone: it is shown to nobody else then, except administrators
+     */
+    allowCommands(roles: readonly Pick<Role, "id">[], command?: string): void {
+      if (command !== undefined) guild.ownCommandRoles.set(command, new Set(idsOf(roles)));
+      else for (const { id } of roles) guild.commandRoles.add(id);
     },
     /** Permission names as in discord.js (`BanMembers`); without a position the role goes below all older ones of position 1. */
     createRole: (name: string, { permissions = [], position }: RoleOptions = {}): Role =>

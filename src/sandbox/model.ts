@@ -96,6 +96,8 @@ export type Guild = {
   readonly commands: Map<string, APIApplicationCommand>;
   /** Roles that the guild lets use every command of the application, whatever the command asks for by default. */
   readonly commandRoles: Set<string>;
+  /** Commands that only members with one of these roles see, by the command's name. */
+  readonly ownCommandRoles: Map<string, Set<string>>;
 };
 
 export type Application = {

@@ -24,6 +24,7 @@ export function createGuild(world: World, options: GuildOptions & { owner: User 
     channels: new Map(),
     commands: new Map(),
     commandRoles: new Set(),
+    ownCommandRoles: new Map(),
   };
   world.guilds.set(guild.id, guild);
   guild.roles.set(guild.id, {
