@@ -3,6 +3,7 @@ import type { APIEmbed } from "discord.js";
 import type { Choice, Reply, Row } from "../discord/command.ts";
 import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
+import type { PermissionKey } from "../kernel/permissions.ts";
 import type { Translate, TextKey } from "./texts.ts";
 
 /** What was given to a command, as plain data: people, roles, channels and files by their ids. */
@@ -76,6 +77,8 @@ export interface Entry {
   operationFor?: (given: CommandInput) => string;
   /** Every route that `operationFor` may choose. */
   operations?: readonly string[];
+  /** Permissions of which the service method asks for one besides that of the route: without them, `/help` leaves the command out. */
+  needs?: readonly PermissionKey[];
   /** Shown to everybody, and not only to those whom a server's administrators allow its commands. */
   isPublic?: true;
   options?: readonly OptionSpec[];

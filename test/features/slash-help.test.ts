@@ -96,9 +96,17 @@ describe("/help", () => {
     ) as Record<"moderator" | "viewer", string>;
     for (const name of ["blacklist check", "staff list", "request appeal", "mydata", "help"])
       for (const level of ["moderator", "viewer"] as const) expect(shown[level], `${level}: ${name}`).toContain(mention(name));
-    for (const name of ["blacklist add", "staff suspend", "setup clients create", "permission grant", "staffrole delete"])
+    for (const name of [
+      "blacklist add",
+      "staff suspend",
+      "setup clients create",
+      "permission grant",
+      "staffrole delete",
+      "review reverse",
+      "setup wizard",
+    ])
       for (const level of ["moderator", "viewer"] as const) expect(shown[level], `${level}: ${name}`).not.toContain(mention(name));
-    for (const name of ["request punishment", "case open", "intel profile"]) {
+    for (const name of ["request punishment", "case open", "intel authorize"]) {
       expect(shown.moderator).toContain(mention(name));
       expect(shown.viewer).not.toContain(mention(name));
     }

@@ -6,9 +6,10 @@ import { pressId, rowOf } from "../../commands/press.ts";
 import { cut } from "../../commands/show.ts";
 import { nameOf, type CommandTable } from "../../commands/table.ts";
 import { choiceKeys, keysOf, textFor, type Translate } from "../../commands/texts.ts";
-import type { Verbs } from "../../commands/verbs.ts";
+import type { VerbInput, Verbs } from "../../commands/verbs.ts";
 import { escapeText } from "../../discord/replies.ts";
-import type { Call } from "../../kernel/call.ts";
+import { can, type Call } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
 import { commandsOf, groupNames, samples, tasks, type GroupName } from "./tasks.ts";
 
 const nothing: CommandInput = { values: {}, files: {} };
@@ -28,7 +29,7 @@ export function helpCommands(table: () => CommandTable): CommandSet {
 
   function groupsOf(offered: readonly Entry[]): readonly (readonly [GroupName, readonly Entry[]])[] {
     return groupNames
-      .map((group) => [group, offered.filter(({ command }) => commandsOf(group).includes(command))] as const)
+      .map((group) => [group, commandsOf(group).flatMap((name) => offered.filter(({ command }) => command === name))] as const)
       .filter(([, entries]) => entries.length > 0);
   }
 
@@ -93,8 +94,19 @@ export function helpCommands(table: () => CommandTable): CommandSet {
 /** Whether somebody can use a command: residents are shown those of everybody, as Discord hides the others from them. */
 function isOffered(entry: Entry, call: Call, verbs: Verbs): boolean {
   if (call.actor?.isStaff !== true && entry.isPublic !== true) return false;
-  const { params } = entry.input(nothing, call);
+  if (entry.needs !== undefined && !entry.needs.some((permission) => can(call, permission))) return false;
+  const params = paramsOf(entry, call);
   return operationsOf(entry).some((operation) => verbs.may(operation, call, params));
+}
+
+/** What an entry puts into the path by itself, such as the caller; an entry may refuse to be given nothing. */
+function paramsOf(entry: Entry, call: Call): VerbInput["params"] {
+  try {
+    return entry.input(nothing, call).params;
+  } catch (error) {
+    if (error instanceof ProblemError) return undefined;
+    throw error;
+  }
 }
 
 async function mentions({ commandIds }: Wording): Promise<Mention> {
