@@ -21,7 +21,7 @@ async function scene(locale: string) {
   const [channel] = [world.guild.createChannel("reports")];
   const origin = { guild_id: world.guild.id, channel_id: channel.id };
 
-  async function decide(kind: string, reference: string, body: object, wanted: string, by = deciders): Promise<void> {
+  async function decide(kind: string, reference: string, body: object, wanted: string, by: readonly User[] = deciders): Promise<void> {
     for (const actor of by) {
       const answer = await world.post(`/workflows/${kind}/${reference}/decision`, body, { actor });
       expect(answer.status, JSON.stringify(answer.body)).toBe(200);
@@ -247,7 +247,7 @@ describe.each(["en-US", "de"])("a message in a server that states %s", (locale) 
     const reference = await file("blacklist-user", { user_id: freshId(), ...listing });
     const comment = { body: "Have you seen **this**?", visibility: "requester" };
     const path = `/workflows/blacklist-user/${reference}/comments`;
-    expect((await world.post(path, comment, { actor: deciders[0] as User })).status).toBe(201);
+    expect((await world.post(path, comment, { actor: deciders[0] })).status).toBe(201);
     await world.sandbox.waitFor(() => world.sandbox.directMessages(filer).length > 0, 60_000);
     const [said] = world.sandbox.directMessages(filer).map(({ content }) => content);
     const [head, answer, name] = german
