@@ -26,7 +26,8 @@ export function createCommandIds(rest: DiscordCalls, clientId: string, clock: Cl
       const route = Routes.applicationCommands(clientId);
       const listed = await rest.call<Listed[]>({ method: "GET", route, purpose: "registration", deadlineMs });
       const ids = new Map(listed.filter(({ type = slash }) => type === slash).map(({ name, id }) => [name, id]));
-      kept = { ids, until: now + keptMs };
+      // Before the first registration there are none yet.
+      if (ids.size > 0) kept = { ids, until: now + keptMs };
       return ids;
     } catch (error) {
       if (error instanceof ProblemError) return kept?.ids ?? new Map();
