@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createNoticeTexts } from "../../src/features/workflows/commands/notices.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
-import { shareWorld } from "../contract/world.ts";
+import { shareWorld, staffAtConsole } from "../contract/world.ts";
 
 const shared = shareWorld({ furtherGuilds: ["Annex"] });
 const day = 86_400_000;
@@ -84,7 +84,7 @@ describe.each(["en-US", "de"])("a message in a server that states %s", (locale) 
     expect(Math.abs(appeal - before - 30 * day)).toBeLessThan(60_000);
   });
 
-  test("says how long somebody on the staff is suspended, and which command appeals", async () => {
+  test("says how long somebody is suspended from the staff, and whom to write to, as no command is left to them", async () => {
     const { world, file, approve, message } = await scene(locale);
     const member = await world.staff("moderator");
     const reference = await file("punishment", { user_id: member.id, action: "suspension", duration: "P7D", reason: filed });
@@ -93,15 +93,30 @@ describe.each(["en-US", "de"])("a message in a server that states %s", (locale) 
       german
         ? [
             `Du bist vom Team von **Harbour** suspendiert: *${shownReason}*. Das gilt 7 Tage, bis zum <D>.`,
-            "Du kannst bis zum <D> Einspruch einlegen: mit `/request appeal` in **Harbour** und der Kennung unten.",
+            "Du kannst bis zum <D> Einspruch einlegen: Schreib an jemanden aus dem Team von **Harbour** und nenne die Kennung unten.",
             `Kennung \`${reference}\``,
           ].join("\n")
         : [
             `You are suspended from the staff of **Harbour**: *${shownReason}*. It lasts 7 days, until <D>.`,
-            "You can appeal until <D>: use `/request appeal` in **Harbour** with the reference below.",
+            "You can appeal until <D>: write to somebody on the staff of **Harbour** and name the reference below.",
             `Reference \`${reference}\``,
           ].join("\n"),
     );
+  });
+
+  test("names to somebody on the staff the command that appeals, which works for them", async () => {
+    const { world, file, approve, message } = await scene(locale);
+    const member = await staffAtConsole(world, "moderator");
+    const reference = await file("punishment", { user_id: member.id, action: "strike", points: 1, reason: filed });
+    await approve("punishment", reference);
+    expect((await message(member)).split("\n")[1]).toBe(
+      german
+        ? "Du kannst bis zum <D> Einspruch einlegen: mit `/request appeal` in **Harbour** und der Kennung unten."
+        : "You can appeal until <D>: use `/request appeal` in **Harbour** with the reference below.",
+    );
+    const run = await world.sandbox.as(member).in(world.guild).runSlashCommand("request appeal", { target: reference });
+    const sent = await run.submitModal({ grounds: "I was on holiday when it happened." });
+    expect((await sent.reply()).content).toMatch(/\bAPL.+REQ.+\d{6}\b/);
   });
 
   test("names the servers somebody is banned from, unless the decision leaves the ban out", async () => {

@@ -10,7 +10,7 @@ type Keys = NoticeKeys | "discord.punish" | "discord.roles_add" | "discord.roles
 type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 
 export type DiscordEffectDeps = NoticeEffectDeps & {
-  staff: Pick<StaffService, "discordRolesOf">;
+  staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
   guildState: Pick<GuildState, "guilds" | "members">;
 };
 

@@ -24,7 +24,7 @@ export interface PunishmentNotice extends Notice {
   discord: { action: Exclude<Punishment["discordAction"], "none">; guildIds: readonly string[]; until: Date } | null;
   /** Null: it is over. */
   appealUntil: Date | null;
-  /** Whether the person can still use the commands of staff. */
+  /** Whether the person is on the staff and can still appeal by command. */
   hasCommands: boolean;
 }
 

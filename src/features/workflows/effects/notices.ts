@@ -1,6 +1,7 @@
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import { guildOf } from "../requests/fields.ts";
 import { discordEffect } from "./discord-effect.ts";
@@ -13,15 +14,18 @@ export type NoticeKeys = "notice.owner" | "notice.subject" | "notice.welcome";
 type Punishment = EffectInputs["notice.subject"];
 
 export interface NoticeEffectDeps {
-  staff: Pick<StaffService, "mappedRolesHeldBy" | "staffRoleOf">;
+  staff: Pick<StaffService, "staffRoleOf">;
+  access: Pick<AccessDirectory, "of">;
   guildState: Pick<GuildState, "guilds">;
   notices: NoticeTexts;
 }
 
 const day = 86_400;
+/** What takes nothing from a staff member that an appeal by command needs. */
+const leavesAccess: ReadonlySet<Punishment["action"]> = new Set<Punishment["action"]>(["warning", "strike", "probation"]);
 
 /** What approvals write to people. */
-export function createNoticeEffects({ staff, guildState, notices }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
+export function createNoticeEffects({ staff, access, guildState, notices }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
   /** What the bot does in Discord for the same approval, unless the decision switched that off. */
   function penaltyOf({ tx, input }: Approval, { discordAction, guildIds, length }: Punishment): PunishmentNotice["discord"] {
     if (discordAction === "none" || input.body.effects?.["discord.punish"] === false) return null;
@@ -51,7 +55,7 @@ export function createNoticeEffects({ staff, guildState, notices }: NoticeEffect
           until,
           discord,
           appealUntil: appealUntil <= now ? null : appealUntil,
-          hasCommands: discord === null && action !== "termination" && staff.mappedRolesHeldBy(userId).length > 0,
+          hasCommands: discord === null && leavesAccess.has(action) && access.of(userId).decide("workflows.appeal.create").allowed,
         });
         return send(approval, "notice.subject", { userId, letter, detail: "The subject is told." });
       },
