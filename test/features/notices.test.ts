@@ -310,6 +310,8 @@ describe("the words of messages", () => {
   test("are English for a language without texts, and name at most three servers", () => {
     const { content } = createNoticeTexts({ guildState: guildState("fr", "A", "B", "C", "D") }).punishment(warning);
     expect(content.split("\n")[0]).toBe("**A**, **B**, **C**, and others warned you.");
+    const mixed = { ...guildState(undefined, "A", "B"), preferredLocale: (id: string) => (id === "0" ? "en-US" : "de") };
+    expect(createNoticeTexts({ guildState: mixed }).punishment(warning).content).toContain("**A** and **B** warned you.");
     expect(createNoticeTexts({ guildState: guildState(undefined) }).punishment(warning).content).toContain("The community warned you.");
   });
 

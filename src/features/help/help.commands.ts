@@ -1,13 +1,12 @@
 import type { APIEmbed } from "discord.js";
 import { operationsOf } from "../../commands/doors.ts";
-import type { CommandInput, CommandSet, Contact, Entry, OptionSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
+import type { CommandInput, CommandSet, Entry, OptionSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
 import { textIn } from "../../commands/input.ts";
 import { pressId, rowOf } from "../../commands/press.ts";
-import { cut } from "../../commands/show.ts";
+import { contactText, cut } from "../../commands/show.ts";
 import { nameOf, type CommandTable } from "../../commands/table.ts";
 import { choiceKeys, keysOf, textFor, type Translate } from "../../commands/texts.ts";
 import type { VerbInput, Verbs } from "../../commands/verbs.ts";
-import { escapeText } from "../../discord/replies.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { commandsOf, groupNames, samples, tasks, type GroupName } from "./tasks.ts";
@@ -119,12 +118,9 @@ async function mentions({ commandIds }: Wording): Promise<Mention> {
 
 function forResidents(offered: readonly Entry[], mention: Mention, { t, contact }: Pick<Wording, "t" | "contact">): Reply {
   const lines = offered.map((entry) => lineOf(entry, mention, t));
-  return { content: [t("help own"), ...lines, "", t("help appeal"), reachText(contact, t)].join("\n") };
-}
-
-function reachText({ name, url }: Contact, t: Translate): string {
-  if (url !== undefined) return t("help contact", { contact: `[${escapeText(name ?? url)}](${url})` });
-  return name === undefined ? t("help staff") : t("help contact", { contact: escapeText(name) });
+  const named = contactText(contact);
+  const reach = named === undefined ? t("help staff") : t("help contact", { contact: named });
+  return { content: [t("help own"), ...lines, "", t("help appeal"), reach].join("\n") };
 }
 
 function groupReply([group, entries]: readonly [GroupName, readonly Entry[]], mention: Mention, t: Translate): Reply {

@@ -1,5 +1,5 @@
 import type { Contact } from "../../../commands/entry.ts";
-import { enumLabel, lineText } from "../../../commands/show.ts";
+import { contactText, enumLabel, lineText } from "../../../commands/show.ts";
 import { languages, translator, type Translate } from "../../../commands/texts.ts";
 import { cutText } from "../../../discord/cut-text.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
@@ -48,16 +48,14 @@ export function createNoticeTexts({ guildState, contact = () => ({}) }: NoticeTe
     const present = guildState.guilds().filter((guild) => guild.present);
     const own = present.filter(({ id }) => id === guildId);
     const guilds = own.length > 0 ? own : present;
-    const language =
-      guilds.map(({ id }) => guildState.preferredLocale(id)).find((locale) => locale !== undefined && locale in languages) ?? "en";
+    const stated = guilds.map(({ id }) => guildState.preferredLocale(id)).find((locale) => locale !== undefined);
+    const language = stated !== undefined && stated in languages ? stated : "en";
     const t = translator(language);
     return { t, language, from: guilds.length === 0 ? t("notice nameless") : listText(guilds, t, language) };
   }
 
-  function contactText({ t, from }: Sender): string {
-    const { name, url } = contact();
-    if (name === undefined && url === undefined) return t("notice staff", { from });
-    return url === undefined ? escapeText(name ?? "") : `[${escapeText(name ?? url)}](${url})`;
+  function addressee({ t, from }: Sender): string {
+    return contactText(contact()) ?? t("notice staff", { from });
   }
 
   function appealText(sender: Sender, { appealUntil, hasCommands }: PunishmentNotice): string | null {
@@ -67,7 +65,7 @@ export function createNoticeTexts({ guildState, contact = () => ({}) }: NoticeTe
     const { url } = contact();
     if (hasCommands) return t("notice appeal-command", filled);
     return url === undefined
-      ? t("notice appeal-contact", { ...filled, contact: contactText(sender) })
+      ? t("notice appeal-contact", { ...filled, contact: addressee(sender) })
       : t("notice appeal-link", { ...filled, url });
   }
 
@@ -99,7 +97,7 @@ export function createNoticeTexts({ guildState, contact = () => ({}) }: NoticeTe
         content: lines(
           because(t("notice owner", { from, server }), reason),
           t("notice owner-asked"),
-          t("notice owner-questions", { contact: contactText(sender) }),
+          t("notice owner-questions", { contact: addressee(sender) }),
           referenceText(t, reference),
         ),
         amends: lines(t("notice owner-undone", { from, server }), referenceText(t, reference)),
