@@ -328,7 +328,7 @@ describe("the words of messages", () => {
       message: "@".repeat(1000),
     });
     const comment = notices.comment({ reference: "BLU-REQ-000001", guildId: undefined, kind: "blacklist-user", body: "`".repeat(4000) });
-    for (const text of [content, asked, comment, notices.withReason(amends, "*".repeat(1000))]) {
+    for (const text of [content, asked, comment, notices.withReason(amends, { guildId: undefined, reason: "*".repeat(1000) })]) {
       expect(text.length).toBeLessThanOrEqual(2000);
       expect(text).toMatch(/Reference `[A-Z]+-REQ-\d{6}`$/);
     }

@@ -139,9 +139,10 @@ export function createNoticeTexts({ guildState, contact = () => ({}) }: NoticeTe
       return fitted(head, escapeText(body), lines(t("notice comment-answer", { from }), referenceText(t, reference)));
     },
 
-    withReason(amends, reason) {
+    withReason(amends, { guildId, reason }) {
+      const { t } = senderOf(guildId);
       const all = amends.split("\n");
-      return [...all.slice(0, -1), `> ${cutText(lineText(reason), maxReason)}`, ...all.slice(-1)].join("\n");
+      return [...all.slice(0, -1), `> ${cutText(lineText(t(`! ${reason}`)), maxReason)}`, ...all.slice(-1)].join("\n");
     },
   };
 }

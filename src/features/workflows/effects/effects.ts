@@ -21,6 +21,7 @@ import type { NoticeTexts } from "./notice-texts.ts";
 import { takenBackOf } from "./shared-actions.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds } from "../kinds/kinds.ts";
+import { guildOf } from "../requests/fields.ts";
 import type { Request } from "../requests/workflows.policy.ts";
 import type { EffectView } from "../requests/workflows.schema.ts";
 
@@ -113,7 +114,9 @@ export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "wi
     async undo(reversal: Reversal): Promise<WorkflowEffect[]> {
       const { tx, request } = reversal;
       const rows = request.effects.toReversed();
-      const reworded = (amends: string): string => (reversal.reason === "" ? amends : notices.withReason(amends, reversal.reason));
+      const { reason } = reversal;
+      const guildId = guildOf(request.origin);
+      const reworded = (amends: string): string => (reason === "" ? amends : notices.withReason(amends, { guildId, reason }));
       const amends: (Done & { key: string })[] = [];
       const taken: WorkflowEffect[] = [];
       for (const row of rows) {

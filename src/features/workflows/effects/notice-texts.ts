@@ -64,6 +64,6 @@ export interface NoticeTexts {
   /** For the channel that a request was filed in, which others read too. */
   channel(notice: Omit<Notice, "reason"> & { status: AnnouncedStatus }): string;
   comment(notice: Omit<Notice, "reason"> & { kind: string; body: string }): string;
-  /** What makes up for a message, with the reason of the reversal. */
-  withReason(amends: string, reason: string): string;
+  /** What makes up for a message, with the reason of the reversal: somebody's words, or a sentence of the service. */
+  withReason(amends: string, reversal: { guildId: string | undefined; reason: string }): string;
 }
