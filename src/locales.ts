@@ -4,6 +4,7 @@ import { blacklistTexts } from "./features/blacklist/blacklist.texts.ts";
 import { callsignsTexts } from "./features/callsigns/callsigns.texts.ts";
 import { casesTexts } from "./features/cases/cases.texts.ts";
 import { confirmationsTexts } from "./features/confirmations/confirmations.texts.ts";
+import { helpTexts } from "./features/help/help.texts.ts";
 import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts";
 import { linksTexts } from "./features/links/links.texts.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
@@ -12,6 +13,7 @@ import { rosterTexts } from "./features/roster/roster.texts.ts";
 import { serversTexts } from "./features/servers/servers.texts.ts";
 import { setupTexts } from "./features/setup/setup.texts.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
+import { noticesTexts } from "./features/workflows/notices.texts.ts";
 import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
@@ -29,6 +31,7 @@ export const en = {
   ...callsignsTexts.en,
   ...casesTexts.en,
   ...confirmationsTexts.en,
+  ...helpTexts.en,
   ...intelligenceTexts.en,
   ...linksTexts.en,
   ...permissionsTexts.en,
@@ -38,6 +41,7 @@ export const en = {
   ...setupTexts.en,
   ...staffTexts.en,
   ...workflowsTexts.en,
+  ...noticesTexts.en,
 };
 
 /** German. */
@@ -51,6 +55,7 @@ export const de = {
   ...callsignsTexts.de,
   ...casesTexts.de,
   ...confirmationsTexts.de,
+  ...helpTexts.de,
   ...intelligenceTexts.de,
   ...linksTexts.de,
   ...permissionsTexts.de,
@@ -60,6 +65,7 @@ export const de = {
   ...setupTexts.de,
   ...staffTexts.de,
   ...workflowsTexts.de,
+  ...noticesTexts.de,
 };
 
 /** What the service says by itself, in German by the English sentence. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Guild, Member, Role, User, World } from "./model.ts";
 import { permissionBits } from "./permissions.ts";
-import { addBot, addGuildChannel, removeBot, renameGuild, setAvailable, plainRole } from "./world-guilds.ts";
+import { addBot, addGuildChannel, changeGuild, removeBot, setAvailable, plainRole } from "./world-guilds.ts";
 import { addMember, ban, removeMember, unban, updateMember } from "./world-members.ts";
 import { createUser } from "./world.ts";
 import { GatewayIntentBits } from "discord-api-types/v10";
@@ -40,7 +40,8 @@ export function createGuildHandle(world: World, guild: Guild) {
     get everyoneRole(): Role {
       return guild.roles.get(guild.id) as Role;
     },
-    rename: (name: string) => renameGuild(world, guild, name),
+    rename: (name: string) => changeGuild(world, guild, { name }),
+    setPreferredLocale: (preferredLocale: string) => changeGuild(world, guild, { preferredLocale }),
     /** An outage of this guild alone: false begins it, true ends it. */
     setAvailable: (available: boolean) => setAvailable(world, guild, available),
     createChannel: (name: string, { hiddenFrom }: { hiddenFrom?: readonly Role[] } = {}) =>

@@ -88,6 +88,7 @@ export type Guild = {
   name: string;
   ownerId: string;
   icon: string | null;
+  preferredLocale: string;
   unavailable: boolean;
   readonly roles: Map<string, Role>;
   readonly members: MemberList<Member>;
