@@ -1,4 +1,5 @@
 import { auditTexts } from "./features/audit/audit.texts.ts";
+import { authorizationTexts } from "./features/authorization/authorization.texts.ts";
 import { blacklistTexts } from "./features/blacklist/blacklist.texts.ts";
 import { callsignsTexts } from "./features/callsigns/callsigns.texts.ts";
 import { casesTexts } from "./features/cases/cases.texts.ts";
@@ -6,6 +7,7 @@ import { confirmationsTexts } from "./features/confirmations/confirmations.texts
 import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts";
 import { linksTexts } from "./features/links/links.texts.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
+import { privacyPageTexts, privacySentences } from "./features/privacy/privacy-page.texts.ts";
 import { privacyTexts } from "./features/privacy/privacy.texts.ts";
 import { rosterTexts } from "./features/roster/roster.texts.ts";
 import { serversTexts } from "./features/servers/servers.texts.ts";
@@ -16,13 +18,16 @@ import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
 import { phrases } from "./commands/locales/phrases.ts";
 import { values } from "./commands/locales/values.ts";
+import { pagesTexts } from "./pages/pages.texts.ts";
 
 /** English: every text of commands and replies, feature by feature. */
 export const en = {
   ...labels.en,
   ...values.en,
   ...phrases.en,
+  ...pagesTexts.en,
   ...auditTexts.en,
+  ...authorizationTexts.en,
   ...blacklistTexts.en,
   ...callsignsTexts.en,
   ...casesTexts.en,
@@ -30,6 +35,7 @@ export const en = {
   ...intelligenceTexts.en,
   ...linksTexts.en,
   ...permissionsTexts.en,
+  ...privacyPageTexts.en,
   ...privacyTexts.en,
   ...rosterTexts.en,
   ...serversTexts.en,
@@ -43,7 +49,9 @@ export const de = {
   ...labels.de,
   ...values.de,
   ...phrases.de,
+  ...pagesTexts.de,
   ...auditTexts.de,
+  ...authorizationTexts.de,
   ...blacklistTexts.de,
   ...callsignsTexts.de,
   ...casesTexts.de,
@@ -51,6 +59,7 @@ export const de = {
   ...intelligenceTexts.de,
   ...linksTexts.de,
   ...permissionsTexts.de,
+  ...privacyPageTexts.de,
   ...privacyTexts.de,
   ...rosterTexts.de,
   ...serversTexts.de,
@@ -60,4 +69,6 @@ export const de = {
 };
 
 /** What the service says by itself, in German by the English sentence. */
-export const deSentences: Sentences = {};
+export const deSentences: Sentences = {
+  ...privacySentences,
+};

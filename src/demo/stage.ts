@@ -90,9 +90,7 @@ function demoConfig(sandbox: Sandbox, folder: string) {
   const { guilds, users } = sandbox.seeded;
   const reading = readConfig({
     ...sandbox.env(),
-    GUILD_IDS: Object.values(guilds)
-      .map(({ id }) => id)
-      .join(),
+    GUILD_IDS: [guilds.harbour.id, guilds.lighthouse.id].join(),
     OWNER_IDS: users.olivia.id,
     DATA_DIR: folder,
     PORT: "0",
