@@ -18,7 +18,7 @@ import { smallPng } from "./small-png.ts";
  */
 const folder = fileURLToPath(new URL("../docs/images", import.meta.url));
 const width = 390;
-const maxBytes = 60_000;
+const maxBytes = 64_000;
 const time = Date.UTC(2026, 2, 2, 10);
 const endings = ["done", "declined", "wrong-account", "expired", "used", "other-browser", "discord-unreachable"];
 

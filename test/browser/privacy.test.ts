@@ -189,7 +189,7 @@ describe.skipIf(lacksChromium)("the privacy page in a real browser", () => {
     expect(await heading(stranger)).toBe("Please use the same browser");
     expect(await community.world.app.database.read.privacySession.count({ where: { userId: hal.id } })).toBe(0);
     await answerAtDiscord(visitor, hal);
-    expect(await textOf(visitor)).toContain(`You are signed in as @Hal (${hal.id}).`);
+    expect(await textOf(visitor)).toContain(`You are signed in as ${hal.id}.`);
     expect([...visitor.problems, ...stranger.problems]).toEqual([]);
   });
 
