@@ -59,7 +59,9 @@ export interface Stage {
 export async function createStage(say: (line: string) => void, members: number): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "provost-demo-"));
   const sandbox = await createSandbox({ seed: "small" });
-  const { harbour } = sandbox.seeded.guilds;
+  const { harbour, quarry } = sandbox.seeded.guilds;
+  // It is blacklisted later: no server of the community.
+  quarry.removeBot();
   harbour.allowCommands(Object.values(sandbox.seeded.roles));
   sandbox.setPrivilegedIntents(GatewayIntentBits.GuildMembers | GatewayIntentBits.MessageContent);
   if (members > 0) harbour.addMembers(members);

@@ -1,5 +1,5 @@
 import type { Handler } from "hono";
-import { z } from "zod";
+import type { z } from "zod";
 import { ProblemError, validationProblem, type FieldError } from "../../kernel/errors.ts";
 import { check } from "../../kernel/validation.ts";
 import type { HttpDeps } from "../deps.ts";
