@@ -1,16 +1,14 @@
 // @module-tag sqlite
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import { describe, expect, test } from "vitest";
 import { flawsOf, heading, lacksChromium, press, useChromium, type Visitor } from "./chromium.ts";
 import { answerAtDiscord, useCommunity } from "./community.ts";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const chromium = useChromium();
 
 /** What axe finds on the page now, as "rule: place". */
 async function axeFindings({ page }: Visitor): Promise<string[]> {
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const found = await page.evaluate(
     'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ": " + target.join(" "))))',
   );
