@@ -160,21 +160,21 @@ function compareSpecificity(a: string, b: string): number {
   return shape(a) < shape(b) ? -1 : 1;
 }
 
-/** Nothing is at an address: 405 with the methods it knows, or 404, which is HTML for those who ask for that. */
+/** Nothing is at an address: 405 with the methods it knows, or 404; HTML for a browser that opens it. */
 function answerMissing(app: Hono<HttpEnv>, unsupportedStatus: 501 | 404, publisher: Publisher): NotFoundHandler<HttpEnv> {
   const knows = (method: string, path: string): boolean =>
     app.router.match(method, path)[0].some(([[, { method: registered }]]) => registered !== "ALL");
   return async (c) => {
     const request = c.get("request");
     const allowed = ["DELETE", "GET", "PATCH", "POST", "PUT"].filter((method) => knows(method, request.path));
-    if (allowed.length === 0) {
-      const problem = new ProblemError("route_not_found");
-      const asPage = prefersHtml(request);
-      return respond(c, asPage ? await problemPage(problem, request, publisher) : problemReply(request, problem, unsupportedStatus));
-    }
     const allow = allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ");
-    const problem = new ProblemError("method_not_allowed", { detail: `This route knows ${allow}.`, extra: { allow } });
-    return respond(c, problemReply(request, problem, unsupportedStatus));
+    const isUnknown = allowed.length === 0;
+    const problem = isUnknown
+      ? new ProblemError("route_not_found")
+      : new ProblemError("method_not_allowed", { detail: `This route knows ${allow}.`, extra: { allow } });
+    // The address of a form, opened by hand or again.
+    const isPage = prefersHtml(request) && (isUnknown || request.method === "GET");
+    return respond(c, isPage ? await problemPage(problem, request, publisher) : problemReply(request, problem, unsupportedStatus));
   };
 }
 

@@ -167,6 +167,8 @@ describe("the language of a page", () => {
     expect(read.headers.get("content-security-policy")).toBe(
       "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'",
     );
+    const form = await open(`${world.url}/privacy/start`);
+    expect([form.status, form.headers.get("allow"), headingOf(form.text)]).toEqual([405, "POST", "This could not be read"]);
     const refused = await fetch(`${world.url}/privacy/start?locale=de`, {
       method: "POST",
       headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },

@@ -4,6 +4,7 @@ import { problems, type ProblemCode, type ProblemError } from "../../kernel/erro
 import { durationText, filled, languageHeaders, layout, type Markup, type WrittenPage } from "../../pages/layout.ts";
 import { readerOf, type Publisher, type Reader } from "../../pages/reader.ts";
 import type { Reply, RequestInfo } from "../context.ts";
+import { refusalHeaders } from "../problem.ts";
 import { page, type HtmlPage } from "./page.ts";
 
 /** What a person at a browser can do about a refusal. */
@@ -15,9 +16,8 @@ const policy = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; ba
 /** A refusal as an HTML page: what happened, what to do, whom to ask, and in small print what to report. */
 export async function problemPage(problem: ProblemError, request: RequestInfo, publisher: Publisher): Promise<Reply> {
   request.problem = problem.code;
-  const retry = problem.retryAfter === undefined ? {} : { "retry-after": String(problem.retryAfter) };
   const written = await explain(problem, readerOf(request, publisher), request.requestId);
-  const headers = { "cache-control": "no-store", "content-security-policy": policy, ...languageHeaders(written), ...retry };
+  const headers = { ...refusalHeaders(problem, problem.status), "content-security-policy": policy, ...languageHeaders(written) };
   return { status: problem.status, type: "text/html; charset=utf-8", body: written.body, headers };
 }
 
