@@ -1,9 +1,17 @@
 // @module-tag sqlite
 import { beforeAll, describe, expect, test } from "vitest";
+import { endedStatuses } from "../../src/features/authorization/authorization.schema.ts";
 import { endings } from "../../src/features/authorization/endings/endings.ts";
+import { statuses as blacklistStatuses } from "../../src/features/blacklist/blacklist.schema.ts";
+import { outcomes } from "../../src/features/cases/outcomes.ts";
+import { caseStatuses } from "../../src/features/cases/states.ts";
+import { matchKinds, matchStatuses } from "../../src/features/intelligence/intelligence.schema.ts";
 import { privacyResults } from "../../src/features/privacy/privacy.html.ts";
+import { statuses as requestStatuses } from "../../src/features/workflows/state/table.ts";
 import { problems } from "../../src/kernel/errors.ts";
-import { authorizationPurposes } from "../../src/kernel/vocabulary.ts";
+import type { Texts } from "../../src/kernel/texts.ts";
+import { authorizationPurposes, workflowKinds } from "../../src/kernel/vocabulary.ts";
+import * as locales from "../../src/locales.ts";
 import { negotiateLanguage } from "../../src/pages/language.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -209,6 +217,18 @@ describe("a German page", () => {
     for (const path of ["/", "/privacy", "/nowhere", "/problems/none", "/authorize/result/none", "/privacy/result/none"]) await see(path);
     expect(pages.length).toBeGreaterThan(70);
     expect(pages.flatMap(([path, text]) => englishIn(text).map((word) => `${word} on ${path}`))).toEqual([]);
+  });
+
+  test("has a word for everything stored that the privacy page shows by its name", () => {
+    const stored = [
+      ...[...Object.keys(outcomes), ...Object.values(outcomes).flat(), ...caseStatuses],
+      ...[...workflowKinds, ...requestStatuses, ...blacklistStatuses, ...matchKinds, ...matchStatuses],
+      ...[...authorizationPurposes, "pending", "opened", ...endedStatuses],
+    ];
+    const { en, de }: Record<"en" | "de", Texts> = locales;
+    expect(stored.length).toBeGreaterThan(50);
+    for (const texts of [en, de])
+      expect(stored.filter((value) => texts[`case = ${value}`] === undefined && texts[`= ${value}`] === undefined)).toEqual([]);
   });
 
   test("the guard sees an English sentence on a page", () => {

@@ -86,7 +86,7 @@ export const authorizationTexts = texts({
     "page consent details": "Mehr: was aufbewahrt wird, wie lange, und wie du es zurücknimmst",
     "page consent kept": "Was aufbewahrt wird",
     "page consent compared":
-      "Was gelesen wird, wird mit der Liste der Personen und Server verglichen, die {community} gesperrt hat. Es wird nicht weitergegeben.",
+      "Was gelesen wird, wird mit der Sperrliste von {community} verglichen, auf der Personen und Server stehen. Es wird nicht weitergegeben.",
     "page consent long": "Wie lange es aufbewahrt wird",
     "page consent long-read":
       "Was gelesen wird: verschlüsselt, {days} lang nach dem letzten Lesen. So lange kann es bei Discord neu gelesen werden.",

@@ -29,6 +29,7 @@ const keys = {
     timeline: "page looked timeline",
     export: "page looked export",
   },
+  case: { duplicate: "case = duplicate", open: "case = open" },
   link: { declared: "page rest link declared", confirmed: "page rest link confirmed" },
 } as const satisfies Record<string, Readonly<Record<string, TextKey>>>;
 
@@ -109,7 +110,7 @@ export function recordsPart(reader: Reader, data: DataExportView, nameOf: Server
       reader,
       data.cases,
       t("page rest cases"),
-      (one) => html`${one.number}: ${word(reader, one.type)}, ${word(reader, one.outcome ?? one.status)}`,
+      (one) => html`${one.number}: ${word(reader, one.type)}, ${worded(reader, "case", one.outcome ?? one.status)}`,
     ),
     ...listOf(
       reader,
