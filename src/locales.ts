@@ -1,5 +1,6 @@
 import { auditActionTexts } from "./features/audit/actions.texts.ts";
 import { auditTexts } from "./features/audit/audit.texts.ts";
+import { authorizationTexts } from "./features/authorization/authorization.texts.ts";
 import { blacklistTexts } from "./features/blacklist/blacklist.texts.ts";
 import { callsignsTexts } from "./features/callsigns/callsigns.texts.ts";
 import { casesTexts } from "./features/cases/cases.texts.ts";
@@ -8,6 +9,7 @@ import { helpTexts } from "./features/help/help.texts.ts";
 import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts";
 import { linksTexts } from "./features/links/links.texts.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
+import { privacyPageTexts, privacySentences } from "./features/privacy/privacy-page.texts.ts";
 import { privacyTexts } from "./features/privacy/privacy.texts.ts";
 import { rosterTexts } from "./features/roster/roster.texts.ts";
 import { serversTexts } from "./features/servers/servers.texts.ts";
@@ -19,6 +21,7 @@ import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
 import { phrases } from "./commands/locales/phrases.ts";
 import { values } from "./commands/locales/values.ts";
+import { pagesTexts } from "./pages/pages.texts.ts";
 
 /** English: every text of commands and replies, feature by feature. */
 export const en = {
@@ -26,7 +29,9 @@ export const en = {
   ...values.en,
   ...phrases.en,
   ...auditActionTexts.en,
+  ...pagesTexts.en,
   ...auditTexts.en,
+  ...authorizationTexts.en,
   ...blacklistTexts.en,
   ...callsignsTexts.en,
   ...casesTexts.en,
@@ -35,6 +40,7 @@ export const en = {
   ...intelligenceTexts.en,
   ...linksTexts.en,
   ...permissionsTexts.en,
+  ...privacyPageTexts.en,
   ...privacyTexts.en,
   ...rosterTexts.en,
   ...serversTexts.en,
@@ -50,7 +56,9 @@ export const de = {
   ...values.de,
   ...phrases.de,
   ...auditActionTexts.de,
+  ...pagesTexts.de,
   ...auditTexts.de,
+  ...authorizationTexts.de,
   ...blacklistTexts.de,
   ...callsignsTexts.de,
   ...casesTexts.de,
@@ -59,6 +67,7 @@ export const de = {
   ...intelligenceTexts.de,
   ...linksTexts.de,
   ...permissionsTexts.de,
+  ...privacyPageTexts.de,
   ...privacyTexts.de,
   ...rosterTexts.de,
   ...serversTexts.de,
@@ -69,4 +78,6 @@ export const de = {
 };
 
 /** What the service says by itself, in German by the English sentence. */
-export const deSentences: Sentences = {};
+export const deSentences: Sentences = {
+  ...privacySentences,
+};
