@@ -1,3 +1,4 @@
+import { nobodyNamed, type Operator } from "../config/config.ts";
 import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../discord/command.ts";
 import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
@@ -7,7 +8,7 @@ import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../operations/route.ts";
-import type { Contact, Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
+import type { Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
 import { againRow, fillControl, fillReply, formOf } from "./forms.ts";
 import { parseForm, parseOptions, joined } from "./input.ts";
 import { heldReply, pressed, buttonOf, rowOf } from "./press.ts";
@@ -30,7 +31,7 @@ export interface CommandRunner {
 
 /** What answers name besides the service itself. */
 export interface Surroundings {
-  contact?: (() => Contact) | undefined;
+  operator?: Operator;
   commandIds?: CommandIds;
 }
 
@@ -43,7 +44,7 @@ export function createCommandRunner(
   verbs: Verbs,
   kept: PendingInteractions,
   publicUrl: () => string,
-  { contact = () => ({}), commandIds = () => Promise.resolve(new Map()) }: Surroundings = {},
+  { operator = nobodyNamed, commandIds = () => Promise.resolve(new Map()) }: Surroundings = {},
 ): CommandRunner {
   const { entries, entryOf, menus, sources } = table;
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
@@ -52,7 +53,7 @@ export function createCommandRunner(
     const wording: Wording = {
       t: translator(language),
       publicUrl: publicUrl(),
-      contact: contact(),
+      operator,
       commandIds,
       call,
       given,
