@@ -15,13 +15,16 @@ import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
 import { phrases } from "./commands/locales/phrases.ts";
+import { refusalSentences } from "./commands/locales/refusals.ts";
 import { values } from "./commands/locales/values.ts";
+import { refusalTexts } from "./discord/refusal-texts.ts";
 
 /** English: every text of commands and replies, feature by feature. */
 export const en = {
   ...labels.en,
   ...values.en,
   ...phrases.en,
+  ...refusalTexts.en,
   ...auditTexts.en,
   ...blacklistTexts.en,
   ...callsignsTexts.en,
@@ -43,6 +46,7 @@ export const de = {
   ...labels.de,
   ...values.de,
   ...phrases.de,
+  ...refusalTexts.de,
   ...auditTexts.de,
   ...blacklistTexts.de,
   ...callsignsTexts.de,
@@ -60,4 +64,4 @@ export const de = {
 };
 
 /** What the service says by itself, in German by the English sentence. */
-export const deSentences: Sentences = {};
+export const deSentences: Sentences = { ...refusalSentences };

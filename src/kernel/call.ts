@@ -1,3 +1,4 @@
+import { lackText } from "./denied.ts";
 import { ProblemError } from "./errors.ts";
 import type { PermissionKey } from "./permissions.ts";
 
@@ -146,11 +147,7 @@ export function notReadable(call: Call, pointers: readonly string[], required?: 
 }
 
 function denied(required: string, missingIn: "key" | "acting_user"): ProblemError {
-  const who = missingIn === "key" ? "API key" : "acting user";
-  return new ProblemError("permission_denied", {
-    detail: `The ${who} lacks ${required}.`,
-    extra: { required, missing_in: missingIn },
-  });
+  return new ProblemError("permission_denied", { detail: lackText(required, missingIn), extra: { required, missing_in: missingIn } });
 }
 
 /** The call of somebody who uses the pages. They have no rights as staff there, also when they are signed in. */

@@ -1,6 +1,7 @@
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
+import { lackText } from "../../../kernel/denied.ts";
 import { isoOrNull, type UserRef } from "../../../kernel/fields.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { checksOf } from "../checks/consented.ts";
@@ -179,15 +180,15 @@ export function refusal({ refused, detail, required }: Refused, { action, reques
   switch (refused) {
     case "permission_denied":
       return new ProblemError(refused, {
-        detail: detail ?? `The acting user lacks ${required ?? ""}.`,
+        detail: detail ?? lackText(required ?? "", "acting_user"),
         extra: { required, missing_in: "acting_user" },
       });
     case "conflict_of_interest":
       return new ProblemError(refused, {
-        detail: detail ?? "Whoever filed a request, is its subject, or is otherwise partial never decides it, with no account of theirs.",
+        detail: detail ?? "You or another account of yours filed this request, is its subject, or is otherwise involved: somebody else has to decide it.",
       });
     case "hierarchy_violation":
-      return new ProblemError(refused, { detail: "The subject is staff of equal or higher rank." });
+      return new ProblemError(refused, { detail: "The subject stands as high as you on the staff, or higher: somebody above them has to decide." });
     case "precondition_failed":
       return new ProblemError(refused, { extra: { current_etag: `"v${request.revision.toString()}"` } });
     case "already_decided": {
