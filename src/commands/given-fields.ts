@@ -51,7 +51,11 @@ function byStem(places: readonly Place[], path: readonly string[]): Place | unde
   return firstOf(path, (step) => places.find(({ name }) => stemOf(name) === stemOf(step)));
 }
 
-const stemOf = (name: string): string => name.replaceAll("-", "_").replace(/^discord_/, "").replace(/_ids?$|_at$|s$/, "");
+const stemOf = (name: string): string =>
+  name
+    .replaceAll("-", "_")
+    .replace(/^discord_/, "")
+    .replace(/_ids?$|_at$|s$/, "");
 
 function firstOf(path: readonly string[], find: (step: string) => Place | undefined): Place | undefined {
   return path.map(find).find((place) => place !== undefined);

@@ -20,9 +20,13 @@ export type FindGiven = (error: FieldError) => GivenField | undefined;
 
 const limits = { lines: 10, values: 5 } as const;
 
+/** Mistakes with a sentence of their own here; of others the detail is said. */
+type Known = "snowflake" | "datetime" | "suggested" | "required" | "unreadable";
+
 /** One mistake, made in one place or in several. */
 interface Mistake {
-  error: FieldError;
+  known: Known | undefined;
+  detail: string;
   /** What was given, by the name of the place as it is shown. */
   places: Map<string, Set<string>>;
   /** The first of the places that the person saw. */
@@ -31,7 +35,7 @@ interface Mistake {
 
 /** One line for each thing that is wrong, however many fields of the request it became. */
 export function fieldLines(errors: readonly FieldError[], t: Translate, findGiven: FindGiven): string[] {
-  const lines = [...new Set([...mistakesIn(errors, t, findGiven)].map((mistake) => lineOf(mistake, t)))];
+  const lines = [...mistakesIn(errors, t, findGiven)].map((mistake) => lineOf(mistake, t));
   const more = lines.length - limits.lines;
   return more > 0 ? [...lines.slice(0, limits.lines), t("refusal fields-more", { count: more })] : lines;
 }
@@ -46,33 +50,40 @@ function mistakesIn(errors: readonly FieldError[], t: Translate, findGiven: Find
     seen.add(at);
     const given = findGiven(error);
     const name = given === undefined ? labelOf(error.pointer, t) : `\`${given.name.replaceAll("`", "'")}\``;
-    const key = JSON.stringify([error.code, error.detail]);
-    const { places, ...mistake } = mistakes.get(key) ?? { error, places: new Map<string, Set<string>>(), given };
-    mistakes.set(key, { ...mistake, places });
+    const known = knownAs(error, given);
+    const key = known ?? error.detail;
+    const mistake = mistakes.get(key) ?? { known, detail: error.detail, places: new Map<string, Set<string>>(), given };
+    mistakes.set(key, mistake);
     if (name === undefined) continue;
-    const values = places.get(name) ?? new Set();
-    places.set(name, given?.value === undefined ? values : values.add(given.value));
+    const values = mistake.places.get(name) ?? new Set();
+    mistake.places.set(name, given?.value === undefined ? values : values.add(given.value));
   }
   return mistakes.values();
 }
 
-function lineOf({ error: { code, detail }, places, given }: Mistake, t: Translate): string {
-  const sentence = code === "invalid_datetime" ? t("field invalid_datetime") : sentenceText(detail, t);
-  if (places.size === 0) return sentence;
-  const values = [...places].flatMap(([name, of]) => (of.size === 0 ? [name] : [...of]));
-  const shown = [...new Set(values)].slice(0, limits.values).join(", ") + (values.length > limits.values ? ", …" : "");
-  if (code === "invalid_snowflake") {
+function knownAs({ code, detail }: FieldError, given: GivenField | undefined): Known | undefined {
+  if (code === "invalid_snowflake") return "snowflake";
+  if (code === "invalid_datetime") return "datetime";
+  if (code === "not_readable") return "unreadable";
+  if (detail === requiredText) return "required";
+  return code === "invalid_format" && given?.isSuggested === true ? "suggested" : undefined;
+}
+
+function lineOf({ known, detail, places, given }: Mistake, t: Translate): string {
+  const fields = [...places.keys()].join(", ");
+  if (places.size > 0 && (known === "required" || known === "unreadable")) return t(`field ${known}`, { fields });
+  const values = [...new Set([...places].flatMap(([name, of]) => (of.size === 0 ? [name] : [...of])))];
+  const shown = values.slice(0, limits.values).join(", ") + (values.length > limits.values ? ", …" : "");
+  if (places.size > 0 && known === "suggested") return t("field suggested", { values: shown });
+  if (places.size > 0 && known === "snowflake") {
     const many = values.length > 1 ? (" many" as const) : "";
     const option = given?.userOption;
     return option === undefined
-      ? t(`field invalid_snowflake${many}`, { values: shown })
-      : t(`field invalid_snowflake user${many}`, { values: shown, option });
+      ? t(`field snowflake${many}`, { values: shown })
+      : t(`field snowflake user${many}`, { values: shown, option });
   }
-  if (code === "invalid_format" && given?.isSuggested === true) return t("field suggested", { values: shown });
-  const fields = [...places.keys()].join(", ");
-  if (detail === requiredText) return t("field required", { fields });
-  if (code === "not_readable") return t("field not_readable", { fields });
-  return `${[...places].map(([name, of]) => placeText(name, of, detail)).join(", ")}: ${sentence}`;
+  const sentence = known === "datetime" ? t("field datetime") : sentenceText(detail, t);
+  return places.size === 0 ? sentence : `${[...places].map(([name, of]) => placeText(name, of, detail)).join(", ")}: ${sentence}`;
 }
 
 /** A place with what was given there, unless the sentence has it. */

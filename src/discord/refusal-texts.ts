@@ -41,7 +41,8 @@ const en = {
   "refusal pool_exhausted": "This pool has no free number. Choose another pool, or ask for a wider range.",
   "refusal authorization_required": "They have not given access to their servers, or it has ended. Ask them with `/intel authorize`.",
   "refusal too_many_open_sessions": "Too many links for this person are open. Use one of them, or wait until one ends.",
-  "refusal precondition_failed": "Somebody changed this since you looked at it, so nothing was done. Look at it again, then repeat your change.",
+  "refusal precondition_failed":
+    "Somebody changed this since you looked at it, so nothing was done. Look at it again, then repeat your change.",
   "refusal body_too_large": "The file is too large.",
   "refusal validation_failed": "What you gave does not fit. Check it and try again.",
   "refusal member_not_in_guild": "They are not a member of this server. Check whom you named.",
@@ -66,14 +67,14 @@ const en = {
   "refusal state": "That can't be done while it is *{state}*.",
   "refusal decided": "This request was decided already: {outcome} by {by}, {at}.",
   "refusal fields-more": "And {count} more.",
-  "field invalid_snowflake": "{values} is not a Discord id. Use 17–20 digits.",
-  "field invalid_snowflake many": "{values} are not Discord ids. Use 17–20 digits.",
-  "field invalid_snowflake user": "{values} is not a Discord id. Use 17–20 digits, or pick the person with `{option}:`.",
-  "field invalid_snowflake user many": "{values} are not Discord ids. Use 17–20 digits, or pick people with `{option}:`.",
-  "field invalid_datetime": "Write a time such as `2026-12-24 18:00` (in UTC).",
+  "field snowflake": "{values} is not a Discord id. Use 17–20 digits.",
+  "field snowflake many": "{values} are not Discord ids. Use 17–20 digits.",
+  "field snowflake user": "{values} is not a Discord id. Use 17–20 digits, or pick the person with `{option}:`.",
+  "field snowflake user many": "{values} are not Discord ids. Use 17–20 digits, or pick people with `{option}:`.",
+  "field datetime": "Write a time such as `2026-12-24 18:00` (in UTC).",
   "field suggested": "There is no {values} here. Pick one of the suggestions.",
   "field required": "Still missing: {fields}.",
-  "field not_readable": "{fields}: You can change only what you may read.",
+  "field unreadable": "{fields}: You can change only what you may read.",
 } as const satisfies Readonly<Record<Sentence, string>> & Readonly<Record<string, string>>;
 
 /** What a refusal says in Discord. Of a code: the whole sentence, where nothing more special is known. */
@@ -85,8 +86,7 @@ export const refusalTexts = texts({
     "refusal credential_revoked": "Der API-Schlüssel, mit dem das angefragt wurde, ist widerrufen. Frag es in Discord neu an.",
     "refusal permission_denied": "Das darfst du hier nicht: Dir fehlt das Recht {permission}. Bitte einen Admin darum.",
     "refusal acting_user_not_staff": "Du gehörst nicht zum Team von {community}. Wende dich an einen Admin, falls das nicht stimmt.",
-    "refusal cannot_grant_unheld":
-      "Was du selbst nicht hast, kannst du nicht vergeben: {permissions}. Bitte jemanden darum, der es hat.",
+    "refusal cannot_grant_unheld": "Was du selbst nicht hast, kannst du nicht vergeben: {permissions}. Bitte jemanden darum, der es hat.",
     "refusal hierarchy_violation": "Die Person steht im Team so hoch wie du oder höher. Wende dich an jemanden, der über ihr steht.",
     "refusal conflict_of_interest": "Du bist selbst beteiligt. Bitte jemand anderen aus dem Team, es zu tun.",
     "refusal last_owner": "Das ist der letzte Eigentümer. Benenne zuerst einen anderen.",
@@ -100,8 +100,7 @@ export const refusalTexts = texts({
     "refusal pool_exhausted": "In diesem Pool ist keine Nummer frei. Wähle einen anderen Pool, oder bitte um einen größeren Bereich.",
     "refusal authorization_required":
       "Die Person hat keinen Zugriff auf ihre Server erlaubt, oder die Erlaubnis ist abgelaufen. Frag sie mit `/intel authorize` danach.",
-    "refusal too_many_open_sessions":
-      "Für diese Person sind schon zu viele Links offen. Nimm einen davon, oder warte, bis einer abläuft.",
+    "refusal too_many_open_sessions": "Für diese Person sind schon zu viele Links offen. Nimm einen davon, oder warte, bis einer abläuft.",
     "refusal precondition_failed":
       "Das hat jemand geändert, seit du es angesehen hast; deshalb ist nichts passiert. Sieh es dir neu an und wiederhole deine Änderung.",
     "refusal body_too_large": "Die Datei ist zu groß.",
@@ -128,14 +127,13 @@ export const refusalTexts = texts({
     "refusal state": "Das geht nicht, solange der Stand *{state}* ist.",
     "refusal decided": "Über diesen Antrag ist schon entschieden: {outcome}, von {by}, {at}.",
     "refusal fields-more": "Und {count} weitere.",
-    "field invalid_snowflake": "{values} ist keine Discord-ID. Nimm 17–20 Ziffern.",
-    "field invalid_snowflake many": "{values} sind keine Discord-IDs. Nimm 17–20 Ziffern.",
-    "field invalid_snowflake user": "{values} ist keine Discord-ID. Nimm 17–20 Ziffern, oder wähle die Person mit `{option}:` aus.",
-    "field invalid_snowflake user many":
-      "{values} sind keine Discord-IDs. Nimm 17–20 Ziffern, oder wähle Personen mit `{option}:` aus.",
-    "field invalid_datetime": "Schreib einen Zeitpunkt wie `2026-12-24 18:00` (in UTC).",
+    "field snowflake": "{values} ist keine Discord-ID. Nimm 17–20 Ziffern.",
+    "field snowflake many": "{values} sind keine Discord-IDs. Nimm 17–20 Ziffern.",
+    "field snowflake user": "{values} ist keine Discord-ID. Nimm 17–20 Ziffern, oder wähle die Person mit `{option}:` aus.",
+    "field snowflake user many": "{values} sind keine Discord-IDs. Nimm 17–20 Ziffern, oder wähle Personen mit `{option}:` aus.",
+    "field datetime": "Schreib einen Zeitpunkt wie `2026-12-24 18:00` (in UTC).",
     "field suggested": "{values} gibt es hier nicht. Wähle einen der Vorschläge.",
     "field required": "Es fehlt noch: {fields}.",
-    "field not_readable": "{fields}: Du kannst nur ändern, was du auch lesen darfst.",
+    "field unreadable": "{fields}: Du kannst nur ändern, was du auch lesen darfst.",
   },
 });

@@ -1,6 +1,5 @@
 import { ZodError } from "zod";
-import { lackText } from "../kernel/denied.ts";
-import { ProblemError, type ProblemCode, problems, validationProblem } from "../kernel/errors.ts";
+import { lackText, ProblemError, type ProblemCode, problems, validationProblem } from "../kernel/errors.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import { fieldErrors } from "../kernel/validation.ts";
 import { fieldLines, type FindGiven } from "./field-lines.ts";
@@ -94,7 +93,11 @@ const special: Partial<Record<ProblemCode, Say>> = {
     const decision = extra?.["decision"] as { outcome: string; by: string; at: string } | null | undefined;
     if (decision === undefined || decision === null) return undefined;
     const at = `<t:${Math.floor(Date.parse(decision.at) / 1000).toString()}:R>`;
-    return t("refusal decided", { outcome: valueText(decision.outcome, t), by: isSnowflake(decision.by) ? `<@${decision.by}>` : escapeText(decision.by), at });
+    return t("refusal decided", {
+      outcome: valueText(decision.outcome, t),
+      by: isSnowflake(decision.by) ? `<@${decision.by}>` : escapeText(decision.by),
+      at,
+    });
   },
   invalid_transition(refusal, t) {
     const from = textIn(refusal, "from");

@@ -39,10 +39,7 @@ export const interactionTexts = {
 const englishTexts: Texts = { ...interactionTexts, ...refusalTexts.en };
 
 export const english: Translate = (key, filled = {}) =>
-  (englishTexts[key] ?? key.replace(/^[!=] /, "")).replaceAll(
-    /\{(\w+)\}/g,
-    (whole, name: string) => filled[name]?.toString() ?? whole,
-  );
+  (englishTexts[key] ?? key.replace(/^[!=] /, "")).replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
 
 const contentLimit = 2000;
 const wholeFile = "answer.txt";

@@ -1,5 +1,4 @@
-import { lackText } from "./denied.ts";
-import { ProblemError } from "./errors.ts";
+import { lackText, ProblemError } from "./errors.ts";
 import type { PermissionKey } from "./permissions.ts";
 
 /** The transport a call came through; kept in the audit. */

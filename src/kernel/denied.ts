@@ -45,8 +45,3 @@ export function requiredBy({ extra }: ProblemError): string | undefined {
   const required = extra?.["required"];
   return typeof required === "string" ? required : undefined;
 }
-
-/** What a refusal says that is about nothing but a missing permission. */
-export function lackText(required: string, missingIn: "key" | "acting_user"): string {
-  return `The ${missingIn === "key" ? "API key" : "acting user"} lacks ${required}.`;
-}

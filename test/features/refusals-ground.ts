@@ -31,14 +31,19 @@ export async function give({ world, person, words, given = {}, form = {} }: Atte
 }
 
 /** Sentences of a library about its own types. */
-const ofLibrary = /Invalid (?:input|option|string|ISO)|Too (?:big|small)|expected \w+|received \w+|Unrecognized key|must match pattern/;
+const ofLibrary =
+  /Invalid (?:input|option|string|ISO)|Too (?:big|small)|expected (?:string|number|int|boolean|array|object|one of)|received \w+|Unrecognized key|must match pattern/;
 const codeSpan = /`[^`\n]*`/g;
 const keys = catalog.map(({ key }) => key);
 
 /** What is wrong with the words of a refusal, whatever it is about; empty when nothing is. */
 export function flawsOf(content: string, code: string): string[] {
   const lines = content.split("\n");
-  const plain = lines.slice(0, -1).join("\n").replaceAll(codeSpan, "").replaceAll(/<[@#t][^>]*>/g, "");
+  const plain = lines
+    .slice(0, -1)
+    .join("\n")
+    .replaceAll(codeSpan, "")
+    .replaceAll(/<[@#t][^>]*>/g, "");
   const sentences = lines.slice(0, -1).flatMap((line) => line.split(/(?<=[.!?])\s+/));
   return [
     ...(lines.at(-1) === `-# ${code}` ? [] : ["the code does not end it"]),

@@ -20,6 +20,7 @@ interface Option {
   max_value?: number;
 }
 
+const [userMenu, messageMenu] = [2, 3];
 const typeOf = { group: 2, text: 3, integer: 4, boolean: 5, user: 6, number: 10 } as const;
 
 /** Every sub-command, as `<command> <path>`, with its options. */
@@ -29,13 +30,28 @@ function leaves(options: readonly Option[], words: string): { words: string; opt
   return inner.flatMap((one) => leaves(one.options ?? [], `${words} ${one.name}`));
 }
 
-const commands = (commandPayloads(commandTable) as unknown as (Option & { type?: number })[])
-  .filter(({ type = 1 }) => type === 1)
+const commands = (commandPayloads(commandTable) as unknown as Option[])
+  .filter(({ type }) => ![userMenu, messageMenu].includes(type))
   .flatMap(({ name, options = [] }) => leaves(options, name))
   // Whoever asks for their own data gets it.
   .filter(({ words, options }) => words !== "mydata" && options.some(({ type }) => type === typeOf.text));
 
-const wrong = ["rogue", "x", "0", "-1", "soon", "2026-99-99", "12345678901234567890123", "<@12>", "CASE-1", "a/b", "a.b", "ö ü", "%00", "{}"];
+const wrong = [
+  "rogue",
+  "x",
+  "0",
+  "-1",
+  "soon",
+  "2026-99-99",
+  "12345678901234567890123",
+  "<@12>",
+  "CASE-1",
+  "a/b",
+  "a.b",
+  "ö ü",
+  "%00",
+  "{}",
+];
 
 const fitting = (text: string, { min_length: min = 0, max_length: max = 6000 }: Option): string => text.padEnd(min, "x").slice(0, max);
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ProblemError, type ProblemCode } from "../../src/kernel/errors.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
-import { filePunishment } from "./review-ground.ts";
+import { filePunishment, reason } from "./review-ground.ts";
 import { expectRefusal, flawsOf, give } from "./refusals-ground.ts";
 
 const shared = shareWorld();
@@ -140,7 +140,7 @@ describe("what there is already", () => {
     const { id, number } = await listed(world);
     const given = { user: world.sandbox.inside.world.users.get(id)!, category: "scam", severity: "low" };
     await expectRefusal(
-      { world, person, words: "blacklist add", given: given as never, form: { "reason-public": "Scammed." } },
+      { world, person, words: "blacklist add", given, form: { "reason-public": "Scammed." } },
       "duplicate_active_record",
       `This subject has an active record in this scope already. Look at \`${number}\`.`,
       new RegExp(`Sieh dir \`${number}\` an\\.$`),
@@ -153,7 +153,13 @@ describe("what there is already", () => {
     const subject = world.member();
     const reference = await filePunishment(world, person, subject);
     await expectRefusal(
-      { world, person, words: "request punishment", given: { user: subject, action: "warning" }, form: { reason: "Did the same once more." } },
+      {
+        world,
+        person,
+        words: "request punishment",
+        given: { user: subject, action: "warning" },
+        form: { reason: "Did the same once more." },
+      },
       "duplicate_open",
       `There is an open request about this already: \`${reference}\`. Look at it with \`/review show\`.`,
       `Dazu gibt es schon einen offenen Antrag: \`${reference}\`. Sieh ihn dir mit \`/review show\` an.`,
@@ -165,7 +171,11 @@ describe("what there is already", () => {
     const person = await staffAtConsole(world, "admin");
     const decider = await world.staff("admin");
     const reference = await filePunishment(world, await world.staff("moderator"));
-    const decided = await world.post(`/workflows/punishment/${reference}/decision`, { decision: "deny", reason: "Not enough was seen." }, { actor: decider });
+    const decided = await world.post(
+      `/workflows/punishment/${reference}/decision`,
+      { decision: "deny", reason: "Not enough was seen." },
+      { actor: decider },
+    );
     expect(decided.status, JSON.stringify(decided.body)).toBe(200);
     await expectRefusal(
       { world, person, words: "review deny", given: { reference }, form: { reason: "Not enough was seen." } },
@@ -215,7 +225,7 @@ describe("what cannot be done now", () => {
     const person = await staffAtConsole(world, "admin");
     const file = { name: "list.csv", bytes: Buffer.from([0xff, 0xfe, 0xff]) };
     await expectRefusal(
-      { world, person, words: "blacklist import", given: { file } as never },
+      { world, person, words: "blacklist import", given: { file } },
       "malformed_request",
       "The file could not be read. Save it as plain text (UTF-8) and send it again.",
       "Die Datei ließ sich nicht lesen. Speichere sie als einfachen Text (UTF-8) und schick sie noch einmal.",
@@ -226,11 +236,14 @@ describe("what cannot be done now", () => {
     const { world } = shared;
     const person = await staffAtConsole(world, "moderator");
     const subject = world.member();
-    const reference = await filePunishment(world, person, subject);
-    const admin = await world.staff("admin");
-    await world.post(`/workflows/punishment/${reference}/decision`, { decision: "deny", reason: "Not enough was seen." }, { actor: admin });
+    const listing = { category: "raid", severity: "high" };
+    const body = { user_id: subject.id, ...listing, server_ids: [world.guild.id], reason };
+    const { reference } = (await world.post("/workflows/blacklist-user", body, { actor: person })).body;
+    const denial = { decision: "deny", reason: "Not enough was seen." };
+    const actor = await world.staff("senior");
+    expect((await world.post(`/workflows/blacklist-user/${reference}/decision`, denial, { actor })).body.status).toBe("denied");
     await expectRefusal(
-      { world, person, words: "request punishment", given: { user: subject, action: "warning" }, form: { reason: "Did the same once more." } },
+      { world, person, words: "request blacklist-user", given: { user: subject, ...listing }, form: { reason } },
       "cooldown",
       /^This was denied a short while ago\.\nTry again <t:\d+:R>\.$/,
       /^.+\nVersuche es <t:\d+:R> noch einmal\.$/,
@@ -284,7 +297,9 @@ test("a permission is explained by its title, in one sentence where no rule spok
   const [person, subject] = [await staffAtConsole(world, "admin"), await world.staff("viewer")];
   const attempt = { world, person, words: "permission explain", given: { user: subject, permission: "cases.create" } };
   expect(await give(attempt, "en-US")).toBe(`<@${subject.id}> **can't** open cases (\`cases.create\`): No staff role of theirs allows it.`);
-  expect(await give(attempt, "de")).toMatch(new RegExp(`^<@${subject.id}> \\*\\*hat nicht\\*\\* das Recht \\*.+\\* \\(\`cases\\.create\`\\): Keine Rolle`));
+  expect(await give(attempt, "de")).toMatch(
+    new RegExp(`^<@${subject.id}> \\*\\*hat nicht\\*\\* das Recht \\*.+\\* \\(\`cases\\.create\`\\): Keine Rolle`),
+  );
   expect(await give({ ...attempt, given: { ...attempt.given, permission: "staff.read" } }, "en-US")).toMatch(
     /\*\*can\*\* list staff \(`staff\.read`\):\n\*\*1\. ✓/,
   );

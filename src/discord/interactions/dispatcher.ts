@@ -88,8 +88,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       call = await callOf(interaction);
       return { reply: await work(call), isRefusal: false };
     } catch (thrown) {
-      const { refusal: error, findGiven, components } =
-        thrown instanceof RefusedCommand ? thrown : { refusal: thrown, findGiven: undefined, components: undefined };
+      const {
+        refusal: error,
+        findGiven,
+        components,
+      } = thrown instanceof RefusedCommand ? thrown : { refusal: thrown, findGiven: undefined, components: undefined };
       if (call !== undefined && isDenial(error)) {
         const denial = denialOf(error) ?? { action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false };
         noteDenied?.({ caller: callerOf(call), ...denial });

@@ -1,7 +1,6 @@
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
-import { lackText } from "../../../kernel/denied.ts";
 import { isoOrNull, type UserRef } from "../../../kernel/fields.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { checksOf } from "../checks/consented.ts";
@@ -12,7 +11,7 @@ import { isOpenStatus, overridePermission, type Action } from "../state/table.ts
 import { isClaimLive, statusAt, stateOf, subjectsOf, type Request } from "./workflows.policy.ts";
 import type { WorkflowDecision, WorkflowView, BlockerView } from "./workflows.schema.ts";
 import { visibleRequest } from "./visibility.ts";
-import { ProblemError } from "../../../kernel/errors.ts";
+import { lackText, ProblemError } from "../../../kernel/errors.ts";
 import type { Blocker } from "../effects/types.ts";
 import type { DecisionInput } from "./decision.ts";
 
@@ -185,10 +184,14 @@ export function refusal({ refused, detail, required }: Refused, { action, reques
       });
     case "conflict_of_interest":
       return new ProblemError(refused, {
-        detail: detail ?? "You or another account of yours filed this request, is its subject, or is otherwise involved: somebody else has to decide it.",
+        detail:
+          detail ??
+          "You or another account of yours filed this request, is its subject, or is otherwise involved: somebody else has to decide it.",
       });
     case "hierarchy_violation":
-      return new ProblemError(refused, { detail: "The subject stands as high as you on the staff, or higher: somebody above them has to decide." });
+      return new ProblemError(refused, {
+        detail: "The subject stands as high as you on the staff, or higher: somebody above them has to decide.",
+      });
     case "precondition_failed":
       return new ProblemError(refused, { extra: { current_etag: `"v${request.revision.toString()}"` } });
     case "already_decided": {
