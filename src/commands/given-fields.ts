@@ -9,6 +9,8 @@ import type { VerbInput } from "./verbs.ts";
 type Place = OptionSpec | FieldSpec;
 
 const maxValueLength = 40;
+/** What can be shown as it was typed: it looks like no mention of everybody, no link and no formatting, and reorders nothing. */
+const plain = /^(?!@everyone|@here)@?[\p{L}\p{N}][\p{L}\p{N} _.,:;+#-]*$/u;
 /** Of these, what was given says nothing. */
 const valueless = /^(?:too_|required|conflict|unknown_field|not_readable)/;
 const mentions: Partial<Record<Place["kind"], string>> = { user: "@", role: "@&", channel: "#" };
@@ -84,7 +86,7 @@ function shownValue({ name, kind }: Place, sent: unknown, { values }: CommandInp
   const text = (part !== undefined && part !== "" && given.includes(part) ? part : given).trim();
   const mention = mentions[kind];
   if (mention !== undefined && isSnowflake(text)) return `<${mention}${text}>`;
-  return text === "" || text.length > maxValueLength || /[`\n]/.test(text) ? undefined : `\`${text}\``;
+  return text.length <= maxValueLength && plain.test(text) ? `\`${text}\`` : undefined;
 }
 
 function partOf(sent: VerbInput | undefined, where: FieldError["in"]): unknown {

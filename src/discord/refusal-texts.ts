@@ -84,7 +84,7 @@ export const refusalTexts = texts({
     "refusal malformed_request": "Die Datei ließ sich nicht lesen. Speichere sie als einfachen Text (UTF-8) und schick sie noch einmal.",
     "refusal invalid_cursor": "Diese Liste hat sich geändert. Gib den Befehl noch einmal.",
     "refusal credential_revoked": "Der API-Schlüssel, mit dem das angefragt wurde, ist widerrufen. Frag es in Discord neu an.",
-    "refusal permission_denied": "Das darfst du hier nicht: Dir fehlt das Recht {permission}. Bitte einen Admin darum.",
+    "refusal permission_denied": "Du kannst hier nicht: {task}. Bitte einen Admin um das Recht {permission}.",
     "refusal acting_user_not_staff": "Du gehörst nicht zum Team von {community}. Wende dich an einen Admin, falls das nicht stimmt.",
     "refusal cannot_grant_unheld": "Was du selbst nicht hast, kannst du nicht vergeben: {permissions}. Bitte jemanden darum, der es hat.",
     "refusal hierarchy_violation": "Die Person steht im Team so hoch wie du oder höher. Wende dich an jemanden, der über ihr steht.",

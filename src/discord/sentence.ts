@@ -30,10 +30,12 @@ export function permissionText(key: string, t: Translate): string | undefined {
   return title === undefined ? undefined : `*${escapeText(title)}* (\`${key}\`)`;
 }
 
-/** What somebody with a permission can do, to be said after "can", such as "open cases". */
+/** What somebody with a permission can do, as a part of a sentence: "open cases" in English. */
 export function taskText(key: string, t: Translate): string {
+  const label = titles.get(key) ?? key;
   const title = permissionTitle(key, t) ?? key;
-  return escapeText(title.charAt(0).toLowerCase() + title.slice(1));
+  // Other languages write some words with a capital.
+  return escapeText(title === label ? title.charAt(0).toLowerCase() + title.slice(1) : title);
 }
 
 function permissionTitle(key: string, t: Translate): string | undefined {

@@ -298,7 +298,7 @@ test("a permission is explained by its title, in one sentence where no rule spok
   const attempt = { world, person, words: "permission explain", given: { user: subject, permission: "cases.create" } };
   expect(await give(attempt, "en-US")).toBe(`<@${subject.id}> **can't** open cases (\`cases.create\`): No staff role of theirs allows it.`);
   expect(await give(attempt, "de")).toMatch(
-    new RegExp(`^<@${subject.id}> \\*\\*hat nicht\\*\\* das Recht \\*.+\\* \\(\`cases\\.create\`\\): Keine Rolle`),
+    new RegExp(`^<@${subject.id}> \\*\\*kann nicht\\*\\*: .+ \\(\`cases\\.create\`\\): Keine Rolle`),
   );
   expect(await give({ ...attempt, given: { ...attempt.given, permission: "staff.read" } }, "en-US")).toMatch(
     /\*\*can\*\* list staff \(`staff\.read`\):\n\*\*1\. ✓/,

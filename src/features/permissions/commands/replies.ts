@@ -1,5 +1,5 @@
 import { escapeText } from "../../../discord/replies.ts";
-import { permissionText, sentenceText, taskText } from "../../../discord/sentence.ts";
+import { sentenceText, taskText } from "../../../discord/sentence.ts";
 import type { ExplainView, SimulateView } from "../explain/explain.schema.ts";
 import type { CatalogView, RolePermissionsView } from "../permissions.schema.ts";
 import type { EffectiveView, UserPermissionsView } from "../users/users.schema.ts";
@@ -18,7 +18,7 @@ export function catalogLine({ key, label, default_level: level, danger }: Catalo
 /** Which rules spoke, in order, and which one decided. */
 export function explainText(view: ExplainView, t: Translate): string {
   const { key, allowed, trace } = view;
-  const about = { user: `<@${view.user_id}>`, key, task: taskText(key, t), permission: permissionText(key, t) ?? `\`${key}\`` };
+  const about = { user: `<@${view.user_id}>`, key, task: taskText(key, t) };
   const head = t(allowed ? "permission may" : "permission may-not", about);
   // Where no rule spoke, there is no order to show.
   if (trace.length === 1 && trace[0]?.step === "nothing") return `${head} ${sentenceText(trace[0].text, t)}`;
