@@ -1,4 +1,5 @@
 import { ZodError } from "zod";
+import { isDenial } from "../kernel/denied.ts";
 import { lackText, ProblemError, type ProblemCode, problems, validationProblem } from "../kernel/errors.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import { fieldErrors } from "../kernel/validation.ts";
@@ -76,10 +77,9 @@ const special: Partial<Record<ProblemCode, Say>> = {
     detail === undefined
       ? t("refusal acting_user_not_staff", { community: community === undefined ? t("refusal community") : escapeText(community) })
       : undefined,
-  cannot_grant_unheld({ extra, cause }, t) {
+  cannot_grant_unheld({ extra }, t) {
     const unheld = extra?.["unheld"];
-    // What somebody else was refused, who had asked for it, says so in its detail.
-    if (!Array.isArray(unheld) || cause instanceof ProblemError || extra?.["missing_in"] === "key") return undefined;
+    if (!Array.isArray(unheld) || extra?.["missing_in"] === "key") return undefined;
     const permissions = unheld.slice(0, maxListed).map((key) => permissionText(String(key), t) ?? `\`${String(key)}\``);
     return t("refusal cannot_grant_unheld", { permissions: permissions.join(", ") });
   },
@@ -103,17 +103,25 @@ const special: Partial<Record<ProblemCode, Say>> = {
     const from = textIn(refusal, "from");
     return refusal.detail === undefined && from !== "" ? t("refusal state", { state: valueText(from, t) }) : undefined;
   },
-  // Their details speak of requests over HTTP.
+  // The details of these speak to clients of the HTTP API, or to whoever runs the service.
   authorization_required: (_refusal, t) => t("refusal authorization_required"),
   malformed_request: (_refusal, t) => t("refusal malformed_request"),
+  discord_error: (_refusal, t) => t("refusal discord_error"),
+  storage_readonly: (_refusal, t) => t("refusal storage_readonly"),
 };
 
 const maxListed = 10;
 
 function sentenceOf(refusal: ProblemError, t: Translate, community: string | undefined): string {
+  if (refusal.cause instanceof ProblemError) return t("refusal confirmed", { why: askerText(refusal.cause, t, community) });
   const said = special[refusal.code]?.(refusal, t, community);
   if (said !== undefined) return said;
   return refusal.detail === undefined ? codeText(refusal.code, t) : sentenceText(refusal.detail, t);
+}
+
+/** Why a change that was confirmed was not carried out. Its rights are those of the person who asked, and not of the reader. */
+function askerText(refusal: ProblemError, t: Translate, community: string | undefined): string {
+  return isDenial(refusal) ? t("refusal asker") : sentenceOf(refusal, t, community);
 }
 
 /** What a code says by itself; its title where there is no sentence. */

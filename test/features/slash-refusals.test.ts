@@ -85,7 +85,7 @@ describe("a missing right", () => {
       { world, person, words: "case open", given: { user: world.member(), title: "A case" } },
       "permission_denied",
       "You can't open cases here. Ask an admin for the permission *Open cases* (`cases.create`).",
-      /^Das darfst du hier nicht: Dir fehlt das Recht \*.+\* \(`cases\.create`\)\. Bitte einen Admin darum\.$/,
+      /^Du kannst hier nicht: .+\. Bitte einen Admin um das Recht \*.+\* \(`cases\.create`\)\.$/,
     );
   });
 

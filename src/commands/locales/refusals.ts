@@ -34,6 +34,8 @@ export const refusalSentences: Sentences = {
   "Write a whole address such as https://example.org.": "Schreib eine ganze Adresse wie https://example.org.",
   "This is not in the form that is expected here.": "Das ist nicht so geschrieben, wie es hier erwartet wird.",
   "What stands here does not fit.": "Was hier steht, passt nicht.",
+  "Name the plan of a dry run: 64 hexadecimal digits.": "Nenne den Plan eines Probelaufs: 64 hexadezimale Ziffern.",
+  "Make a dry run first, and name its plan.": "Mach zuerst einen Probelauf, und nenne seinen Plan.",
   "Name at least one user or server.": "Nenne mindestens eine Person oder einen Server.",
   "They hold no staff role.": "Die Person hat keine Rolle im Team.",
   "No staff role of theirs allows it.": "Keine Rolle dieser Person erlaubt es.",
@@ -49,7 +51,4 @@ export const refusalSentences: Sentences = {
     "Die betroffene Person steht im Team so hoch wie du oder höher: Jemand über ihr muss entscheiden.",
   "You are involved in this request, so you do not take part in what is said about it.":
     "Du bist an diesem Antrag beteiligt und nimmst deshalb nicht an dem teil, was darüber gesagt wird.",
-  "The person who asked lacks {permission}.": "Der Person, die das wollte, fehlt das Recht {permission}.",
-  "The person who asked is not staff here.": "Die Person, die das wollte, gehört hier nicht mehr zum Team.",
-  "It was confirmed but not carried out: {why}": "Es wurde bestätigt, aber nicht ausgeführt: {why}",
 };
