@@ -31,8 +31,8 @@ export async function give({ world, person, words, given = {}, form = {} }: Atte
 }
 
 /** Sentences of a library about its own types. */
-const ofLibrary =
-  /Invalid (?:input|option|string|ISO)|Too (?:big|small)|expected (?:string|number|int|boolean|array|object|one of)|received \w+|Unrecognized key|must match pattern/;
+export const ofLibrary =
+  /Invalid (?:input|option|string|ISO|UUID|URL|key)|Too (?:big|small)|expected (?:string|number|int|boolean|array|object|one of)|received \w|Unrecognized|must match/;
 const codeSpan = /`[^`\n]*`/g;
 const keys = catalog.map(({ key }) => key);
 
