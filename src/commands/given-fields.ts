@@ -9,6 +9,8 @@ import type { VerbInput } from "./verbs.ts";
 type Place = OptionSpec | FieldSpec;
 
 const maxValueLength = 40;
+const minPartLength = 4;
+const minWordLength = 3;
 /** What can be shown as it was typed: it looks like no mention of everybody, no link and no formatting, and reorders nothing. */
 const plain = /^(?!@everyone|@here)@?[\p{L}\p{N}][\p{L}\p{N} _.,:;+#-]*$/u;
 /** Of these, what was given says nothing. */
@@ -35,12 +37,11 @@ export function givenFinder(entry: Entry, given: CommandInput, sent: VerbInput |
       .slice(1)
       .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
     const value = valueAt(partOf(sent, error.in), path);
-    const place = byName(places, path) ?? byValue(places, given, value) ?? byStem(places, path);
+    const place = byName(places, path) ?? byValue(places, given, value, path) ?? byStem(places, path);
     if (place === undefined) return undefined;
-    const { name: userOption } = options.find(({ kind, name }) => kind === "user" && name !== place.name) ?? {};
     const shown = valueless.test(error.code) ? undefined : shownValue(place, value, given);
-    const isSuggested = "completes" in place && place.completes !== undefined;
-    return { name: nameOf(place), value: shown, userOption, isSuggested };
+    const { completes, orPick }: Partial<Pick<OptionSpec, "completes" | "orPick">> = place;
+    return { name: nameOf(place), value: shown, userOption: orPick, isSuggested: completes !== undefined };
   };
 }
 
@@ -63,15 +64,24 @@ function firstOf(path: readonly string[], find: (step: string) => Place | undefi
   return path.map(find).find((place) => place !== undefined);
 }
 
-function byValue(places: readonly Place[], { values }: CommandInput, value: unknown): Place | undefined {
-  const text = textOfValue(value);
-  if (text === undefined || text === "") return undefined;
-  const holds = (fits: (given: string) => boolean) =>
-    places.find(({ name }) => {
+/** Where several places hold the same, the one that is called like the field. */
+function byValue(places: readonly Place[], { values }: CommandInput, value: unknown, path: readonly string[]): Place | undefined {
+  const sent = textOfValue(value);
+  if (sent === undefined || sent === "") return undefined;
+  const words = path.flatMap((step) => step.split("_")).filter((word) => word.length >= minWordLength);
+  const holding = (fits: (given: string) => boolean): Place | undefined => {
+    const found = places.filter(({ name }) => {
       const given = textOfValue(values[name]);
-      return given !== undefined && fits(given);
+      return given !== undefined && given.trim() !== "" && fits(given);
     });
-  return holds((given) => given === text) ?? holds((given) => given.includes(text));
+    return found.find(({ name }) => words.some((word) => name.includes(word))) ?? found[0];
+  };
+  // A day that was typed is sent as its first moment.
+  return (
+    holding((given) => given === sent) ??
+    holding((given) => given.includes(sent)) ??
+    holding((given) => given.length >= minPartLength && sent.startsWith(given.trim().replace(" ", "T")))
+  );
 }
 
 function textOfValue(value: unknown): string | undefined {

@@ -21,7 +21,7 @@ export type FindGiven = (error: FieldError) => GivenField | undefined;
 const limits = { lines: 10, values: 5 } as const;
 
 /** Mistakes with a sentence of their own here; of others the detail is said. */
-type Known = "snowflake" | "datetime" | "suggested" | "required" | "unreadable";
+type Known = "snowflake" | "id" | "suggested" | "pick" | "datetime" | "required" | "unreadable" | "unknown";
 
 /** One mistake, made in one place or in several. */
 interface Mistake {
@@ -50,8 +50,8 @@ function mistakesIn(errors: readonly FieldError[], t: Translate, findGiven: Find
     seen.add(at);
     const given = findGiven(error);
     const name = given === undefined ? labelOf(error.pointer, t) : `\`${given.name.replaceAll("`", "'")}\``;
-    const known = knownAs(error, given);
-    const key = known ?? error.detail;
+    const known = name === undefined ? undefined : knownAs(error, given);
+    const key = [known ?? error.detail, given?.userOption].join(" ");
     const mistake = mistakes.get(key) ?? { known, detail: error.detail, places: new Map<string, Set<string>>(), given };
     mistakes.set(key, mistake);
     if (name === undefined) continue;
@@ -62,34 +62,51 @@ function mistakesIn(errors: readonly FieldError[], t: Translate, findGiven: Find
 }
 
 function knownAs({ code, detail }: FieldError, given: GivenField | undefined): Known | undefined {
-  if (code === "invalid_snowflake") return "snowflake";
+  const hasValue = given?.value !== undefined;
+  if (code === "invalid_snowflake") return hasValue ? "snowflake" : "id";
+  if (code === "invalid_format" && given?.isSuggested === true) return hasValue ? "suggested" : "pick";
   if (code === "invalid_datetime") return "datetime";
   if (code === "not_readable") return "unreadable";
-  if (detail === requiredText) return "required";
-  return code === "invalid_format" && given?.isSuggested === true ? "suggested" : undefined;
+  if (code === "unknown_field") return "unknown";
+  return detail === requiredText ? "required" : undefined;
 }
 
 function lineOf({ known, detail, places, given }: Mistake, t: Translate): string {
   const fields = [...places.keys()].join(", ");
-  if (places.size > 0 && (known === "required" || known === "unreadable")) return t(`field ${known}`, { fields });
-  const values = [...new Set([...places].flatMap(([name, of]) => (of.size === 0 ? [name] : [...of])))];
-  const shown = values.slice(0, limits.values).join(", ") + (values.length > limits.values ? ", …" : "");
-  if (places.size > 0 && known === "suggested") return t("field suggested", { values: shown });
-  if (places.size > 0 && known === "snowflake") {
-    const many = values.length > 1 ? (" many" as const) : "";
-    const option = given?.userOption;
-    return option === undefined
-      ? t(`field snowflake${many}`, { values: shown })
-      : t(`field snowflake user${many}`, { values: shown, option });
+  switch (known) {
+    case "required":
+    case "unreadable":
+    case "unknown":
+      return t(`field ${known}`, { fields });
+    case "suggested":
+      return t("field suggested", { values: valuesText(valuesOf(places)) });
+    case "snowflake": {
+      const values = valuesOf(places);
+      const many = values.length > 1 ? (" many" as const) : "";
+      const option = given?.userOption;
+      return option === undefined
+        ? t(`field snowflake${many}`, { values: valuesText(values) })
+        : t(`field snowflake user${many}`, { values: valuesText(values), option });
+    }
+    default: {
+      const sentence = known === undefined ? sentenceText(detail, t) : t(`field ${known}`);
+      return places.size === 0 ? sentence : `${[...places].map(([name, of]) => placeText(name, of, detail)).join(", ")}: ${sentence}`;
+    }
   }
-  const sentence = known === "datetime" ? t("field datetime") : sentenceText(detail, t);
-  return places.size === 0 ? sentence : `${[...places].map(([name, of]) => placeText(name, of, detail)).join(", ")}: ${sentence}`;
+}
+
+function valuesOf(places: Mistake["places"]): string[] {
+  return [...new Set([...places.values()].flatMap((of) => [...of]))];
+}
+
+function valuesText(values: readonly string[]): string {
+  return values.slice(0, limits.values).join(", ") + (values.length > limits.values ? ", …" : "");
 }
 
 /** A place with what was given there, unless the sentence has it. */
 function placeText(name: string, values: ReadonlySet<string>, detail: string): string {
   const unsaid = [...values].filter((value) => !detail.includes(value.replaceAll(/[`<@&#>]/g, "")));
-  return unsaid.length === 0 ? name : `${name} (${unsaid.slice(0, limits.values).join(", ")})`;
+  return unsaid.length === 0 ? name : `${name} (${valuesText(unsaid)})`;
 }
 
 /** What the last named part of a pointer is called; undefined where it names none. */

@@ -55,6 +55,17 @@ describe("what was typed wrong", () => {
       "`from` (`soon`), `to` (`later`): Write a time such as `2026-12-24 18:00` (in UTC).",
       "`from` (`soon`), `to` (`later`): Schreib einen Zeitpunkt wie `2026-12-24 18:00` (in UTC).",
     );
+    await expectRefusal(
+      {
+        world,
+        person,
+        words: "permission grant",
+        given: { user: world.member(), permission: "cases.read", until: "2026-99-99", reason: "Now" },
+      },
+      "validation_failed",
+      "`until` (`2026-99-99`): Write a time such as `2026-12-24 18:00` (in UTC).",
+      "`until` (`2026-99-99`): Schreib einen Zeitpunkt wie `2026-12-24 18:00` (in UTC).",
+    );
     const added = { user: world.member(), category: "scam", severity: "low" };
     const form = { "reason-public": "   " };
     await expectRefusal(
@@ -62,6 +73,30 @@ describe("what was typed wrong", () => {
       "validation_failed",
       /^`[A-Z][^`_-]+`: This must not be empty\.$/,
       /^`[A-ZÄÖÜ][^`_-]+`: Das darf nicht leer sein\.$/,
+    );
+  });
+
+  test("is not shown back where it could read as something else, and names the option then", async () => {
+    const { world } = shared;
+    const person = await staffAtConsole(world, "admin");
+    for (const typed of ["<@&1>", "@everyone", "https://evil.example", "`x`"])
+      await expectRefusal(
+        { world, person, words: "case show", given: { case: typed } },
+        "validation_failed",
+        "`case`: Pick one of the suggestions.",
+        "`case`: Wähle einen der Vorschläge.",
+      );
+  });
+
+  test("is said to be too much where only one of two things can be given", async () => {
+    const { world } = shared;
+    const person = await staffAtConsole(world, "admin");
+    const given = { case: await openCase(world), link: "https://example.org", reference: "CASE-000001" };
+    await expectRefusal(
+      { world, person, words: "case evidence", given },
+      "validation_failed",
+      "Leave out `reference`: it does not go with the rest.",
+      "Lass `reference` weg: Das passt nicht zum Rest.",
     );
   });
 

@@ -34,6 +34,7 @@ export const refusalSentences: Sentences = {
   "Write a whole address such as https://example.org.": "Schreib eine ganze Adresse wie https://example.org.",
   "This is not in the form that is expected here.": "Das ist nicht so geschrieben, wie es hier erwartet wird.",
   "What stands here does not fit.": "Was hier steht, passt nicht.",
+  "Change at least one thing.": "Ändere mindestens eine Angabe.",
   "Name the plan of a dry run: 64 hexadecimal digits.": "Nenne den Plan eines Probelaufs: 64 hexadezimale Ziffern.",
   "Make a dry run first, and name its plan.": "Mach zuerst einen Probelauf, und nenne seinen Plan.",
   "Name at least one user or server.": "Nenne mindestens eine Person oder einen Server.",

@@ -128,7 +128,7 @@ const blacklistEntries: readonly Entry[] = [
     operation: "checkBlacklist",
     options: [
       { name: "user", kind: "user" },
-      { name: "ids", kind: "text", max: 1000 },
+      { name: "ids", kind: "text", max: 1000, orPick: "user" },
       { name: "alts", kind: "boolean" },
     ],
     locate: requireRoom,
