@@ -40,7 +40,7 @@ export function givenFinder(entry: Entry, given: CommandInput, sent: VerbInput |
     const place = byName(places, path) ?? byValue(places, given, value, path) ?? byStem(places, path);
     if (place === undefined) return undefined;
     const shown = valueless.test(error.code) ? undefined : shownValue(place, value, given);
-    const { completes, orPick }: Partial<Pick<OptionSpec, "completes" | "orPick">> = place;
+    const { completes, orPick } = options.find((option) => option === place) ?? {};
     return { name: nameOf(place), value: shown, userOption: orPick, isSuggested: completes !== undefined };
   };
 }
