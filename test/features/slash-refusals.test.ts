@@ -182,6 +182,19 @@ describe("what there is already", () => {
     );
   });
 
+  test("is not named to somebody who may not read the blacklist", async () => {
+    const { world } = shared;
+    const person = await staffAtConsole(world, "admin");
+    const { id, number } = await listed(world);
+    const overrides = [{ key: "blacklist.read", effect: "deny", reason: "For a while" }];
+    const actor = await world.staff("owner");
+    expect((await world.patch(`/permissions/users/${person.id}`, { overrides }, { actor })).status).toBe(200);
+    const given = { user: world.sandbox.inside.world.users.get(id)!, category: "scam", severity: "low" };
+    const said = await give({ world, person, words: "blacklist add", given, form: { "reason-public": "Scammed." } }, "en-US");
+    expect(said).toBe("This subject has an active record in this scope already.\n-# duplicate_active_record");
+    expect(said).not.toContain(number);
+  });
+
   test("is named: an open request", async () => {
     const { world } = shared;
     const person = await staffAtConsole(world, "moderator");
