@@ -20,8 +20,10 @@ import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
 import { phrases } from "./commands/locales/phrases.ts";
+import { refusalSentences } from "./commands/locales/refusals.ts";
 import { values } from "./commands/locales/values.ts";
 import { pagesTexts } from "./pages/pages.texts.ts";
+import { refusalTexts } from "./discord/refusal-texts.ts";
 
 /** English: every text of commands and replies, feature by feature. */
 export const en = {
@@ -30,6 +32,7 @@ export const en = {
   ...phrases.en,
   ...auditActionTexts.en,
   ...pagesTexts.en,
+  ...refusalTexts.en,
   ...auditTexts.en,
   ...authorizationTexts.en,
   ...blacklistTexts.en,
@@ -57,6 +60,7 @@ export const de = {
   ...phrases.de,
   ...auditActionTexts.de,
   ...pagesTexts.de,
+  ...refusalTexts.de,
   ...auditTexts.de,
   ...authorizationTexts.de,
   ...blacklistTexts.de,
@@ -79,5 +83,6 @@ export const de = {
 
 /** What the service says by itself, in German by the English sentence. */
 export const deSentences: Sentences = {
+  ...refusalSentences,
   ...privacySentences,
 };

@@ -27,6 +27,8 @@ export interface OptionSpec {
   choices?: readonly string[];
   /** Which source completes it. */
   completes?: string;
+  /** Of ids that are typed: the option that picks a person instead. */
+  orPick?: string;
   /** Least and most: characters of a text, value of a number. */
   min?: number;
   max?: number;

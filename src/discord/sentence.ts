@@ -26,11 +26,22 @@ const word = new RegExp(shapes.map(({ pattern }) => `(${pattern})`).join("|"), "
 
 /** A permission as its title and its key, such as *Open cases* (`cases.open`); undefined when there is none of this key. */
 export function permissionText(key: string, t: Translate): string | undefined {
-  const label = titles.get(key);
-  if (label === undefined) return undefined;
+  const title = permissionTitle(key, t);
+  return title === undefined ? undefined : `*${escapeText(title)}* (\`${key}\`)`;
+}
+
+/** What somebody with a permission can do, as a part of a sentence: "open cases" in English. */
+export function taskText(key: string, t: Translate): string {
+  const label = titles.get(key) ?? key;
+  const title = permissionTitle(key, t) ?? key;
+  // Other languages write some words with a capital.
+  return escapeText(title === label ? title.charAt(0).toLowerCase() + title.slice(1) : title);
+}
+
+function permissionTitle(key: string, t: Translate): string | undefined {
   const own = `permission ${key}` as const;
   const title = t(own);
-  return `*${escapeText(title === own ? label : title)}* (\`${key}\`)`;
+  return title === own ? titles.get(key) : title;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText, taskText } from "../../../discord/sentence.ts";
 import type { ExplainView, SimulateView } from "../explain/explain.schema.ts";
 import type { CatalogView, RolePermissionsView } from "../permissions.schema.ts";
 import type { EffectiveView, UserPermissionsView } from "../users/users.schema.ts";
@@ -16,9 +17,13 @@ export function catalogLine({ key, label, default_level: level, danger }: Catalo
 
 /** Which rules spoke, in order, and which one decided. */
 export function explainText(view: ExplainView, t: Translate): string {
-  const head = t(view.allowed ? "permission may" : "permission may-not", { user: `<@${view.user_id}>`, key: view.key });
-  const lines = view.trace.map(({ step, effect, decides, text }, index) => {
-    const line = `${(index + 1).toString()}. ${mark(effect === "allow")} ${enumLabel(`step ${step}`, t)}: ${escapeText(text)}`;
+  const { key, allowed, trace } = view;
+  const about = { user: `<@${view.user_id}>`, key, task: taskText(key, t) };
+  const head = t(allowed ? "permission may" : "permission may-not", about);
+  // Where no rule spoke, there is no order to show.
+  if (trace.length === 1 && trace[0]?.step === "nothing") return `${head} ${sentenceText(trace[0].text, t)}`;
+  const lines = trace.map(({ step, effect, decides, text }, index) => {
+    const line = `${(index + 1).toString()}. ${mark(effect === "allow")} ${enumLabel(`step ${step}`, t)}: ${sentenceText(text, t)}`;
     return decides ? `**${line}** ${t("permission decides")}` : line;
   });
   const end = view.expires_at === null ? [] : [t("permission ends", { at: momentOf(view.expires_at) })];
@@ -67,7 +72,7 @@ export function simulationReply(view: SimulateView, t: Translate): Reply {
   const change = (gains: readonly string[], loses: readonly string[]): string =>
     [...gains.map((key) => `+\`${key}\``), ...loses.map((key) => `−\`${key}\``)].slice(0, limits.keys).join(" ");
   const lines = [
-    ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${escapeText(detail)} (${code})`),
+    ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${sentenceText(detail, t)} (${code})`),
     ...view.roles.map(({ role_key: key, gains, loses }) => `**${escapeText(key)}** ${change(gains, loses)}`),
     ...view.people.map(({ user_id: id, gains, loses }) => `<@${id}> ${change(gains, loses)}`),
   ];
