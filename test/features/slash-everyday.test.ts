@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { PendingInteraction } from "../../src/commands/pending-interactions.ts";
 import { menuCommand } from "../../src/commands/menus.ts";
+import { translator } from "../../src/commands/texts.ts";
 import { commandTable } from "../../src/features.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { messageOf } from "../../src/discord/replies.ts";
@@ -226,8 +227,9 @@ describe("what staff do every day", () => {
   test("what is offered while typing is plain text, and found as it is typed", () => {
     const { choice, keeps } = commandTable.sources["held-change"] ?? {};
     const view = { id: freshId(), code: "K7QM2X", summary: "Let Ann have cases.read_all (BL-000001)" } as never;
-    expect(choice?.(view, "").name).toBe("K7QM2X · Let Ann have cases.read_all (BL-000001)");
-    expect(keeps?.(view, "cases.read_all")).toBe(true);
+    const t = translator("en-GB");
+    expect(choice?.(view, "", t).name).toBe("K7QM2X · Let Ann have cases.read_all (BL-000001)");
+    expect(keeps?.(view, "cases.read_all", t)).toBe(true);
   });
 
   test("a reason or a title makes no line of its own in a list", async () => {

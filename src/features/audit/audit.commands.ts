@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import { textFor } from "../../commands/texts.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn, timeIn } from "../../commands/input.ts";
-import { cut, lineText, momentOf, showView } from "../../commands/show.ts";
+import { cut, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
+import { jsonObject } from "../../kernel/parsing.ts";
 
 const command = "audit";
 const maxChange = 700;
@@ -43,22 +45,37 @@ const searched = (given: CommandInput) => ({
 function line({ seq, at, action, outcome, actor, via, target, subject_user_id: subject, reason }: AuditView, { t }: Wording): string {
   const told = [
     `\`${seq.toString()}\` ${momentOf(at)}`,
-    `**${escapeText(action)}**`,
+    `\`${action}\``,
     ...(outcome === "ok" ? [] : [textFor(`audit search ${outcome}`, t) ?? escapeText(outcome)]),
     ...(actor === null ? [] : [`<@${actor.id}>`]),
     t(`= ${via}`),
-    ...(target === null ? [] : [escapeText(target.reference ?? `${target.kind} ${target.id}`)]),
+    ...(target === null ? [] : [targetText(target, t)]),
     ...(subject === null ? [] : [`→ <@${subject}>`]),
     ...(reason === null || reason === undefined ? [] : [cut(lineText(reason), 100)]),
   ];
   return told.join(" · ");
 }
 
-/** What it was before and after, besides who and when. */
+/** What it was done to: its reference, or its kind and its id. */
+function targetText({ kind, id, reference }: NonNullable<AuditView["target"]>, t: Wording["t"]): string {
+  if (reference !== null) return escapeText(reference);
+  return `${textFor(`= ${kind}`, t) ?? escapeText(kind.replaceAll("_", " "))} \`${id}\``;
+}
+
+/** Each field that changed, before and after, besides who and when. */
 function wholeLine(view: AuditView, wording: Wording): string {
-  const changed = [view.before, view.after].map((side) => (side === null || side === undefined ? "–" : JSON.stringify(side)));
-  const change = changed.join(" → ");
-  return change === "– → –" ? line(view, wording) : `${line(view, wording)}\n> ${cut(escapeText(change), maxChange)}`;
+  const { t } = wording;
+  const [before, after] = [jsonObject(view.before), jsonObject(view.after)];
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changes = names
+    .filter((name) => !isDeepStrictEqual(before[name], after[name]))
+    .map((name) => {
+      const now = valueOf(after[name], t, name);
+      return `${labelOf(name, t)}: ${name in before ? `${valueOf(before[name], t, name)} → ${now}` : now}`;
+    });
+  return changes.length === 0
+    ? line(view, wording)
+    : `${line(view, wording)}\n> ${cut(changes.join("; ").replaceAll(/\s+/g, " "), maxChange)}`;
 }
 
 function examinedNote({ examined_to: to }: { examined_to?: number }, { t }: Wording): string {

@@ -1,5 +1,7 @@
 import { textFor, type Translate } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { permissionText } from "../../../discord/sentence.ts";
+import { lengthText } from "../../../commands/input.ts";
 import type { LeaveStateView, SuspensionStateView } from "../duty/duty.schema.ts";
 import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../profile/profile.schema.ts";
 import type { QuietHours } from "../quiet-hours.ts";
@@ -13,7 +15,9 @@ export function accessText(view: AccessView, t: Translate): string {
     return `• ${t(`staff because ${key}`, { source: escapeText(source) })}`;
   });
   const isUnknown = view.reasons.some(({ code }) => code === "unknown");
-  const decisions = (view.decisions ?? []).map(({ permission, allowed }) => `${allowed ? "✓" : "✗"} \`${permission}\``);
+  const decisions = (view.decisions ?? []).map(({ permission, allowed }) => {
+    return `${allowed ? "✓" : "✗"} ${permissionText(permission, t) ?? `\`${permission}\``}`;
+  });
   return [
     t(view.allowed ? "staff access yes" : "staff access no", { user: `<@${view.user_id}>` }),
     t("staff access line", {
@@ -57,7 +61,7 @@ function activityText(activity: ActivityView, t: Translate): string {
   return t("staff activity", {
     filed: activity.requests_filed.last_30_days,
     decided: activity.requests_decided.last_30_days,
-    pace: median === null ? "" : t("staff activity pace", { minutes: Math.round(median / 60) }),
+    pace: median === null ? "" : t("staff activity pace", { length: lengthText(median, t) }),
     overdue: activity.open_overdue,
   });
 }
