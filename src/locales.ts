@@ -11,7 +11,7 @@ import { rosterTexts } from "./features/roster/roster.texts.ts";
 import { serversTexts } from "./features/servers/servers.texts.ts";
 import { setupTexts } from "./features/setup/setup.texts.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
-import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
+import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
 import { phrases } from "./commands/locales/phrases.ts";
@@ -60,4 +60,4 @@ export const de = {
 };
 
 /** What the service says by itself, in German by the English sentence. */
-export const deSentences: Sentences = {};
+export const deSentences: Sentences = { ...requestTitlesDe };

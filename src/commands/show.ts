@@ -2,9 +2,8 @@ import type { APIEmbed } from "discord.js";
 import type { Reply } from "../discord/command.ts";
 import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
-import { isSnowflake } from "../kernel/fields.ts";
 import { permissionText, sentenceText } from "../discord/sentence.ts";
-import { parseDuration } from "../kernel/fields.ts";
+import { isSnowflake, parseDuration, snowflakeForm } from "../kernel/fields.ts";
 import { lengthText } from "./input.ts";
 import { choiceKeys, textFor, type Translate } from "./texts.ts";
 
@@ -34,6 +33,9 @@ const sentenceFields: ReadonlySet<string> = new Set(["cause", "detail", "failure
 /** Fields that hold what people wrote: no word of it is one of ours. */
 const writtenFields =
   /(?:^|_)(?:allegation|answer|availability|body|content|department|experience|grounds|labels?|message|name|nickname|notes?|question|reason|reason_\w+|summary|tags|terms|text|timezone|title)$/;
+const idInText = new RegExp(String.raw`\b${snowflakeForm}\b`);
+/** Ids of ours, hashes, and the like. */
+const opaque = /^[\w-]{32,}$/;
 /** How keys are written, such as `senior_mod` or `cases.read`. */
 const keyForm = /^[a-z][a-z\d]*(?:[._][a-z\d*]+)+$/;
 
@@ -96,8 +98,14 @@ function fieldText(text: string, t: Translate, field: string): string {
   const seconds = lengthFields.has(field) ? parseDuration(text) : undefined;
   if (seconds !== undefined) return lengthText(seconds, t);
   if (sentenceFields.has(field)) return sentenceText(text, t);
+  if (idInText.test(text)) return sentenceText(text, t);
   if (writtenFields.test(field)) return textOf(text);
-  return textFor(`= ${text}`, t) ?? permissionText(text, t) ?? (keyForm.test(text) ? `\`${text}\`` : textOf(text));
+  return textFor(`= ${text}`, t) ?? permissionText(text, t) ?? (keyForm.test(text) || opaque.test(text) ? keyText(text) : textOf(text));
+}
+
+/** A key or an id to be copied; what no code span can hold is a text. */
+export function keyText(key: string): string {
+  return /^[\w.:*-]+$/.test(key) ? `\`${key}\`` : escapeText(key);
 }
 
 /** A moment as each reader's own client writes it; `R` is how long ago or ahead. */
@@ -126,7 +134,12 @@ function textOf(text: string): string {
 function fieldsOf(view: View, t: Translate): { name: string; value: string }[] {
   return Object.entries(view)
     .filter(
-      ([name, value]) => !unshownFields.has(name) && value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
+      ([name, value]) =>
+        !unshownFields.has(name) &&
+        value !== null &&
+        value !== undefined &&
+        value !== titleValue(view) &&
+        !(Array.isArray(value) && value.length === 0),
     )
     .map(([name, value]) => ({ name: labelOf(name, t), value: valueOf(value, t, name) }));
 }

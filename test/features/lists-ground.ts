@@ -42,10 +42,13 @@ export async function playAll(world: World): Promise<PlayedWorld> {
   await made("/servers", { id: here, name: "Quarry", status: "partner" });
   await made("/servers", { id: there, name: "Delta", status: "watched", tags: ["mining"] });
   await made("/roster", { user_id: moderator.id, staff_role: "moderator", department: "north", reason: "Joined the staff" });
-  await made("/roster/audits", {});
-  await made("/cases/templates/first_contact", { title: "First contact", type: "punishment", due: "P7D", points: 2 }, owner).catch(() =>
-    world.put("/cases/templates/first_contact", { title: "First contact", type: "punishment", due: "P7D", points: 2 }, { actor: owner }),
-  );
+  await made("/callsigns/next", { pool: "north_side", user_id: owner.id });
+  const repair = await made("/callsigns/repair", {});
+  await made("/callsigns/repair", { dry_run: false, plan_hash: repair.plan_hash as string });
+  await made("/roster/audit", {});
+  const template = { title: "First contact", type: "punishment", due: "P7D", points: 2 };
+  const put = await world.put("/cases/templates/first_contact", template, { actor: owner });
+  if (put.status >= 300) throw new Error(JSON.stringify(put.body));
   await made("/keys", { name: "site", scopes: ["staff.*"], delegation: "trusted" });
 
   await made(`/users/${ann.id}/links`, {
@@ -70,18 +73,23 @@ export async function playAll(world: World): Promise<PlayedWorld> {
   });
   await world.patch(`/blacklist/${listed.number as string}`, { category: "staff_abuse" }, { actor: owner });
 
+  const past = new Date("2026-01-01T00:00:00.000Z");
+  await app.database.write(systemCall("job", "plant"), ({ db }) =>
+    db.blacklistRecord.updateMany({ where: { severity: "high" }, data: { reviewAt: past, reviewToldFor: past } }),
+  );
+
   const base = sandbox.createGuild({ name: "Raid Base", withBot: false });
   base.addMember(ann);
   await made("/blacklist", { kind: "server", subject_id: base.id, category: "raiding", severity: "high", member_policy: "flag" });
   await authorize(world, ann, { by: owner });
 
-  const warned = await file("punishment", { user_id: ann.id, action: "warning", reason });
-  await made(`/workflows/punishment/${warned}/comments`, { body: "Is there a picture of it?" }, admin);
-  await decide("punishment", warned, { decision: "claim" }, admin);
   const referred = await file("punishment", { user_id: ann.id, action: "blacklist_referral", reason });
   await decide("punishment", referred, { decision: "approve" });
   const struck = await file("punishment", { user_id: ann.id, action: "strike", points: 2, reason });
   await decide("punishment", struck, { decision: "approve", reason });
+  const warned = await file("punishment", { user_id: ann.id, action: "warning", reason });
+  await made(`/workflows/punishment/${warned}/comments`, { body: "Is there a picture of it?" }, admin);
+  await decide("punishment", warned, { decision: "claim" }, admin);
   await file("blacklist-user", { user_id: ann.id, category: "ban_evasion", severity: "high", reason });
   await file("blacklist-server", { server_id: here, category: "stolen_assets", severity: "low", member_policy: "deny_entry", reason });
   await file("investigation", { subject: { kind: "staff", id: admin.id }, allegation: reason, category: "abuse_of_power" });
@@ -89,7 +97,8 @@ export async function playAll(world: World): Promise<PlayedWorld> {
   await file("server-merge", { source_server_id: here, target_server_id: there, effective_at: "2030-01-01T00:00:00.000Z", reason }, owner);
   await file("alt-request", { user_ids: [ann.id, world.member("eve").id], confidence: "suspected", basis: [], reason });
   await file("appeal", { target: struck, grounds: reason, user_id: ann.id }, owner);
-  await file("poach", { kind: "agreement", party_server_ids: [here, there], reason }, owner);
+  const agreed = await file("poach", { kind: "agreement", party_server_ids: [here, there], reason });
+  for (const decider of [owner, admin]) await decide("poach", agreed, { decision: "approve" }, decider);
   const report = await file("poach", {
     kind: "report",
     offending_server_id: there,

@@ -10,6 +10,9 @@ const lists = commandTable.entries
   .filter(({ operation, asFiles, answers }) => shapes.get(operation) === "list" && asFiles !== true && answers === undefined)
   .map(({ command, path }) => `${command} ${path}`);
 
+/** Lists of nothing but what people wrote, and of sentences of the service. */
+const words: ReadonlySet<string> = new Set(["case notes", "case note-history", "case history", "review comments"]);
+
 /** What Discord renders, or shows to be copied. */
 const rendered = /`[^`\n]+`|<@&?\d+>|<#\d+>|<t:\d+:\w>/g;
 const faults: Readonly<Record<string, RegExp>> = {
@@ -68,7 +71,7 @@ describe("lists in Discord", () => {
       expect(faultsIn(labelsOf(shown)), locale).toEqual([]);
       said.push(text);
     }
-    expect(said[0]).not.toBe(said[1]);
+    if (!words.has(entry)) expect(said[0]).not.toBe(said[1]);
   });
 
   test("a request in a queue says what is asked, for whom, who filed it and when it is due", async () => {
@@ -112,7 +115,7 @@ describe("lists in Discord", () => {
     ["case template list", /first_contact/],
     ["roster list", /On the roster since/],
     ["callsign list", /"title":"N\W+001"/],
-    ["callsign pools", /north_side/],
+    ["callsign pools", /"title":"Callsigns"/],
     ["staff list", /level/i],
   ];
   test.each(opening)("a menu under %s opens one of them", async (entry, shows) => {

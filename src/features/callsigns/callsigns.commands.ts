@@ -49,7 +49,7 @@ const opensSlot: PickSpec = {
 const opensPool: PickSpec = {
   press: { name: "cp", carries: [{ ...pool, required: true }] },
   placeholder: "callsign pool pick",
-  of: ({ key, name }: PoolView) => ({ value: key, label: `${name} (${key})` }),
+  of: ({ key, name }: PoolView) => ({ value: key, label: name }),
 };
 
 /** A callsign as one line: who has it, since when. */

@@ -1,4 +1,28 @@
+import type { Sentences } from "../../kernel/sentences.ts";
 import { texts } from "../../kernel/texts.ts";
+
+/** The titles of requests that were filed without one, in German: cases that they lead to are called so. */
+export const requestTitlesDe: Sentences = {
+  "Blacklist a server": "Einen Server auf die Sperrliste setzen",
+  "Blacklist the server {name}": "Den Server {name} auf die Sperrliste setzen",
+  "Blacklist a user": "Eine Person auf die Sperrliste setzen",
+  Investigation: "Untersuchung",
+  "Recruitment as {position}": "Aufnahme als {position}",
+  "Server merge": "Zusammenlegung von Servern",
+  "Linked accounts": "Verknüpfte Konten",
+  "Punishment: note": "Strafe: Notiz",
+  "Punishment: warning": "Strafe: Verwarnung",
+  "Punishment: strike": "Strafe: Verwarnungspunkt",
+  "Punishment: probation": "Strafe: Bewährung",
+  "Punishment: suspension": "Strafe: Suspendierung",
+  "Punishment: demotion": "Strafe: Herabstufung",
+  "Punishment: termination": "Strafe: Entlassung",
+  "Punishment: blacklist referral": "Strafe: Vorschlag für die Sperrliste",
+  "Poaching report": "Meldung einer Abwerbung",
+  "No-poach agreement": "Absprache gegen Abwerbung",
+  "Poaching clearance": "Freigabe für einen Serverwechsel",
+  "Appeal against {target}": "Einspruch gegen {target}",
+};
 
 /** The texts about requests: commands, options and values by the keys of `keysOf` and `choiceKeys`, and what replies say. */
 export const workflowsTexts = texts({
@@ -216,9 +240,9 @@ export const workflowsTexts = texts({
     "card priority": "Priority",
     "card urgent": "urgent",
     "card subject": "Id to copy",
-    "card outcome": "An approval does this",
-    "card blocked": "This keeps it from being approved now:",
-    "card why-not": "{actions}: {why}",
+    "card outcome": "An approval comes to this (tried, not done)",
+    "card blocked": "Before it can be approved",
+    "card why-not": "You can't {actions} here: {why}",
     "card permanent": "permanent",
     "card history": "Known",
     "card look-history": "History",
@@ -267,6 +291,8 @@ export const workflowsTexts = texts({
     "request = report": "report of poaching",
     "request = network": "the network",
     "request = link": "link them",
+    "request = warning": "warning",
+    "request = probation": "probation",
   },
   de: {
     menu: "Menüs",
@@ -441,7 +467,7 @@ export const workflowsTexts = texts({
     "stats title": "Was jetzt offen ist und was in den letzten 90 Tagen eingereicht wurde.",
     "stats part": "Was jetzt offen ist und was seit {from} eingereicht wurde: Frühere sind mehr, als eine Antwort zählt.",
     "stats none": "Nichts ist offen.",
-    "stats oldest": "Offene Anträge: der älteste seit {oldest} · {count} insgesamt",
+    "stats oldest": "Offene Anträge: der älteste {oldest} alt · {count} insgesamt",
     "stats waiting": "Die Hälfte davon wartet höchstens {half}.",
     "stats overdue": "Über der Frist: {count}",
     "stats speed": "Wie schnell es geht",
@@ -483,9 +509,9 @@ export const workflowsTexts = texts({
     "card priority": "Wichtigkeit",
     "card urgent": "eilt",
     "card subject": "ID zum Kopieren",
-    "card outcome": "Das bewirkt eine Zustimmung",
-    "card blocked": "Noch kann nicht zugestimmt werden:",
-    "card why-not": "{actions}: {why}",
+    "card outcome": "Das ergibt eine Zustimmung (zur Probe)",
+    "card blocked": "Einer Zustimmung steht entgegen",
+    "card why-not": "Du kannst hier nicht {actions}: {why}",
     "card permanent": "auf Dauer",
     "card history": "Bekannt",
     "card look-history": "Verlauf",
@@ -534,5 +560,7 @@ export const workflowsTexts = texts({
     "request = report": "Meldung einer Abwerbung",
     "request = network": "das Netzwerk",
     "request = link": "verknüpfen",
+    "request = warning": "Verwarnung",
+    "request = probation": "Bewährung",
   },
 });

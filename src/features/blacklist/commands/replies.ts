@@ -75,8 +75,8 @@ export function recordLine(view: BlacklistView, { t }: Wording): string {
 }
 
 /** A record where Discord shows no mention. */
-export function recordName({ number, subject_snapshot: named, subject_id: id, category, status }: BlacklistView, t: Translate): string {
-  return [number, named?.name ?? id, t(`= ${category}`), t(`= ${status}`)].join(" · ");
+export function recordName({ number, subject_snapshot: named, category, status }: BlacklistView, t: Translate): string {
+  return [number, named?.name, t(`= ${category}`), t(`= ${status}`)].filter(Boolean).join(" · ");
 }
 
 function factsOf(records: readonly CheckedRecord[], t: Translate): string {

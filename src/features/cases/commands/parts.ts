@@ -161,7 +161,7 @@ export const actionEntries: readonly Entry[] = [
 const opensTemplate: PickSpec = {
   press: { name: "cm", carries: [template] },
   placeholder: "case template pick",
-  of: ({ key, title }: TemplateView) => ({ value: key, label: [key, title].filter(Boolean).join(" · ") }),
+  of: ({ key, title }: TemplateView) => ({ value: key, label: title ?? key }),
 };
 
 /** A template as one line: what a case begins with. */

@@ -12,7 +12,7 @@ import { momentOf, enumLabel } from "../../../commands/show.ts";
 export function accessText(view: AccessView, t: Translate): string {
   const reasons = view.reasons.map(({ code, source }) => {
     const key = code === "not_member" && source !== "guild" ? "not_member-role" : code;
-    return `• ${t(`staff because ${key}`, { source: escapeText(source) })}`;
+    return `• ${t(`staff because ${key}`, { source: permissionText(source, t) ?? escapeText(source) })}`;
   });
   const isUnknown = view.reasons.some(({ code }) => code === "unknown");
   const decisions = (view.decisions ?? []).map(({ permission, allowed }) => {

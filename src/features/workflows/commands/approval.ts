@@ -49,7 +49,7 @@ function wordsOf({ payload, summary }: WorkflowView): string {
   return cut(typeof reason === "string" ? reason : summary, maxReason);
 }
 
-/** What an approval does, as a list. */
-export function outcomeText({ effects }: DecisionAnswer, t: Translate): string {
-  return effects.map(({ detail }) => `- ${sentenceText(detail, t)}`).join("\n");
+/** What an approval does, as a list. What it would do and what it did are said in other words, which would tell whether it is enough. */
+export function outcomeText({ tried, isKnown }: Pick<Approval, "tried" | "isKnown">, t: Translate): string {
+  return (isKnown ? tried.effects : []).map(({ detail }) => `- ${sentenceText(detail, t)}`).join("\n");
 }

@@ -61,11 +61,11 @@ interface CardFor {
   history?: string;
   /** What an approval by this person comes to. */
   outcome?: string;
+  /** What is in its way. */
+  blocked?: string;
   /** The custom id of their button to approve, where it opens a form that was filled in already. */
   approveId?: string;
 }
-
-type Shown = { [Each in "history" | "outcome"]: string | undefined };
 
 /** A reference of ours is shown as it is: an escaped one would not be found by a search in the channel. */
 const plain = (reference: string): string => (/^[A-Z\d-]{1,64}$/.test(reference) ? reference : escapeText(reference));
@@ -80,7 +80,8 @@ export function personalCard(view: WorkflowView, card: CardFor): CardMessage {
   return { embeds: [embedOf(view, card)], components: rowsOf(view, card) };
 }
 
-function embedOf(view: WorkflowView, { t, history, outcome }: CardFor): APIEmbed {
+function embedOf(view: WorkflowView, card: CardFor): APIEmbed {
+  const { t } = card;
   const { requester, title, summary } = view;
   const lines = [
     `**${requestTitle(view, t)}**`,
@@ -95,7 +96,7 @@ function embedOf(view: WorkflowView, { t, history, outcome }: CardFor): APIEmbed
     footer: { text: t("card footer", { revision: view.revision }) },
   };
   let size = (embed.title?.length ?? 0) + (embed.description?.length ?? 0) + (embed.footer?.text.length ?? 0);
-  for (const field of fieldsOf(view, { t, history, outcome })) {
+  for (const field of fieldsOf(view, card)) {
     size += field.name.length + field.value.length;
     if (size > limits.all || (embed.fields?.length ?? 0) === limits.fields) break;
     embed.fields?.push(field);
@@ -104,11 +105,12 @@ function embedOf(view: WorkflowView, { t, history, outcome }: CardFor): APIEmbed
 }
 
 /** What stands first is what is left when not all of it fits. */
-function fieldsOf(view: WorkflowView, { t, history, outcome }: { t: Translate } & Shown): APIEmbedField[] {
+function fieldsOf(view: WorkflowView, { t, history, outcome, blocked }: CardFor): APIEmbedField[] {
   const known: Fields = [
     ["subject", idsIn(view, requestTitle(view, t))],
     ["history", history],
     ["outcome", outcome],
+    ["blocked", blocked],
   ];
   const named = [...stateFields(view, t), ...known, ...workFields(view, t)];
   const own: Named = named.map(([name, value]) => [t(`card ${name}`), value]);
@@ -129,6 +131,8 @@ function fieldsOf(view: WorkflowView, { t, history, outcome }: { t: Translate } 
 /** A field of the payload; an end that is given as a length counts from the decision. */
 function payloadText(name: string, value: unknown, t: Translate): string {
   if (isPermanent(name, value)) return t("card permanent");
+  const own = typeof value === "string" ? textFor(`request = ${value}`, t) : undefined;
+  if (own !== undefined) return own;
   const seconds = name === "appeal_until" && typeof value === "string" ? parseDuration(value) : undefined;
   return seconds === undefined ? valueOf(value, t, name) : t("card from-decision", { length: lengthText(seconds, t) });
 }

@@ -56,7 +56,8 @@ export async function approvalQuestion(
   verbs: Verbs,
 ): Promise<Exclude<Question, string> | undefined> {
   const view = await readRequest(verbs, call, addressOf(given));
-  const { tried, isKnown, read } = await tryApproval(view, { call, given }, verbs);
+  const found = await tryApproval(view, { call, given }, verbs);
+  const { tried, isKnown, read } = found;
   // What is in its way is told by the refusal itself, and what was decided already is told again.
   if ((tried.blockers ?? []).length > 0 || tried.replayed === true) return undefined;
   const history = view === undefined ? "" : await subjectHistory(verbs, call, view, t);
@@ -66,7 +67,7 @@ export async function approvalQuestion(
     required: tried.approvals.required,
   });
   const known = history === "" ? t("history nothing") : t("history known", { history });
-  const outcome = outcomeText(tried, t);
+  const outcome = outcomeText(found, t);
   const parts = [
     head,
     known,
@@ -137,10 +138,10 @@ async function approvalOn(view: WorkflowView, { t, call, keepForm }: CardWording
   const values = { ...typed, type, id: reference };
   const found = await unlessRefused(() => tryApproval(view, { call, given: { values, files: {} } }, verbs));
   if (found === undefined) return {};
-  const { tried, read } = found;
-  const blockers = (tried.blockers ?? []).map(({ detail }) => `- ${sentenceText(detail, t)}`);
-  if (blockers.length > 0) return { outcome: [t("card blocked"), ...blockers].join("\n") };
-  const outcome = outcomeText(tried, t);
+  const { tried, isKnown, read } = found;
+  const blocked = (isKnown ? (tried.blockers ?? []) : []).map(({ detail }) => `- ${sentenceText(detail, t)}`).join("\n");
+  if (blocked !== "") return { blocked };
+  const outcome = outcomeText(found, t);
   if (read === undefined) return { outcome };
   return { outcome, approveId: keepForm("review approve", { typed, shown: { ...values, revision, reason: read } }) };
 }

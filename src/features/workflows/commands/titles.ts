@@ -1,5 +1,5 @@
 import type { KeyAfter, Translate } from "../../../commands/texts.ts";
-import { enumLabel, mentionOf } from "../../../commands/show.ts";
+import { enumLabel, keyText, mentionOf } from "../../../commands/show.ts";
 import { idText } from "../../../commands/records.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
@@ -47,8 +47,9 @@ export function requestTitle(view: Titled, t: Translate): string {
   const found = typeof key === "string" ? key : key(payload);
   const subject = subjectsText(view, t);
   if (found === undefined || subject === "") return kindWord(view, t);
-  const said = (field: string) => idText(String(payload[field] ?? "–"));
-  const [position, source, target] = [said("position"), said("source_server_id"), said("target_server_id")];
+  const said = (field: string) => String(payload[field] ?? "–");
+  const [source, target] = [idText(said("source_server_id")), idText(said("target_server_id"))];
+  const position = keyText(said("position"));
   return t(`title ${found}`, { subject, action: kindWord(view, t), position, source, target });
 }
 
