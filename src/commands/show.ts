@@ -100,11 +100,11 @@ function fieldText(text: string, t: Translate, field: string): string {
   if (sentenceFields.has(field)) return sentenceText(text, t);
   if (idInText.test(text)) return sentenceText(text, t);
   if (writtenFields.test(field)) return textOf(text);
-  return textFor(`= ${text}`, t) ?? permissionText(text, t) ?? (keyForm.test(text) || opaque.test(text) ? keyText(text) : textOf(text));
+  return textFor(`= ${text}`, t) ?? permissionText(text, t) ?? (keyForm.test(text) || opaque.test(text) ? codeText(text) : textOf(text));
 }
 
 /** A key or an id to be copied; what no code span can hold is a text. */
-export function keyText(key: string): string {
+export function codeText(key: string): string {
   return /^[\w.:*-]+$/.test(key) ? `\`${key}\`` : escapeText(key);
 }
 
@@ -153,7 +153,8 @@ export function labelOf(name: string, t: Translate): string {
 
 function titleOf(view: unknown): string {
   const value = isView(view) ? titleValue(view) : undefined;
-  return value === undefined ? "–" : textOf(value);
+  if (value === undefined) return "–";
+  return keyForm.test(value) ? codeText(value) : textOf(value);
 }
 
 function titleValue(view: View): string | undefined {

@@ -4,7 +4,7 @@ import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from
 import { escapeText } from "../../discord/replies.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn, timeIn } from "../../commands/input.ts";
-import { cut, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
+import { cut, codeText, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 
 const command = "audit";
@@ -45,7 +45,7 @@ const searched = (given: CommandInput) => ({
 function line({ seq, at, action, outcome, actor, via, target, subject_user_id: subject, reason }: AuditView, { t }: Wording): string {
   const told = [
     `\`${seq.toString()}\` ${momentOf(at)}`,
-    `\`${action}\``,
+    codeText(action),
     ...(outcome === "ok" ? [] : [textFor(`audit search ${outcome}`, t) ?? escapeText(outcome)]),
     ...(actor === null ? [] : [`<@${actor.id}>`]),
     t(`= ${via}`),
@@ -59,7 +59,7 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
 /** What it was done to: its reference, or its kind and its id. */
 function targetText({ kind, id, reference }: NonNullable<AuditView["target"]>, t: Wording["t"]): string {
   if (reference !== null) return escapeText(reference);
-  return `${textFor(`= ${kind}`, t) ?? escapeText(kind.replaceAll("_", " "))} \`${id}\``;
+  return `${textFor(`= ${kind}`, t) ?? escapeText(kind.replaceAll("_", " "))} ${codeText(id)}`;
 }
 
 /** Each field that changed, before and after, besides who and when. */

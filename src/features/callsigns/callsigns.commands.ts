@@ -1,5 +1,5 @@
 import { choiceLimit, keyed } from "../../commands/sources.ts";
-import { cut, momentOf } from "../../commands/show.ts";
+import { cut, codeText, lineText, momentOf } from "../../commands/show.ts";
 import { repairSources, repairEntries } from "./repair/repair.commands.ts";
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
@@ -57,7 +57,7 @@ function slotLine({ callsign: name, state, user, pool: of, since, until }: SlotV
   const facts = [
     t(`= ${state}`),
     user === null ? undefined : `<@${user.id}>`,
-    of === null ? undefined : `\`${of}\``,
+    of === null ? undefined : codeText(of),
     since === null ? undefined : t("callsign since", { at: momentOf(since, "R") }),
     until === null ? undefined : t("say until", { at: momentOf(until, "R") }),
   ];
@@ -67,11 +67,11 @@ function slotLine({ callsign: name, state, user, pool: of, since, until }: SlotV
 /** A pool as one line: how its callsigns look, and how many are left. */
 function poolLine({ key, name, department, template, counts }: PoolView, { t }: Wording): string {
   const facts = [
-    department === null ? undefined : escapeText(department),
-    `\`${template}\``,
+    department === null ? undefined : lineText(department),
+    escapeText(template),
     t("callsign pool counts", { assigned: counts.assigned, free: counts.free, capacity: counts.capacity }),
   ];
-  return [`**${escapeText(name)}** (\`${key}\`)`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
+  return [`**${lineText(name)}** (${codeText(key)})`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
 }
 
 /** `/callsign`: numbers of pools, and who has them. */

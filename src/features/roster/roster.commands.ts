@@ -7,7 +7,7 @@ import type { EntryView, OneEntryView } from "./roster.schema.ts";
 import { picked, textIn, timeIn } from "../../commands/input.ts";
 import { rosterSyncEntries } from "./sync/sync.commands.ts";
 import { card, idText } from "../../commands/records.ts";
-import { cut, lineText, mentionOf, momentOf, valueOf } from "../../commands/show.ts";
+import { cut, codeText, lineText, mentionOf, momentOf, valueOf } from "../../commands/show.ts";
 
 const command = "roster";
 const text = (name: string, max = 100): OptionSpec => ({ name, kind: "text", max });
@@ -44,7 +44,7 @@ function entryLine(
   const told = [
     `<@${user.id}>`,
     t(`= ${now}`),
-    ...(role === null ? [] : [`\`${role}\``]),
+    ...(role === null ? [] : [codeText(role)]),
     ...(of === null ? [] : [escapeText(of)]),
     ...callsigns.map(({ callsign }) => `**${escapeText(callsign)}**`),
     ...(since === null ? [] : [t("roster since", { at: momentOf(since, "R") })]),
@@ -67,7 +67,7 @@ function entryReply(view: OneEntryView, { t }: Wording): Reply {
   const embed = card(
     t(`= ${view.status}`),
     [
-      ["staff_role", view.staff_role === null ? undefined : `\`${view.staff_role}\``],
+      ["staff_role", view.staff_role === null ? undefined : codeText(view.staff_role)],
       ["rank", view.rank],
       ["department", view.department === null ? undefined : escapeText(view.department)],
       ["callsigns", view.callsigns.map(({ callsign }) => escapeText(callsign)).join(", ")],

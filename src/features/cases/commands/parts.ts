@@ -12,7 +12,7 @@ import { picked, textIn, durationIn, lengthText } from "../../../commands/input.
 import { permissionText } from "../../../discord/sentence.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { numberIn, readOptional } from "../../../commands/records.ts";
-import { enumLabel, cut, lineText, momentOf } from "../../../commands/show.ts";
+import { enumLabel, cut, codeText, lineText, momentOf } from "../../../commands/show.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
@@ -174,7 +174,7 @@ function templateLine({ key, title, type, priority, due, points }: TemplateView,
     length === undefined ? undefined : t("case template due", { length: lengthText(length, t) }),
     points === undefined ? undefined : t("case template points", { points }),
   ];
-  return [`\`${key}\``, ...facts.filter((fact) => fact !== undefined)].join(" · ");
+  return [codeText(key), ...facts.filter((fact) => fact !== undefined)].join(" · ");
 }
 
 const templateAt = (given: CommandInput) => ({ key: textIn(given, "template") ?? "" });

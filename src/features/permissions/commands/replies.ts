@@ -5,7 +5,7 @@ import type { ExplainView, SimulateView } from "../explain/explain.schema.ts";
 import type { CatalogView, RolePermissionsView } from "../permissions.schema.ts";
 import type { EffectiveView, UserPermissionsView } from "../users/users.schema.ts";
 import type { Reply } from "../../../commands/entry.ts";
-import { enumLabel, cut, momentOf } from "../../../commands/show.ts";
+import { enumLabel, cut, codeText, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 
 const limits = { text: 1900, keys: 40 } as const;
@@ -47,7 +47,7 @@ export function roleText(view: RolePermissionsView, t: Translate): string {
   const counted = view.effective === undefined ? [] : [t("permission in-all", { count: view.effective.length })];
   return cut(
     [
-      `\`${view.role_key}\` · ${enumLabel(view.level, t)}`,
+      `${codeText(view.role_key)} · ${enumLabel(view.level, t)}`,
       t("permission allows", { keys: keysText(view.allow, t) }),
       t("permission denies", { keys: keysText(view.deny, t) }),
       ...counted,
@@ -67,7 +67,7 @@ export function effectiveReply(view: EffectiveView, t: Translate): Reply {
 /** Who would gain and lose what, and what could not be saved. */
 export function simulationReply(view: SimulateView, t: Translate): Reply {
   const change = (gains: readonly string[], loses: readonly string[]): string =>
-    [...gains.map((key) => `+\`${key}\``), ...loses.map((key) => `−\`${key}\``)].slice(0, limits.keys).join(" ");
+    [...gains.map((key) => `+${titled(key, t)}`), ...loses.map((key) => `−${titled(key, t)}`)].slice(0, limits.keys).join(", ");
   const lines = [
     ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${escapeText(detail)} (${code})`),
     ...view.roles.map(({ role_key: key, gains, loses }) => `**${escapeText(key)}** ${change(gains, loses)}`),
@@ -86,5 +86,5 @@ function keysText(keys: readonly string[], t: Translate): string {
 
 /** A permission by its title, with the key that commands take. */
 function titled(key: string, t: Translate): string {
-  return permissionText(key, t) ?? `\`${key}\``;
+  return permissionText(key, t) ?? codeText(key);
 }

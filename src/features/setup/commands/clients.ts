@@ -4,7 +4,7 @@ import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
-import { enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
+import { codeText, enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { annotated } from "../../../operations/route.ts";
@@ -97,7 +97,7 @@ function keyLine(view: KeyView, t: Translate): string {
   return [...headOf(view, t), scopesText(view.scopes.slice(0, 10)), ...timesOf(view, t)].join(" · ");
 }
 
-const scopesText = (scopes: readonly string[]): string => scopes.map((scope) => `\`${scope}\``).join(" ");
+const scopesText = (scopes: readonly string[]): string => scopes.map(codeText).join(" ");
 
 const headOf = ({ name, key_id: id, state, warning }: KeyView, t: Translate): string[] => [
   `**${escapeText(name)}** \`${id}\``,

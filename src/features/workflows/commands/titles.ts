@@ -1,5 +1,5 @@
 import type { KeyAfter, Translate } from "../../../commands/texts.ts";
-import { enumLabel, keyText, mentionOf } from "../../../commands/show.ts";
+import { enumLabel, codeText, mentionOf } from "../../../commands/show.ts";
 import { idText } from "../../../commands/records.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
@@ -49,7 +49,7 @@ export function requestTitle(view: Titled, t: Translate): string {
   if (found === undefined || subject === "") return kindWord(view, t);
   const said = (field: string) => String(payload[field] ?? "–");
   const [source, target] = [idText(said("source_server_id")), idText(said("target_server_id"))];
-  const position = keyText(said("position"));
+  const position = codeText(said("position"));
   return t(`title ${found}`, { subject, action: kindWord(view, t), position, source, target });
 }
 
