@@ -22,8 +22,8 @@ const poachTitles: Readonly<Record<string, KeyAfter<"title">>> = {
   clearance: "poach-clearance",
 };
 
-/** How requests are called in Discord, by their kind. */
-const titles: Readonly<Record<WorkflowKind, TitleSpec>> = {
+/** How requests are called in Discord, by their kind; others by the word of their kind and whom they are about. */
+const titles: Readonly<Partial<Record<WorkflowKind, TitleSpec>>> = {
   "blacklist-server": { key: "blacklist-server", says: ["server_id", "server_name"] },
   "blacklist-user": { key: "blacklist-user", says: ["user_id"] },
   investigation: { key: "investigation", says: ["subject"] },
@@ -43,7 +43,7 @@ const maxNamed = 5;
 export function requestTitle(view: Titled, t: Translate): string {
   const { type, title, payload } = view;
   if (hasOwnTitle(view)) return sentenceText(title, t);
-  const { key } = titles[type];
+  const { key = "other" } = titles[type] ?? {};
   const found = typeof key === "string" ? key : key(payload);
   const subject = subjectsText(view, t);
   if (found === undefined || subject === "") return kindWord(view, t);
@@ -60,7 +60,7 @@ export function plainTitle(view: Titled, t: Translate): string {
 
 /** What the title of a request says of its payload, and so need not be said again. */
 export function saidInTitle(view: Titled): ReadonlySet<string> {
-  return new Set(hasOwnTitle(view) ? [] : titles[view.type].says);
+  return new Set(hasOwnTitle(view) ? [] : titles[view.type]?.says);
 }
 
 /** Whether a client gave it a title. */
