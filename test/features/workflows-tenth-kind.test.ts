@@ -108,7 +108,7 @@ test(
     expect((await (await form.submitModal({ reason })).reply()).content).toContain("WRN\\-REQ\\-000002");
     const question = await as(decider).runSlashCommand("review approve", { reference: "WRN-REQ-000002" });
     await question.reply();
-    await (await question.clickButton("Continue …")).submitModal({});
+    await question.clickButton("Yes, do it");
     await world.sandbox.waitFor(() => question.current()?.components.length === 0);
     expect(question.current()?.content).toContain("is approved");
     expect(await strikes(second)).toMatchObject([{ kind: "warning", points: 2, in_force: true }]);
