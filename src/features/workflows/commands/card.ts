@@ -1,4 +1,4 @@
-import type { KeyAfter, TextKey, Translate } from "../../../commands/texts.ts";
+import { textFor, type KeyAfter, type TextKey, type Translate } from "../../../commands/texts.ts";
 import type { APIEmbed, APIEmbedField } from "discord.js";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import type { Row } from "../../../discord/command.ts";
@@ -10,7 +10,6 @@ import type { CheckView, WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { lengthText } from "../../../commands/input.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
-import { textFor } from "../../../commands/texts.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import { requestTitle, saidInTitle } from "./titles.ts";
 

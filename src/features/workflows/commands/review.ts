@@ -11,17 +11,16 @@ import type { Page } from "../../../kernel/page.ts";
 import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { Entry, CommandInput, OptionSpec, PickSpec, Question, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
-import { numberIn, unlessRefused } from "../../../commands/records.ts";
-import { personalCard } from "./card.ts";
+import { numberIn } from "../../../commands/records.ts";
 import { commentEditEntry } from "./comments.ts";
 import { outcomeText, tryApproval } from "./approval.ts";
+import { cardFor } from "./card-for.ts";
 import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
 import { statsReply } from "./stats.ts";
 import { plainTitle, requestTitle } from "./titles.ts";
 import { subjectHistory } from "../../../commands/subject-question.ts";
 import { moveInput, moveOf, reviewMoves, type ReviewMove } from "./moves.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
-import { sentenceText } from "../../../discord/sentence.ts";
 import type { Translate } from "../../../commands/texts.ts";
 
 const command = "review";
@@ -117,44 +116,6 @@ async function refuseNext(verbs: Verbs, call: Call, type = "poach"): Promise<nev
     if (!(error instanceof ProblemError) || error.code !== "record_not_found") throw error;
   }
   throw new ProblemError("record_not_found", { detail: "Nothing waits that you may take on." });
-}
-
-type CardWording = Pick<Wording, "t" | "call" | "keepForm">;
-
-/** The card of a request for the caller, with what an approval of theirs comes to. */
-export async function cardFor(view: WorkflowView, wording: CardWording, verbs: Verbs) {
-  const { t, call } = wording;
-  const history = await subjectHistory(verbs, call, view, t);
-  const allowed = new Set<string>(view.allowed_actions);
-  const approval = allowed.has("approve") ? await approvalOn(view, wording, verbs) : {};
-  const { embeds, components } = personalCard(view, { t, allowed, history, ...approval });
-  return { embeds, components, content: whyNot(view, t) };
-}
-
-/** What an approval comes to or what is in its way, and the button that approves what is shown. */
-async function approvalOn(view: WorkflowView, { t, call, keepForm }: CardWording, verbs: Verbs) {
-  const { type, reference, revision } = view;
-  const typed = { reference };
-  const values = { ...typed, type, id: reference };
-  const found = await unlessRefused(() => tryApproval(view, { call, given: { values, files: {} } }, verbs));
-  if (found === undefined) return {};
-  const { tried, isKnown, read } = found;
-  const blocked = (isKnown ? (tried.blockers ?? []) : []).map(({ detail }) => `- ${sentenceText(detail, t)}`).join("\n");
-  if (blocked !== "") return { blocked };
-  const outcome = outcomeText(found, t);
-  if (read === undefined) return { outcome };
-  return { outcome, approveId: keepForm("review approve", { typed, shown: { ...values, revision, reason: read } }) };
-}
-
-/** Why the caller can't do what others can, each reason once. */
-function whyNot({ why_not: why = {} }: WorkflowView, t: Translate): string {
-  const told = new Map<string, string[]>();
-  for (const action of ["claim", "approve", "deny", "request_info"] as const) {
-    const detail = why[action]?.detail ?? "";
-    if (detail !== "") told.set(detail, [...(told.get(detail) ?? []), t(`= ${action}`)]);
-  }
-  const lines = [...told].map(([detail, names]) => `-# ${t("card why-not", { actions: names.join(", "), why: sentenceText(detail, t) })}`);
-  return cut(lines.join("\n"), 1500);
 }
 
 /** One line of a queue. */
