@@ -95,10 +95,10 @@ export function checkReply({ users, servers }: BlacklistCheck, { t }: Wording): 
     const id = escapeText(user.id);
     const own = records.length === 0 ? t("blacklist free", { id }) : `${t("blacklist listed", { id })}: ${factsOf(records, t)}`;
     const near = [
-      ...(user.linked ?? []).map(({ user_id: other, confidence, records: of }) => ({ other, how: confidence, of })),
-      ...(server?.related ?? []).map(({ server_id: other, how, records: of }) => ({ other, how, of })),
+      ...(user.linked ?? []).map(({ user_id: other, confidence, records: of }) => ({ about: `<@${other}>`, how: confidence, of })),
+      ...(server?.related ?? []).map(({ server_id: other, how, records: of }) => ({ about: idText(other), how, of })),
     ];
-    return [own, ...near.map(({ other, how, of }) => `↳ \`${other}\` (${enumLabel(how, t) ?? how}): ${factsOf(of, t)}`)];
+    return [own, ...near.map(({ about, how, of }) => `↳ ${about} (${enumLabel(how, t)}): ${factsOf(of, t)}`)];
   });
   const text = lines.join("\n");
   return text.length <= maxWords ? { content: text } : { content: "", embeds: [{ description: text }] };

@@ -21,7 +21,6 @@ import { plainTitle, requestTitle } from "./titles.ts";
 import { subjectHistory } from "../../../commands/subject-question.ts";
 import { moveInput, moveOf, reviewMoves, type ReviewMove } from "./moves.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
 
 const command = "review";
 const open: OptionSpec = { name: "reference", kind: "text", required: true, completes: "open-request", max: 64 };
