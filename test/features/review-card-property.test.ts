@@ -165,6 +165,9 @@ describe("the card of a request", () => {
         expectPressable(card, view, []);
         expect(card.components.length).toBe(isOpen ? 2 : 0);
         expect(card.embeds[0]?.title).toContain(view.reference);
+        const lines = (card.embeds[0]?.description ?? "").split("\n");
+        const filed = words("line filed", { user: `<@${view.requester?.id ?? ""}` });
+        expect(lines.some((line) => line.startsWith(filed))).toBe(view.requester !== null);
       }),
       runs,
     );

@@ -88,7 +88,7 @@ describe("/review", () => {
     const card = await queue.select(menu, [reference]);
     const shown = await card.reply();
     expect(shown.embeds[0]?.fields).toContainEqual(
-      expect.objectContaining({ name: "An approval does this", value: expect.stringContaining("- ") }),
+      expect.objectContaining({ name: "An approval comes to this (tried, not done)", value: expect.stringContaining("- ") }),
     );
     const form = await card.clickButton("Approve");
     expect(JSON.stringify(await form.modal())).toContain(`"value":"${reason}"`);
