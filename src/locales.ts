@@ -16,7 +16,7 @@ import { serversTexts } from "./features/servers/servers.texts.ts";
 import { setupTexts } from "./features/setup/setup.texts.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
 import { noticesTexts } from "./features/workflows/notices.texts.ts";
-import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
+import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
 import { phrases } from "./commands/locales/phrases.ts";
@@ -85,4 +85,5 @@ export const de = {
 export const deSentences: Sentences = {
   ...refusalSentences,
   ...privacySentences,
+  ...requestTitlesDe,
 };

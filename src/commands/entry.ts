@@ -36,8 +36,11 @@ export interface OptionSpec {
   channelTypes?: readonly number[];
 }
 
-/** What is asked; with what it was asked about, such as the revision that was shown: joined to the values once the answer is yes. */
-export type Question = string | { content: string; about: CommandInput["values"] };
+/**
+ * What is asked; with what it was asked about, such as the revision that was shown: joined to the values once the answer is yes.
+ * With `filled`, the yes opens the form of the entry, filled in with that; sending it is the answer, and nothing is asked again.
+ */
+export type Question = string | { content: string; about: CommandInput["values"]; filled?: CommandInput["values"] };
 
 /** A field of a form. Its label stands under `<command> <path> <field>`, or `* <field>`, at most 45 characters. */
 export interface FieldSpec {
@@ -61,6 +64,16 @@ export interface Wording {
   commandIds: CommandIds;
   call: Call;
   given: CommandInput;
+  /** Keeps what a button of the answer stands for. @returns the custom id of a button that opens the form of the entry */
+  keepForm(entry: string, asked: ShownForm): string;
+}
+
+/** A form of which the answer shows already what it will do. */
+export interface ShownForm {
+  /** What the person gave themselves. */
+  typed: CommandInput["values"];
+  /** What was shown, such as the revision, and what the form is filled in with. */
+  shown: CommandInput["values"];
 }
 
 /** One thing a person can do: the verb of an HTTP route, what it is given, and how its answer is told. */
@@ -81,6 +94,8 @@ export interface Entry {
   options?: readonly OptionSpec[];
   /** Asked for in a form, at most five: what is long, and reasons. An option of the same name fills a field in beforehand. */
   form?: readonly FieldSpec[];
+  /** The form is opened by the yes to its question alone. */
+  formAfterQuestion?: true;
   /** Whether the form is shown; by default, it is as long as one of its fields was not given. */
   formWhen?: (given: CommandInput) => boolean;
   /**
@@ -157,7 +172,7 @@ export interface SourceSpec {
   read?(given: CommandInput, call: Call, verbs: Verbs, typed: string): Promise<readonly object[]>;
   choice(view: never, typed: string, t: Translate): Choice;
   /** Which of them are offered, where the list does not search by itself. */
-  keeps?(view: never, typed: string): boolean;
+  keeps?(view: never, typed: string, t: Translate): boolean;
 }
 
 /** The slash commands of a feature. */

@@ -1,7 +1,8 @@
 import { isSnowflake } from "../kernel/fields.ts";
 import type { Form, Control, Reply, Row } from "../discord/command.ts";
 import { fitForm } from "../discord/interactions/component-limits.ts";
-import type { Entry, FieldSpec, CommandInput } from "./entry.ts";
+import type { Call } from "../kernel/call.ts";
+import type { Entry, FieldSpec, CommandInput, ShownForm } from "./entry.ts";
 import { choiceKeys, keysOf, languages, textOf, type Translate } from "./texts.ts";
 import type { Texts } from "../kernel/texts.ts";
 import { escapeText } from "../discord/replies.ts";
@@ -85,13 +86,35 @@ export function againRow(kept: PendingInteractions, asked: PendingInteraction, t
   return rowOf(buttonOf(t("button again"), `${name}:${kept.keep(asked)}`, 1));
 }
 
+/** Follows the key of a form that is sent as an answer: what comes of it takes the place of what was shown. */
+export const answerMode = "answer";
+
+/** The custom id of a button that opens a form which is sent as an answer. */
+export function answerFormId(key: string): string {
+  return `${name}:${key}:${answerMode}`;
+}
+
+/** Keeps a form whose outcome an answer shows already. @returns the custom id of the button that opens it */
+export function keepForm(kept: PendingInteractions, { actor }: Call, entry: string, { typed, shown: values }: ShownForm): string {
+  const given = { values: { ...typed, ...values }, files: {} };
+  const asked: PendingInteraction = {
+    userId: actor?.id ?? "",
+    entry,
+    given,
+    cursors: [],
+    typed: { values: typed, files: {} },
+    isAnswered: true,
+  };
+  return answerFormId(kept.keep(asked));
+}
+
 /** Opens a form that was offered. It can be opened again, as long as it was not sent. */
 export function fillControl(kept: PendingInteractions, entryOf: CommandTable["entryOf"]): Control {
   return {
     name,
-    opens([key = ""], interaction) {
+    opens([key = "", ...mode], interaction) {
       const asked = kept.find(key, interaction.user.id);
-      return formOf(entryOf(asked.entry), `fm:${key}`, asked.given, interaction.locale);
+      return formOf(entryOf(asked.entry), ["fm", key, ...mode].join(":"), asked.given, interaction.locale);
     },
     run() {
       throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });

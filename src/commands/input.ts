@@ -3,6 +3,7 @@ import type { Attachment } from "discord.js";
 import type { FormInteraction, SlashInteraction } from "../discord/command.ts";
 import type { CommandInput } from "./entry.ts";
 import { parseDuration } from "../kernel/fields.ts";
+import type { Translate } from "./texts.ts";
 
 const subcommandKinds = new Set([1, 2]);
 /** Whatever else stands in an option is no value. */
@@ -90,13 +91,22 @@ export function durationIn(given: CommandInput, name = "duration"): { duration?:
   return { duration: [typed.toLowerCase(), typed.toUpperCase()].find((text) => parseDuration(text) !== undefined) ?? typed };
 }
 
-/** Seconds as people type a length: `3d`, `90m`. */
-export function lengthText(seconds: number): string {
-  const units = [
-    ["d", 86_400],
-    ["h", 3600],
-    ["m", 60],
-  ] as const;
-  const unit = units.find(([, of]) => seconds >= of && seconds % of === 0);
-  return unit === undefined ? `${seconds.toString()} s` : `${(seconds / unit[1]).toString()}${unit[0]}`;
+const lengths = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+
+/** A length of time in words, in its two largest units: "23 minutes", "3 days 4 hours". */
+export function lengthText(seconds: number, t: Translate): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const first = lengths.findIndex(([, of]) => whole >= of);
+  let left = whole;
+  const parts = (first < 0 ? lengths.slice(-1) : lengths.slice(first, first + 2)).flatMap(([unit, of]) => {
+    const count = Math.floor(left / of);
+    left -= count * of;
+    return count === 0 && whole > 0 ? [] : [t(count === 1 ? `length ${unit}` : `length ${unit}s`, { count })];
+  });
+  return parts.join(" ");
 }

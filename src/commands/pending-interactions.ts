@@ -13,6 +13,8 @@ export interface PendingInteraction {
   cursors: (string | undefined)[];
   /** What was typed into its form, where a question followed it. */
   typed?: CommandInput;
+  /** What it will do was shown: its form is sent as the answer, and nothing is asked again. */
+  isAnswered?: true;
 }
 
 /** An answer that only its asker sees can be changed for fifteen minutes; later there is nothing to press. */

@@ -44,6 +44,11 @@ export function subjectOf({ kind, id, name }: { kind: string; id: string; name?:
   return kind === "user" ? `<@${id}>${named}` : `\`${id}\`${named}`;
 }
 
+/** Who a card is about, with the id to be copied, which a mention does not show. */
+export function withId(kind: string, id: string, text: string): string {
+  return kind === "user" && isSnowflake(id) ? `${text} \`${id}\`` : text;
+}
+
 /** Ids in a text, mentions included, each once. */
 export function idsIn(text: string | undefined): string[] {
   return [...new Set((text ?? "").split(/[\s,;<@!>]+/).filter((word) => word !== ""))];

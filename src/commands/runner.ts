@@ -1,5 +1,5 @@
 import { nobodyNamed, type Operator } from "../config/config.ts";
-import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../discord/command.ts";
+import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply } from "../discord/command.ts";
 import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
 import { refusalIn, RefusedCommand } from "../discord/refusal.ts";
@@ -10,7 +10,7 @@ import type { Page } from "../kernel/page.ts";
 import { annotated } from "../operations/route.ts";
 import type { Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
 import { givenFinder } from "./given-fields.ts";
-import { againRow, fillControl, fillReply, formOf } from "./forms.ts";
+import { againRow, answerFormId, answerMode, fillControl, fillReply, formOf, keepForm } from "./forms.ts";
 import { parseForm, parseOptions, joined } from "./input.ts";
 import { heldReply, pressed, buttonOf, rowOf } from "./press.ts";
 import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
@@ -58,6 +58,7 @@ export function createCommandRunner(
       commandIds,
       call,
       given,
+      keepForm: (entry, asked) => keepForm(kept, call, entry, asked),
       async shown(name, view) {
         const { show } = entryOf(name);
         return show === undefined ? showView(view, wording.t) : await show(view as never, wording, verbs);
@@ -112,9 +113,12 @@ export function createCommandRunner(
       verbs.check(entry.operationFor?.(whole.given) ?? entry.operation, call, entry.input(whole.given, call));
     const question = await asks(wordingOf(language, call, whole.given), verbs);
     if (question === undefined) return await perform(whole, call, language);
-    const { content, about } = typeof question === "string" ? { content: question, about: {} } : question;
-    const key = kept.keep({ ...whole, typed: asked.given, given: joined(whole.given, { values: about, files: {} }) });
-    return { content, components: [askRow(key, t("button go"), t("button cancel"))] };
+    const { content, about, filled } = typeof question === "string" ? { content: question, about: {} } : question;
+    const isAnswered = filled === undefined ? {} : ({ isAnswered: true } as const);
+    const given = joined(whole.given, { values: { ...about, ...filled }, files: {} });
+    const key = kept.keep({ ...whole, ...isAnswered, typed: asked.given, given });
+    const go = filled === undefined ? buttonOf(t("button go"), `go:${key}:yes`, 4) : buttonOf(t("button continue"), answerFormId(key), 4);
+    return { content, components: [rowOf(go, buttonOf(t("button cancel"), `go:${key}:no`))] };
   });
 
   /** What was typed into a form is not lost with a refusal that another try can put right. */
@@ -139,7 +143,8 @@ export function createCommandRunner(
   }
 
   function opens(entry: Entry | undefined, given: CommandInput, userId: string, language: string, call?: Call): Form | undefined {
-    if (entry?.form === undefined || entry.fills !== undefined || isRefused(entry, given, call)) return undefined;
+    if (entry?.form === undefined || entry.fills !== undefined || entry.formAfterQuestion === true) return undefined;
+    if (isRefused(entry, given, call)) return undefined;
     const isComplete = entry.form.every(({ name, required }) => required !== true || given.values[name] !== undefined);
     const isAsked = entry.formWhen?.(given) ?? entry.form.some(({ name }) => given.values[name] === undefined);
     if (isComplete && !isAsked) return undefined;
@@ -166,8 +171,9 @@ export function createCommandRunner(
         const source = sources[option?.completes ?? ""];
         if (source === undefined) return [];
         const found = source.read === undefined ? await listed(source, value, given, call) : await source.read(given, call, verbs, value);
-        const offered = (found as readonly never[]).filter((view) => source.keeps?.(view, value) ?? true);
-        return offered.slice(0, choiceLimit).map((view) => source.choice(view, value, translator(interaction.locale)));
+        const t = translator(interaction.locale);
+        const offered = (found as readonly never[]).filter((view) => source.keeps?.(view, value, t) ?? true);
+        return offered.slice(0, choiceLimit).map((view) => source.choice(view, value, t));
       },
     };
   }
@@ -189,11 +195,14 @@ export function createCommandRunner(
   const controls: Control[] = [
     {
       name: "fm",
-      run(args, call, interaction) {
-        const asked = kept.take(args[0] ?? "", interaction.user.id);
+      updates: ([, mode]) => mode === answerMode,
+      run([key = ""], call, interaction) {
+        const { isAnswered, typed, ...asked } = kept.take(key, interaction.user.id);
         const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
-        const whole = { ...asked, given: joined(withoutForm(entryOf(asked.entry), asked.given), filled) };
-        return begin(whole, call, interaction.locale).catch((error: unknown) => offerAgain(error, whole, interaction.locale));
+        const withForm = (given: CommandInput) => ({ ...asked, given: joined(withoutForm(entryOf(asked.entry), given), filled) });
+        const done = (isAnswered === true ? perform : begin)(withForm(asked.given), call, interaction.locale);
+        // What was shown may be otherwise by now: another try begins with what was typed.
+        return done.catch((error: unknown) => offerAgain(error, withForm(typed ?? asked.given), interaction.locale));
       },
     },
     {
@@ -251,8 +260,4 @@ function withoutForm({ form = [] }: Entry, given: CommandInput): CommandInput {
 /** What was picked in a menu. */
 function pickedIn(interaction: ComponentInteraction | FormInteraction): string | undefined {
   return interaction.isStringSelectMenu() ? interaction.values[0] : undefined;
-}
-
-function askRow(key: string, go: string, cancel: string): Row {
-  return rowOf(buttonOf(go, `go:${key}:yes`, 4), buttonOf(cancel, `go:${key}:no`));
 }

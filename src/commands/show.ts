@@ -2,8 +2,10 @@ import type { APIEmbed } from "discord.js";
 import type { Reply } from "../discord/command.ts";
 import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
-import { isSnowflake } from "../kernel/fields.ts";
 import type { Operator } from "../config/config.ts";
+import { permissionText, sentenceText } from "../discord/sentence.ts";
+import { isSnowflake, parseDuration, snowflakeForm } from "../kernel/fields.ts";
+import { lengthText } from "./input.ts";
 import { choiceKeys, textFor, type Translate } from "./texts.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
@@ -14,6 +16,29 @@ export const unshownFields: ReadonlySet<string> = new Set(["etag"]);
 /** What a view is called by: the first of these that it has. */
 export const titleFields = ["reference", "number", "callsign", "name", "display_name", "key", "id"] as const;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+/** Fields that hold the id of a person, or several. */
+const peopleFields = /(?:^|_)(?:user_ids?|by|author|author_id|lead|team|requester|supervisor|supervisor_id)$/;
+/** Fields that hold a length of time as it is typed. */
+const lengthFields: ReadonlySet<string> = new Set([
+  "appeal_until",
+  "due",
+  "duration",
+  "grace_period",
+  "min_tenure",
+  "new_duration",
+  "review_after",
+]);
+/** Fields that hold a sentence of the service. */
+const sentenceFields: ReadonlySet<string> = new Set(["cause", "detail", "failure", "warning"]);
+/** Fields that hold what people wrote: no word of it is one of ours. */
+const writtenFields =
+  /(?:^|_)(?:allegation|answer|availability|body|content|department|experience|grounds|labels?|message|name|nickname|notes?|question|reason|reason_\w+|summary|tags|terms|text|timezone|title)$/;
+const idInText = new RegExp(String.raw`\b${snowflakeForm}\b`);
+/** Ids of ours, hashes, and the like. */
+const opaque = /^[\w-]{32,}$/;
+/** How keys are written, such as `senior_mod` or `cases.read`. */
+const keyForm = /^[a-z][a-z\d]*(?:[._][a-z\d*]+)+$/;
 
 type View = Readonly<Record<string, unknown>>;
 
@@ -40,20 +65,22 @@ export function showView(view: unknown, t: Translate, title?: string): Reply {
 export function showLine(view: unknown, t: Translate): string {
   if (!isView(view)) return cut(valueOf(view, t), limits.line);
   const facts = Object.entries(view).filter(([name, value]) => !namelessFields.has(name) && isShort(value) && value !== titleValue(view));
-  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, t)}: ${valueOf(value, t)}`);
+  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, t)}: ${valueOf(value, t, name)}`);
   return cut([`**${cut(titleOf(view), limits.called)}**`, ...told].join(" · ").replaceAll(/\s*\n\s*/g, " "), limits.line);
 }
 
 /**
- * A value as people read it: times in the reader's own, people as mentions that alert nobody, texts without formatting.
- * @param say names the fields of what stands in it; they are called as over HTTP by default
+ * A value as people read it: times in the reader's own, lengths in words, people as mentions that alert nobody, values of closed lists in
+ * the reader's language, keys to be copied, texts without formatting.
+ * @param t names the fields of what stands in it; they are called as over HTTP by default
+ * @param field that holds it
  */
-export function valueOf(value: unknown, t?: Translate): string {
+export function valueOf(value: unknown, t?: Translate, field = ""): string {
   if (value === null || value === undefined || value === "") return "–";
   if (typeof value === "boolean") return value ? "✓" : "✗";
-  if (typeof value === "number") return value.toString();
-  if (typeof value === "string") return textOf(value);
-  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map((one) => valueOf(one, t)).join(", ");
+  if (typeof value === "number") return t !== undefined && field.endsWith("_seconds") ? lengthText(value, t) : value.toString();
+  if (typeof value === "string") return t === undefined ? textOf(value) : fieldText(value, t, field);
+  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map((one) => valueOf(one, t, field)).join(", ");
   const view = value as View;
   const whom = view["discord_user_id"] ?? (typeof view["in_community"] === "boolean" ? view["id"] : undefined);
   if (typeof whom === "string") return mentionOf(whom);
@@ -61,8 +88,25 @@ export function valueOf(value: unknown, t?: Translate): string {
   if (named !== undefined) return textOf(named);
   return Object.entries(view)
     .filter(([, inner]) => inner !== null && typeof inner !== "object")
-    .map(([name, inner]) => `${t === undefined ? escapeText(name.replaceAll("_", " ")) : `${labelOf(name, t)}:`} ${valueOf(inner, t)}`)
+    .map(
+      ([name, inner]) => `${t === undefined ? escapeText(name.replaceAll("_", " ")) : `${labelOf(name, t)}:`} ${valueOf(inner, t, name)}`,
+    )
     .join(", ");
+}
+
+function fieldText(text: string, t: Translate, field: string): string {
+  if (isSnowflake(text)) return peopleFields.test(field) ? `<@${text}>` : `\`${text}\``;
+  const seconds = lengthFields.has(field) ? parseDuration(text) : undefined;
+  if (seconds !== undefined) return lengthText(seconds, t);
+  if (sentenceFields.has(field)) return sentenceText(text, t);
+  if (idInText.test(text)) return sentenceText(text, t);
+  if (writtenFields.test(field)) return textOf(text);
+  return textFor(`= ${text}`, t) ?? permissionText(text, t) ?? (keyForm.test(text) || opaque.test(text) ? codeText(text) : textOf(text));
+}
+
+/** A key or an id to be copied; what no code span can hold is a text. */
+export function codeText(key: string): string {
+  return /^[\w.:*-]+$/.test(key) ? `\`${key}\`` : escapeText(key);
 }
 
 /** A moment as each reader's own client writes it; `R` is how long ago or ahead. */
@@ -100,9 +144,14 @@ function textOf(text: string): string {
 function fieldsOf(view: View, t: Translate): { name: string; value: string }[] {
   return Object.entries(view)
     .filter(
-      ([name, value]) => !unshownFields.has(name) && value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
+      ([name, value]) =>
+        !unshownFields.has(name) &&
+        value !== null &&
+        value !== undefined &&
+        value !== titleValue(view) &&
+        !(Array.isArray(value) && value.length === 0),
     )
-    .map(([name, value]) => ({ name: labelOf(name, t), value: valueOf(value, t) }));
+    .map(([name, value]) => ({ name: labelOf(name, t), value: valueOf(value, t, name) }));
 }
 
 export function labelOf(name: string, t: Translate): string {
@@ -113,7 +162,9 @@ export function labelOf(name: string, t: Translate): string {
 }
 
 function titleOf(view: unknown): string {
-  return isView(view) ? escapeText(titleValue(view) ?? "") || "–" : "–";
+  const value = isView(view) ? titleValue(view) : undefined;
+  if (value === undefined) return "–";
+  return keyForm.test(value) ? codeText(value) : textOf(value);
 }
 
 function titleValue(view: View): string | undefined {

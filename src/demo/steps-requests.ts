@@ -91,7 +91,9 @@ async function command({ sandbox, say }: Stage, person: User, words: string, opt
   const run = await sandbox.as(person).in(sandbox.seeded.guilds.harbour).runSlashCommand(words, options);
   const asked = await run.reply();
   if (asked.components.length > 0) {
-    await run.clickButton("Yes, do it");
+    // Where somebody it is about reads the reason, a form asks for it.
+    if (JSON.stringify(asked.components).includes("Continue …")) await (await run.clickButton("Continue …")).submitModal({});
+    else await run.clickButton("Yes, do it");
     await sandbox.waitFor(() => run.current()?.components.length === 0);
   }
   const content = run.current()?.content ?? asked.content;

@@ -20,7 +20,7 @@ const shapes: readonly Shape[] = [
   { pattern: String.raw`(?<=\b(?:[Ss]ervers?|[Gg]uild)\s)${snowflakeForm}\b`, show: (found) => `\`${found}\`` },
   { pattern: String.raw`\b${snowflakeForm}\b`, show: (found) => `<@${found}>` },
   { pattern: String.raw`\b[A-Z]{2,}(?:-[A-Z]+)*-\d{4,}\b`, show: (found) => `\`${found}\`` },
-  { pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`, show: (found, t) => permissionText(found, t) },
+  { pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`, show: (found, t) => permissionText(found, t) ?? valueWord(found, t) },
 ];
 const word = new RegExp(shapes.map(({ pattern }) => `(${pattern})`).join("|"), "g");
 
@@ -42,6 +42,12 @@ function permissionTitle(key: string, t: Translate): string | undefined {
   const own = `permission ${key}` as const;
   const title = t(own);
   return title === own ? titles.get(key) : title;
+}
+
+/** A value of a closed list, such as `ban_evasion`, in the reader's language; undefined when it is none. */
+function valueWord(value: string, t: Translate): string | undefined {
+  const text = t(`= ${value}`);
+  return text === value || text === `= ${value}` ? undefined : escapeText(text);
 }
 
 /**

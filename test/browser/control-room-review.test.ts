@@ -32,7 +32,8 @@ describe.skipIf(lacksChromium)("the service in the control room", () => {
     const card = page.locator("#channels article", { hasText: "PUN-REQ-000001" });
     await card.getByRole("button", { name: "Approve" }).click();
     const answers = page.locator("#answers");
-    await answers.getByRole("button", { name: "Approve" }).click();
+    await answers.getByRole("button", { name: "Continue …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Submit" }).click();
     await answers.getByText("is approved").first().waitFor();
 
     const read = await world.get("/workflows/punishment/PUN-REQ-000001", { actor: admin });

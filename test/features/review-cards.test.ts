@@ -58,12 +58,13 @@ describe("review cards", () => {
       expect(posted().filter(({ embeds }) => embeds[0]?.title?.includes(reference))).toHaveLength(1);
     });
 
-    test("an approval by button asks, ends as over HTTP, and counts once however often it is pressed", async () => {
+    test("an approval by button asks for the reason, ends as over HTTP, and counts once however often it is sent", async () => {
       const reference = await filePunishment(world, author);
       await until(() => cardOf(reference) !== undefined);
       const run = await press(admin, reference, "Approve");
       expect((await run.reply()).ephemeral).toBe(true);
-      await Promise.allSettled([run.clickButton("Approve"), run.clickButton("Approve")]);
+      const forms = [await run.clickButton("Continue …"), await run.clickButton("Continue …")];
+      await Promise.allSettled(forms.map((form) => form.submitModal({})));
       await until(() => shown(reference).includes("approved"));
       const read = (await world.get(`/workflows/punishment/${reference}`, { actor: admin })).body.data;
       expect(read).toMatchObject({ status: "approved", revision: 2, decision: { by: admin.id } });
@@ -72,16 +73,16 @@ describe("review cards", () => {
       expect(await world.app.database.read.workflowVote.count()).toBe(1);
     });
 
-    test("a card that was old when it was pressed does nothing and says what changed", async () => {
+    test("an approval of what was changed before it was sent does nothing, and what was typed can be sent again", async () => {
       const reference = await filePunishment(world, author);
       await until(() => cardOf(reference) !== undefined);
       const run = await press(admin, reference, "Approve");
       await run.reply();
       await decide(reference, { decision: "claim" });
-      const said = await run.clickButton("Approve");
-      await until(() => (run.current()?.content ?? "").includes("was old"));
-      await said.acked;
-      expect(run.current()?.content).toContain(`claim · <@${admin.id}>`);
+      const said = await (await run.clickButton("Continue …")).submitModal({});
+      await until(() => said.followups().length > 0);
+      expect(said.followups()[0]?.content).toContain("precondition_failed");
+      expect(JSON.stringify(said.followups()[0]?.components)).toContain("Change and send again");
       const read = (await world.get(`/workflows/punishment/${reference}`, { actor: admin })).body.data;
       expect([read.status, read.revision]).toEqual(["in_review", 2]);
       await until(() => shown(reference).includes("in review"));

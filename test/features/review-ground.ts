@@ -11,12 +11,12 @@ export async function filePunishment(world: World, actor: User, subject: User = 
   return filed.body.reference as string;
 }
 
-/** Approve by command, and say yes to the question. @returns what it says in the end */
+/** Approve by command, and send the form with the reason that it is filled in with. @returns what it says in the end */
 export async function approve(world: World, actor: User, reference: string): Promise<string> {
   const run = await world.sandbox.as(actor).in(world.guild).runSlashCommand("review approve", { reference });
   const asked = await run.reply();
   if (asked.components.length === 0) return asked.content;
-  await run.clickButton("Yes, do it");
+  await (await run.clickButton("Continue …")).submitModal({});
   await world.sandbox.waitFor(() => run.current()?.components.length === 0);
   return run.current()?.content ?? "";
 }

@@ -57,7 +57,7 @@ describe("a question that was answered with yes", () => {
     const world = await createWorld();
     const [author, admin] = [await world.staff("moderator"), await staffAtConsole(world, "admin")];
     const reference = await filePunishment(world, author);
-    const run = await at(world, admin).runSlashCommand("review approve", { reference });
+    const run = await at(world, admin).runSlashCommand("review approve", { reference, reason: "Seen by two." });
     await run.reply();
     const presses = [await run.clickButton("Yes, do it"), await run.clickButton("Yes, do it")];
     await world.sandbox.waitFor(() => presses.some((press) => press.followups().length > 0));
@@ -72,7 +72,7 @@ describe("a question that was answered with yes", () => {
     const world = await createWorld();
     const [author, admin, other] = [await world.staff("moderator"), await staffAtConsole(world, "admin"), await world.staff("admin")];
     const reference = await filePunishment(world, author);
-    const run = await at(world, admin).runSlashCommand("review approve", { reference });
+    const run = await at(world, admin).runSlashCommand("review approve", { reference, reason: "Seen by two." });
     await run.reply();
     const yes = findButton([run.interaction.original!], "Yes, do it")!;
     const member = world.sandbox.inside.world.guilds.get(world.guild.id)!.members.get(other.id)!;
@@ -100,7 +100,7 @@ describe("a question that was answered with yes", () => {
     });
     const [author, admin] = [await world.staff("moderator"), await staffAtConsole(world, "admin")];
     const reference = await filePunishment(world, author);
-    const run = await at(world, admin).runSlashCommand("review approve", { reference });
+    const run = await at(world, admin).runSlashCommand("review approve", { reference, reason: "Seen by two." });
     await run.reply();
     const pressed = await run.clickButton("Yes, do it");
     await world.sandbox.waitFor(() => pressed.followups().length > 0);

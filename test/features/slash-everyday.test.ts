@@ -227,8 +227,9 @@ describe("what staff do every day", () => {
   test("what is offered while typing is plain text, and found as it is typed", () => {
     const { choice, keeps } = commandTable.sources["held-change"] ?? {};
     const view = { id: freshId(), code: "K7QM2X", summary: "Let Ann have cases.read_all (BL-000001)" } as never;
-    expect(choice?.(view, "", translator("en")).name).toBe("K7QM2X · Let Ann have cases.read_all (BL-000001)");
-    expect(keeps?.(view, "cases.read_all")).toBe(true);
+    const t = translator("en-GB");
+    expect(choice?.(view, "", t).name).toBe("K7QM2X · Let Ann have cases.read_all (BL-000001)");
+    expect(keeps?.(view, "cases.read_all", t)).toBe(true);
   });
 
   test("a reason or a title makes no line of its own in a list", async () => {

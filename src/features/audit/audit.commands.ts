@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
 import { textFor, type Translate } from "../../commands/texts.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { permissionText } from "../../discord/sentence.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn, timeIn } from "../../commands/input.ts";
-import { cut, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
+import { cut, codeText, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
+import { jsonObject } from "../../kernel/parsing.ts";
 
 const command = "audit";
 const maxChange = 700;
@@ -45,13 +47,13 @@ const searched = (given: CommandInput) => ({
 function actionText(action: string, t: Translate): string {
   const at = action.lastIndexOf(".");
   const [kind, verb] = [textFor(`audit kind ${action.slice(0, at)}`, t), textFor(`audit verb ${action.slice(at + 1)}`, t)];
-  if (kind === undefined || verb === undefined) return permissionText(action, t) ?? `\`${action}\``;
+  if (kind === undefined || verb === undefined) return permissionText(action, t) ?? codeText(action);
   return `**${kind}: ${verb}** (\`${action}\`)`;
 }
 
 /** An id is only of use to be copied: what it is of stands in the action. */
 function targetText({ reference, id }: NonNullable<AuditView["target"]>): string {
-  return `\`${(reference ?? id).replaceAll("`", "")}\``;
+  return codeText(reference ?? id);
 }
 
 function line({ seq, at, action, outcome, actor, via, target, subject_user_id: subject, reason }: AuditView, { t }: Wording): string {
@@ -68,24 +70,21 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
   return told.join(" · ");
 }
 
-/** What it was before and after, field by field, besides who and when. */
+/** Each field that changed, before and after, besides who and when. */
 function wholeLine(view: AuditView, wording: Wording): string {
   const { t } = wording;
-  const [before, after] = [fieldsOf(view.before), fieldsOf(view.after)];
-  const changes = [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => {
-    const was = name in before ? `${valueOf(before[name], t)} → ` : "";
-    return `${labelOf(name, t)}: ${was}${valueOf(after[name], t)}`;
-  });
-  return changes.length === 0 ? line(view, wording) : `${line(view, wording)}\n> ${cut(lineOf(changes.join(" · ")), maxChange)}`;
+  const [before, after] = [jsonObject(view.before), jsonObject(view.after)];
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changes = names
+    .filter((name) => !isDeepStrictEqual(before[name], after[name]))
+    .map((name) => {
+      const now = valueOf(after[name], t, name);
+      return `${labelOf(name, t)}: ${name in before ? `${valueOf(before[name], t, name)} → ${now}` : now}`;
+    });
+  return changes.length === 0
+    ? line(view, wording)
+    : `${line(view, wording)}\n> ${cut(changes.join("; ").replaceAll(/\s+/g, " "), maxChange)}`;
 }
-
-/** What stands on a side of a change; a side that is no object has no names of its own. */
-function fieldsOf(side: unknown): Readonly<Record<string, unknown>> {
-  if (side === null || side === undefined) return {};
-  return typeof side === "object" && !Array.isArray(side) ? (side as Record<string, unknown>) : { value: side };
-}
-
-const lineOf = (text: string): string => text.replaceAll(/\s*\n\s*/g, " ");
 
 function examinedNote({ examined_to: to }: { examined_to?: number }, { t }: Wording): string {
   return to === undefined ? "" : t("audit search examined", { to });

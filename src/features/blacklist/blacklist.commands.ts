@@ -1,4 +1,4 @@
-import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName, galleryOf } from "../../commands/gallery.ts";
 import type { VerbInput, Verbs } from "../../commands/verbs.ts";
@@ -17,6 +17,7 @@ import {
   checkReply,
   recordCard,
   recordLine,
+  recordName,
   examinedNote,
 } from "./commands/replies.ts";
 import { evidenceEntries } from "../../commands/evidence-entries.ts";
@@ -29,6 +30,12 @@ const command = "blacklist";
 const maxIds = 25;
 export const record: OptionSpec = { name: "record", kind: "text", required: true, completes: "blacklist", max: 40 };
 const filesPress: PressSpec = { name: "bf", carries: [record] };
+/** Opens a record from a list. */
+const opensRecord: PickSpec = {
+  press: { name: "bs", carries: [record] },
+  placeholder: "blacklist pick",
+  of: (view: BlacklistView, { t }) => ({ value: view.number, label: recordName(view, t) }),
+};
 const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true }];
 const reason: OptionSpec = { name: "reason", kind: "text" };
 const revision: OptionSpec = { name: "revision", kind: "integer", min: 1 };
@@ -143,7 +150,7 @@ const blacklistEntries: readonly Entry[] = [
     options: [record],
     input: (given) => ({ params: recordAt(given) }),
     show,
-    press: { name: "bs", carries: [record] },
+    press: opensRecord.press,
   },
   {
     command,
@@ -153,6 +160,7 @@ const blacklistEntries: readonly Entry[] = [
     input: (given) => ({ query: filtersOf(given) }),
     line: recordLine,
     note: examinedNote,
+    picks: [opensRecord],
   },
   {
     command,
@@ -162,6 +170,7 @@ const blacklistEntries: readonly Entry[] = [
     input: (given) => ({ query: { ...filtersOf(given), review_due: "true" } }),
     line: recordLine,
     note: examinedNote,
+    picks: [opensRecord],
   },
   {
     command,
@@ -278,13 +287,7 @@ export const blacklistCommands: CommandSet = {
   entries: blacklistEntries,
   menus: [{ name: "Blacklist check", kind: "user", entry: "blacklist check", values: ({ user = "" }) => ({ ids: user }) }],
   sources: {
-    blacklist: numbered(
-      "listBlacklist",
-      "getBlacklistRecord",
-      /^bl(-|$)/i,
-      ({ number, subject_snapshot: named, subject_id: id, severity, status }: BlacklistView) =>
-        [number, named?.name ?? id, severity, status].join(" · "),
-    ),
+    blacklist: numbered("listBlacklist", "getBlacklistRecord", /^bl(-|$)/i, recordName),
     "blacklist-evidence": within("listBlacklistEvidence", recordAt, pieceName),
   },
 };

@@ -1,7 +1,10 @@
 import { choiceLimit, keyed } from "../../commands/sources.ts";
-import { cut } from "../../commands/show.ts";
+import { cut, codeText, lineText, momentOf } from "../../commands/show.ts";
 import { repairSources, repairEntries } from "./repair/repair.commands.ts";
-import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
+import { escapeText } from "../../discord/replies.ts";
+import type { SlotView } from "./callsigns.schema.ts";
+import type { PoolView } from "./pools/pools.schema.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import { picked, textIn } from "../../commands/input.ts";
 
@@ -38,6 +41,39 @@ function numbersIn(text: string): (number | string)[] {
     });
 }
 
+const opensSlot: PickSpec = {
+  press: { name: "cc", carries: [callsign, pool] },
+  placeholder: "callsign pick",
+  of: ({ callsign: name, user }: SlotView) => ({ value: name, label: [name, user?.display_name].filter(Boolean).join(" · ") }),
+};
+const opensPool: PickSpec = {
+  press: { name: "cp", carries: [{ ...pool, required: true }] },
+  placeholder: "callsign pool pick",
+  of: ({ key, name }: PoolView) => ({ value: key, label: name }),
+};
+
+/** A callsign as one line: who has it, since when. */
+function slotLine({ callsign: name, state, user, pool: of, since, until }: SlotView, { t }: Wording): string {
+  const facts = [
+    t(`= ${state}`),
+    user === null ? undefined : `<@${user.id}>`,
+    of === null ? undefined : codeText(of),
+    since === null ? undefined : t("callsign since", { at: momentOf(since, "R") }),
+    until === null ? undefined : t("say until", { at: momentOf(until, "R") }),
+  ];
+  return [`**${escapeText(name)}**`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
+}
+
+/** A pool as one line: how its callsigns look, and how many are left. */
+function poolLine({ key, name, department, template, counts }: PoolView, { t }: Wording): string {
+  const facts = [
+    department === null ? undefined : lineText(department),
+    escapeText(template),
+    t("callsign pool counts", { assigned: counts.assigned, free: counts.free, capacity: counts.capacity }),
+  ];
+  return [`**${lineText(name)}** (${codeText(key)})`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
+}
+
 /** `/callsign`: numbers of pools, and who has them. */
 const callsignEntries: readonly Entry[] = [
   {
@@ -61,13 +97,15 @@ const callsignEntries: readonly Entry[] = [
     options: [pool, person],
     input: (given) => ({ body: { ...picked(given, "pool"), ...userOf(given), mode: "reserve" } }),
   },
-  { command, path: "show", operation: "getCallsign", options: [callsign, pool], input: at },
+  { command, path: "show", operation: "getCallsign", options: [callsign, pool], input: at, press: opensSlot.press },
   {
     command,
     path: "list",
     operation: "listCallsigns",
     options: [pool, person, { name: "state", kind: "text" }],
     input: (given) => ({ query: { pool: textIn(given, "pool"), state: textIn(given, "state"), ...userOf(given) } }),
+    line: slotLine,
+    picks: [opensSlot],
   },
   {
     command,
@@ -117,13 +155,14 @@ const callsignEntries: readonly Entry[] = [
     form: whyForm,
     input: (given) => ({ body: numbersOf(given) }),
   },
-  { command, path: "pools", operation: "listCallsignPools", input: () => ({}) },
+  { command, path: "pools", operation: "listCallsignPools", input: () => ({}), line: poolLine, picks: [opensPool] },
   {
     command,
     path: "pool",
     operation: "getCallsignPool",
     options: [{ ...pool, required: true }],
     input: (given) => ({ params: { key: textIn(given, "pool") ?? "" } }),
+    press: opensPool.press,
   },
   ...repairEntries,
 ];

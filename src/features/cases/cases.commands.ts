@@ -16,8 +16,9 @@ import { caseFilesPress, caseHistoryPress, caseOption, caseShowPress, caseLine, 
 import { evidenceEntries } from "../../commands/evidence-entries.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { idsIn, numberIn, pickedQuery, type Query, readOptional, subjectIn } from "../../commands/records.ts";
-import { lineText, momentOf } from "../../commands/show.ts";
+import { enumLabel, lineText, momentOf } from "../../commands/show.ts";
 import { escapeText } from "../../discord/replies.ts";
+import { sentenceText } from "../../discord/sentence.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "case";
@@ -163,8 +164,10 @@ const lifeEntries: readonly Entry[] = [
     operation: "listCaseTimeline",
     options: [caseOption],
     input: (given) => ({ params: at(given) }),
-    line: ({ at: then, summary, actor_id: by, reason: why }: CaseTimelineEntryView) =>
-      [momentOf(then), lineText(summary), by === null ? "" : `<@${by}>`, lineText(why ?? "")].filter((part) => part !== "").join(" · "),
+    line: ({ at: then, summary, actor_id: by, reason: why }: CaseTimelineEntryView, { t }) =>
+      [momentOf(then, "R"), sentenceText(summary, t), by === undefined ? "" : `<@${by}>`, lineText(why ?? "")]
+        .filter((part) => part !== "")
+        .join(" · "),
     press: caseHistoryPress,
   },
 ];
@@ -265,9 +268,9 @@ const caseEntries: readonly Entry[] = [
     }),
     line: ({ at: then, kind, summary, reference, user_id: who, actor_id: by }, { t }) =>
       [
-        momentOf(then),
+        momentOf(then, "R"),
         `**${t(`= ${String(kind)}`)}**`,
-        escapeText(summary),
+        sentenceText(summary, t),
         reference && escapeText(reference),
         `<@${String(who)}>`,
         by && `– <@${String(by)}>`,
@@ -284,10 +287,19 @@ export const caseCommands: CommandSet = {
   menus: [{ name: "Case timeline", kind: "user", entry: "case timeline", values: ({ user = "" }) => ({ user }) }, evidenceMenu],
   menuEntries: [evidenceEntry],
   sources: {
-    case: numbered("listCases", "getCase", /^case-?/i, ({ number, title, status }: CaseView) => `${number} · ${title} · ${status}`),
+    case: numbered(
+      "listCases",
+      "getCase",
+      /^case-?/i,
+      ({ number, title, status }: CaseView, t) => `${number} · ${title} · ${enumLabel(status, t, "case")}`,
+    ),
     "case-evidence": within("listCaseEvidence", inCase, pieceName),
     "case-note": within("listCaseNotes", inCase, ({ body, created_at: at }: NoteView) => `${at.slice(0, 10)} · ${body}`),
-    "case-action": within("listCaseActions", inCase, ({ kind, reason, at }: ActionView) => `${at.slice(0, 10)} · ${kind} · ${reason}`),
+    "case-action": within(
+      "listCaseActions",
+      inCase,
+      ({ kind, reason, at }: ActionView, t) => `${at.slice(0, 10)} · ${t(`= ${kind}`)} · ${reason}`,
+    ),
     "case-template": within(
       "listCaseTemplates",
       () => ({}),

@@ -7,7 +7,7 @@ import type { Page } from "../../kernel/page.ts";
 import { personPresses } from "../../commands/press.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { card, pickedQuery, readOptional } from "../../commands/records.ts";
-import { enumLabel, cut, momentOf } from "../../commands/show.ts";
+import { enumLabel, cut, mentionOf, momentOf } from "../../commands/show.ts";
 import { askAboutSubjects, peopleIn } from "../../commands/subject-question.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
@@ -96,7 +96,9 @@ const altsEntries: readonly Entry[] = [
         enumLabel(view.confidence, t),
         enumLabel(view.kind, t),
         enumLabel(view.status, t),
-        momentOf(view.created_at),
+        view.created_by === null
+          ? momentOf(view.created_at, "R")
+          : t("alts by", { user: mentionOf(view.created_by), at: momentOf(view.created_at, "R") }),
       ].join(" · "),
   },
   {

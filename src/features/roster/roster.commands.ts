@@ -1,12 +1,13 @@
 import { rosterAuditSources, rosterAuditEntries } from "./audit/audit.commands.ts";
-import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, Wording } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Reply, Wording } from "../../commands/entry.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { LineView, RosterStatusView } from "./history/history.schema.ts";
-import type { EntryView } from "./roster.schema.ts";
+import type { EntryView, OneEntryView } from "./roster.schema.ts";
 import { picked, textIn, timeIn } from "../../commands/input.ts";
 import { rosterSyncEntries } from "./sync/sync.commands.ts";
-import { cut, lineText, momentOf, valueOf } from "../../commands/show.ts";
+import { card, idText } from "../../commands/records.ts";
+import { cut, codeText, lineText, mentionOf, momentOf, valueOf } from "../../commands/show.ts";
 
 const command = "roster";
 const text = (name: string, max = 100): OptionSpec => ({ name, kind: "text", max });
@@ -43,12 +44,55 @@ function entryLine(
   const told = [
     `<@${user.id}>`,
     t(`= ${now}`),
-    ...(role === null ? [] : [escapeText(role)]),
+    ...(role === null ? [] : [codeText(role)]),
     ...(of === null ? [] : [escapeText(of)]),
     ...callsigns.map(({ callsign }) => `**${escapeText(callsign)}**`),
-    ...(since === null ? [] : [momentOf(since)]),
+    ...(since === null ? [] : [t("roster since", { at: momentOf(since, "R") })]),
   ];
   return told.join(" · ");
+}
+
+/** Opens an entry from the list. */
+const opensEntry: PickSpec = {
+  press: { name: "re", carries: [someone] },
+  placeholder: "roster pick",
+  of: ({ user }: EntryView) => ({ value: user.id, label: user.display_name ?? user.username_snapshot ?? user.id }),
+};
+
+/** Somebody's entry as a card. */
+function entryReply(view: OneEntryView, { t }: Wording): Reply {
+  if (view.state === "absent") return { content: t("roster absent", { user: mentionOf(view.id) }) };
+  const when = (at: string | null) => (at === null ? undefined : momentOf(at));
+  const { user, loa, discord, supervisor } = view;
+  const embed = card(
+    t(`= ${view.status}`),
+    [
+      ["staff_role", view.staff_role === null ? undefined : codeText(view.staff_role)],
+      ["rank", view.rank],
+      ["department", view.department === null ? undefined : escapeText(view.department)],
+      ["callsigns", view.callsigns.map(({ callsign }) => escapeText(callsign)).join(", ")],
+      ["joined_at", when(view.joined_at)],
+      ["trial_ends_at", when(view.trial_ends_at)],
+      ["status_before", view.status_before === null ? undefined : t(`= ${view.status_before}`)],
+      ["suspended_until", when(view.suspended_until)],
+      ["ended_at", when(view.ended_at)],
+      ["loa", loa === null ? undefined : leaveText(loa, t)],
+      ["last_seen_at", view.last_seen_at === null ? undefined : momentOf(view.last_seen_at, "R")],
+      ["supervisor", supervisor === null ? undefined : `<@${supervisor.id}>`],
+      ["nickname", discord.nickname === null ? undefined : escapeText(discord.nickname)],
+      ["drift", discord.drift.map((code) => t(`= ${code}`)).join(", ")],
+      ["notes", typeof view.notes === "string" ? escapeText(view.notes) : undefined],
+      ["origin_reference", view.origin_reference === null ? undefined : escapeText(view.origin_reference)],
+      ["revision", view.revision],
+    ],
+    t,
+  );
+  return { content: "", embeds: [{ ...embed, description: `<@${user.id}> ${idText(user.id)}` }] };
+}
+
+function leaveText({ from, until, reason: why }: NonNullable<EntryView["loa"]>, t: Wording["t"]): string {
+  const span = [t("say from", { at: momentOf(from) }), ...(until === null ? [] : [t("say until", { at: momentOf(until) })])].join(" ");
+  return typeof why === "string" ? `${span}: ${escapeText(why)}` : span;
 }
 
 function historyLine(view: LineView, { t }: Wording): string {
@@ -85,8 +129,10 @@ const rosterEntries: readonly Entry[] = [
     operation: "getRosterEntry",
     options: [someone],
     input: (given) => ({ params: { id: textIn(given, "user") ?? "" } }),
+    show: entryReply,
+    press: opensEntry.press,
   },
-  { command, path: "list", operation: "listRoster", options: filters, input: listed, line: entryLine },
+  { command, path: "list", operation: "listRoster", options: filters, input: listed, line: entryLine, picks: [opensEntry] },
   { command, path: "export", operation: "listRoster", options: filters, input: listed, asFiles: true },
   {
     command,

@@ -91,7 +91,7 @@ function changesOf(given: CommandInput): Record<string, unknown> {
 const opens: PickSpec = {
   press: registeredPress,
   placeholder: "intel server pick",
-  of: ({ id, name }: { id: string; name: string | null }) => ({ value: id, label: name === null ? id : `${name} (${id})` }),
+  of: ({ id, name }: { id: string; name: string | null }) => ({ value: id, label: name ?? id }),
 };
 
 /** `/intel server`: the register of servers the community knows of. */

@@ -127,7 +127,7 @@ function policyLine(view: PolicyView, t: Translate): string {
 
 /** A policy with its lengths, as people type them. */
 function policyText(view: PolicyView, t: Translate): string {
-  const spans = lengths.map((name) => [name.replaceAll("-", "_"), lengthText(view[`${name.replaceAll("-", "_")}_seconds` as never])]);
+  const spans = lengths.map((name) => [name.replaceAll("-", "_"), lengthText(view[`${name.replaceAll("-", "_")}_seconds` as never], t)]);
   return [
     policyLine(view, t),
     t("setup policy-lengths", Object.fromEntries(spans) as Record<string, string>),

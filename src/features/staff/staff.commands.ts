@@ -1,8 +1,8 @@
 import { staffRoleEntries } from "./roles/roles.commands.ts";
-import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec } from "../../commands/entry.ts";
 import { keyed } from "../../commands/sources.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
-import type { AccessView } from "./staff.schema.ts";
+import type { AccessView, StaffEntryView } from "./staff.schema.ts";
 import { picked, textIn, timeIn, endOf } from "../../commands/input.ts";
 import { readVisible } from "../../commands/records.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./commands/replies.ts";
@@ -20,6 +20,12 @@ const maxNamed = 20;
 
 const about = (given: CommandInput, call: Call) => ({ discord_user_id: textIn(given, "user") ?? call.actor?.id ?? "" });
 
+const opensProfile: PickSpec = {
+  press: { name: "sp", carries: [personOrSelf] },
+  placeholder: "staff pick",
+  of: ({ user }: StaffEntryView) => ({ value: user.id, label: user.display_name ?? user.username_snapshot ?? user.id }),
+};
+
 const readers: readonly Entry[] = [
   {
     command,
@@ -28,6 +34,7 @@ const readers: readonly Entry[] = [
     options: [personOrSelf],
     input: (given, call) => ({ params: about(given, call) }),
     show: (view, { t }) => ({ content: profileText(view, t) }),
+    press: opensProfile.press,
   },
   {
     command,
@@ -42,6 +49,7 @@ const readers: readonly Entry[] = [
     ],
     input: (given) => ({ query: { ...picked(given, "role", "status", "available", "department"), q: textIn(given, "name") } }),
     line: (view, { t }) => entryLine(view, t),
+    picks: [opensProfile],
   },
   {
     command,

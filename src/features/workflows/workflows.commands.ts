@@ -1,6 +1,6 @@
 import type { CommandSet, SourceSpec } from "../../commands/entry.ts";
 import { requestMenuEntries, requestMenus } from "./commands/menus.ts";
-import { requestEntries } from "./commands/request.ts";
+import { draftName, requestEntries } from "./commands/request.ts";
 import { reviewEntries } from "./commands/review.ts";
 import type { CommentView } from "./comments/comments.schema.ts";
 import type { DraftView } from "./drafts/drafts.schema.ts";
@@ -8,6 +8,7 @@ import type { WorkflowView } from "./requests/workflows.schema.ts";
 import { ownComments } from "./commands/comments.ts";
 import { cut } from "../../commands/show.ts";
 import { choiceLimit } from "../../commands/sources.ts";
+import { plainTitle } from "./commands/titles.ts";
 
 const least = 2;
 
@@ -18,9 +19,12 @@ function requests(narrowed: Readonly<Record<string, string>>): SourceSpec {
     input: (typed) => ({
       query: { ...narrowed, limit: choiceLimit, q: typed.trim().length < least ? undefined : typed.trim().slice(0, 100) },
     }),
-    choice: ({ reference, status, title }: Pick<WorkflowView, "reference" | "status" | "title">) => ({
-      name: cut(`${reference} · ${status.replace("_", " ")} · ${title}`, 100),
-      value: reference,
+    choice: (view: WorkflowView, _typed, t) => ({
+      name: cut(
+        [view.reference, plainTitle(view, t), t(`= ${view.status}`), view.requester?.display_name].filter(Boolean).join(" · "),
+        100,
+      ),
+      value: view.reference,
     }),
   };
 }
@@ -43,7 +47,7 @@ const workflowSources: Readonly<Record<string, SourceSpec>> = {
   draft: {
     operation: "listRequestDrafts",
     input: () => ({ query: { limit: choiceLimit } }),
-    choice: ({ id, type, created_at: at }: DraftView) => ({ name: cut(`${type} · ${at.slice(0, 16).replace("T", " ")}`, 100), value: id }),
+    choice: (view: DraftView, _typed, t) => ({ name: cut(draftName(view, t), 100), value: view.id }),
   },
 };
 

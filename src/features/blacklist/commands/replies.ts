@@ -3,8 +3,8 @@ import type { BlacklistImport } from "../import/import.schema.ts";
 import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../blacklist.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { Reply, Wording, CommandInput, Question } from "../../../commands/entry.ts";
-import { card, colours, idText, personOf, subjectOf, numberIn, pickedQuery, readOptional } from "../../../commands/records.ts";
-import { enumLabel, cut, momentOf } from "../../../commands/show.ts";
+import { card, colours, idText, personOf, subjectOf, withId, numberIn, pickedQuery, readOptional } from "../../../commands/records.ts";
+import { enumLabel, cut, mentionOf, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 import { textIn } from "../../../commands/input.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
@@ -20,7 +20,7 @@ export function recordCard(view: BlacklistView, t: Translate) {
   return card(
     `${view.number} · ${enumLabel(status, t) ?? status}`,
     [
-      ["subject", aboutOf(view)],
+      ["subject", withId(view.kind, view.subject_id, aboutOf(view))],
       ["category", enumLabel(view.category, t)],
       ["severity", enumLabel(severity, t)],
       ["scope", enumLabel(view.scope, t)],
@@ -62,9 +62,21 @@ export function examinedNote({ examined_to: to }: { examined_to?: string }, { t 
 
 /** A record as one line of a list. */
 export function recordLine(view: BlacklistView, { t }: Wording): string {
-  const until = view.expires_at === null ? undefined : momentOf(view.expires_at, "R");
-  const facts = [aboutOf(view), enumLabel(view.severity, t), enumLabel(view.category, t), enumLabel(view.status, t), until];
+  const { expires_at: ends, created_by: by, created_at: at } = view;
+  const facts = [
+    aboutOf(view),
+    enumLabel(view.category, t),
+    t("blacklist severity", { severity: enumLabel(view.severity, t) }),
+    enumLabel(view.status, t),
+    ends === null ? undefined : t("blacklist ends", { at: momentOf(ends, "R") }),
+    by === null ? momentOf(at, "R") : t("blacklist by", { user: mentionOf(by), at: momentOf(at, "R") }),
+  ];
   return [`**${view.number}**`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
+}
+
+/** A record where Discord shows no mention. */
+export function recordName({ number, subject_snapshot: named, category, status }: BlacklistView, t: Translate): string {
+  return [number, named?.name, t(`= ${category}`), t(`= ${status}`)].filter(Boolean).join(" · ");
 }
 
 function factsOf(records: readonly CheckedRecord[], t: Translate): string {
@@ -83,10 +95,10 @@ export function checkReply({ users, servers }: BlacklistCheck, { t }: Wording): 
     const id = escapeText(user.id);
     const own = records.length === 0 ? t("blacklist free", { id }) : `${t("blacklist listed", { id })}: ${factsOf(records, t)}`;
     const near = [
-      ...(user.linked ?? []).map(({ user_id: other, confidence, records: of }) => ({ other, how: confidence, of })),
-      ...(server?.related ?? []).map(({ server_id: other, how, records: of }) => ({ other, how, of })),
+      ...(user.linked ?? []).map(({ user_id: other, confidence, records: of }) => ({ about: `<@${other}>`, how: confidence, of })),
+      ...(server?.related ?? []).map(({ server_id: other, how, records: of }) => ({ about: idText(other), how, of })),
     ];
-    return [own, ...near.map(({ other, how, of }) => `↳ \`${other}\` (${enumLabel(how, t) ?? how}): ${factsOf(of, t)}`)];
+    return [own, ...near.map(({ about, how, of }) => `↳ ${about} (${enumLabel(how, t)}): ${factsOf(of, t)}`)];
   });
   const text = lines.join("\n");
   return text.length <= maxWords ? { content: text } : { content: "", embeds: [{ description: text }] };

@@ -7,10 +7,12 @@ import type { Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
 import { caseNotesPress, caseOption } from "./replies.ts";
-import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
-import { picked, textIn, durationIn } from "../../../commands/input.ts";
+import type { Entry, CommandInput, OptionSpec, PickSpec, Wording } from "../../../commands/entry.ts";
+import { picked, textIn, durationIn, lengthText } from "../../../commands/input.ts";
+import { permissionText } from "../../../discord/sentence.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
 import { numberIn, readOptional } from "../../../commands/records.ts";
-import { enumLabel, cut, lineText, momentOf } from "../../../commands/show.ts";
+import { enumLabel, cut, codeText, lineText, momentOf } from "../../../commands/show.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
@@ -106,8 +108,8 @@ async function asksToAct(wording: Wording, verbs: Verbs): Promise<string> {
 /** What was done about somebody, as one line. */
 function actionLine(view: Action, { t }: Pick<Wording, "t">): string {
   const facts = [
-    momentOf(view.at),
     `<@${view.user_id}>`,
+    momentOf(view.at, "R"),
     t("case points", { points: view.points }),
     lineText(cut(view.reason, 150)),
     view.case_number,
@@ -156,6 +158,25 @@ export const actionEntries: readonly Entry[] = [
   },
 ];
 
+const opensTemplate: PickSpec = {
+  press: { name: "cm", carries: [template] },
+  placeholder: "case template pick",
+  of: ({ key, title }: TemplateView) => ({ value: key, label: title ?? key }),
+};
+
+/** A template as one line: what a case begins with. */
+function templateLine({ key, title, type, priority, due, points }: TemplateView, { t }: Wording): string {
+  const length = due === undefined ? undefined : parseDuration(due);
+  const facts = [
+    title === undefined ? undefined : lineText(title),
+    enumLabel(type, t),
+    priority === undefined ? undefined : t("case priority", { priority: enumLabel(priority, t) }),
+    length === undefined ? undefined : t("case template due", { length: lengthText(length, t) }),
+    points === undefined ? undefined : t("case template points", { points }),
+  ];
+  return [codeText(key), ...facts.filter((fact) => fact !== undefined)].join(" · ");
+}
+
 const templateAt = (given: CommandInput) => ({ key: textIn(given, "template") ?? "" });
 const labelsOf = (given: CommandInput) =>
   textIn(given, "labels")
@@ -172,8 +193,22 @@ async function policiesNow(given: CommandInput, call: Call, verbs: Verbs): Promi
 
 /** What cases can begin with. */
 export const templateEntries: readonly Entry[] = [
-  { command, path: "template list", operation: "listCaseTemplates", input: () => ({}) },
-  { command, path: "template show", operation: "getCaseTemplate", options: [template], input: (given) => ({ params: templateAt(given) }) },
+  {
+    command,
+    path: "template list",
+    operation: "listCaseTemplates",
+    input: () => ({}),
+    line: templateLine,
+    picks: [opensTemplate],
+  },
+  {
+    command,
+    path: "template show",
+    operation: "getCaseTemplate",
+    options: [template],
+    input: (given) => ({ params: templateAt(given) }),
+    press: opensTemplate.press,
+  },
   {
     command,
     path: "template put",
@@ -208,9 +243,9 @@ export const templateEntries: readonly Entry[] = [
 /** What the ledger of strikes sums up to. */
 function strikesNote(notes: StrikesNotes, { t }: Wording): string {
   const { withheld, points_in_force: points = 0, points_total: total = 0, next_threshold: next } = notes;
-  if (withheld !== undefined) return t("intel strikes withheld", { permission: escapeText(withheld) });
+  if (withheld !== undefined) return t("intel strikes withheld", { permission: permissionText(withheld, t) ?? escapeText(withheld) });
   const ahead =
-    next === null || next === undefined ? "" : t("intel strikes next", { points: next.points, action: escapeText(next.action) });
+    next === null || next === undefined ? "" : t("intel strikes next", { points: next.points, action: enumLabel(next.action, t) });
   return `${t("intel strikes sum", { points, total })} ${ahead}`.trim();
 }
 

@@ -2,8 +2,10 @@ import type { CaseView } from "../cases.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
 import { pressButton } from "../../../commands/press.ts";
-import { card, colours, personOf, subjectOf } from "../../../commands/records.ts";
-import { enumLabel, lineText, momentOf } from "../../../commands/show.ts";
+import { card, colours, personOf, subjectOf, withId } from "../../../commands/records.ts";
+import { enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
+import type { Translate } from "../../../commands/texts.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 
 const priorityColours = { low: colours.low, normal: colours.plain, high: colours.high, critical: colours.critical } as const;
 const text = (value: string | null) => (value === null ? undefined : escapeText(value));
@@ -12,12 +14,11 @@ const when = (at: string | null) => (at === null ? undefined : momentOf(at));
 /** A case as a card, with buttons to what hangs on it. */
 export function caseReply(view: CaseView, { t }: Wording): Reply {
   const subjects = view.subjects.map(({ kind, id, name_current: current, name_snapshot: then }) =>
-    subjectOf({ kind, id, name: current ?? then }),
+    withId(kind, id, subjectOf({ kind, id, name: current ?? then })),
   );
   const embed = card(
-    `${view.number} · ${escapeText(view.title)}`,
+    `${view.number} · ${enumLabel(view.status, t, "case") ?? view.status}`,
     [
-      ["case_state", enumLabel(view.status, t, "case")],
       ["type", enumLabel(view.type, t)],
       ["priority", enumLabel(view.priority, t)],
       ["subjects", subjects.join("\n")],
@@ -33,7 +34,7 @@ export function caseReply(view: CaseView, { t }: Wording): Reply {
       ["closed_at", when(view.closed_at)],
       ["deleted_at", when(view.deleted_at)],
       ["origin_reference", text(view.origin_reference)],
-      ["links", view.links.map(({ rel, reference }) => `${enumLabel(rel, t) ?? rel} ${escapeText(reference)}`).join("\n")],
+      ["links", view.links.map(({ rel, reference }) => `${enumLabel(rel, t)} ${escapeText(reference)}`).join("\n")],
       ["suggestions", view.suggestions?.map(({ reference }) => escapeText(reference)).join(", ")],
       ["notes_count", view.notes_count],
       ["evidence_count", view.evidence_count],
@@ -51,19 +52,34 @@ export function caseReply(view: CaseView, { t }: Wording): Reply {
     pressButton(caseFilesPress, { case: view.number }, t("label evidence")),
     pressButton(caseHistoryPress, { case: view.number }, t("label history")),
   ];
-  return { content: "", embeds: [embed], components: [{ type: 1, components: buttons }] };
+  return {
+    content: "",
+    embeds: [{ ...embed, description: `**${titleText(view.title, t)}**` }],
+    components: [{ type: 1, components: buttons }],
+  };
+}
+
+/** A title as a part of a line: people who are named by id in it as mentions. */
+function titleText(title: string, t: Translate): string {
+  return sentenceText(title.replaceAll(/\s+/g, " "), t);
 }
 
 /** A case as one line of a list. */
 export function caseLine(view: CaseView, { t }: Wording): string {
-  const subjects = view.subjects.slice(0, 3).map(({ kind, id }) => subjectOf({ kind, id }));
+  const subjects = view.subjects
+    .slice(0, 3)
+    .map(({ kind, id, name_current: now, name_snapshot: then }) =>
+      subjectOf(kind === "user" ? { kind, id } : { kind, id, name: now ?? then }),
+    );
+  const { lead, opened_by: by, created_at: at, due_at: due } = view;
   const facts = [
-    lineText(view.title),
-    enumLabel(view.status, t),
-    enumLabel(view.priority, t),
+    titleText(view.title, t),
     subjects.join(", ") + (view.subjects.length > 3 ? ", …" : ""),
-    personOf(view.lead),
-    view.overdue ? t("case overdue") : undefined,
+    enumLabel(view.status, t, "case"),
+    t("case priority", { priority: enumLabel(view.priority, t) }),
+    by === null ? momentOf(at, "R") : t("case opened", { user: mentionOf(by), at: momentOf(at, "R") }),
+    lead === null ? undefined : t("case led", { user: mentionOf(lead) }),
+    view.overdue ? t("case overdue") : due === null ? undefined : t("case due", { at: momentOf(due, "R") }),
   ];
   return [`**${view.number}**`, ...facts.filter((fact) => fact !== undefined && fact !== "")].join(" · ");
 }

@@ -7,7 +7,8 @@ import type { Row } from "../../../discord/command.ts";
 import type { Page } from "../../../kernel/page.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
 import { personPresses, pressButton } from "../../../commands/press.ts";
-import { card, colours, personOf, readOptional } from "../../../commands/records.ts";
+import { card, colours, idText, personOf, readOptional } from "../../../commands/records.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import { enumLabel, momentOf } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
@@ -85,15 +86,15 @@ function aboutOf({ server, record_ref: reference, kind }: MatchView, t: Wording[
 
 export function matchLine(view: MatchView, { t }: Wording): string {
   const facts = [
-    escapeText(aboutOf(view, t)),
-    view.record_ref && escapeText(view.record_ref),
+    idText(aboutOf(view, t)),
+    view.server === null || view.server === undefined ? undefined : (view.record_ref ?? undefined),
     enumLabel(view.severity, t),
     enumLabel(view.status, t),
     `${view.confidence.toString()} %`,
     view.via_user_id === undefined ? undefined : t("intel via", { user: view.via_user_id }),
     momentOf(view.last_seen_at, "R"),
   ];
-  const why = view.why.map(({ detail }) => escapeText(detail)).join(" ");
+  const why = view.why.map(({ detail }) => sentenceText(detail, t)).join(" ");
   return `**${enumLabel(view.kind, t) ?? view.kind}** · ${facts.filter((fact) => fact !== undefined).join(" · ")}\n-# ${why}`;
 }
 
@@ -120,7 +121,7 @@ export function matchReply(view: MatchView, wording: Wording): Reply {
       ["server", view.server && `${escapeText(view.server.name_snapshot ?? "–")} \`${view.server.id}\``],
       ["record_ref", view.record_ref && escapeText(view.record_ref)],
       ["severity", enumLabel(view.severity, t)],
-      ["why", view.why.map(({ detail }) => escapeText(detail)).join("\n")],
+      ["why", view.why.map(({ detail }) => sentenceText(detail, t)).join("\n")],
       ["suggested_action", enumLabel(view.suggested_action, t)],
       ["grace_until", when(view.grace_until)],
       [

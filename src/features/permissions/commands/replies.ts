@@ -1,18 +1,19 @@
 import { escapeText } from "../../../discord/replies.ts";
-import { sentenceText, taskText } from "../../../discord/sentence.ts";
+import { permissionText, sentenceText, taskText } from "../../../discord/sentence.ts";
+import { idText } from "../../../commands/records.ts";
 import type { ExplainView, SimulateView } from "../explain/explain.schema.ts";
 import type { CatalogView, RolePermissionsView } from "../permissions.schema.ts";
 import type { EffectiveView, UserPermissionsView } from "../users/users.schema.ts";
 import type { Reply } from "../../../commands/entry.ts";
-import { enumLabel, cut, momentOf } from "../../../commands/show.ts";
+import { enumLabel, cut, codeText, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 
 const limits = { text: 1900, keys: 40 } as const;
 const mark = (allowed: boolean): string => (allowed ? "✓" : "✗");
 
 /** An entry of the catalog as a line. */
-export function catalogLine({ key, label, default_level: level, danger }: CatalogView, t: Translate): string {
-  return `\`${key}\` · ${escapeText(label)} · ${enumLabel(level, t)}${danger ? " ⚠" : ""}`;
+export function catalogLine({ key, default_level: level, danger }: CatalogView, t: Translate): string {
+  return `${titled(key, t)} · ${enumLabel(level, t)}${danger ? " ⚠" : ""}`;
 }
 
 /** Which rules spoke, in order, and which one decided. */
@@ -34,8 +35,8 @@ export function explainText(view: ExplainView, t: Translate): string {
 export function personText(view: UserPermissionsView, t: Translate): string {
   const lines = view.overrides.map(({ key, effect, scope, expires_at: ends, reason }) =>
     [
-      `${mark(effect === "allow")} \`${key}\``,
-      ...(scope === null ? [] : [t("permission only-in", { guild: scope })]),
+      `${mark(effect === "allow")} ${titled(key, t)}`,
+      ...(scope === null ? [] : [t("permission only-in", { guild: idText(scope) })]),
       ...(ends === null ? [] : [t("say until", { at: momentOf(ends) })]),
       ...(reason === undefined ? [] : [escapeText(reason)]),
     ].join(" · "),
@@ -50,7 +51,7 @@ export function roleText(view: RolePermissionsView, t: Translate): string {
   const counted = view.effective === undefined ? [] : [t("permission in-all", { count: view.effective.length })];
   return cut(
     [
-      `**${escapeText(view.role_key)}** · ${enumLabel(view.level, t)}`,
+      `${codeText(view.role_key)} · ${enumLabel(view.level, t)}`,
       t("permission allows", { keys: keysText(view.allow, t) }),
       t("permission denies", { keys: keysText(view.deny, t) }),
       ...counted,
@@ -70,7 +71,7 @@ export function effectiveReply(view: EffectiveView, t: Translate): Reply {
 /** Who would gain and lose what, and what could not be saved. */
 export function simulationReply(view: SimulateView, t: Translate): Reply {
   const change = (gains: readonly string[], loses: readonly string[]): string =>
-    [...gains.map((key) => `+\`${key}\``), ...loses.map((key) => `−\`${key}\``)].slice(0, limits.keys).join(" ");
+    [...gains.map((key) => `+${titled(key, t)}`), ...loses.map((key) => `−${titled(key, t)}`)].slice(0, limits.keys).join(", ");
   const lines = [
     ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${sentenceText(detail, t)} (${code})`),
     ...view.roles.map(({ role_key: key, gains, loses }) => `**${escapeText(key)}** ${change(gains, loses)}`),
@@ -83,6 +84,11 @@ export function simulationReply(view: SimulateView, t: Translate): Reply {
 
 function keysText(keys: readonly string[], t: Translate): string {
   if (keys.length === 0) return t("say none");
-  const shown = keys.slice(0, limits.keys).map((key) => `\`${escapeText(key).replaceAll("\\", "")}\``);
-  return [...shown, ...(keys.length > limits.keys ? [t("say more", { count: keys.length - limits.keys })] : [])].join(" ");
+  const shown = keys.slice(0, limits.keys).map((key) => titled(key, t));
+  return [...shown, ...(keys.length > limits.keys ? [t("say more", { count: keys.length - limits.keys })] : [])].join(", ");
+}
+
+/** A permission by its title, with the key that commands take. */
+function titled(key: string, t: Translate): string {
+  return permissionText(key, t) ?? codeText(key);
 }

@@ -1,5 +1,7 @@
 import { textFor, type Translate } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { permissionText } from "../../../discord/sentence.ts";
+import { lengthText } from "../../../commands/input.ts";
 import type { LeaveStateView, SuspensionStateView } from "../duty/duty.schema.ts";
 import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../profile/profile.schema.ts";
 import type { QuietHours } from "../quiet-hours.ts";
@@ -10,10 +12,12 @@ import { momentOf, enumLabel } from "../../../commands/show.ts";
 export function accessText(view: AccessView, t: Translate): string {
   const reasons = view.reasons.map(({ code, source }) => {
     const key = code === "not_member" && source !== "guild" ? "not_member-role" : code;
-    return `• ${t(`staff because ${key}`, { source: escapeText(source) })}`;
+    return `• ${t(`staff because ${key}`, { source: permissionText(source, t) ?? escapeText(source) })}`;
   });
   const isUnknown = view.reasons.some(({ code }) => code === "unknown");
-  const decisions = (view.decisions ?? []).map(({ permission, allowed }) => `${allowed ? "✓" : "✗"} \`${permission}\``);
+  const decisions = (view.decisions ?? []).map(({ permission, allowed }) => {
+    return `${allowed ? "✓" : "✗"} ${permissionText(permission, t) ?? `\`${permission}\``}`;
+  });
   return [
     t(view.allowed ? "staff access yes" : "staff access no", { user: `<@${view.user_id}>` }),
     t("staff access line", {
@@ -57,7 +61,7 @@ function activityText(activity: ActivityView, t: Translate): string {
   return t("staff activity", {
     filed: activity.requests_filed.last_30_days,
     decided: activity.requests_decided.last_30_days,
-    pace: median === null ? "" : t("staff activity pace", { minutes: Math.round(median / 60) }),
+    pace: median === null ? "" : t("staff activity pace", { length: lengthText(median, t) }),
     overdue: activity.open_overdue,
   });
 }

@@ -1,14 +1,17 @@
-import type { KeyAfter, TextKey, Translate } from "../../../commands/texts.ts";
+import { textFor, type KeyAfter, type TextKey, type Translate } from "../../../commands/texts.ts";
 import type { APIEmbed, APIEmbedField } from "discord.js";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import type { Row } from "../../../discord/command.ts";
+import { idText } from "../../../commands/records.ts";
 import { isBlank } from "../../../discord/cut-text.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { ShownRequest, ShownQueue } from "../cards/shown.ts";
-import type { WorkflowView } from "../requests/workflows.schema.ts";
+import type { CheckView, WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { lengthText } from "../../../commands/input.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
+import { requestTitle, saidInTitle } from "./titles.ts";
 
 type Status = WorkflowView["status"];
 type Named = readonly (readonly [name: string, value: string | undefined])[];
@@ -27,9 +30,7 @@ const colours: Readonly<Record<Status, number>> = {
   void: 0x80848e,
   reversed: 0x9b59b6,
 };
-const limits = { title: 256, text: 1500, value: 700, payload: 10, all: 5500, fields: 25 } as const;
-/** Fields of a payload that may hold a length. */
-const lengthFields: ReadonlySet<string> = new Set(["appeal_until", "duration", "review_after"]);
+const limits = { text: 1500, value: 700, payload: 10, all: 5500, fields: 25 } as const;
 const openStates: ReadonlySet<Status> = new Set(["pending", "in_review", "needs_info", "escalated"]);
 
 /** The buttons of a card: the sub-command of `/review` each stands for, what it needs, and its colour. */
@@ -57,6 +58,12 @@ interface CardFor {
   allowed?: ReadonlySet<string>;
   /** What is known of its subjects, as the person may see it. */
   history?: string;
+  /** What an approval by this person comes to. */
+  outcome?: string;
+  /** What is in its way. */
+  blocked?: string;
+  /** The custom id of their button to approve, where it opens a form that was filled in already. */
+  approveId?: string;
 }
 
 /** A reference of ours is shown as it is: an escaped one would not be found by a search in the channel. */
@@ -67,23 +74,28 @@ export function sharedCard({ view, isOpen }: ShownRequest, t: Translate): CardMe
   return { embeds: [embedOf(view, { t })], components: isOpen ? rowsOf(view, { t }) : [] };
 }
 
-/** The card of a request for one person: what they may not do is switched off. */
+/** The card of a request for one person: what they may not do is not there. */
 export function personalCard(view: WorkflowView, card: CardFor): CardMessage {
   return { embeds: [embedOf(view, card)], components: rowsOf(view, card) };
 }
 
-function embedOf(view: WorkflowView, { t, history }: CardFor): APIEmbed {
-  const head = isBlank(view.title) ? "" : `**${escapeText(view.title)}**`;
-  const summary = isBlank(view.summary) ? "" : escapeText(view.summary);
+function embedOf(view: WorkflowView, card: CardFor): APIEmbed {
+  const { t } = card;
+  const { requester, title, summary } = view;
+  const lines = [
+    `**${requestTitle(view, t)}**`,
+    ...(requester === null ? [] : [t("line filed", { user: `<@${requester.id}>` })]),
+    ...(isBlank(summary) || summary === title ? [] : [escapeText(summary)]),
+  ];
   const embed: APIEmbed = {
-    title: cut(`${plain(view.reference)} · ${t(`= ${view.type}`)}`, limits.title),
-    ...((head !== "" || summary !== "") && { description: cut([head, summary].filter((text) => text !== "").join("\n"), limits.text) }),
+    title: plain(view.reference),
+    description: cut(lines.join("\n"), limits.text),
     color: colours[view.status],
     fields: [],
     footer: { text: t("card footer", { revision: view.revision }) },
   };
   let size = (embed.title?.length ?? 0) + (embed.description?.length ?? 0) + (embed.footer?.text.length ?? 0);
-  for (const field of fieldsOf(view, t, history)) {
+  for (const field of fieldsOf(view, card)) {
     size += field.name.length + field.value.length;
     if (size > limits.all || (embed.fields?.length ?? 0) === limits.fields) break;
     embed.fields?.push(field);
@@ -92,13 +104,20 @@ function embedOf(view: WorkflowView, { t, history }: CardFor): APIEmbed {
 }
 
 /** What stands first is what is left when not all of it fits. */
-function fieldsOf(view: WorkflowView, t: Translate, history: string | undefined): APIEmbedField[] {
-  const named = [...stateFields(view, t), ["subject", subjectsIn(view)] as const, ["history", history] as const, ...workFields(view, t)];
+function fieldsOf(view: WorkflowView, { t, history, outcome, blocked }: CardFor): APIEmbedField[] {
+  const known: Fields = [
+    ["subject", idsIn(view, requestTitle(view, t))],
+    ["history", history],
+    ["outcome", outcome],
+    ["blocked", blocked],
+  ];
+  const named = [...stateFields(view, t), ...known, ...workFields(view, t)];
   const own: Named = named.map(([name, value]) => [t(`card ${name}`), value]);
+  const said = saidInTitle(view);
   const payload: Named = Object.entries(view.payload)
-    .filter(([, value]) => value !== null && value !== false && !isEmpty(value))
+    .filter(([name, value]) => !said.has(name) && value !== view.summary && (isPermanent(name, value) || !isEmpty(value)))
     .slice(0, limits.payload)
-    .map(([name, value]) => [labelOf(name, t), lengthOf(name, value, t) ?? valueOf(value, t)]);
+    .map(([name, value]) => [labelOf(name, t), payloadText(name, value, t)]);
   const ends: Named = endFields(view, t).map(([name, value]) => [t(`card ${name}`), value]);
   return [...own, ...payload, ...ends].flatMap(([name, value]) => {
     // Discord takes no message with a field in which nothing can be seen.
@@ -108,19 +127,27 @@ function fieldsOf(view: WorkflowView, t: Translate, history: string | undefined)
   });
 }
 
-/** A length of time as people type it; an end that is given as one counts from the decision. */
-function lengthOf(name: string, value: unknown, t: Translate): string | undefined {
-  const seconds = lengthFields.has(name) && typeof value === "string" ? parseDuration(value) : undefined;
-  if (seconds === undefined) return undefined;
-  const length = lengthText(seconds);
-  return name === "appeal_until" ? t("card from-decision", { length }) : length;
+/** A field of the payload; an end that is given as a length counts from the decision. */
+function payloadText(name: string, value: unknown, t: Translate): string {
+  if (isPermanent(name, value)) return t("card permanent");
+  const own = typeof value === "string" ? textFor(`request = ${value}`, t) : undefined;
+  if (own !== undefined) return own;
+  const seconds = name === "appeal_until" && typeof value === "string" ? parseDuration(value) : undefined;
+  return seconds === undefined ? valueOf(value, t, name) : t("card from-decision", { length: lengthText(seconds, t) });
 }
 
+/** A length that was left out is as usual; one that is null never ends. */
+function isPermanent(name: string, value: unknown): boolean {
+  return name === "duration" && value === null;
+}
+
+/** Whether a value says nothing: nothing is chosen, or nothing in it is. */
 function isEmpty(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  if (typeof value !== "object" || value === null) return value === null || value === false || value === 0 || value === "none";
+  return Object.values(value).every(isEmpty);
 }
 
-function stateFields({ status, priority, urgent, approvals, timers, requester }: WorkflowView, t: Translate): Fields {
+function stateFields({ status, priority, urgent, approvals, timers }: WorkflowView, t: Translate): Fields {
   const { have, required } = approvals;
   const { due_decision_at: due, paused_at: paused } = timers;
   const isOpen = openStates.has(status);
@@ -129,13 +156,14 @@ function stateFields({ status, priority, urgent, approvals, timers, requester }:
     ["votes", have === undefined ? t("card votes-hidden", { required }) : `${have.toString()}/${required.toString()}`],
     ["due", !isOpen || due === null ? undefined : paused === null ? momentOf(due, "R") : t("card paused")],
     ["priority", urgent ? `${t(`= ${priority}`)} · ${t("card urgent")}` : t(`= ${priority}`)],
-    ["requester", requester === null ? undefined : `<@${requester.id}>`],
   ];
 }
 
-function subjectsIn({ subjects }: WorkflowView): string {
-  const named = subjects.map(({ kind, id }) => (kind === "user" ? `<@${id}> \`${id}\`` : kind === "server" ? `\`${id}\`` : escapeText(id)));
-  return named.join("\n");
+/** Ids to copy that are not in the title; one of several with its person. */
+function idsIn({ subjects }: WorkflowView, title: string): string {
+  const left = subjects.filter(({ id }) => !title.includes(idText(id)));
+  const isNamed = (id: string) => left.length === 1 && title.includes(`<@${id}>`);
+  return left.map(({ kind, id }) => (kind !== "user" || isNamed(id) ? idText(id) : `<@${id}> ${idText(id)}`)).join("\n");
 }
 
 function workFields({ assignment, hold, escalation, questions, checks = [] }: WorkflowView, t: Translate): Fields {
@@ -145,11 +173,14 @@ function workFields({ assignment, hold, escalation, questions, checks = [] }: Wo
     ["hold", hold === null ? undefined : `${momentOf(hold.at, "R")}${by(hold.reason)}`],
     ["escalation", escalation === null ? undefined : `${escalation.tier.toString()}${by(escalation.reason)}`],
     ["questions", questions.map((question) => `• ${escapeText(question)}`).join("\n")],
-    [
-      "checks",
-      checks.map(({ key, result, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`).join("\n"),
-    ],
+    ["checks", checks.map((check) => checkLine(check, t)).join("\n")],
   ];
+}
+
+/** What an automatic check found. */
+export function checkLine({ key, result, detail }: Pick<CheckView, "key" | "result" | "detail">, t: Translate): string {
+  const name = textFor(`check ${key}`, t) ?? escapeText(key.replaceAll("_", " "));
+  return `${t(`card check-${result}`)} ${name}: ${sentenceText(detail, t)}`;
 }
 
 function endFields({ decision, effects }: WorkflowView, t: Translate): Fields {
@@ -157,7 +188,7 @@ function endFields({ decision, effects }: WorkflowView, t: Translate): Fields {
   const why = escapeText(decision?.reason_public ?? "");
   return [
     ["decision", [by, why].filter((part) => part !== "").join(" · ")],
-    ["effects", effects.map(({ status, detail }) => `• ${escapeText(detail)} (${t(`card effect-${status}`)})`).join("\n")],
+    ["effects", effects.map(({ status, detail }) => `• ${sentenceText(detail, t)} (${t(`card effect-${status}`)})`).join("\n")],
   ];
 }
 
@@ -166,7 +197,7 @@ const labelKey = (verb: KeyAfter<"card"> | "history"): TextKey => (verb === "his
 
 function rowsOf(
   { reference, revision, status, hold }: Pick<WorkflowView, "reference" | "revision" | "status" | "hold">,
-  { t, allowed }: CardFor,
+  { t, allowed, approveId }: CardFor,
 ): Row[] {
   const mode = allowed === undefined ? "" : ":me";
   const idOf = (verb: string): string => `wf:${verb}:${reference}:${revision.toString()}${mode}`;
@@ -175,17 +206,16 @@ function rowsOf(
     if (action === "release") return hold !== null;
     return action !== "reverse" && action !== "reopen" && !(action === "hold" && hold !== null);
   };
-  const acting: Row = {
-    type: 1,
-    components: buttons.map(({ verb, action, style }) => {
-      const disabled = !isOffered(action);
-      return { type: 2, style, label: cut(t(`card ${verb}`), 80), custom_id: idOf(verb), disabled };
-    }),
-  };
+  const acting = buttons
+    .filter(({ action }) => isOffered(action))
+    .map(({ verb, action, style }) => {
+      const id = action === "approve" ? (approveId ?? idOf(verb)) : idOf(verb);
+      return { type: 2, style, label: cut(t(`card ${verb}`), 80), custom_id: id } as const;
+    });
   const verbs = [...further.filter(({ action }) => isOffered(action)).map(({ verb }) => verb), ...lookUps];
   const options = verbs.map((verb) => ({ value: verb, label: cut(t(labelKey(verb)), 100) }));
   const more: Row = { type: 1, components: [{ type: 3, custom_id: idOf("more"), placeholder: cut(t("card more"), 150), options }] };
-  return openStates.has(status) ? [acting, more] : [more];
+  return openStates.has(status) && acting.length > 0 ? [{ type: 1, components: acting }, more] : [more];
 }
 
 const boardColours = { empty: 0x248046, waiting: 0x5865f2, late: 0xda373c } as const;

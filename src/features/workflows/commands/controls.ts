@@ -1,17 +1,19 @@
-import type { ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../../../discord/command.ts";
+import type { ComponentInteraction, Control, Form, FormInteraction, Reply } from "../../../discord/command.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { EvidenceView } from "../../evidence/evidence.schema.ts";
 import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer } from "../requests/workflows.schema.ts";
-import type { Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
-import type { CommandInput } from "../../../commands/entry.ts";
-import { formOf } from "../../../commands/forms.ts";
+import type { Wording } from "../../../commands/entry.ts";
+import { formOf, keepForm } from "../../../commands/forms.ts";
 import { parseForm } from "../../../commands/input.ts";
-import { approvalQuestion, cardFor, moveInput, reviewEntries } from "./review.ts";
+import type { PendingInteractions } from "../../../commands/pending-interactions.ts";
+import { buttonOf, rowOf } from "../../../commands/press.ts";
+import { cardFor } from "./card-for.ts";
+import { approvalQuestion, reviewEntries } from "./review.ts";
 import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
-import { isMove, type ReviewMove } from "./moves.ts";
+import { isMove, moveInput, type ReviewMove } from "./moves.ts";
 import { cut } from "../../../commands/show.ts";
 import { translator, type Translate } from "../../../commands/texts.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
@@ -26,11 +28,8 @@ interface Press {
   isOwn: boolean;
 }
 
-interface Pressed extends Press {
+interface Pressed extends Press, Pick<Wording, "call" | "given" | "keepForm" | "t"> {
   params: { type: string; id: string };
-  given: CommandInput;
-  call: Call;
-  t: Translate;
 }
 
 /** Pressed on the question of an approval. */
@@ -51,7 +50,7 @@ function pickedIn(interaction: ComponentInteraction | FormInteraction): string |
 }
 
 /** The buttons and menus of review cards. @param refresh shows a request in its channel as it is now */
-export function createReviewControls(verbs: Verbs, refresh: (requestId: string) => void): Control[] {
+export function createReviewControls(verbs: Verbs, kept: PendingInteractions, refresh: (requestId: string) => void): Control[] {
   const look: Readonly<Record<string, (pressed: Pressed) => Promise<Reply>>> = {
     approve: (pressed) => question(pressed),
     [yes]: (pressed) => decide("approve", pressed),
@@ -66,15 +65,17 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
     const { t } = pressed;
     const asked = await approvalQuestion(pressed, verbs);
     if (asked === undefined) return await decide("approve", pressed);
-    const { content } = asked;
-    const buttons: Row = {
-      type: 1,
-      components: [
-        { type: 2, style: 3, label: t("card approve"), custom_id: idOf({ ...pressed, verb: yes }) },
-        { type: 2, style: 2, label: t("button cancel"), custom_id: idOf({ ...pressed, verb: no }) },
-      ],
-    };
-    return { content, components: [buttons] };
+    const { content, about, filled } = asked;
+    const typed = { reference: pressed.reference };
+    const go =
+      filled === undefined
+        ? buttonOf(t("card approve"), idOf({ ...pressed, verb: yes }), 3)
+        : buttonOf(
+            t("button continue"),
+            pressed.keepForm("review approve", { typed, shown: { ...pressed.params, ...about, ...filled } }),
+            3,
+          );
+    return { content, components: [rowOf(go, buttonOf(t("button cancel"), idOf({ ...pressed, verb: no })))] };
   }
 
   /** Undefined while the card shows what there is; anyone who may not read the request learns of it when they decide. */
@@ -120,7 +121,7 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
       opens(args, interaction): Form | undefined {
         const press = pressOf(args, pickedIn(interaction));
         const entry = reviewEntries.find(({ path }) => path === press.verb);
-        if (entry?.form === undefined) return undefined;
+        if (entry?.form === undefined || entry.formAfterQuestion === true) return undefined;
         return formOf(entry, idOf(press), { values: {}, files: {} }, interaction.locale);
       },
       async run(args, call, interaction): Promise<Reply> {
@@ -129,7 +130,8 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
         const params = { type: String(type), id: String(id) };
         const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
         const given = { ...filled, values: { ...filled.values, ...params } };
-        const pressed: Pressed = { ...press, params, given, call, t: translator(interaction.locale) };
+        const keep: Pressed["keepForm"] = (entry, asked) => keepForm(kept, call, entry, asked);
+        const pressed: Pressed = { ...press, params, given, call, keepForm: keep, t: translator(interaction.locale) };
         const looked = look[press.verb];
         if (looked !== undefined) return await looked(pressed);
         if (!isMove(press.verb))

@@ -1,5 +1,7 @@
 import type { FieldSpec, CommandInput } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
+import type { VerbInput } from "../../../commands/verbs.ts";
+import { decisionAddress } from "./replies.ts";
 
 const reason = (min: number): FieldSpec => ({ name: "reason", kind: "paragraph", required: true, min, max: 1000 });
 
@@ -13,7 +15,7 @@ interface Move {
 /** What `/review` and the cards do to a request, by the name of the sub-command. */
 export const reviewMoves = {
   claim: { decision: "claim" },
-  approve: { decision: "approve" },
+  approve: { decision: "approve", form: [reason(3)] },
   deny: { decision: "deny", form: [reason(10)] },
   ask: { decision: "request_info", form: [{ name: "questions", kind: "paragraph", required: true, min: 3, max: 2500 }] },
   escalate: { decision: "escalate", form: [reason(3)] },
@@ -36,8 +38,13 @@ export function isMove(verb: string): verb is ReviewMove {
   return Object.hasOwn(reviewMoves, verb);
 }
 
+/** The service method of a move. @param revision that was seen; any by default */
+export function moveInput(verb: ReviewMove, given: CommandInput, revision?: number): VerbInput {
+  return { params: decisionAddress(given), body: decisionBody(verb, given), revision };
+}
+
 /** The body of the decision: a question is a line. */
-export function decisionBody(verb: ReviewMove, given: CommandInput): object {
+function decisionBody(verb: ReviewMove, given: CommandInput): object {
   const questions = linesOf(textIn(given, "questions"));
   return {
     decision: reviewMoves[verb].decision,

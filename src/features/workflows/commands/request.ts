@@ -1,14 +1,21 @@
 import type { DraftView } from "../drafts/drafts.schema.ts";
 import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import type { Entry, FieldSpec, CommandInput, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
+import type { Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
 import { filingBody, filings } from "./filing.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
-import { cardFor, requestLine } from "./review.ts";
+import { checkLine } from "./card.ts";
+import { cardFor } from "./card-for.ts";
+import { opensRequest, requestLine } from "./review.ts";
+import { kindWord, requestTitle } from "./titles.ts";
 import { addressOf, decisionAddress, decisionText, locateRequest, readRequest } from "./replies.ts";
 import { linesOf } from "./moves.ts";
-import { cut } from "../../../commands/show.ts";
+import { card, idText, personOf, type Fact } from "../../../commands/records.ts";
+import { cut, momentOf, valueOf } from "../../../commands/show.ts";
+import { minuteOf } from "../../../commands/sources.ts";
+import type { Translate } from "../../../commands/texts.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 const command = "request";
@@ -16,6 +23,12 @@ const own: OptionSpec = { name: "reference", kind: "text", required: true, compl
 const draft: OptionSpec = { name: "draft", kind: "text", required: true, completes: "draft", max: 64 };
 /** What the words of a request are called, by its kind; `reason` for the others. */
 const wordsOf: Readonly<Record<string, string>> = { investigation: "allegation", appeal: "grounds" };
+/** Opens a suggestion from their list. */
+const opensDraft: PickSpec = {
+  press: { name: "wd", carries: [draft] },
+  placeholder: "request draft pick",
+  of: (view: DraftView, { t }) => ({ value: view.id, label: draftName(view, t) }),
+};
 const decided = (answer: DecisionAnswer, { t }: Wording): Reply => ({ content: decisionText(answer, t) });
 const isSet = (text: string | undefined): text is string => text !== undefined;
 
@@ -37,10 +50,10 @@ async function filed(answer: CreationAnswer, wording: Wording, verbs: Verbs): Pr
   const lines = [
     t(joined === true ? "request joined" : "request filed", { reference: escapeText(reference), status: t(`= ${status}`) }),
     view === undefined ? undefined : t("request deciders", { required: view.approvals.required, type: t(`= ${view.type}`) }),
-    ...(view?.checks ?? []).map(({ result, key, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`),
-    ...warnings.map(({ detail }) => `-# ${escapeText(detail)}`),
+    ...(view?.checks ?? []).map((check) => checkLine(check, t)),
+    ...warnings.map(({ detail }) => `-# ${sentenceText(detail, t)}`),
     effects.length === 0 ? undefined : t("request effects"),
-    ...effects.map(({ detail }) => `- ${escapeText(detail)}`),
+    ...effects.map(({ detail }) => `- ${sentenceText(detail, t)}`),
     card === undefined ? undefined : t("request card", { card }),
   ];
   return { content: cut(lines.filter(isSet).join("\n"), 1900) };
@@ -65,6 +78,7 @@ const authors: readonly Entry[] = [
     options: [{ name: "state", kind: "text", choices: ["open", "approved", "denied", "withdrawn", "expired", "void", "reversed"] }],
     input: (given) => ({ query: { requester: "@me", status: textIn(given, "state") } }),
     line: requestLine,
+    picks: [opensRequest],
   },
   {
     command,
@@ -151,8 +165,18 @@ const drafts: readonly Entry[] = [
     operation: "listRequestDrafts",
     options: [],
     input: () => ({}),
+    line: draftLine,
+    picks: [opensDraft],
   },
-  { command, path: "draft show", operation: "getRequestDraft", options: [draft], input: (given) => ({ params: draftOf(given) }) },
+  {
+    command,
+    path: "draft show",
+    operation: "getRequestDraft",
+    options: [draft],
+    input: (given) => ({ params: draftOf(given) }),
+    show: draftReply,
+    press: opensDraft.press,
+  },
   {
     command,
     path: "draft file",
@@ -174,6 +198,43 @@ const drafts: readonly Entry[] = [
     input: (given) => ({ params: draftOf(given), body: picked(given, "reason") }),
   },
 ];
+
+/** A suggested request where Discord shows no mention. */
+export function draftName({ type, payload, cause_reference: from, created_at: at }: DraftView, t: Translate): string {
+  return [kindWord({ type, payload }, t), from ?? minuteOf(at)].join(" · ");
+}
+
+/** A suggested request as one line. */
+function draftLine(view: DraftView, { t }: Wording): string {
+  const facts = [draftTitle(view, t), sentenceText(view.cause, t), momentOf(view.created_at, "R")];
+  return cut(`• ${facts.join(" · ")}`, 300);
+}
+
+/** What would be asked for; a suggestion has no title yet. */
+function draftTitle({ type, payload, subject }: DraftView, t: Translate): string {
+  return requestTitle({ type, payload, subjects: [subject], title: "" }, t);
+}
+
+/** A suggested request as a card: what it would ask for, why, and whom it is about. */
+function draftReply(view: DraftView, { t }: Wording): Reply {
+  const { payload, cause, cause_reference: from, filed_reference: filedAs, ended, status, subject, created_at: at } = view;
+  const known = Object.entries(payload).filter(([name]) => !["user_id", "server_id", "action"].includes(name));
+  const embed = card(
+    "",
+    [
+      ["state", t(`= ${status}`)],
+      ["cause", sentenceText(cause, t)],
+      ["cause_reference", from === null ? undefined : escapeText(from)],
+      ...known.map(([name, value]): Fact => [name, value === null ? undefined : valueOf(value, t, name)]),
+      ["subject_id", idText(subject.id)],
+      ["created_at", momentOf(at, "R")],
+      ["filed_reference", filedAs === null ? undefined : escapeText(filedAs)],
+      ["ended", ended === null ? undefined : [momentOf(ended.at, "R"), personOf(ended.by)].filter(Boolean).join(" · ")],
+    ],
+    t,
+  );
+  return { content: "", embeds: [{ ...embed, title: t("request draft title"), description: `**${draftTitle(view, t)}**` }] };
+}
 
 function draftOf(given: CommandInput): { id: string } {
   return { id: textIn(given, "draft") ?? "" };

@@ -1,4 +1,4 @@
-import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
+import type { Verbs } from "../../../commands/verbs.ts";
 import type { CommentView } from "../comments/comments.schema.ts";
 import { openStatuses, permissionOf, statuses } from "../state/table.ts";
 import type { StepView } from "../history/history.schema.ts";
@@ -10,16 +10,18 @@ import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { workflowKinds } from "../../../kernel/vocabulary.ts";
-import type { Entry, CommandInput, OptionSpec, Question, Wording } from "../../../commands/entry.ts";
+import type { Entry, CommandInput, OptionSpec, PickSpec, Question, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
 import { numberIn } from "../../../commands/records.ts";
-import { personalCard } from "./card.ts";
 import { commentEditEntry } from "./comments.ts";
+import { outcomeText, tryApproval } from "./approval.ts";
+import { cardFor } from "./card-for.ts";
 import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
+import { statsReply } from "./stats.ts";
+import { plainTitle, requestTitle } from "./titles.ts";
 import { subjectHistory } from "../../../commands/subject-question.ts";
-import { decisionBody, moveOf, reviewMoves, type ReviewMove } from "./moves.ts";
-import { cut, momentOf, showView } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import { moveInput, moveOf, reviewMoves, type ReviewMove } from "./moves.ts";
+import { cut, momentOf } from "../../../commands/show.ts";
 
 const command = "review";
 const open: OptionSpec = { name: "reference", kind: "text", required: true, completes: "open-request", max: 64 };
@@ -47,35 +49,33 @@ const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
   object: [open, reason],
 };
 
-/** The service method of a move. @param revision that was seen; any by default */
-export function moveInput(verb: ReviewMove, given: CommandInput, revision?: number): VerbInput {
-  return { params: decisionAddress(given), body: decisionBody(verb, given), revision };
-}
-
 /** What an approval is asked about with: what it would do, and what is known of whom it is about. */
 export async function approvalQuestion(
   { t, call, given }: Pick<Wording, "t" | "call" | "given">,
   verbs: Verbs,
 ): Promise<Exclude<Question, string> | undefined> {
   const view = await readRequest(verbs, call, addressOf(given));
-  const input = moveInput("approve", given, view?.revision);
-  const tried = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
+  const found = await tryApproval(view, { call, given }, verbs);
+  const { tried, isKnown, read } = found;
   // What is in its way is told by the refusal itself, and what was decided already is told again.
   if ((tried.blockers ?? []).length > 0 || tried.replayed === true) return undefined;
   const history = view === undefined ? "" : await subjectHistory(verbs, call, view, t);
-  const effects = tried.effects.map(({ detail }) => `- ${escapeText(detail)}`);
-  // Where votes are blind, whether one more is enough would tell of the others.
-  const isKnown = tried.approvals.required === 1 || view?.approvals.have !== undefined;
   const head = t(tried.final && isKnown ? "review approve ask" : "review approve vote", {
     reference: escapeText(tried.reference),
-    title: escapeText(view?.title ?? ""),
+    title: view === undefined ? "–" : requestTitle(view, t),
     required: tried.approvals.required,
   });
   const known = history === "" ? t("history nothing") : t("history known", { history });
-  const outcome = effects.length === 0 ? [] : [t("review approve tried"), ...effects];
-  const content = cut([head, known, ...outcome].join("\n"), 1900);
+  const outcome = outcomeText(found, t);
+  const parts = [
+    head,
+    known,
+    ...(outcome === "" ? [] : [t("review approve tried"), outcome]),
+    ...(read === undefined ? [] : [t("review approve continue")]),
+  ];
   // What is shown is what is approved, and not what it is made into until the answer comes.
-  return { content, about: view === undefined ? {} : { revision: view.revision } };
+  const about = view === undefined ? {} : { revision: view.revision };
+  return { content: cut(parts.join("\n"), 1900), about, ...(read !== undefined && { filled: { reason: read } }) };
 }
 
 /** The permissions of a move, for every kind of request. */
@@ -94,7 +94,7 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
     ...(form !== undefined && { form }),
     locate: locateRequest,
     input: (given) => moveInput(verb, given, numberIn(given, "revision")),
-    ...(verb === "approve" && { asks: approvalQuestion }),
+    ...(verb === "approve" && { asks: approvalQuestion, formAfterQuestion: true }),
     show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t) }),
   };
 });
@@ -124,34 +124,26 @@ async function refuseNext(verbs: Verbs, call: Call, type = "poach"): Promise<nev
   throw new ProblemError("record_not_found", { detail: "Nothing waits that you may take on." });
 }
 
-/** The card of a request for the caller. */
-export async function cardFor(view: WorkflowView, { t, call }: Pick<Wording, "t" | "call">, verbs: Verbs) {
-  const history = await subjectHistory(verbs, call, view, t);
-  const allowed = new Set<string>(view.allowed_actions);
-  const { embeds, components } = personalCard(view, { t, allowed, history });
-  return { embeds, components, content: whyNot(view, t) };
-}
-
-function whyNot({ why_not: why = {} }: WorkflowView, t: Translate): string {
-  const told = (["claim", "approve", "deny", "request_info"] as const).flatMap((action) => {
-    const detail = why[action]?.detail ?? "";
-    return detail === "" ? [] : [`-# ${t(`= ${action}`)}: ${escapeText(detail)}`];
-  });
-  return cut(told.join("\n"), 1500);
-}
-
 /** One line of a queue. */
-export function requestLine({ reference, type, status, title, timers, assignment }: WorkflowView, { t }: Wording): string {
-  const due = timers.due_decision_at;
+export function requestLine(view: WorkflowView, { t }: Wording): string {
+  const { reference, status, timers, assignment, requester } = view;
+  const { due_decision_at: due, paused_at: paused } = timers;
   const facts = [
-    `**${escapeText(reference)}** ${t(`= ${type}`)}`,
+    `**${escapeText(reference)}** ${requestTitle(view, t)}`,
+    ...(requester === null ? [] : [t("line filed", { user: `<@${requester.id}>` })]),
+    ...(isOpen(status) && due !== null && paused === null ? [t("line due", { at: momentOf(due, "R") })] : []),
     t(`= ${status}`),
-    escapeText(title),
-    ...(assignment === null ? [] : [`<@${assignment.user.id}>`]),
-    ...(isOpen(status) && due !== null ? [momentOf(due, "R")] : []),
+    ...(assignment === null ? [] : [t("line taken", { user: `<@${assignment.user.id}>` })]),
   ];
   return cut(facts.join(" · "), 300);
 }
+
+/** Opens a request from a list. */
+export const opensRequest: PickSpec = {
+  press: { name: "ws", carries: [any] },
+  placeholder: "review pick",
+  of: (view: WorkflowView, { t }) => ({ value: view.reference, label: `${view.reference} · ${plainTitle(view, t)}` }),
+};
 
 function isOpen(status: WorkflowView["status"]): boolean {
   return openStatuses.some((open) => open === status);
@@ -187,6 +179,7 @@ export const reviewEntries: readonly Entry[] = [
       },
     }),
     line: requestLine,
+    picks: [opensRequest],
   },
   {
     command,
@@ -210,6 +203,7 @@ export const reviewEntries: readonly Entry[] = [
     locate: locateRequest,
     input: (given) => ({ params: addressOf(given), query: { why_not: "true" } }),
     show: (view: WorkflowView, wording, verbs) => cardFor(view, wording, verbs),
+    press: opensRequest.press,
   },
   ...moves,
   {
@@ -247,7 +241,6 @@ export const reviewEntries: readonly Entry[] = [
     operation: "readWorkflowStats",
     options: [kind],
     input: (given) => ({ query: { type: textIn(given, "kind") } }),
-    show: ({ all, is_whole: isWhole, from }: StatsView, { t }) =>
-      showView(all, t, isWhole ? t("review stats title") : t("review stats part", { from: momentOf(from) })),
+    show: (view: StatsView, { t }) => statsReply(view, t),
   },
 ];

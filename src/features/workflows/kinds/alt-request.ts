@@ -75,7 +75,7 @@ export const altRequest = kind({
   clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
   coolDown: 7 * day,
   subjects: ({ user_ids }) => user_ids.map(user),
-  title: ({ user_ids }) => `Linked accounts: ${user_ids.length.toString()} accounts of ${user_ids[0] ?? ""}`,
+  title: () => "Linked accounts",
   effects: (payload) => [effect("account_link.create", payload)],
   example: {
     user_ids: [snowflake, otherSnowflake],

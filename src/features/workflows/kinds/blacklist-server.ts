@@ -74,7 +74,7 @@ export const blacklistServer = kind({
   coolDown: 14 * day,
   subjects: ({ server_id }) => [server(server_id)],
   conflicts: ({ owner_user_id }) => (owner_user_id === undefined ? [] : [owner_user_id]),
-  title: ({ server_id, server_name }) => `Blacklist server ${server_name ?? server_id}`,
+  title: ({ server_name }) => (server_name === undefined ? "Blacklist a server" : `Blacklist the server ${server_name}`),
   effects: (payload) => {
     const serverIds = [...new Set([payload.server_id, ...payload.aliases])];
     return [

@@ -67,7 +67,7 @@ export const blacklistUser = kind({
   clocks: { firstTouch: 6 * hour, decision: 48 * hour, expiry: 30 * day },
   coolDown: 14 * day,
   subjects: ({ user_id }) => [user(user_id)],
-  title: ({ user_id }) => `Blacklist user ${user_id}`,
+  title: () => "Blacklist a user",
   effects: (payload) => {
     const { user_id: userId, severity } = payload;
     const isCompromised = payload.category === "compromised" || payload.compromised_account;

@@ -63,7 +63,7 @@ export const investigation = kind({
   conflicts: ({ conflict_user_ids }) => conflict_user_ids,
   readers: ({ confidential, lead_user_id, team_user_ids }) =>
     confidential ? [...(lead_user_id === undefined ? [] : [lead_user_id]), ...team_user_ids] : undefined,
-  title: ({ subject }) => `Investigation of ${subject.kind} ${subject.id}`,
+  title: () => "Investigation",
   effects: ({ subject, allegation, confidential, interim, ...payload }) => {
     const dueAt = dateOf(payload.due_at);
     const people = { isConfidential: confidential, leadId: payload.lead_user_id, team: payload.team_user_ids, dueAt };

@@ -86,6 +86,7 @@ interface KindSpec<Payload extends z.ZodObject> {
   concerned?(payload: z.output<Payload>): string[];
   /** Who may see the request besides its requester, when not everybody who reads requests may. */
   readers?(payload: z.output<Payload>): string[] | undefined;
+  /** What a request is called that was filed without a title; whom it is about stands in its subjects. */
   title(payload: z.output<Payload>): string;
   /** What an approval does, in order, and what each effect is told. */
   effects(payload: z.output<Payload>): readonly Use[];

@@ -89,7 +89,7 @@ export const punishment = kind({
   clocks: { firstTouch: 12 * hour, decision: 72 * hour, expiry: 30 * day },
   coolDown: 0,
   subjects: ({ user_id }) => [user(user_id)],
-  title: ({ user_id, action }) => `Punishment (${action}) of ${user_id}`,
+  title: ({ action }) => `Punishment: ${String(action).replaceAll("_", " ")}`,
   effects: (payload) => {
     const { user_id: userId, action, points, reason, duration: length, discord, appeal_until: appealUntil } = payload;
     return [

@@ -76,7 +76,7 @@ export const recruitment = kind({
   clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
   coolDown: 30 * day,
   subjects: ({ user_id }) => [user(user_id)],
-  title: ({ user_id, position }) => `Recruitment of ${user_id} as ${position}`,
+  title: ({ position }) => `Recruitment as ${position}`,
   hasBlindVotes: true,
   isChecked: true,
   effects: ({ user_id: userId, position: roleKey, department, trial_days: trialDays, callsign }) => [

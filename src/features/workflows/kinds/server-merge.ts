@@ -72,7 +72,7 @@ export const serverMerge = kind({
   coolDown: 0,
   subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
   concerned: ({ staff_plan }) => planned(staff_plan),
-  title: ({ source_server_id, target_server_id }) => `Merge of server ${source_server_id} into ${target_server_id}`,
+  title: () => "Server merge",
   effects: (payload) => [effect("merge.plan", payload), effect("server.merge", payload)],
   example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },
 });

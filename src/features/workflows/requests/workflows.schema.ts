@@ -174,7 +174,7 @@ export const WorkflowView = z
     status: z.enum(statuses),
     priority: z.enum(priorities),
     urgent: z.boolean(),
-    title: z.string(),
+    title: z.string().meta({ description: "As filed; otherwise what is asked for in short, which names nobody: see `subjects`" }),
     summary: z.string(),
     payload: z.record(z.string(), z.unknown()),
     payload_revision: z.int(),
