@@ -1,20 +1,40 @@
+import { auditSentences } from "./features/audit/audit.sentences.ts";
 import { auditTexts } from "./features/audit/audit.texts.ts";
+import { authorizationSentences } from "./features/authorization/authorization.sentences.ts";
+import { blacklistSentences } from "./features/blacklist/blacklist.sentences.ts";
 import { blacklistTexts } from "./features/blacklist/blacklist.texts.ts";
+import { callsignsSentences } from "./features/callsigns/callsigns.sentences.ts";
 import { callsignsTexts } from "./features/callsigns/callsigns.texts.ts";
+import { casesSentences } from "./features/cases/cases.sentences.ts";
 import { casesTexts } from "./features/cases/cases.texts.ts";
+import { confirmationsSentences } from "./features/confirmations/confirmations.sentences.ts";
 import { confirmationsTexts } from "./features/confirmations/confirmations.texts.ts";
+import { evidenceSentences } from "./features/evidence/evidence.sentences.ts";
+import { healthSentences } from "./features/health/health.sentences.ts";
+import { intelligenceSentences } from "./features/intelligence/intelligence.sentences.ts";
 import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts";
+import { keysSentences } from "./features/keys/keys.sentences.ts";
+import { linksSentences } from "./features/links/links.sentences.ts";
 import { linksTexts } from "./features/links/links.texts.ts";
+import { permissionsSentences } from "./features/permissions/permissions.sentences.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
+import { privacySentences } from "./features/privacy/privacy.sentences.ts";
 import { privacyTexts } from "./features/privacy/privacy.texts.ts";
+import { rosterSentences } from "./features/roster/roster.sentences.ts";
 import { rosterTexts } from "./features/roster/roster.texts.ts";
+import { serversSentences } from "./features/servers/servers.sentences.ts";
 import { serversTexts } from "./features/servers/servers.texts.ts";
 import { setupTexts } from "./features/setup/setup.texts.ts";
+import { staffSentences } from "./features/staff/staff.sentences.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
+import { timelineSentences } from "./features/timeline/timeline.sentences.ts";
+import { workflowsSentences } from "./features/workflows/workflows.sentences.ts";
 import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
+import { permissionTitles } from "./commands/locales/permissions.ts";
 import { phrases } from "./commands/locales/phrases.ts";
+import { commonSentences } from "./commands/locales/sentences.ts";
 import { values } from "./commands/locales/values.ts";
 
 /** English: every text of commands and replies, feature by feature. */
@@ -43,6 +63,7 @@ export const de = {
   ...labels.de,
   ...values.de,
   ...phrases.de,
+  ...permissionTitles.de,
   ...auditTexts.de,
   ...blacklistTexts.de,
   ...callsignsTexts.de,
@@ -60,4 +81,27 @@ export const de = {
 };
 
 /** What the service says by itself, in German by the English sentence. */
-export const deSentences: Sentences = {};
+export const deSentences: Sentences = {
+  ...commonSentences,
+  ...auditSentences,
+  ...authorizationSentences,
+  ...blacklistSentences,
+  ...callsignsSentences,
+  ...casesSentences,
+  ...confirmationsSentences,
+  ...evidenceSentences,
+  ...healthSentences,
+  ...intelligenceSentences,
+  ...keysSentences,
+  ...linksSentences,
+  ...permissionsSentences,
+  ...privacySentences,
+  ...rosterSentences,
+  ...serversSentences,
+  ...staffSentences,
+  ...timelineSentences,
+  ...workflowsSentences,
+};
+
+/** What stands between the parts of a list in German, by the English. */
+export const deJoints = { "; ": "; ", ", ": ", ", " and ": " und ", " or ": " oder " };

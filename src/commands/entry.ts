@@ -143,9 +143,9 @@ export interface SourceSpec {
   input(typed: string, given: CommandInput): VerbInput;
   /** Instead of one page of the list: what is offered of several. */
   read?(given: CommandInput, call: Call, verbs: Verbs, typed: string): Promise<readonly object[]>;
-  choice(view: never, typed: string): Choice;
+  choice(view: never, typed: string, t: Translate): Choice;
   /** Which of them are offered, where the list does not search by itself. */
-  keeps?(view: never, typed: string): boolean;
+  keeps?(view: never, typed: string, t: Translate): boolean;
 }
 
 /** The slash commands of a feature. */

@@ -1,5 +1,5 @@
 import type { VerbInput, Verbs } from "./verbs.ts";
-import { escapeText } from "../discord/replies.ts";
+import { sentenceText } from "../discord/sentence.ts";
 import { annotated } from "../operations/route.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { CommandInput, MenuTarget, Wording } from "./entry.ts";
@@ -31,6 +31,6 @@ export async function keepBeside(
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     const why = error.errors?.map(({ detail }) => detail).join(" ") ?? error.detail ?? "";
-    return t("menu message-lost", { code: error.code, detail: escapeText(why) });
+    return t("menu message-lost", { code: error.code, detail: sentenceText(why, t) });
   }
 }

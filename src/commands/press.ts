@@ -2,7 +2,7 @@ import type { APIButtonComponentWithCustomId, APIActionRowComponent, APIButtonCo
 import type { Row, Reply } from "../discord/command.ts";
 import type { Entry, CommandInput, OptionSpec, PickSpec, PressSpec, Wording } from "./entry.ts";
 import { cut, momentOf } from "./show.ts";
-import { escapeText } from "../discord/replies.ts";
+import { sentenceText } from "../discord/sentence.ts";
 import type { HeldView } from "../kernel/held.ts";
 import type { Translate } from "./texts.ts";
 
@@ -105,7 +105,7 @@ export function buttonOf(label: string, customId: string, style: 1 | 2 | 3 | 4 =
 /** Nothing was changed yet: who has to say so, until when, and the buttons for anyone who may. */
 export function heldReply({ code, summary, needs, expires_at, key }: HeldView, t: Translate): Reply {
   const who = needs.map((one) => t(`held ${one}`)).join(", ");
-  const waits = t("held waits", { summary: escapeText(summary), who, until: momentOf(expires_at, "R"), code });
+  const waits = t("held waits", { summary: sentenceText(summary, t), who, until: momentOf(expires_at, "R"), code });
   const content = key === undefined ? waits : `${waits}\n${t("held key", { key })}`;
   // Only the person who asked sees this: where it is for somebody else to confirm, they can only take it back.
   const buttons = [

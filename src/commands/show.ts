@@ -2,6 +2,7 @@ import type { APIEmbed } from "discord.js";
 import type { Reply } from "../discord/command.ts";
 import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
+import { sentenceText } from "../discord/sentence.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import { choiceKeys, textFor, type Translate } from "./texts.ts";
 
@@ -12,6 +13,23 @@ export const namelessFields: ReadonlySet<string> = new Set(["id", "revision", "e
 export const unshownFields: ReadonlySet<string> = new Set(["etag"]);
 /** What a view is called by: the first of these that it has. */
 export const titleFields = ["reference", "number", "callsign", "name", "display_name", "key", "id"] as const;
+/** Fields that hold what people wrote or named: it is shown as it is. */
+const writtenFields: ReadonlySet<string> = new Set<string>([
+  ...titleFields,
+  "title",
+  "summary",
+  "body",
+  "content",
+  "text",
+  "note",
+  "reason",
+  "labels",
+  "department",
+  "pool",
+  "nickname",
+  "staff_role",
+  "template",
+]);
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 type View = Readonly<Record<string, unknown>>;
@@ -39,20 +57,21 @@ export function showView(view: unknown, t: Translate, title?: string): Reply {
 export function showLine(view: unknown, t: Translate): string {
   if (!isView(view)) return cut(valueOf(view, t), limits.line);
   const facts = Object.entries(view).filter(([name, value]) => !namelessFields.has(name) && isShort(value) && value !== titleValue(view));
-  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, t)}: ${valueOf(value, t)}`);
+  const told = facts.slice(0, 5).map(([name, value]) => `${labelOf(name, t)}: ${valueOf(value, t, name)}`);
   return cut([`**${cut(titleOf(view), limits.called)}**`, ...told].join(" · ").replaceAll(/\s*\n\s*/g, " "), limits.line);
 }
 
 /**
  * A value as people read it: times in the reader's own, people as mentions that alert nobody, texts without formatting.
- * @param say names the fields of what stands in it; they are called as over HTTP by default
+ * @param t names the fields of what stands in it; they are called as over HTTP by default
+ * @param field that it stands in: what the service says in it, or one of a closed list, is shown in the reader's language
  */
-export function valueOf(value: unknown, t?: Translate): string {
+export function valueOf(value: unknown, t?: Translate, field?: string): string {
   if (value === null || value === undefined || value === "") return "–";
   if (typeof value === "boolean") return value ? "✓" : "✗";
   if (typeof value === "number") return value.toString();
-  if (typeof value === "string") return textOf(value);
-  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map((one) => valueOf(one, t)).join(", ");
+  if (typeof value === "string") return t === undefined || field === undefined ? textOf(value) : fieldText(value, t, field);
+  if (Array.isArray(value)) return value.length === 0 ? "–" : value.map((one) => valueOf(one, t, field)).join(", ");
   const view = value as View;
   const whom = view["discord_user_id"] ?? (typeof view["in_community"] === "boolean" ? view["id"] : undefined);
   if (typeof whom === "string") return mentionOf(whom);
@@ -60,7 +79,9 @@ export function valueOf(value: unknown, t?: Translate): string {
   if (named !== undefined) return textOf(named);
   return Object.entries(view)
     .filter(([, inner]) => inner !== null && typeof inner !== "object")
-    .map(([name, inner]) => `${t === undefined ? escapeText(name.replaceAll("_", " ")) : `${labelOf(name, t)}:`} ${valueOf(inner, t)}`)
+    .map(
+      ([name, inner]) => `${t === undefined ? escapeText(name.replaceAll("_", " ")) : `${labelOf(name, t)}:`} ${valueOf(inner, t, name)}`,
+    )
     .join(", ");
 }
 
@@ -87,12 +108,18 @@ function textOf(text: string): string {
   return isSnowflake(text) ? `\`${text}\`` : escapeText(text);
 }
 
+function fieldText(text: string, t: Translate, field: string): string {
+  if (writtenFields.has(field) || time.test(text)) return textOf(text);
+  if (text.endsWith(".")) return sentenceText(text, t);
+  return textFor(`= ${text}`, t) ?? textOf(text);
+}
+
 function fieldsOf(view: View, t: Translate): { name: string; value: string }[] {
   return Object.entries(view)
     .filter(
       ([name, value]) => !unshownFields.has(name) && value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
     )
-    .map(([name, value]) => ({ name: labelOf(name, t), value: valueOf(value, t) }));
+    .map(([name, value]) => ({ name: labelOf(name, t), value: valueOf(value, t, name) }));
 }
 
 export function labelOf(name: string, t: Translate): string {

@@ -3,6 +3,7 @@ import type { CommandInput, SourceSpec } from "./entry.ts";
 import type { Page } from "../kernel/page.ts";
 import { readOptional } from "./records.ts";
 import { cut } from "./show.ts";
+import type { Translate } from "./texts.ts";
 
 export const choiceLimit = 25;
 const long = 100;
@@ -14,7 +15,7 @@ export function numbered<View extends { number: string }>(
   operation: string,
   single: string,
   prefix: RegExp,
-  told: (view: View) => string,
+  told: (view: View, t: Translate) => string,
 ): SourceSpec {
   const isNumber = (typed: string) => prefix.test(typed) || /^\d+$/.test(typed);
   const input = (typed: string): VerbInput => ({
@@ -27,7 +28,7 @@ export function numbered<View extends { number: string }>(
       const whole = wholeNumber.test(typed) ? await readOptional<View>(verbs, single, { call }, { params: { id: typed } }) : undefined;
       return whole === undefined ? ((await verbs.run(operation, call, input(typed))) as Page<View>).data : [whole];
     },
-    choice: (view: View) => ({ name: cut(told(view), long), value: view.number }),
+    choice: (view: View, _typed, t) => ({ name: cut(told(view, t), long), value: view.number }),
     keeps: ({ number }: View, typed) => !isNumber(typed) || number.toLowerCase().includes(typed.toLowerCase()),
   };
 }
@@ -36,14 +37,14 @@ export function numbered<View extends { number: string }>(
 export function within<View extends object>(
   operation: string,
   params: (given: CommandInput) => NonNullable<VerbInput["params"]>,
-  told: (view: View) => string,
+  told: (view: View, t: Translate) => string,
   value = "id",
 ): SourceSpec {
   return {
     operation,
     input: (_typed, given) => ({ params: params(given), query: { limit: 200 } }),
-    choice: (view: View) => ({ name: cut(told(view), long), value: (view as Readonly<Record<string, string>>)[value] ?? "" }),
-    keeps: (view: View, typed) => told(view).toLowerCase().includes(typed.toLowerCase()),
+    choice: (view: View, _typed, t) => ({ name: cut(told(view, t), long), value: (view as Readonly<Record<string, string>>)[value] ?? "" }),
+    keeps: (view: View, typed, t) => told(view, t).toLowerCase().includes(typed.toLowerCase()),
   };
 }
 

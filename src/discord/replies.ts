@@ -6,7 +6,7 @@ import { fitEmbeds, fitFiles } from "./interactions/message-limits.ts";
 
 /** The text of a key in one language; `{name}` in it is replaced. */
 export type Translate = (
-  key: keyof typeof interactionTexts | `problem ${string}` | `permission ${string}` | `! ${string}`,
+  key: keyof typeof interactionTexts | `problem ${string}` | `permission ${string}` | `= ${string}` | `! ${string}`,
   filled?: Readonly<Record<string, string | number>>,
 ) => string;
 
@@ -28,7 +28,7 @@ export const interactionTexts = {
 };
 
 export const english: Translate = (key, filled = {}) =>
-  ((interactionTexts as Readonly<Record<string, string>>)[key] ?? key.replace(/^! /, "")).replaceAll(
+  ((interactionTexts as Readonly<Record<string, string>>)[key] ?? key.replace(/^[!=] /, "")).replaceAll(
     /\{(\w+)\}/g,
     (whole, name: string) => filled[name]?.toString() ?? whole,
   );

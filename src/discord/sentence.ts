@@ -20,17 +20,33 @@ const shapes: readonly Shape[] = [
   { pattern: String.raw`(?<=\b(?:[Ss]ervers?|[Gg]uild)\s)${snowflakeForm}\b`, show: (found) => `\`${found}\`` },
   { pattern: String.raw`\b${snowflakeForm}\b`, show: (found) => `<@${found}>` },
   { pattern: String.raw`\b[A-Z]{2,}(?:-[A-Z]+)*-\d{4,}\b`, show: (found) => `\`${found}\`` },
-  { pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`, show: (found, t) => permissionText(found, t) },
+  { pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`, show: (found, t) => permissionText(found, t) ?? valueText(found, t) },
 ];
 const word = new RegExp(shapes.map(({ pattern }) => `(${pattern})`).join("|"), "g");
 
 /** A permission as its title and its key, such as *Open cases* (`cases.open`); undefined when there is none of this key. */
 export function permissionText(key: string, t: Translate): string | undefined {
+  const title = permissionTitle(key, t);
+  return title === undefined ? undefined : `*${escapeText(title)}* (\`${key}\`)`;
+}
+
+/** What a permission is called in the reader's language, without formatting. */
+export function permissionTitle(key: string, t: Translate): string | undefined {
   const label = titles.get(key);
-  if (label === undefined) return undefined;
   const own = `permission ${key}` as const;
   const title = t(own);
-  return `*${escapeText(title === own ? label : title)}* (\`${key}\`)`;
+  return label === undefined || title === own ? label : title;
+}
+
+/** A permission as its title and its key, or only its key where the catalog lacks it. */
+export function permissionName(key: string, t: Translate): string {
+  return permissionText(key, t) ?? `\`${key.replaceAll("`", "")}\``;
+}
+
+/** A value of a closed list, such as `in_review`, in words. */
+function valueText(value: string, t: Translate): string | undefined {
+  const text = t(`= ${value}`);
+  return text === value ? undefined : escapeText(text);
 }
 
 /**

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { PendingInteraction } from "../../src/commands/pending-interactions.ts";
 import { menuCommand } from "../../src/commands/menus.ts";
 import { commandTable } from "../../src/features.ts";
+import { translator } from "../../src/commands/texts.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { messageOf } from "../../src/discord/replies.ts";
 import { freshId } from "../contract/document.ts";
@@ -226,8 +227,8 @@ describe("what staff do every day", () => {
   test("what is offered while typing is plain text, and found as it is typed", () => {
     const { choice, keeps } = commandTable.sources["held-change"] ?? {};
     const view = { id: freshId(), code: "K7QM2X", summary: "Let Ann have cases.read_all (BL-000001)" } as never;
-    expect(choice?.(view, "").name).toBe("K7QM2X · Let Ann have cases.read_all (BL-000001)");
-    expect(keeps?.(view, "cases.read_all")).toBe(true);
+    expect(choice?.(view, "", translator("en-GB")).name).toBe("K7QM2X · Let Ann have cases.read_all (BL-000001)");
+    expect(keeps?.(view, "cases.read_all", translator("en-GB"))).toBe(true);
   });
 
   test("a reason or a title makes no line of its own in a list", async () => {

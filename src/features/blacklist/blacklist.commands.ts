@@ -280,8 +280,8 @@ export const blacklistCommands: CommandSet = {
       "listBlacklist",
       "getBlacklistRecord",
       /^bl(-|$)/i,
-      ({ number, subject_snapshot: named, subject_id: id, severity, status }: BlacklistView) =>
-        [number, named?.name ?? id, severity, status].join(" · "),
+      ({ number, subject_snapshot: named, subject_id: id, severity, status }: BlacklistView, t) =>
+        [number, named?.name ?? id, t(`= ${severity}`), t(`= ${status}`)].join(" · "),
     ),
     "blacklist-evidence": within("listBlacklistEvidence", recordAt, pieceName),
   },

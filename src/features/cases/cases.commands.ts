@@ -18,6 +18,7 @@ import { picked, textIn } from "../../commands/input.ts";
 import { idsIn, numberIn, pickedQuery, type Query, readOptional, subjectIn } from "../../commands/records.ts";
 import { lineText, momentOf } from "../../commands/show.ts";
 import { escapeText } from "../../discord/replies.ts";
+import { sentenceText } from "../../discord/sentence.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "case";
@@ -267,7 +268,7 @@ const caseEntries: readonly Entry[] = [
       [
         momentOf(then),
         `**${t(`= ${String(kind)}`)}**`,
-        escapeText(summary),
+        sentenceText(summary, t),
         reference && escapeText(reference),
         `<@${String(who)}>`,
         by && `– <@${String(by)}>`,
@@ -284,10 +285,19 @@ export const caseCommands: CommandSet = {
   menus: [{ name: "Case timeline", kind: "user", entry: "case timeline", values: ({ user = "" }) => ({ user }) }, evidenceMenu],
   menuEntries: [evidenceEntry],
   sources: {
-    case: numbered("listCases", "getCase", /^case-?/i, ({ number, title, status }: CaseView) => `${number} · ${title} · ${status}`),
+    case: numbered(
+      "listCases",
+      "getCase",
+      /^case-?/i,
+      ({ number, title, status }: CaseView, t) => `${number} · ${title} · ${t(`= ${status}`)}`,
+    ),
     "case-evidence": within("listCaseEvidence", inCase, pieceName),
     "case-note": within("listCaseNotes", inCase, ({ body, created_at: at }: NoteView) => `${at.slice(0, 10)} · ${body}`),
-    "case-action": within("listCaseActions", inCase, ({ kind, reason, at }: ActionView) => `${at.slice(0, 10)} · ${kind} · ${reason}`),
+    "case-action": within(
+      "listCaseActions",
+      inCase,
+      ({ kind, reason, at }: ActionView, t) => `${at.slice(0, 10)} · ${t(`= ${kind}`)} · ${reason}`,
+    ),
     "case-template": within(
       "listCaseTemplates",
       () => ({}),

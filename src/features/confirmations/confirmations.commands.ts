@@ -1,7 +1,7 @@
 import { holds } from "../../commands/sources.ts";
 import { cut, momentOf, showView } from "../../commands/show.ts";
 import type { SourceSpec, CommandSet, Entry, CommandInput, OptionSpec, PressSpec, Wording } from "../../commands/entry.ts";
-import { escapeText } from "../../discord/replies.ts";
+import { sentenceText } from "../../discord/sentence.ts";
 import type { Control, Reply, Row } from "../../discord/command.ts";
 import type { ConfirmationView } from "./confirmations.schema.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -104,19 +104,19 @@ function shown(view: ConfirmationView, t: Translate): Reply {
 }
 
 function acceptedText(view: ConfirmationView, t: Translate): string {
-  const filled = { summary: escapeText(view.summary), until: momentOf(view.expires_at, "R") };
+  const filled = { summary: sentenceText(view.summary, t), until: momentOf(view.expires_at, "R") };
   return t(view.status === "applied" ? "confirm done" : "confirm second", filled);
 }
 
 function declinedText({ summary }: ConfirmationView, t: Translate): string {
-  return t("confirm declined", { summary: escapeText(summary) });
+  return t("confirm declined", { summary: sentenceText(summary, t) });
 }
 
 function lineOf(view: ConfirmationView, t: Translate): string {
   const who = view.needs.map((need) => t(`confirm ${need}`)).join(t("confirm then"));
   const head = view.code === undefined ? "•" : `\`${view.code}\``;
   const filled = { user: `<@${view.requested_by}>`, who, until: momentOf(view.expires_at, "R") };
-  return `${head} ${escapeText(view.summary)}\n-# ${t("confirm line", filled)}`;
+  return `${head} ${sentenceText(view.summary, t)}\n-# ${t("confirm line", filled)}`;
 }
 
 interface HeldChange {
@@ -125,12 +125,13 @@ interface HeldChange {
   summary: string;
 }
 
-const heldName = ({ code, summary }: HeldChange): string => cut([...(code === undefined ? [] : [code]), summary].join(" · "), 100);
+const heldName = ({ code, summary }: HeldChange, t: Translate): string =>
+  cut([...(code === undefined ? [] : [code]), t(`! ${summary}`)].join(" · "), 100);
 const heldChanges: SourceSpec = {
   operation: "listConfirmations",
   input: () => ({ query: { limit: 200 } }),
-  choice: (view: HeldChange) => ({ name: heldName(view), value: cut(view.code ?? view.id, 36) }),
-  keeps: (view: HeldChange, typed) => holds(typed, heldName(view)),
+  choice: (view: HeldChange, _typed, t) => ({ name: heldName(view, t), value: cut(view.code ?? view.id, 36) }),
+  keeps: (view: HeldChange, typed, t) => holds(typed, heldName(view, t)),
 };
 
 /** What Discord offers of changes that wait for confirmation. */
@@ -141,7 +142,7 @@ export const confirmationCommands: CommandSet = {
     /** Only those that can be confirmed. */
     "confirmable-change": {
       ...heldChanges,
-      keeps: (view: HeldChange, typed) => view.code !== undefined && heldChanges.keeps?.(view as never, typed) !== false,
+      keeps: (view: HeldChange, typed, t) => view.code !== undefined && heldChanges.keeps?.(view as never, typed, t) !== false,
     },
   },
 };

@@ -88,7 +88,7 @@ export const rosterTexts = texts({
     "finding failed": "failed",
   },
   de: {
-    roster: "Die Mannschaftsliste: wer darauf steht, und was geschah",
+    roster: "Die Teamliste: wer darauf steht, und was geschah",
     "roster show": "Der Eintrag einer Person",
     "roster list": "Wer auf der Liste steht",
     "roster export": "Die Liste als Dateien",

@@ -43,7 +43,10 @@ const workflowSources: Readonly<Record<string, SourceSpec>> = {
   draft: {
     operation: "listRequestDrafts",
     input: () => ({ query: { limit: choiceLimit } }),
-    choice: ({ id, type, created_at: at }: DraftView) => ({ name: cut(`${type} · ${at.slice(0, 16).replace("T", " ")}`, 100), value: id }),
+    choice: ({ id, type, created_at: at }: DraftView, _typed, t) => ({
+      name: cut(`${t(`= ${type}`)} · ${at.slice(0, 16).replace("T", " ")}`, 100),
+      value: id,
+    }),
   },
 };
 

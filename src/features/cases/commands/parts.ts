@@ -1,6 +1,7 @@
 import { actionKinds, type StrikesNotes } from "../actions/actions.schema.ts";
 import type { CaseView } from "../cases.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { permissionName } from "../../../discord/sentence.ts";
 import type { TemplateView } from "../templates/templates.ts";
 import type { NoteView } from "../notes/notes.schema.ts";
 import type { Call } from "../../../kernel/call.ts";
@@ -208,7 +209,7 @@ export const templateEntries: readonly Entry[] = [
 /** What the ledger of strikes sums up to. */
 function strikesNote(notes: StrikesNotes, { t }: Wording): string {
   const { withheld, points_in_force: points = 0, points_total: total = 0, next_threshold: next } = notes;
-  if (withheld !== undefined) return t("intel strikes withheld", { permission: escapeText(withheld) });
+  if (withheld !== undefined) return t("intel strikes withheld", { permission: permissionName(withheld, t) });
   const ahead =
     next === null || next === undefined ? "" : t("intel strikes next", { points: next.points, action: escapeText(next.action) });
   return `${t("intel strikes sum", { points, total })} ${ahead}`.trim();

@@ -3,6 +3,7 @@ import type { BlacklistCheck } from "../../blacklist/blacklist.schema.ts";
 import type { MatchView, ResolutionOutcome, UserServerView } from "../intelligence.schema.ts";
 import type { LinkGroupView } from "../../links/links.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { Row } from "../../../discord/command.ts";
 import type { Page } from "../../../kernel/page.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
@@ -93,7 +94,7 @@ export function matchLine(view: MatchView, { t }: Wording): string {
     view.via_user_id === undefined ? undefined : t("intel via", { user: view.via_user_id }),
     momentOf(view.last_seen_at, "R"),
   ];
-  const why = view.why.map(({ detail }) => escapeText(detail)).join(" ");
+  const why = view.why.map(({ detail }) => sentenceText(detail, t)).join(" ");
   return `**${enumLabel(view.kind, t) ?? view.kind}** · ${facts.filter((fact) => fact !== undefined).join(" · ")}\n-# ${why}`;
 }
 
@@ -120,7 +121,7 @@ export function matchReply(view: MatchView, wording: Wording): Reply {
       ["server", view.server && `${escapeText(view.server.name_snapshot ?? "–")} \`${view.server.id}\``],
       ["record_ref", view.record_ref && escapeText(view.record_ref)],
       ["severity", enumLabel(view.severity, t)],
-      ["why", view.why.map(({ detail }) => escapeText(detail)).join("\n")],
+      ["why", view.why.map(({ detail }) => sentenceText(detail, t)).join("\n")],
       ["suggested_action", enumLabel(view.suggested_action, t)],
       ["grace_until", when(view.grace_until)],
       [

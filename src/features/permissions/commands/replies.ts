@@ -1,4 +1,5 @@
 import { escapeText } from "../../../discord/replies.ts";
+import { permissionName, sentenceText } from "../../../discord/sentence.ts";
 import type { ExplainView, SimulateView } from "../explain/explain.schema.ts";
 import type { CatalogView, RolePermissionsView } from "../permissions.schema.ts";
 import type { EffectiveView, UserPermissionsView } from "../users/users.schema.ts";
@@ -6,19 +7,19 @@ import type { Reply } from "../../../commands/entry.ts";
 import { enumLabel, cut, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 
-const limits = { text: 1900, keys: 40 } as const;
+const limits = { text: 1900, keys: 20 } as const;
 const mark = (allowed: boolean): string => (allowed ? "✓" : "✗");
 
 /** An entry of the catalog as a line. */
-export function catalogLine({ key, label, default_level: level, danger }: CatalogView, t: Translate): string {
-  return `\`${key}\` · ${escapeText(label)} · ${enumLabel(level, t)}${danger ? " ⚠" : ""}`;
+export function catalogLine({ key, default_level: level, danger }: CatalogView, t: Translate): string {
+  return `${permissionName(key, t)} · ${enumLabel(level, t)}${danger ? " ⚠" : ""}`;
 }
 
 /** Which rules spoke, in order, and which one decided. */
 export function explainText(view: ExplainView, t: Translate): string {
-  const head = t(view.allowed ? "permission may" : "permission may-not", { user: `<@${view.user_id}>`, key: view.key });
+  const head = t(view.allowed ? "permission may" : "permission may-not", { user: `<@${view.user_id}>`, key: permissionName(view.key, t) });
   const lines = view.trace.map(({ step, effect, decides, text }, index) => {
-    const line = `${(index + 1).toString()}. ${mark(effect === "allow")} ${enumLabel(`step ${step}`, t)}: ${escapeText(text)}`;
+    const line = `${(index + 1).toString()}. ${mark(effect === "allow")} ${enumLabel(`step ${step}`, t)}: ${sentenceText(text, t)}`;
     return decides ? `**${line}** ${t("permission decides")}` : line;
   });
   const end = view.expires_at === null ? [] : [t("permission ends", { at: momentOf(view.expires_at) })];
@@ -29,7 +30,7 @@ export function explainText(view: ExplainView, t: Translate): string {
 export function personText(view: UserPermissionsView, t: Translate): string {
   const lines = view.overrides.map(({ key, effect, scope, expires_at: ends, reason }) =>
     [
-      `${mark(effect === "allow")} \`${key}\``,
+      `${mark(effect === "allow")} ${permissionName(key, t)}`,
       ...(scope === null ? [] : [t("permission only-in", { guild: scope })]),
       ...(ends === null ? [] : [t("say until", { at: momentOf(ends) })]),
       ...(reason === undefined ? [] : [escapeText(reason)]),
@@ -65,9 +66,11 @@ export function effectiveReply(view: EffectiveView, t: Translate): Reply {
 /** Who would gain and lose what, and what could not be saved. */
 export function simulationReply(view: SimulateView, t: Translate): Reply {
   const change = (gains: readonly string[], loses: readonly string[]): string =>
-    [...gains.map((key) => `+\`${key}\``), ...loses.map((key) => `−\`${key}\``)].slice(0, limits.keys).join(" ");
+    [...gains.map((key) => `+${permissionName(key, t)}`), ...loses.map((key) => `−${permissionName(key, t)}`)]
+      .slice(0, limits.keys)
+      .join(", ");
   const lines = [
-    ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${escapeText(detail)} (${code})`),
+    ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${sentenceText(detail, t)} (${code})`),
     ...view.roles.map(({ role_key: key, gains, loses }) => `**${escapeText(key)}** ${change(gains, loses)}`),
     ...view.people.map(({ user_id: id, gains, loses }) => `<@${id}> ${change(gains, loses)}`),
   ];
@@ -78,6 +81,6 @@ export function simulationReply(view: SimulateView, t: Translate): Reply {
 
 function keysText(keys: readonly string[], t: Translate): string {
   if (keys.length === 0) return t("say none");
-  const shown = keys.slice(0, limits.keys).map((key) => `\`${escapeText(key).replaceAll("\\", "")}\``);
-  return [...shown, ...(keys.length > limits.keys ? [t("say more", { count: keys.length - limits.keys })] : [])].join(" ");
+  const shown = keys.slice(0, limits.keys).map((key) => permissionName(key, t));
+  return [...shown, ...(keys.length > limits.keys ? [t("say more", { count: keys.length - limits.keys })] : [])].join(", ");
 }

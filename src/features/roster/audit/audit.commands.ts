@@ -3,6 +3,7 @@ import type { SourceSpec, Entry, FieldSpec, OptionSpec, PickSpec, PressSpec, Rep
 import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
 import type { Row } from "../../../discord/command.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import {
   auditCodes,
   type FindingResults,
@@ -39,11 +40,11 @@ function findingLine(view: RosterFindingView, { t }: Wording): string {
   const told = [
     `${marks[severity]} **${t(`= ${of}`)}**`,
     ...(user === null ? [] : [`<@${user.id}>`]),
-    escapeText(detail),
+    sentenceText(detail, t),
     ...(isNew ? [t("roster audit new")] : []),
     ...(acknowledged === null ? [] : [t("roster audit acknowledged", { reason: cut(escapeText(acknowledged.reason), 100) })]),
     ...(fixedAt === null ? [] : [t("roster audit fixed", { at: momentOf(fixedAt) })]),
-    ...(fix === null || fixedAt !== null ? [] : [t("roster audit fixable", { fix: escapeText(fix.detail) })]),
+    ...(fix === null || fixedAt !== null ? [] : [t("roster audit fixable", { fix: sentenceText(fix.detail, t) })]),
   ];
   return told.join(" · ");
 }
@@ -89,7 +90,7 @@ function showAnswer({ state, ...report }: RosterAuditAnswer, wording: Wording): 
 }
 
 function showResults({ results }: FindingResults, { t }: Wording): Reply {
-  return { content: results.map(({ outcome, detail }) => `**${t(`finding ${outcome}`)}** · ${escapeText(detail)}`).join("\n") };
+  return { content: results.map(({ outcome, detail }) => `**${t(`finding ${outcome}`)}** · ${sentenceText(detail, t)}`).join("\n") };
 }
 
 const findings = (given: Parameters<Entry["input"]>[0]) => ({ findings: [textIn(given, "finding")] });

@@ -1,5 +1,6 @@
 import { textFor, type Translate } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { permissionName } from "../../../discord/sentence.ts";
 import type { LeaveStateView, SuspensionStateView } from "../duty/duty.schema.ts";
 import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../profile/profile.schema.ts";
 import type { QuietHours } from "../quiet-hours.ts";
@@ -13,7 +14,7 @@ export function accessText(view: AccessView, t: Translate): string {
     return `• ${t(`staff because ${key}`, { source: escapeText(source) })}`;
   });
   const isUnknown = view.reasons.some(({ code }) => code === "unknown");
-  const decisions = (view.decisions ?? []).map(({ permission, allowed }) => `${allowed ? "✓" : "✗"} \`${permission}\``);
+  const decisions = (view.decisions ?? []).map(({ permission, allowed }) => `${allowed ? "✓" : "✗"} ${permissionName(permission, t)}`);
   return [
     t(view.allowed ? "staff access yes" : "staff access no", { user: `<@${view.user_id}>` }),
     t("staff access line", {

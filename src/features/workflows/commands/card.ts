@@ -4,6 +4,7 @@ import type { CardMessage } from "../../../discord/rest/cards.ts";
 import type { Row } from "../../../discord/command.ts";
 import { isBlank } from "../../../discord/cut-text.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { ShownRequest, ShownQueue } from "../cards/shown.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
@@ -147,7 +148,7 @@ function workFields({ assignment, hold, escalation, questions, checks = [] }: Wo
     ["questions", questions.map((question) => `• ${escapeText(question)}`).join("\n")],
     [
       "checks",
-      checks.map(({ key, result, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`).join("\n"),
+      checks.map(({ key, result, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${sentenceText(detail, t)}`).join("\n"),
     ],
   ];
 }
@@ -157,7 +158,7 @@ function endFields({ decision, effects }: WorkflowView, t: Translate): Fields {
   const why = escapeText(decision?.reason_public ?? "");
   return [
     ["decision", [by, why].filter((part) => part !== "").join(" · ")],
-    ["effects", effects.map(({ status, detail }) => `• ${escapeText(detail)} (${t(`card effect-${status}`)})`).join("\n")],
+    ["effects", effects.map(({ status, detail }) => `• ${sentenceText(detail, t)} (${t(`card effect-${status}`)})`).join("\n")],
   ];
 }
 

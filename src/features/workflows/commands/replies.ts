@@ -1,5 +1,6 @@
 import type { Verbs } from "../../../commands/verbs.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
 import { annotated } from "../../../operations/route.ts";
@@ -41,7 +42,7 @@ export function decisionText({ reference, status, final, approvals, effects, rep
     : t("decided vote", { name, have: approvals.have, required: approvals.required });
   const lines = effects.map(
     ({ key, target, detail }) =>
-      `- ${[key, target?.reference].flatMap((part) => (part === undefined ? [] : [escapeText(part)])).join(" ")}: ${escapeText(detail)}`,
+      `- ${[key, target?.reference].flatMap((part) => (part === undefined ? [] : [escapeText(part)])).join(" ")}: ${sentenceText(detail, t)}`,
   );
   return [replayed === true ? t("decided before", { head }) : head, ...lines].join("\n");
 }

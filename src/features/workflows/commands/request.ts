@@ -1,6 +1,7 @@
 import type { DraftView } from "../drafts/drafts.schema.ts";
 import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { Entry, FieldSpec, CommandInput, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
 import { filingBody, filings } from "./filing.ts";
@@ -37,10 +38,10 @@ async function filed(answer: CreationAnswer, wording: Wording, verbs: Verbs): Pr
   const lines = [
     t(joined === true ? "request joined" : "request filed", { reference: escapeText(reference), status: t(`= ${status}`) }),
     view === undefined ? undefined : t("request deciders", { required: view.approvals.required, type: t(`= ${view.type}`) }),
-    ...(view?.checks ?? []).map(({ result, key, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${escapeText(detail)}`),
-    ...warnings.map(({ detail }) => `-# ${escapeText(detail)}`),
+    ...(view?.checks ?? []).map(({ result, key, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${sentenceText(detail, t)}`),
+    ...warnings.map(({ detail }) => `-# ${sentenceText(detail, t)}`),
     effects.length === 0 ? undefined : t("request effects"),
-    ...effects.map(({ detail }) => `- ${escapeText(detail)}`),
+    ...effects.map(({ detail }) => `- ${sentenceText(detail, t)}`),
     card === undefined ? undefined : t("request card", { card }),
   ];
   return { content: cut(lines.filter(isSet).join("\n"), 1900) };

@@ -5,6 +5,7 @@ import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
 import type { StatsView } from "../stats/stats.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
@@ -62,7 +63,7 @@ export async function approvalQuestion(
   // What is in its way is told by the refusal itself, and what was decided already is told again.
   if ((tried.blockers ?? []).length > 0 || tried.replayed === true) return undefined;
   const history = view === undefined ? "" : await subjectHistory(verbs, call, view, t);
-  const effects = tried.effects.map(({ detail }) => `- ${escapeText(detail)}`);
+  const effects = tried.effects.map(({ detail }) => `- ${sentenceText(detail, t)}`);
   // Where votes are blind, whether one more is enough would tell of the others.
   const isKnown = tried.approvals.required === 1 || view?.approvals.have !== undefined;
   const head = t(tried.final && isKnown ? "review approve ask" : "review approve vote", {
@@ -128,7 +129,7 @@ export async function cardFor(view: WorkflowView, { t, call }: Pick<Wording, "t"
 function whyNot({ why_not: why = {} }: WorkflowView, t: Translate): string {
   const told = (["claim", "approve", "deny", "request_info"] as const).flatMap((action) => {
     const detail = why[action]?.detail ?? "";
-    return detail === "" ? [] : [`-# ${t(`= ${action}`)}: ${escapeText(detail)}`];
+    return detail === "" ? [] : [`-# ${t(`= ${action}`)}: ${sentenceText(detail, t)}`];
   });
   return cut(told.join("\n"), 1500);
 }
