@@ -104,4 +104,4 @@ export const deSentences: Sentences = {
 };
 
 /** What stands between the parts of a list in German, by the English. */
-export const deJoints = { "; ": "; ", ", ": ", ", " and ": " und ", " or ": " oder " };
+export const deJoints = { '"|"': ", ", "; ": "; ", ", ": ", ", " and ": " und ", " or ": " oder " };

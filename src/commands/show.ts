@@ -29,6 +29,16 @@ const writtenFields: ReadonlySet<string> = new Set<string>([
   "nickname",
   "staff_role",
   "template",
+  "allegation",
+  "grounds",
+  "experience",
+  "availability",
+  "terms",
+  "position",
+  "demote_to",
+  "server_name",
+  "rules",
+  "role",
 ]);
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 

@@ -20,7 +20,10 @@ const shapes: readonly Shape[] = [
   { pattern: String.raw`(?<=\b(?:[Ss]ervers?|[Gg]uild)\s)${snowflakeForm}\b`, show: (found) => `\`${found}\`` },
   { pattern: String.raw`\b${snowflakeForm}\b`, show: (found) => `<@${found}>` },
   { pattern: String.raw`\b[A-Z]{2,}(?:-[A-Z]+)*-\d{4,}\b`, show: (found) => `\`${found}\`` },
-  { pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`, show: (found, t) => permissionText(found, t) ?? valueText(found, t) },
+  {
+    pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`,
+    show: (found, t) => permissionText(found, t) ?? valueText(found, t) ?? (found.includes("_") ? `\`${found}\`` : undefined),
+  },
 ];
 const word = new RegExp(shapes.map(({ pattern }) => `(${pattern})`).join("|"), "g");
 

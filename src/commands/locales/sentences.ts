@@ -118,6 +118,9 @@ export const commonSentences: Sentences = {
   "This parameter is not known here.": "Diese Angabe gibt es hier nicht.",
   "A mistyped filter would list everything, so unknown parameters are refused.":
     "Mit einem vertippten Filter stünde alles in der Liste, deshalb werden unbekannte Angaben abgelehnt.",
+  "The date is later than any that can be kept.": "So späte Zeitpunkte lassen sich nicht speichern.",
+  "At most 100 years; leave it out or send null where permanent is meant.":
+    "Höchstens 100 Jahre; lass es weg, wenn es auf Dauer sein soll.",
   "Write a duration such as P30D or 30d.": "Schreib eine Dauer wie 30d oder P30D.",
 
   // What the validation library says
@@ -131,8 +134,17 @@ export const commonSentences: Sentences = {
   "Too big: expected number to be <{max}": "Zu groß: Es muss weniger als {max} sein.",
   "Invalid input: expected {wanted}, received {sent}": "Passt nicht: Erwartet wird {wanted}, gesendet wurde {sent}.",
   "Invalid input: expected {wanted}": "Passt nicht: Erwartet wird {wanted}.",
-  "Invalid option: expected one of {choices}": "Passt nicht: Möglich sind {choices}.",
+  'Invalid option: expected one of "{choices}"': "Passt nicht: Möglich sind {choices}.",
   "Invalid input": "Das passt hier nicht.",
+  "Invalid GUID": "Das ist keine ID.",
+  "Invalid UUID": "Das ist keine ID.",
+  number: "eine Zahl",
+  int: "eine ganze Zahl",
+  string: "ein Text",
+  boolean: "ja oder nein",
+  object: "ein Objekt",
+  array: "eine Liste",
+  date: "ein Zeitpunkt",
   "Invalid ISO datetime": "Das ist kein Zeitpunkt wie 2027-01-31T18:00:00Z.",
   "Invalid ISO date": "Das ist kein Datum wie 2027-01-31.",
   "Invalid URL": "Das ist keine Webadresse.",

@@ -3,7 +3,7 @@ import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from
 import { escapeText } from "../../discord/replies.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn, timeIn } from "../../commands/input.ts";
-import { cut, lineText, momentOf, showView } from "../../commands/show.ts";
+import { cut, enumLabel, lineText, momentOf, showView } from "../../commands/show.ts";
 
 const command = "audit";
 const maxChange = 700;
@@ -43,22 +43,27 @@ const searched = (given: CommandInput) => ({
 function line({ seq, at, action, outcome, actor, via, target, subject_user_id: subject, reason }: AuditView, { t }: Wording): string {
   const told = [
     `\`${seq.toString()}\` ${momentOf(at)}`,
-    `**${escapeText(action)}**`,
+    `\`${action}\``,
     ...(outcome === "ok" ? [] : [textFor(`audit search ${outcome}`, t) ?? escapeText(outcome)]),
     ...(actor === null ? [] : [`<@${actor.id}>`]),
     t(`= ${via}`),
-    ...(target === null ? [] : [escapeText(target.reference ?? `${target.kind} ${target.id}`)]),
+    ...(target === null ? [] : [targetText(target, t)]),
     ...(subject === null ? [] : [`→ <@${subject}>`]),
     ...(reason === null || reason === undefined ? [] : [cut(lineText(reason), 100)]),
   ];
   return told.join(" · ");
 }
 
+/** What it was done to: by its reference, or by what it is and its id. */
+function targetText({ kind, id, reference }: NonNullable<AuditView["target"]>, t: Wording["t"]): string {
+  return reference === null ? `${enumLabel(kind, t)} \`${id}\`` : escapeText(reference);
+}
+
 /** What it was before and after, besides who and when. */
 function wholeLine(view: AuditView, wording: Wording): string {
   const changed = [view.before, view.after].map((side) => (side === null || side === undefined ? "–" : JSON.stringify(side)));
   const change = changed.join(" → ");
-  return change === "– → –" ? line(view, wording) : `${line(view, wording)}\n> ${cut(escapeText(change), maxChange)}`;
+  return change === "– → –" ? line(view, wording) : `${line(view, wording)}\n> ${`\`${cut(change.replaceAll("`", "'"), maxChange)}\``}`;
 }
 
 function examinedNote({ examined_to: to }: { examined_to?: number }, { t }: Wording): string {

@@ -45,4 +45,5 @@ export const blacklistSentences: Sentences = {
   "Name the servers of the scope.": "Nenne die Server, für die es gilt.",
   "Name at least one user or server.": "Nenne mindestens eine Person oder einen Server.",
   "Send records, or CSV.": "Sende Einträge oder CSV.",
+  "Name the record by its id or its number.": "Nenne den Eintrag mit seiner ID oder Nummer.",
 };

@@ -1,7 +1,8 @@
 import { choiceLimit, keyed } from "../../commands/sources.ts";
-import { cut } from "../../commands/show.ts";
+import { cut, showView } from "../../commands/show.ts";
+import type { NextView } from "./callsigns.schema.ts";
 import { repairSources, repairEntries } from "./repair/repair.commands.ts";
-import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec } from "../../commands/entry.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, Wording } from "../../commands/entry.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import { picked, textIn } from "../../commands/input.ts";
 
@@ -38,6 +39,10 @@ function numbersIn(text: string): (number | string)[] {
     });
 }
 
+/** The number that somebody gets, with why others were passed over. */
+const showNext: Entry["show"] = (view: NextView, { t }: Wording) =>
+  showView({ ...view, skipped: view.skipped.map(({ number, reason }) => `${number.toString()} (${t(`= ${reason}`)})`) }, t);
+
 /** `/callsign`: numbers of pools, and who has them. */
 const callsignEntries: readonly Entry[] = [
   {
@@ -46,6 +51,7 @@ const callsignEntries: readonly Entry[] = [
     operation: "nextCallsign",
     options: [person, pool, fill],
     input: (given) => ({ body: { ...picked(given, "pool", "fill"), ...userOf(given) } }),
+    show: showNext,
   },
   {
     command,
@@ -53,6 +59,7 @@ const callsignEntries: readonly Entry[] = [
     operation: "lookUpNextCallsign",
     options: [person, pool, fill],
     input: (given) => ({ query: { pool: textIn(given, "pool"), fill: textIn(given, "fill"), ...userOf(given) } }),
+    show: showNext,
   },
   {
     command,
@@ -60,6 +67,7 @@ const callsignEntries: readonly Entry[] = [
     operation: "nextCallsign",
     options: [pool, person],
     input: (given) => ({ body: { ...picked(given, "pool"), ...userOf(given), mode: "reserve" } }),
+    show: showNext,
   },
   { command, path: "show", operation: "getCallsign", options: [callsign, pool], input: at },
   {

@@ -2,7 +2,13 @@ import type { Sentences } from "../../kernel/sentences.ts";
 
 /** What the registry of callsigns says, in German. */
 export const callsignsSentences: Sentences = {
-  "{callsign} is {state}.": "{callsign} ist {state}.",
+  "{callsign} is free.": "{callsign} ist frei.",
+  "{callsign} is assigned.": "{callsign} ist vergeben.",
+  "{callsign} is reserved.": "{callsign} ist reserviert.",
+  "{callsign} is held.": "{callsign} ruht.",
+  "{callsign} is retired.": "{callsign} ist im Ruhestand.",
+  "{callsign} is blocked.": "{callsign} ist gesperrt.",
+  "{callsign} is ended.": "{callsign} ist nicht mehr vergeben.",
   "There is no such pool of callsigns: make it, or ask for another one.":
     "Diesen Pool von Rufzeichen gibt es nicht: Lege ihn an, oder wähle einen anderen.",
   "Every number is taken or rests: widen the range of the pool.": "Jede Nummer ist vergeben oder ruht: Erweitere den Bereich des Pools.",

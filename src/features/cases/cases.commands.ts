@@ -164,8 +164,10 @@ const lifeEntries: readonly Entry[] = [
     operation: "listCaseTimeline",
     options: [caseOption],
     input: (given) => ({ params: at(given) }),
-    line: ({ at: then, summary, actor_id: by, reason: why }: CaseTimelineEntryView) =>
-      [momentOf(then), lineText(summary), by === null ? "" : `<@${by}>`, lineText(why ?? "")].filter((part) => part !== "").join(" · "),
+    line: ({ at: then, summary, actor_id: by, reason: why }: CaseTimelineEntryView, { t }) =>
+      [momentOf(then), sentenceText(summary, t), by === null ? "" : `<@${by}>`, lineText(why ?? "")]
+        .filter((part) => part !== "")
+        .join(" · "),
     press: caseHistoryPress,
   },
 ];

@@ -76,4 +76,6 @@ export const casesSentences: Sentences = {
   "Name every kind once.": "Nenne jede Art nur einmal.",
   "Name the subject whose accounts are meant.": "Nenne, um wessen Konten es geht.",
   "Send duration or expires_at, not both.": "Nenne ein Ende oder eine Dauer, nicht beides.",
+  "A label is one word of letters, digits, - and _.": "Ein Etikett ist ein Wort aus Buchstaben, Ziffern, - und _.",
+  "Name the action by its id.": "Nenne die Maßnahme mit ihrer ID.",
 };

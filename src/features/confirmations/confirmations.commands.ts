@@ -88,7 +88,7 @@ const answers = {
 function answerRows(views: readonly ConfirmationView[], { t }: Wording): Row[] {
   return views.map(({ id, code, summary }) => {
     const of = { code: code ?? id };
-    const named = (word: string): string => `${word} · ${code ?? summary}`;
+    const named = (word: string): string => `${word} · ${code ?? t(`! ${summary}`)}`;
     const accept = code === undefined ? [] : [pressButton(acceptPress, of, named(t("button confirm")), "good")];
     const [decline, show] = [named(t("button decline")), named(t("button show"))];
     return rowOf(...accept, pressButton(declinePress, of, decline), pressButton(showPress, of, show));

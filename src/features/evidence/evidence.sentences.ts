@@ -12,4 +12,7 @@ export const evidenceSentences: Sentences = {
   "The file is not there as it was kept; the operator has to look.":
     "Die Datei ist nicht mehr so da, wie sie aufbewahrt wurde; das muss sich der Betreiber ansehen.",
   "It is redacted already.": "Der Inhalt ist schon entfernt.",
+  "Send the link of a message in a server: https://discord.com/channels/…/…/…":
+    "Sende den Link zu einer Nachricht auf einem Server: https://discord.com/channels/…/…/…",
+  "Name the evidence by its id.": "Nenne den Beleg mit seiner ID.",
 };

@@ -15,8 +15,11 @@ export const keysSentences: Sentences = {
     "Ohne handelnde Person endet ein Schlüssel spätestens mit dem, der ihn anlegt: {at}.",
   "Send expires_at or expires_days, not both.": "Nenne ein Ende oder eine Zahl von Tagen, nicht beides.",
   "The key was shown in the first answer and is not kept.": "Der Schlüssel stand in der ersten Antwort und wird nicht aufbewahrt.",
+  "Name the key by the id of its record or by its key id.": "Nenne den Schlüssel mit seiner ID.",
   "Write a permission, group.* or *.": "Schreib ein Recht, gruppe.* oder *.",
   "Write 32 bytes as 43 characters of base64url.": "Schreib 32 Bytes als 43 Zeichen base64url.",
+  "This is the private half. Keep it, and send the key without it.":
+    "Das ist die geheime Hälfte. Behalte sie, und sende den Schlüssel ohne sie.",
   "Write an address or a range such as 203.0.113.0/24.": "Schreib eine Adresse oder einen Bereich wie 203.0.113.0/24.",
 
   // What waits for a confirmation

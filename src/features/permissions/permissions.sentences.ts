@@ -81,4 +81,5 @@ export const permissionsSentences: Sentences = {
   "Name a staff role or a person, one of the two.": "Nenne eine Rolle im Team oder eine Person, eines von beiden.",
   "What a role holds counts everywhere.": "Was eine Rolle hat, gilt überall.",
   "{key} stands in the list twice for the same scope.": "{key} steht für denselben Bereich zweimal in der Liste.",
+  "What is taken away has no end.": "Was wegfällt, hat kein Ende.",
 };

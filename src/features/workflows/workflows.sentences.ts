@@ -74,7 +74,10 @@ export const workflowsSentences: Sentences = {
     "Um wen es in einem Antrag geht, bleibt: Zieh ihn zurück, und stelle einen neuen.",
   "This kind of request has no such field.": "Diese Art von Antrag hat so ein Feld nicht.",
   "Name one or several of {names}, separated by commas.": "Nenne eines oder mehrere davon, mit Kommas: {names}.",
+  "Name the draft by its id.": "Nenne den Vorschlag mit seiner ID.",
+  "Name one of {values}.": "Nenne eines davon: {values}.",
   "Name each account once.": "Nenne jedes Konto nur einmal.",
+  "Needed when the kind is {kind}.": "Das ist nötig, wenn es um Folgendes geht: {kind}.",
   "A demotion names the role it leads to.": "Eine Herabstufung nennt die Rolle, zu der sie führt.",
   "A server cannot merge with itself.": "Ein Server lässt sich nicht mit sich selbst zusammenlegen.",
 

@@ -70,7 +70,7 @@ export function simulationReply(view: SimulateView, t: Translate): Reply {
       .slice(0, limits.keys)
       .join(", ");
   const lines = [
-    ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${sentenceText(detail, t)} (${code})`),
+    ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${sentenceText(detail, t)} (\`${code}\`)`),
     ...view.roles.map(({ role_key: key, gains, loses }) => `**${escapeText(key)}** ${change(gains, loses)}`),
     ...view.people.map(({ user_id: id, gains, loses }) => `<@${id}> ${change(gains, loses)}`),
   ];

@@ -1,5 +1,6 @@
 import { textFor, type Translate, type TextKey } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { permissionName } from "../../../discord/sentence.ts";
 import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
@@ -94,7 +95,14 @@ function scopesIn(given: CommandInput): { scopes?: string[] } {
 }
 
 function keyLine(view: KeyView, t: Translate): string {
-  return [...headOf(view, t), view.scopes.slice(0, 10).map(escapeText).join(" "), ...timesOf(view, t)].join(" · ");
+  return [
+    ...headOf(view, t),
+    view.scopes
+      .slice(0, 10)
+      .map((scope) => permissionName(scope, t))
+      .join(", "),
+    ...timesOf(view, t),
+  ].join(" · ");
 }
 
 const headOf = ({ name, key_id: id, state, warning }: KeyView, t: Translate): string[] => [

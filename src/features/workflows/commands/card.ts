@@ -99,7 +99,7 @@ function fieldsOf(view: WorkflowView, t: Translate, history: string | undefined)
   const payload: Named = Object.entries(view.payload)
     .filter(([, value]) => value !== null && value !== false && !isEmpty(value))
     .slice(0, limits.payload)
-    .map(([name, value]) => [labelOf(name, t), lengthOf(name, value, t) ?? valueOf(value, t)]);
+    .map(([name, value]) => [labelOf(name, t), lengthOf(name, value, t) ?? valueOf(value, t, name)]);
   const ends: Named = endFields(view, t).map(([name, value]) => [t(`card ${name}`), value]);
   return [...own, ...payload, ...ends].flatMap(([name, value]) => {
     // Discord takes no message with a field in which nothing can be seen.

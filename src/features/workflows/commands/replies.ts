@@ -42,7 +42,7 @@ export function decisionText({ reference, status, final, approvals, effects, rep
     : t("decided vote", { name, have: approvals.have, required: approvals.required });
   const lines = effects.map(
     ({ key, target, detail }) =>
-      `- ${[key, target?.reference].flatMap((part) => (part === undefined ? [] : [escapeText(part)])).join(" ")}: ${sentenceText(detail, t)}`,
+      `- ${[`\`${key}\``, ...(target?.reference === undefined ? [] : [escapeText(target.reference)])].join(" ")}: ${sentenceText(detail, t)}`,
   );
   return [replayed === true ? t("decided before", { head }) : head, ...lines].join("\n");
 }
