@@ -31,7 +31,7 @@ describe("/callsign", () => {
     const run = await ask.runSlashCommand("callsign release", { callsign });
     await run.modal();
     const sent = await run.submitModal({ reason: "They have left the service" });
-    expect(JSON.stringify((await sent.reply()).embeds)).toContain("held");
+    expect(JSON.stringify((await sent.reply()).embeds)).toContain("resting");
     expect((await world.get(`/callsigns/${callsign}`, { actor: admin })).body.data.state).toBe("held");
   });
 

@@ -21,13 +21,13 @@ describe("/permission", () => {
     const person = await world.staff("viewer");
     const about = { user: person, permission: "cases.note", reason: "Covers for *Ann*" };
     const said = await world.slash(owner, "permission grant", { ...about, until: "7d" });
-    expect(said).toMatch(/✓ `cases\.note` · until <t:\d+:f> · Covers for \\\*Ann\\\*/);
+    expect(said).toMatch(/✓ \*Write case notes\* \(`cases\.note`\) · until <t:\d+:f> · Covers for \\\*Ann\\\*/);
     const [entry] = await entriesOf(person);
     expect(entry).toMatchObject({ key: "cases.note", effect: "allow", scope: null });
     const days = (Date.parse(entry.expires_at) - Date.now()) / 86_400_000;
     expect(Math.abs(days - 7)).toBeLessThan(0.01);
     const why = await world.slash(owner, "permission explain", { user: person, permission: "cases.note" });
-    expect(why).toMatch(/\*\*may\*\* `cases\.note`/);
+    expect(why).toMatch(/\*\*may\*\* \*Write case notes\* \(`cases\.note`\):/);
     expect(why.match(/← this decides/g)).toHaveLength(1);
     expect(why).toMatch(/\*\*1\. ✓ Allowed personally: .*\*\* ← this decides/);
     await world.slash(owner, "permission deny", about);
@@ -65,9 +65,9 @@ describe("/permission", () => {
     const role = { role: "moderator" };
     const told = await world.slash(owner, "permission simulate", { ...role, allow: "audit.read, staff.stats" });
     expect(told).toContain("Nothing was changed.");
-    expect(told).toContain("+`audit.read` +`staff.stats`");
+    expect(told).toContain("+*Read the audit* (`audit.read`), +*Read staff statistics* (`staff.stats`)");
     expect(await may(moderator, "audit.read")).toBe(false);
-    expect(await world.slash(owner, "permission role allow", { ...role, permission: "audit.read" })).toContain("Allows: `audit.read`");
+    expect(await world.slash(owner, "permission role allow", { ...role, permission: "audit.read" })).toContain("Allows: *Read the audit* (`audit.read`)");
     expect(await may(moderator, "audit.read")).toBe(true);
     expect(await world.slash(owner, "permission role clear", { ...role, permission: "audit.read" })).toContain("Allows: none");
     expect(await may(moderator, "audit.read")).toBe(false);
