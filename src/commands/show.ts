@@ -119,6 +119,9 @@ function textOf(text: string): string {
 }
 
 function fieldText(text: string, t: Translate, field: string): string {
+  if (text === "none") return t("= none");
+  // The service gives reasons, too.
+  if (field === "reason") return escapeText(t(`! ${text}`));
   if (writtenFields.has(field) || time.test(text)) return textOf(text);
   if (text.endsWith(".")) return sentenceText(text, t);
   return textFor(`= ${text}`, t) ?? textOf(text);

@@ -18,7 +18,7 @@ export function refusalReply(error: unknown, t: Translate = english): Reply | un
 }
 
 /** The title of a refusal in the language of `t`, or else in English. */
-function titleOf({ code }: ProblemError, t: Translate): string {
+export function titleOf({ code }: Pick<ProblemError, "code">, t: Translate): string {
   const key = `problem ${code}` as const;
   const title = t(key);
   return title === key ? problems[code].title : title;

@@ -12,6 +12,8 @@ interface Shape {
 const titles = new Map<string, string>(catalog.map(({ key, label }) => [key, label]));
 
 const shapes: readonly Shape[] = [
+  // Names of fields are written as code.
+  { pattern: "`[^`\n]+`", show: (found) => found },
   {
     pattern: String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`,
     show: (found) => `<t:${Math.floor(Date.parse(found) / 1000).toString()}:f>`,

@@ -1,7 +1,14 @@
 import { afterAll, describe, expect, test } from "vitest";
+import type { Entry, OptionSpec } from "../../src/commands/entry.ts";
+import { optionTypes } from "../../src/commands/payloads.ts";
+import { commandTable } from "../../src/features.ts";
 import type { Shown, User } from "../../src/sandbox/index.ts";
+import { createDice } from "../support/dice.ts";
 import { englishLines } from "../support/english-words.ts";
+import { commandData, rawDoor } from "../support/raw-door.ts";
+import { seedOf, sizeOf } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { createRecords } from "./fuzz/records.ts";
 import { cases, environments } from "./parity/cases.ts";
 import type { Case, Scene, Way } from "./parity/scene.ts";
 import { staffAtConsole } from "./world.ts";
@@ -17,21 +24,27 @@ function textsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null && !(value instanceof Uint8Array) ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** A world whose people read German, and notes what they write. */
-async function setUp(env: Record<string, string>): Promise<{ scene: Everybody; written: Set<string> }> {
+/** A world that notes what is written over HTTP. */
+async function createNoted(env: Record<string, string>): Promise<{ world: World; written: Set<string> }> {
   const made = await createWorld({ onEnd: (end) => ends.push(end), env });
   const written = new Set<string>();
   const noting =
-    <Rest extends unknown[], Result>(ask: (path: string, body?: unknown, ...rest: Rest) => Result) =>
-    (path: string, body?: unknown, ...rest: Rest): Result => {
+    (ask: World["post"]): World["post"] =>
+    (path, body, options) => {
       for (const text of textsIn(body)) written.add(text);
-      return ask(path, body, ...rest);
+      return ask(path, body, options);
     };
-  const world: World = Object.assign(Object.create(made) as World, {
+  const world = Object.assign(Object.create(made) as World, {
     post: noting(made.post),
     patch: noting(made.patch),
     put: noting(made.put),
   });
+  return { world, written };
+}
+
+/** A world whose people read German. */
+async function setUp(env: Record<string, string>): Promise<{ scene: Everybody; written: Set<string> }> {
+  const { world, written } = await createNoted(env);
   const pool = { key: "north", name: "North", template: "N-{n:03}", ranges: [[1, 30]] };
   expect((await world.post("/callsigns/pools", pool, { actor: await world.staff("owner") })).status).toBe(201);
   const [owner, admin, senior] = [
@@ -87,3 +100,60 @@ describe.each(Object.entries(cases))("who reads German is answered in German: %s
     },
   );
 });
+
+/** How many commands are given with whatever fits their options. */
+const count = sizeOf({ quick: 150, all: 2000, long: 20_000 });
+const seed = seedOf(1);
+/** Commands take rights away as well: after so many somebody else goes on. */
+const perPerson = 25;
+
+test(
+  `who reads German is answered in German: ${count.toString()} commands with whatever fits (seed ${seed.toString()})`,
+  async () => {
+    const dice = createDice(seed);
+    const { world, written } = await createNoted({});
+    const records = await createRecords(world);
+    const open = rawDoor(world.sandbox, world.guild.id);
+    const listed = ["PUN-REQ-000001", "INV-REQ-000001", "REC-REQ-000001", "CASE-000001", "BL-000001", "NORTH-001", "north", "moderator"];
+    const plain = ["30d", "2027-01-01 18:00", "cases.read", "Europe/Berlin", "22:00", "gibt es nicht", "x", "https://example.org/a"];
+    const places = [world.guild.id, world.roles.viewer.id, "99999999999999999999", ...records.ids];
+
+    const valueOf = ({ kind, choices }: OptionSpec): unknown => {
+      if (choices !== undefined) return dice.pick(choices);
+      if (kind === "boolean") return dice.chance(0.5);
+      if (kind === "integer" || kind === "number") return dice.pick([0, 1, 2, 7, 400]);
+      if (kind === "text") return dice.pick([...listed, ...plain, dice.pick(places)]);
+      return dice.pick(places);
+    };
+    const optionsOf = ({ options = [] }: Entry): object[] =>
+      options
+        .filter(({ kind, required }) => kind !== "file" && (required === true || dice.chance(0.5)))
+        .map((option) => ({ name: option.name, type: optionTypes[option.kind], value: valueOf(option) }));
+    const typingIn = ({ options = [] }: Entry, given: readonly object[]): object[] =>
+      options.flatMap(({ name, completes }) => (completes === undefined ? [] : [...given, { name, type: 3, value: "", focused: true }]));
+
+    const wrong = new Set<string>();
+    const seen = { replies: 0, forms: 0, choices: 0 };
+    let person = world.member();
+    for (let number = 0; number < count; number += 1) {
+      if (number % perPerson === 0) person = await world.staff(dice.pick(["owner", "owner", "admin", "moderator"]));
+      person.locale = "de";
+      const entry = dice.pick(commandTable.entries);
+      const given = optionsOf(entry);
+      const typing = dice.chance(0.2) ? typingIn(entry, given).slice(-1) : [];
+      const run = open(person, { type: typing.length === 0 ? 2 : 4, data: commandData(entry, [...given, ...typing]) });
+      const { type } = await run.acked;
+      const { choices, modal } = run.interaction;
+      if (type === 8) seen.choices += choices?.length ?? 0;
+      else if (type === 9) seen.forms += 1;
+      else seen.replies += 1;
+      const shown = type === 8 || type === 9 ? { content: "", embeds: [], components: modal?.components ?? [] } : await run.reply();
+      const named = { ...shown, content: [shown.content, modal?.title ?? "", ...(choices ?? []).map(({ name }) => name)].join("\n") };
+      const texts = [...written, ...textsIn(given), ...(await writtenIn(world))];
+      for (const line of englishLines(named, texts)) wrong.add(`/${entry.command} ${entry.path}: ${line}`);
+    }
+    expect([...wrong]).toEqual([]);
+    for (const part of ["replies", "forms", "choices"] as const) expect([part, seen[part] > count / 50]).toEqual([part, true]);
+  },
+  count * 2000,
+);

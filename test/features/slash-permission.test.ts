@@ -67,7 +67,9 @@ describe("/permission", () => {
     expect(told).toContain("Nothing was changed.");
     expect(told).toContain("+*Read the audit* (`audit.read`), +*Read staff statistics* (`staff.stats`)");
     expect(await may(moderator, "audit.read")).toBe(false);
-    expect(await world.slash(owner, "permission role allow", { ...role, permission: "audit.read" })).toContain("Allows: *Read the audit* (`audit.read`)");
+    expect(await world.slash(owner, "permission role allow", { ...role, permission: "audit.read" })).toContain(
+      "Allows: *Read the audit* (`audit.read`)",
+    );
     expect(await may(moderator, "audit.read")).toBe(true);
     expect(await world.slash(owner, "permission role clear", { ...role, permission: "audit.read" })).toContain("Allows: none");
     expect(await may(moderator, "audit.read")).toBe(false);

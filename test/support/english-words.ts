@@ -18,7 +18,7 @@ const words = [
     " ",
   ),
 ];
-const english = new RegExp(String.raw`(?<![\p{L}\d_/.-])(?:${words.join("|")})(?![\p{L}\d_/-])`, "giu");
+const english = new RegExp(String.raw`(?<![\p{L}\d_/.-])(?:${words.join("|")})(?![\p{L}\d_/-]|\.[a-z*])`, "giu");
 /** A value of a closed list as the program spells it. */
 const spelled = /(?<![\p{L}\d/.])[a-z]+(?:_[a-z]+)+(?![\p{L}\d])/gu;
 
@@ -58,7 +58,7 @@ export function englishLines(message: Pick<Shown, "content" | "embeds" | "compon
   const texts = [...new Set([...written].flatMap((text) => text.split(/[\n,;]|\d{17,20}/).map(flat)))].filter((text) => text.length > 2);
   texts.sort((a, b) => b.length - a.length);
   return readable(message).flatMap((line) => {
-    const ours = texts.reduce(withoutText, flat(line));
+    const ours = texts.reduce(withoutStart, texts.reduce(withoutText, flat(line)));
     const found = [...ours.matchAll(english), ...ours.matchAll(spelled)].map(([word]) => word);
     return found.length === 0 ? [] : [`${found.join(" ")} in: ${line}`];
   });
@@ -82,18 +82,18 @@ function flat(line: string): string {
   );
 }
 
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const withoutText = (line: string, text: string): string => line.replaceAll(new RegExp(escaped(text), "giu"), " ");
+
 /** So much of a text is enough to know it by, where it is cut. */
 const known = 12;
 
-function withoutText(line: string, text: string): string {
+/** The line without a text that is cut in it. */
+function withoutStart(line: string, text: string): string {
   const wanted = text.toLowerCase();
-  const start = wanted.slice(0, known);
-  const find = (from: number): number => rest.toLowerCase().indexOf(start, from);
-  let rest = line;
-  for (let at = find(0); at >= 0; at = find(at + 1)) {
-    let end = at + start.length;
-    while (end < rest.length && rest[end]?.toLowerCase() === wanted[end - at]) end += 1;
-    if (end - at === text.length || text.length > known) rest = `${rest.slice(0, at)} ${rest.slice(end)}`;
-  }
-  return rest;
+  const at = text.length <= known ? -1 : line.toLowerCase().indexOf(wanted.slice(0, known));
+  if (at < 0) return line;
+  let end = at + known;
+  while (end < line.length && line[end]?.toLowerCase() === wanted[end - at]) end += 1;
+  return `${line.slice(0, at)} ${line.slice(end)}`;
 }

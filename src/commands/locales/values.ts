@@ -346,6 +346,11 @@ export const values = texts({
     "= free": "free",
     "= exhausted": "no number left",
     "= absent": "no such pool",
+    "= matches": "matches",
+    "= prior_denials": "earlier denials",
+    "= account_age": "age of the account",
+    "= linked_accounts": "linked accounts",
+    "= roster": "roster",
   },
   de: {
     "= user": "Person",
@@ -691,5 +696,10 @@ export const values = texts({
     "= free": "frei",
     "= exhausted": "keine Nummer mehr",
     "= absent": "kein solcher Pool",
+    "= matches": "Treffer",
+    "= prior_denials": "Frühere Ablehnungen",
+    "= account_age": "Alter des Kontos",
+    "= linked_accounts": "Verknüpfte Konten",
+    "= roster": "Teamliste",
   },
 });

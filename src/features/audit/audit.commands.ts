@@ -1,9 +1,11 @@
 import { textFor } from "../../commands/texts.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
+import { titleOf } from "../../discord/refusal.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn, timeIn } from "../../commands/input.ts";
-import { cut, enumLabel, lineText, momentOf, showView } from "../../commands/show.ts";
+import { isProblemCode } from "../../kernel/errors.ts";
+import { cut, lineText, momentOf, showView } from "../../commands/show.ts";
 
 const command = "audit";
 const maxChange = 700;
@@ -49,14 +51,19 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
     t(`= ${via}`),
     ...(target === null ? [] : [targetText(target, t)]),
     ...(subject === null ? [] : [`→ <@${subject}>`]),
-    ...(reason === null || reason === undefined ? [] : [cut(lineText(reason), 100)]),
+    ...(reason === null || reason === undefined ? [] : [cut(reasonText(reason, t), 100)]),
   ];
   return told.join(" · ");
 }
 
+/** Why it was done, as somebody wrote it, or the refusal of what was not done. */
+function reasonText(reason: string, t: Wording["t"]): string {
+  return isProblemCode(reason) ? titleOf({ code: reason }, t) : lineText(t(`! ${reason}`));
+}
+
 /** What it was done to: by its reference, or by what it is and its id. */
 function targetText({ kind, id, reference }: NonNullable<AuditView["target"]>, t: Wording["t"]): string {
-  return reference === null ? `${enumLabel(kind, t)} \`${id}\`` : escapeText(reference);
+  return reference === null ? `${textFor(`= ${kind}`, t) ?? `\`${kind}\``} \`${id}\`` : escapeText(reference);
 }
 
 /** What it was before and after, besides who and when. */

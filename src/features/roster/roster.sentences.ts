@@ -109,7 +109,7 @@ export const rosterSentences: Sentences = {
   "Say why.": "Sag, warum.",
   "Name it by its id.": "Nenne ihn mit seiner ID.",
   "Name every finding once.": "Nenne jeden Befund nur einmal.",
-  "How things stood then goes without {fields}.": "Wie es damals stand, gibt es ohne {fields}.",
+  "How things stood then goes without {names}.": "Wie es damals stand, gibt es ohne {names}.",
   "Send the hash of the plan as it was answered.": "Sende die Prüfsumme des Plans, wie sie in der Antwort stand.",
   "Name the person or the callsign that is meant.": "Nenne die Person oder das Rufzeichen, um die es geht.",
 };

@@ -18,8 +18,8 @@ function requests(narrowed: Readonly<Record<string, string>>): SourceSpec {
     input: (typed) => ({
       query: { ...narrowed, limit: choiceLimit, q: typed.trim().length < least ? undefined : typed.trim().slice(0, 100) },
     }),
-    choice: ({ reference, status, title }: Pick<WorkflowView, "reference" | "status" | "title">) => ({
-      name: cut(`${reference} · ${status.replace("_", " ")} · ${title}`, 100),
+    choice: ({ reference, status, title }: Pick<WorkflowView, "reference" | "status" | "title">, _typed, t) => ({
+      name: cut(`${reference} · ${t(`= ${status}`)} · ${title}`, 100),
       value: reference,
     }),
   };

@@ -9,7 +9,7 @@ import type { ShownRequest, ShownQueue } from "../cards/shown.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { lengthText } from "../../../commands/input.ts";
-import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
+import { cut, enumLabel, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
 
 type Status = WorkflowView["status"];
 type Named = readonly (readonly [name: string, value: string | undefined])[];
@@ -148,7 +148,7 @@ function workFields({ assignment, hold, escalation, questions, checks = [] }: Wo
     ["questions", questions.map((question) => `• ${escapeText(question)}`).join("\n")],
     [
       "checks",
-      checks.map(({ key, result, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${sentenceText(detail, t)}`).join("\n"),
+      checks.map(({ key, result, detail }) => `${t(`card check-${result}`)} ${enumLabel(key, t)}: ${sentenceText(detail, t)}`).join("\n"),
     ],
   ];
 }

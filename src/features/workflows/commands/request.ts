@@ -9,7 +9,7 @@ import { blacklistCategories, memberPolicies, severities } from "../../../kernel
 import { cardFor, requestLine } from "./review.ts";
 import { addressOf, decisionAddress, decisionText, locateRequest, readRequest } from "./replies.ts";
 import { linesOf } from "./moves.ts";
-import { cut } from "../../../commands/show.ts";
+import { cut, enumLabel } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 const command = "request";
@@ -38,7 +38,9 @@ async function filed(answer: CreationAnswer, wording: Wording, verbs: Verbs): Pr
   const lines = [
     t(joined === true ? "request joined" : "request filed", { reference: escapeText(reference), status: t(`= ${status}`) }),
     view === undefined ? undefined : t("request deciders", { required: view.approvals.required, type: t(`= ${view.type}`) }),
-    ...(view?.checks ?? []).map(({ result, key, detail }) => `${t(`card check-${result}`)} ${escapeText(key)}: ${sentenceText(detail, t)}`),
+    ...(view?.checks ?? []).map(
+      ({ result, key, detail }) => `${t(`card check-${result}`)} ${enumLabel(key, t)}: ${sentenceText(detail, t)}`,
+    ),
     ...warnings.map(({ detail }) => `-# ${sentenceText(detail, t)}`),
     effects.length === 0 ? undefined : t("request effects"),
     ...effects.map(({ detail }) => `- ${sentenceText(detail, t)}`),
