@@ -2,6 +2,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Entry, OptionSpec } from "../../src/commands/entry.ts";
 import { optionTypes } from "../../src/commands/payloads.ts";
 import { commandTable } from "../../src/features.ts";
+import { walkComponents } from "../../src/sandbox/components.ts";
+import type { Run } from "../../src/sandbox/interaction-run.ts";
 import type { Shown, User } from "../../src/sandbox/index.ts";
 import { createDice } from "../support/dice.ts";
 import { englishLines } from "../support/english-words.ts";
@@ -101,6 +103,27 @@ describe.each(Object.entries(cases))("who reads German is answered in German: %s
   );
 });
 
+type Visible = Pick<Shown, "content" | "embeds" | "components">;
+
+/** What somebody sees next: a reply, a form, or what they are offered while they type. */
+async function shownBy(run: Run): Promise<{ what: "replies" | "forms" | "choices"; message: Visible }> {
+  const { type } = await run.acked;
+  const { choices, modal } = run.interaction;
+  const nothing = { embeds: [], components: [] };
+  if (type === 8) return { what: "choices", message: { ...nothing, content: (choices ?? []).map(({ name }) => name).join("\n") } };
+  if (type === 9) return { what: "forms", message: { ...nothing, content: modal?.title ?? "", components: modal?.components ?? [] } };
+  const reply = await run.reply();
+  const followups = run.followups();
+  return {
+    what: "replies",
+    message: {
+      content: [reply, ...followups].map(({ content }) => content).join("\n"),
+      embeds: [reply, ...followups].flatMap(({ embeds }) => embeds),
+      components: [reply, ...followups].flatMap(({ components }) => components),
+    },
+  };
+}
+
 /** How many commands are given with whatever fits their options. */
 const count = sizeOf({ quick: 150, all: 2000, long: 20_000 });
 const seed = seedOf(1);
@@ -133,7 +156,7 @@ test(
       options.flatMap(({ name, completes }) => (completes === undefined ? [] : [...given, { name, type: 3, value: "", focused: true }]));
 
     const wrong = new Set<string>();
-    const seen = { replies: 0, forms: 0, choices: 0 };
+    const seen = { replies: 0, forms: 0, choices: 0, presses: 0 };
     let person = world.member();
     for (let number = 0; number < count; number += 1) {
       if (number % perPerson === 0) person = await world.staff(dice.pick(["owner", "owner", "admin", "moderator"]));
@@ -142,18 +165,24 @@ test(
       const given = optionsOf(entry);
       const typing = dice.chance(0.2) ? typingIn(entry, given).slice(-1) : [];
       const run = open(person, { type: typing.length === 0 ? 2 : 4, data: commandData(entry, [...given, ...typing]) });
-      const { type } = await run.acked;
-      const { choices, modal } = run.interaction;
-      if (type === 8) seen.choices += choices?.length ?? 0;
-      else if (type === 9) seen.forms += 1;
-      else seen.replies += 1;
-      const shown = type === 8 || type === 9 ? { content: "", embeds: [], components: modal?.components ?? [] } : await run.reply();
-      const named = { ...shown, content: [shown.content, modal?.title ?? "", ...(choices ?? []).map(({ name }) => name)].join("\n") };
-      const texts = [...written, ...textsIn(given), ...(await writtenIn(world))];
-      for (const line of englishLines(named, texts)) wrong.add(`/${entry.command} ${entry.path}: ${line}`);
+      let shown = await shownBy(run);
+      const texts = [...written, ...textsIn(given)];
+      const look = async (what: string): Promise<void> => {
+        seen[shown.what] += 1;
+        for (const line of englishLines(shown.message, [...texts, ...(await writtenIn(world))])) wrong.add(`${what}: ${line}`);
+      };
+      await look(`/${entry.command} ${entry.path}`);
+      const buttons = [...walkComponents(shown.message.components)].filter(
+        ({ type, disabled, custom_id: id }) => type === 2 && disabled !== true && id !== undefined,
+      );
+      if (shown.what !== "replies" || buttons.length === 0 || dice.chance(0.3)) continue;
+      const { custom_id: pressed = "", label = "" } = dice.pick(buttons);
+      shown = await shownBy(await run.clickButton({ custom_id: pressed }));
+      seen.presses += 1;
+      await look(`/${entry.command} ${entry.path}, ${label}`);
     }
     expect([...wrong]).toEqual([]);
-    for (const part of ["replies", "forms", "choices"] as const) expect([part, seen[part] > count / 50]).toEqual([part, true]);
+    for (const [part, times] of Object.entries(seen)) expect([part, times > count / 50]).toEqual([part, true]);
   },
   count * 2000,
 );
