@@ -1,4 +1,4 @@
-import { createCommandTable } from "./commands/table.ts";
+import { createCommandTable, type CommandTable } from "./commands/table.ts";
 import { compose } from "./compose.ts";
 import { type Core, type CoreOptions, openCore } from "./core.ts";
 import { audit } from "./features/audit/feature.ts";
@@ -11,6 +11,8 @@ import { confirmations } from "./features/confirmations/feature.ts";
 import { events, eventStreams } from "./features/events/feature.ts";
 import { evidence } from "./features/evidence/feature.ts";
 import { health } from "./features/health/feature.ts";
+import { helpCommands } from "./features/help/help.commands.ts";
+import { mostUsed } from "./features/help/tasks.ts";
 import { intelligence } from "./features/intelligence/feature.ts";
 import { keys } from "./features/keys/feature.ts";
 import { linkReach, links } from "./features/links/feature.ts";
@@ -124,8 +126,9 @@ export async function openServices(options: CoreOptions & Partial<Interfaces>) {
   };
 }
 
-/** Every slash command. */
-export const commandTable = createCommandTable(
-  features.commands,
+/** Every slash command, with `/help`, which explains them all. */
+export const commandTable: CommandTable = createCommandTable(
+  [...features.commands, helpCommands(() => commandTable)],
   routeTable().map(({ spec }) => spec),
+  mostUsed,
 );

@@ -35,7 +35,9 @@ export function createInteractions(
   const verbs = aroundVerbs(
     createVerbs({ clock, limiters, requests: requestPlaces, routes, knownPermissions: known.permissions, switchedOff, ...files }),
   );
-  const { commands, controls } = createCommandRunner(table, verbs, createPendingInteractions(), publicUrl);
+  const { commands, controls } = createCommandRunner(table, verbs, createPendingInteractions(), publicUrl, {
+    commandIds: discord.commandIds,
+  });
   return {
     commands,
     controls: [...controls, ...controlsOf(verbs)],

@@ -1,4 +1,5 @@
 import { auditSentences } from "./features/audit/audit.sentences.ts";
+import { auditActionTexts } from "./features/audit/actions.texts.ts";
 import { auditTexts } from "./features/audit/audit.texts.ts";
 import { authorizationSentences } from "./features/authorization/authorization.sentences.ts";
 import { blacklistSentences } from "./features/blacklist/blacklist.sentences.ts";
@@ -12,6 +13,7 @@ import { confirmationsTexts } from "./features/confirmations/confirmations.texts
 import { evidenceSentences } from "./features/evidence/evidence.sentences.ts";
 import { healthSentences } from "./features/health/health.sentences.ts";
 import { intelligenceSentences } from "./features/intelligence/intelligence.sentences.ts";
+import { helpTexts } from "./features/help/help.texts.ts";
 import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts";
 import { keysSentences } from "./features/keys/keys.sentences.ts";
 import { linksSentences } from "./features/links/links.sentences.ts";
@@ -29,6 +31,7 @@ import { staffSentences } from "./features/staff/staff.sentences.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
 import { timelineSentences } from "./features/timeline/timeline.sentences.ts";
 import { workflowsSentences } from "./features/workflows/workflows.sentences.ts";
+import { noticesTexts } from "./features/workflows/notices.texts.ts";
 import { workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
@@ -42,11 +45,13 @@ export const en = {
   ...labels.en,
   ...values.en,
   ...phrases.en,
+  ...auditActionTexts.en,
   ...auditTexts.en,
   ...blacklistTexts.en,
   ...callsignsTexts.en,
   ...casesTexts.en,
   ...confirmationsTexts.en,
+  ...helpTexts.en,
   ...intelligenceTexts.en,
   ...linksTexts.en,
   ...permissionsTexts.en,
@@ -56,6 +61,7 @@ export const en = {
   ...setupTexts.en,
   ...staffTexts.en,
   ...workflowsTexts.en,
+  ...noticesTexts.en,
 };
 
 /** German. */
@@ -64,11 +70,13 @@ export const de = {
   ...values.de,
   ...phrases.de,
   ...permissionTitles.de,
+  ...auditActionTexts.de,
   ...auditTexts.de,
   ...blacklistTexts.de,
   ...callsignsTexts.de,
   ...casesTexts.de,
   ...confirmationsTexts.de,
+  ...helpTexts.de,
   ...intelligenceTexts.de,
   ...linksTexts.de,
   ...permissionsTexts.de,
@@ -78,6 +86,7 @@ export const de = {
   ...setupTexts.de,
   ...staffTexts.de,
   ...workflowsTexts.de,
+  ...noticesTexts.de,
 };
 
 /** What the service says by itself, in German by the English sentence. */

@@ -16,7 +16,7 @@ export interface Door {
 type Commands = Pick<CommandTable, "entries" | "menuEntries" | "menus" | "entryOf">;
 
 /** The operations of an entry: several where what was given chooses. */
-const operationsOf = ({ operation, operations = [] }: Entry): readonly string[] => [...new Set([operation, ...operations])];
+export const operationsOf = ({ operation, operations = [] }: Entry): readonly string[] => [...new Set([operation, ...operations])];
 
 /** Everything in Discord that runs an operation. */
 export function commandsOf({ entries, menus, entryOf }: Commands, operation: string): string[] {

@@ -1,7 +1,9 @@
 import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import type { Choice, Reply, Row } from "../discord/command.ts";
+import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
+import type { PermissionKey } from "../kernel/permissions.ts";
 import type { Translate, TextKey } from "./texts.ts";
 
 /** What was given to a command, as plain data: people, roles, channels and files by their ids. */
@@ -44,6 +46,12 @@ export interface FieldSpec {
   max?: number;
 }
 
+/** Whom people can write to about what the service does, as its operator names it. */
+export interface Contact {
+  name?: string | undefined;
+  url?: string | undefined;
+}
+
 /** What an answer is worded with. */
 export interface Wording {
   t: Translate;
@@ -51,6 +59,9 @@ export interface Wording {
   shown(entry: string, view: object): Promise<Reply>;
   /** Where people reach the service by browser. */
   publicUrl: string;
+  contact: Contact;
+  /** The ids of the slash commands by their names, as far as Discord tells them. */
+  commandIds: CommandIds;
   call: Call;
   given: CommandInput;
 }
@@ -66,6 +77,8 @@ export interface Entry {
   operationFor?: (given: CommandInput) => string;
   /** Every route that `operationFor` may choose. */
   operations?: readonly string[];
+  /** Permissions of which the service method asks for one besides that of the route: without them, `/help` leaves the command out. */
+  needs?: readonly PermissionKey[];
   /** Shown to everybody, and not only to those whom a server's administrators allow its commands. */
   isPublic?: true;
   options?: readonly OptionSpec[];
@@ -126,6 +139,8 @@ export interface PressSpec {
   name: string;
   /** The options it stands for; a menu stands for the first. In custom ids of 100 characters, so little fits. */
   carries: readonly OptionSpec[];
+  /** Whether the answer takes the place of the message with the control. */
+  replaces?: true;
 }
 
 /** A menu whose choices lead on to another entry. */

@@ -1,4 +1,5 @@
 import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../discord/command.ts";
+import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
 import { RefusedWithOffer } from "../discord/refusal.ts";
 import { isDenial } from "../kernel/denied.ts";
@@ -6,7 +7,7 @@ import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../operations/route.ts";
-import type { Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
+import type { Contact, Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
 import { againRow, fillControl, fillReply, formOf } from "./forms.ts";
 import { parseForm, parseOptions, joined } from "./input.ts";
 import { heldReply, pressed, buttonOf, rowOf } from "./press.ts";
@@ -27,11 +28,23 @@ export interface CommandRunner {
   controls: Control[];
 }
 
+/** What answers name besides the service itself. */
+export interface Surroundings {
+  contact?: (() => Contact) | undefined;
+  commandIds?: CommandIds;
+}
+
 /**
  * The commands of the table, doing what they say through the verbs of the HTTP routes.
  * @param publicUrl where people reach the service by browser
  */
-export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: PendingInteractions, publicUrl: () => string): CommandRunner {
+export function createCommandRunner(
+  table: CommandTable,
+  verbs: Verbs,
+  kept: PendingInteractions,
+  publicUrl: () => string,
+  { contact = () => ({}), commandIds = () => Promise.resolve(new Map()) }: Surroundings = {},
+): CommandRunner {
   const { entries, entryOf, menus, sources } = table;
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
 
@@ -39,6 +52,8 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
     const wording: Wording = {
       t: translator(language),
       publicUrl: publicUrl(),
+      contact: contact(),
+      commandIds,
       call,
       given,
       async shown(name, view) {
@@ -184,6 +199,7 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
     },
     {
       name: "do",
+      updates: ([name]) => entries.some(({ press }) => press?.name === name && press?.replaces === true),
       opens(args, interaction) {
         const found = pressed(entries, args, pickedIn(interaction));
         return found && opens(found.entry, found.given, interaction.user.id, interaction.locale);

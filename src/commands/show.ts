@@ -4,6 +4,7 @@ import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
 import { sentenceText } from "../discord/sentence.ts";
 import { isSnowflake } from "../kernel/fields.ts";
+import type { Contact } from "./entry.ts";
 import { choiceKeys, textFor, type Translate } from "./texts.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
@@ -103,6 +104,12 @@ export function momentOf(at: string | Date, style: "f" | "R" = "f"): string {
 /** A text of a person as a part of one line: without formatting, and without line ends that would make a line of its own. */
 export function lineText(text: string): string {
   return escapeText(text.replaceAll(/\s+/g, " "));
+}
+
+/** Whom the operator names, as a link where there is an address; undefined where nobody is named. */
+export function contactText({ name, url }: Contact): string | undefined {
+  if (url !== undefined) return `[${escapeText(name ?? url)}](${url})`;
+  return name === undefined ? undefined : escapeText(name);
 }
 
 /** See `cutText`. */

@@ -18,11 +18,16 @@ export interface CommandTable {
 /**
  * One table of the commands of every feature. What options and form fields take at least and at most, and what they choose from, is what
  * the routes behind them take, unless they say it. @throws Error when two of them have an entry or a source of the same name
+ * @param mostUsed names of entries that stand before the others of their command, in this order @throws Error when one is no entry
  */
-export function createCommandTable(sets: readonly CommandSet[], specs: readonly RouteSpec[]): CommandTable {
+export function createCommandTable(
+  sets: readonly CommandSet[],
+  specs: readonly RouteSpec[],
+  mostUsed: readonly string[] = [],
+): CommandTable {
   const byOperation = new Map(specs.map((spec) => [spec.operationId, spec]));
   const bounded = (all: readonly Entry[]): Entry[] => all.map((entry) => withBounds(entry, (operation) => byOperation.get(operation)));
-  const entries = bounded(sets.flatMap((set) => set.entries));
+  const entries = byUse(bounded(sets.flatMap((set) => set.entries)), mostUsed);
   const menuEntries = bounded(sets.flatMap((set) => set.menuEntries ?? []));
   const byName = unique([...entries, ...menuEntries].map((entry) => [nameOf(entry), entry]));
   return {
@@ -41,6 +46,16 @@ export function createCommandTable(sets: readonly CommandSet[], specs: readonly 
 /** `<command> <path>` of an entry. */
 export function nameOf({ command, path }: Pick<Entry, "command" | "path">): string {
   return `${command} ${path}`.trim();
+}
+
+function byUse(entries: readonly Entry[], mostUsed: readonly string[]): Entry[] {
+  const named = new Map(entries.map((entry) => [nameOf(entry), entry]));
+  const first = mostUsed.map((name) => {
+    const entry = named.get(name);
+    if (entry === undefined) throw new Error(`there is no command ${name}`);
+    return entry;
+  });
+  return [...new Set([...first, ...entries])];
 }
 
 function unique<Value>(named: readonly (readonly [string, Value])[]): Map<string, Value> {

@@ -4,7 +4,7 @@ import { budgetOf, limitOf, type RateLimiters, spend, subjectBudget } from "../o
 import type { LimitClass, Route, RouteInput, RouteSpec } from "../operations/route.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Call } from "../kernel/call.ts";
-import type { Denial } from "../kernel/denied.ts";
+import { type Denial, isDenial } from "../kernel/denied.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import { check } from "../kernel/validation.ts";
 
@@ -61,6 +61,8 @@ export interface Verbs {
   check(operation: string, call: Call, input: VerbInput): void;
   /** Whether somebody may at all, before anything is looked up for it. @throws ProblemError as the route refuses */
   require(operation: string, call: Call, params: VerbInput["params"]): void;
+  /** Whether somebody may call it, and it is switched on; asked for what to offer them, so a refusal is nobody's attempt. */
+  may(operation: string, call: Call, params: VerbInput["params"]): boolean;
   /** @returns what the route's handler answers @throws ProblemError as the route refuses */
   run(operation: string, call: Call, input: VerbInput): Promise<unknown>;
   /** What a refusal for lack of rights was about, as the HTTP API notes it; undefined when it came from no verb. */
@@ -91,11 +93,13 @@ export function createVerbs({ clock, limiters, routes, knownPermissions, switche
     return error;
   }
 
+  const whyOff = ({ capability }: RouteSpec): string | undefined => (capability === undefined ? undefined : switchedOff(capability));
+
   function admit(operation: string, call: Call, given: VerbInput): RouteInput {
     const { route, requireAllowed } = find(operation);
     const { spec } = route;
     requireAllowed(call, given.params ?? {}, false);
-    const reason = spec.capability === undefined ? undefined : switchedOff(spec.capability);
+    const reason = whyOff(spec);
     if (reason !== undefined) throw new ProblemError("unsupported_operation", { detail: reason, extra: { reason } });
     return read(spec, call, given);
   }
@@ -129,6 +133,16 @@ export function createVerbs({ clock, limiters, routes, knownPermissions, switche
         find(operation).requireAllowed(call, params, false);
       } catch (error) {
         throw remember(operation, { params }, error, false);
+      }
+    },
+    may(operation, call, params = {}) {
+      const { route, requireAllowed } = find(operation);
+      try {
+        requireAllowed(call, params, false);
+        return whyOff(route.spec) === undefined;
+      } catch (error) {
+        if (isDenial(error)) return false;
+        throw error;
       }
     },
     check(operation, call, given) {

@@ -53,7 +53,6 @@ export async function openClient(url: string, synchronous: "full" | "normal"): P
   const adapter = await factory.connect();
   const lending = createLending(adapter);
   const client = new Client({ adapter: { ...factory, connect: () => Promise.resolve(lending.adapter) }, errorFormat: "minimal" });
-  await client.$connect();
   const transact = createTransact(() => adapter.startTransaction(), dialect, lending.lendFrom(client));
   return { client, read: readsOf(client, createRaw(dialect, adapter)), transact };
 }

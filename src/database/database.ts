@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
+import { Prisma } from "../generated/sqlite/client.ts";
 import { openClient } from "./client.ts";
 import type { PrismaClient, ReadClient } from "./models.ts";
 import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
@@ -209,9 +210,9 @@ export function createInstance(read: ReadClient, write: () => Write): Instance {
   let known: string | undefined;
   let lookedAt = -Infinity;
 
-  async function find(db: Pick<ReadClient, "setting"> = read): Promise<string | undefined> {
-    const row = await db.setting.findUnique({ where: { key } });
-    return row === null ? undefined : String(row.value);
+  async function find(db: Pick<ReadClient, "$select"> = read): Promise<string | undefined> {
+    const [row] = await db.$select("Setting", Prisma.sql`WHERE t.key = ${key}`);
+    return row === undefined ? undefined : String(row.value);
   }
 
   async function make(): Promise<string> {

@@ -1,6 +1,5 @@
 import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
-import type { Order } from "../kernel/keyset.ts";
 import type { Page, Position } from "../kernel/page.ts";
 import { columnsOf } from "./columns.ts";
 import type { Model, ReadClient } from "./models.ts";
@@ -27,7 +26,7 @@ export interface Condition<Where> {
 
 export interface Walk<Row, Where> {
   read: Pick<ReadClient, "$queryRaw">;
-  order: Pick<Order<string>, "after" | "upTo"> & { of(row: Row): Position };
+  order: { after(position: Position): object; upTo(position: Position): object; of(row: Row): Position };
   conditions: readonly Condition<Where>[];
   /** What nearly every entry meets, such as what the caller may know of. */
   usual: Where;

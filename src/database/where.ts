@@ -1,4 +1,6 @@
 import { Prisma } from "../generated/sqlite/client.ts";
+import type { Order } from "../kernel/keyset.ts";
+import type { Position } from "../kernel/page.ts";
 import { columnsOf } from "./columns.ts";
 import type { Model, Row } from "./models.ts";
 
@@ -7,7 +9,7 @@ interface Test<V> {
   equals?: V;
   in?: readonly V[];
   notIn?: readonly V[];
-  not?: V;
+  not?: V | null;
   lt?: V;
   lte?: V;
   gt?: V;
@@ -50,6 +52,33 @@ export function conditionOf<M extends Model>(model: M, where: Where<M>): Prisma.
   );
 }
 
+/** An order of a list as SQL about the table `t`. */
+export interface SqlOrder {
+  by: Prisma.Sql;
+  after(position: Position): { sql: Prisma.Sql };
+  upTo(position: Position): { sql: Prisma.Sql };
+}
+
+/**
+ * An order for lists that are read by SQL. Both columns are compared at once, so that an index of them is entered at the position however
+ * many rows have the same value.
+ */
+export function sqlOrderOf(
+  model: Model,
+  { column, direction, valueOf }: Pick<Order<string>, "column" | "direction" | "valueOf">,
+): SqlOrder {
+  const name = Prisma.raw(`t."${columnsOf(model)[column]?.[0] ?? column}"`);
+  const [onwards, back, way] = direction === "asc" ? [">", "<=", "ASC"] : ["<", ">=", "DESC"];
+  const compared = (sign: string, position: Position) => ({
+    sql: Prisma.sql`(${name}, t.id) ${Prisma.raw(sign)} (${valueOf(position)}, ${position[1]})`,
+  });
+  return {
+    by: Prisma.sql`${name} ${Prisma.raw(way)}, t.id ${Prisma.raw(way)}`,
+    after: (position) => compared(onwards, position),
+    upTo: (position) => compared(back, position),
+  };
+}
+
 const always = Prisma.sql`(1 = 1)`;
 const never = Prisma.sql`(1 = 0)`;
 
@@ -70,6 +99,7 @@ function testsOf(column: Prisma.Sql, test: unknown): Prisma.Sql[] {
     }
     const sign = signs[name as keyof typeof signs];
     if (sign === undefined) throw new Error(`no SQL for the condition ${name}`);
+    if (name === "not" && value === null) return Prisma.sql`${column} IS NOT NULL`;
     return Prisma.sql`${column} ${Prisma.raw(sign)} ${value}`;
   });
 }

@@ -20,7 +20,7 @@ export interface Instance {
   /** The id, made where there is none yet. */
   id(): Promise<string>;
   /** @throws ProblemError storage_readonly when the database is that of another installation than at the start; asked at most once a second */
-  assertSame(db: Pick<ReadClient, "setting">): Promise<void>;
+  assertSame(db: Pick<ReadClient, "$select">): Promise<void>;
 }
 
 export interface Logger {

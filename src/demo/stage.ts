@@ -55,10 +55,13 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** @param members how many further members the first guild gets */
-export async function createStage(say: (line: string) => void, members: number): Promise<Stage> {
+/**
+ * @param members how many further members the first guild gets
+ * @param ackDeadlineMs how long Discord waits for the first answer to an interaction; its usual three seconds by default
+ */
+export async function createStage(say: (line: string) => void, members: number, ackDeadlineMs?: number): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "provost-demo-"));
-  const sandbox = await createSandbox({ seed: "small" });
+  const sandbox = await createSandbox({ seed: "small", ...(ackDeadlineMs !== undefined && { ackDeadlineMs }) });
   const { harbour } = sandbox.seeded.guilds;
   harbour.allowCommands(Object.values(sandbox.seeded.roles));
   sandbox.setPrivilegedIntents(GatewayIntentBits.GuildMembers | GatewayIntentBits.MessageContent);

@@ -3,6 +3,7 @@ import type { DiscordPort, DiscordStatus } from "../kernel/discord-port.ts";
 import { createDiscordActions, createAttachments } from "./rest/attachments.ts";
 import { createConnection, createStatus, type Connection, type ConnectionOptions, type ServeOptions } from "./gateway/connection.ts";
 import { tokenInstruction } from "./gateway/close-codes.ts";
+import { createCommandIds, type CommandIds } from "./registration/command-ids.ts";
 import { createEventFaults, type EventFaults } from "./gateway/listeners.ts";
 import { createMessages } from "./rest/messages.ts";
 import { createDiscordRest, type DiscordRest } from "./rest/rest.ts";
@@ -15,6 +16,8 @@ export interface DiscordOptions extends ConnectionOptions {
 
 export interface Discord extends DiscordPort {
   rest: DiscordRest;
+  /** The ids of the registered slash commands, with which a message shows a command that can be pressed. */
+  commandIds: CommandIds;
   /** Set what answers interactions and gateway events; once, before `start`. */
   serve(options: ServeOptions): void;
   /** Begins to connect and returns at once; never throws once served, and tries again until `stop` or a permanent refusal. */
@@ -30,7 +33,7 @@ export interface Discord extends DiscordPort {
  * by `serve` and `start`, when the services exist.
  */
 export function createDiscord(options: DiscordOptions): Discord {
-  const { apiBase, token, served, logger, clock = systemClock, lookUpRestMs, repeatMs } = options;
+  const { apiBase, token, clientId, served, logger, clock = systemClock, lookUpRestMs, repeatMs } = options;
   const rest = createDiscordRest({ apiBase, token, logger, lookUpRestMs, repeatMs });
   const status = createStatus(clock);
   const faults = createEventFaults({ logger, clock });
@@ -38,6 +41,7 @@ export function createDiscord(options: DiscordOptions): Discord {
 
   return {
     rest,
+    commandIds: createCommandIds(rest, clientId, clock),
     messages: createMessages({ rest, served }),
     attachments: createAttachments({ apiBase }),
     actions: createDiscordActions({ rest, served, logger, clock }),

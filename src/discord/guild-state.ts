@@ -70,6 +70,8 @@ export interface GuildState {
   guilds(): readonly GuildInfo[];
   /** The guilds the bot is in that are not served. Nothing of them is stored. */
   foreignGuilds(): readonly ForeignGuild[];
+  /** The language that a guild states as its own, as Discord names it, such as `de`; undefined until the gateway has reported it. */
+  preferredLocale(guildId: string): string | undefined;
   role(guildId: string, roleId: string): RoleInfo | undefined;
   roles(guildId: string): readonly RoleInfo[];
   /** The stored memberships of a person; synchronous, no I/O. */

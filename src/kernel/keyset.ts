@@ -22,6 +22,8 @@ export interface Order<Column extends string> {
   direction: Direction;
   orderBy: [Record<Column, Direction>, { id: Direction }];
   of(row: Record<Column, Date | string> & { id: string }): Position;
+  /** What the column holds at a position. */
+  valueOf(position: Position): Date | string;
   /** What stands after a position. The first condition follows from the second: with it both databases enter the index at the position. */
   after(position: Position): Where;
   /** What stands at a position or before it. */
@@ -31,7 +33,7 @@ export interface Order<Column extends string> {
 /** @param kind what the column holds: times or texts */
 export function orderOf<Column extends string>(column: Column, direction: Direction, kind: "times" | "texts" = "times"): Order<Column> {
   const [onwards, back] = direction === "asc" ? (["gt", "lt"] as const) : (["lt", "gt"] as const);
-  const read = (value: Position[0]): Date | string => (kind === "times" ? new Date(value) : String(value));
+  const valueOf = ([value]: Position): Date | string => (kind === "times" ? new Date(value) : String(value));
   return {
     column,
     direction,
@@ -40,15 +42,16 @@ export function orderOf<Column extends string>(column: Column, direction: Direct
       const value: Date | string = row[column];
       return [value instanceof Date ? value.toISOString() : value, row.id];
     },
-    after([given, id]) {
-      const value = read(given);
+    valueOf,
+    after(position) {
+      const [value, id] = [valueOf(position), position[1]];
       return {
         [column]: { [`${onwards}e`]: value },
         OR: [{ [column]: { [onwards]: value } }, { id: { [onwards]: id } }],
       } as unknown as Where;
     },
-    upTo([given, id]) {
-      const value = read(given);
+    upTo(position) {
+      const [value, id] = [valueOf(position), position[1]];
       return { [column]: { [`${back}e`]: value }, OR: [{ [column]: { [back]: value } }, { id: { [`${back}e`]: id } }] } as unknown as Where;
     },
   };

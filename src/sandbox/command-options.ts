@@ -33,16 +33,25 @@ export function findCommand(world: World, guild: Guild, words: string): FoundCom
   return { command, path, options };
 }
 
-/** Rejects a member whom Discord would not even show the command. */
+/** Rejects a member to whom Discord does not show the command. */
 export function requireUsable(world: World, guild: Guild, member: Member, command: APIApplicationCommand): void {
+  const why = hiddenBecause(world, guild, member, command);
+  if (why !== undefined) throw new Error(`${member.user.username} may not use /${command.name}: ${why}`);
+}
+
+/** Why Discord does not show a member this command; undefined where it does. What the guild sets for one command goes before what it sets for all. */
+export function hiddenBecause(world: World, guild: Guild, member: Member, command: APIApplicationCommand): string | undefined {
   const permissions = permissionsOf(guild, member, world.now());
-  const refuse = (why: string) => new Error(`${member.user.username} may not use /${command.name}: ${why}`);
-  if (!(permissions & PermissionFlagsBits.UseApplicationCommands)) throw refuse("no Use Application Commands");
-  if (member.roles.some((id) => guild.commandRoles.has(id))) return;
+  if (!(permissions & PermissionFlagsBits.UseApplicationCommands)) return "no Use Application Commands";
+  if (permissions & PermissionFlagsBits.Administrator) return undefined;
+  const own = guild.ownCommandRoles.get(command.name);
+  const holdsOneOf = (roles: ReadonlySet<string>) => [guild.id, ...member.roles].some((id) => roles.has(id));
+  if (own !== undefined) return holdsOneOf(own) ? undefined : "the server shows it to other roles";
+  if (holdsOneOf(guild.commandRoles)) return undefined;
   const needed = command.default_member_permissions;
-  if (needed === null || permissions & PermissionFlagsBits.Administrator) return;
-  if (needed === "0") throw refuse("administrators only");
-  if ((permissions & BigInt(needed)) !== BigInt(needed)) throw refuse("default_member_permissions forbids it");
+  if (needed === null) return undefined;
+  if (needed === "0") return "administrators only";
+  return (permissions & BigInt(needed)) === BigInt(needed) ? undefined : "default_member_permissions forbids it";
 }
 
 type WireOption = { name: string; type: number; value?: unknown; focused?: true; options?: WireOption[] };
@@ -90,28 +99,33 @@ const isRole = (value: OptionValue): value is Role => typeof value === "object" 
 const isKept = (value: OptionValue): value is Attachment => isUpload(value) && "id" in value;
 const isChannel = (value: OptionValue): value is Channel => typeof value === "object" && "messages" in value;
 
-const fits: Record<number, (value: OptionValue) => boolean> = {
-  [OptionType.String]: (value) => typeof value === "string",
-  [OptionType.Integer]: (value) => Number.isInteger(value),
-  [OptionType.Number]: (value) => typeof value === "number",
-  [OptionType.Boolean]: (value) => typeof value === "boolean",
-  [OptionType.User]: isUser,
-  [OptionType.Role]: isRole,
-  [OptionType.Channel]: isChannel,
-  [OptionType.Attachment]: isUpload,
-  [OptionType.Mentionable]: (value) => isUser(value) || isRole(value),
+/** What an option takes, by its type. */
+const taken: Record<number, { words: string; fits: (value: OptionValue) => boolean }> = {
+  [OptionType.String]: { words: "a text", fits: (value) => typeof value === "string" },
+  [OptionType.Integer]: { words: "a whole number", fits: (value) => Number.isInteger(value) },
+  [OptionType.Number]: { words: "a number", fits: (value) => Number.isFinite(value) },
+  [OptionType.Boolean]: { words: "yes or no", fits: (value) => typeof value === "boolean" },
+  [OptionType.User]: { words: "a person", fits: isUser },
+  [OptionType.Role]: { words: "a role", fits: isRole },
+  [OptionType.Channel]: { words: "a channel", fits: isChannel },
+  [OptionType.Attachment]: { words: "a file", fits: isUpload },
+  [OptionType.Mentionable]: { words: "a person or a role", fits: (value) => isUser(value) || isRole(value) },
 };
 
 function checkValue(definition: OptionDefinition, value: OptionValue): void {
-  const { name, choices } = definition;
-  if (!fits[definition.type]?.(value)) throw new Error(`the value does not fit the type of option ${name}`);
+  const { name, choices, type } = definition;
+  const { words = "nothing", fits } = taken[type] ?? {};
+  if (!fits?.(value)) throw new Error(`the option ${name} takes ${words}`);
   if (choices?.length && !choices.some((choice) => choice.value === value))
-    throw new Error(`option ${name} has no choice ${typeof value === "object" ? "" : String(value)}`);
+    throw new Error(`the option ${name} has no choice ${typeof value === "object" ? "" : String(value)}`);
   const size = typeof value === "string" ? value.length : typeof value === "number" ? value : undefined;
   if (size === undefined) return;
-  const min = typeof value === "string" ? definition.min_length : definition.min_value;
-  const max = typeof value === "string" ? (definition.max_length ?? 6000) : definition.max_value;
-  if (size < (min ?? -Infinity) || size > (max ?? Infinity)) throw new Error(`option ${name} is outside its limits`);
+  const [min, max, unit] =
+    typeof value === "string"
+      ? [definition.min_length ?? 0, definition.max_length ?? 6000, " characters"]
+      : [definition.min_value ?? -Infinity, definition.max_value ?? Infinity, ""];
+  if (size < min) throw new Error(`the option ${name} takes at least ${min}${unit}`);
+  if (size > max) throw new Error(`the option ${name} takes at most ${max}${unit}`);
 }
 
 /** What an id names in the guild; any other value stands for itself. */

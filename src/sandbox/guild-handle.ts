@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Guild, Member, Role, User, World } from "./model.ts";
 import { permissionBits } from "./permissions.ts";
-import { addBot, addGuildChannel, removeBot, renameGuild, setAvailable, plainRole } from "./world-guilds.ts";
+import { addBot, addGuildChannel, changeGuild, removeBot, setAvailable, plainRole } from "./world-guilds.ts";
 import { addMember, ban, removeMember, unban, updateMember } from "./world-members.ts";
 import { createUser } from "./world.ts";
 import { GatewayIntentBits } from "discord-api-types/v10";
@@ -12,7 +12,7 @@ export type JoinOptions = { roles?: readonly Role[]; nick?: string };
 
 export type GuildHandle = ReturnType<typeof createGuildHandle>;
 
-const idsOf = (roles: readonly Role[] = []) => roles.map(({ id }) => id);
+const idsOf = (roles: readonly Pick<Role, "id">[] = []) => roles.map(({ id }) => id);
 
 /** What a script can do to a guild, as its owner would; every change is told over the gateway. */
 export function createGuildHandle(world: World, guild: Guild) {
@@ -40,7 +40,8 @@ export function createGuildHandle(world: World, guild: Guild) {
     get everyoneRole(): Role {
       return guild.roles.get(guild.id) as Role;
     },
-    rename: (name: string) => renameGuild(world, guild, name),
+    rename: (name: string) => changeGuild(world, guild, { name }),
+    setPreferredLocale: (preferredLocale: string) => changeGuild(world, guild, { preferredLocale }),
     /** An outage of this guild alone: false begins it, true ends it. */
     setAvailable: (available: boolean) => setAvailable(world, guild, available),
     createChannel: (name: string, { hiddenFrom }: { hiddenFrom?: readonly Role[] } = {}) =>
@@ -52,9 +53,13 @@ export function createGuildHandle(world: World, guild: Guild) {
       return code;
     },
     revokeInvite: (code: string) => world.invites.delete(code),
-    /** What an owner does under Server Settings, Integrations: these roles see every command of the application. */
-    allowCommands(roles: readonly Pick<Role, "id">[]): void {
-      for (const { id } of roles) guild.commandRoles.add(id);
+    /**
+     * What an owner does under Server Settings, Integrations: these roles see every command of the application.
+     * @param command sets the roles of this command alone: it is shown to nobody else then, except administrators
+     */
+    allowCommands(roles: readonly Pick<Role, "id">[], command?: string): void {
+      if (command !== undefined) guild.ownCommandRoles.set(command, new Set(idsOf(roles)));
+      else for (const { id } of roles) guild.commandRoles.add(id);
     },
     /** Permission names as in discord.js (`BanMembers`); without a position the role goes below all older ones of position 1. */
     createRole: (name: string, { permissions = [], position }: RoleOptions = {}): Role =>

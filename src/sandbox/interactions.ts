@@ -173,7 +173,7 @@ export function interactionPayload(world: World, interaction: Interaction) {
     version: 1,
     data: interaction.data,
     guild_id: guild.id,
-    guild: { id: guild.id, locale: "en-US", features: [] },
+    guild: { id: guild.id, locale: guild.preferredLocale, features: [] },
     channel_id: channel.id,
     channel: { ...channelPayload({ ...channel, guildId: guild.id }), type: ChannelType.GuildText, permissions },
     member: { ...memberPayload(member), permissions },

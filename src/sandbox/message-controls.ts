@@ -53,12 +53,13 @@ export function selectOpening(
     if (isUpload(value)) throw new Error("a menu takes no files");
     return typeof value === "object" ? value.id : String(value);
   });
-  const { id, custom_id: customId = "", min_values: min = 1, max_values: max = 1 } = component;
-  if (ids.length < min || ids.length > max) throw new Error(`the menu ${customId} takes ${min} to ${max} choices`);
+  const { id, custom_id: customId = "", placeholder, min_values: min = 1, max_values: max = 1 } = component;
+  const menu = `the menu “${placeholder ?? customId}”`;
+  if (ids.length < min || ids.length > max) throw new Error(`${menu} takes ${min === max ? "" : `${min} to `}${max} choices`);
   if (component.options && !ids.every((value) => component.options?.some((option) => option.value === value)))
-    throw new Error(`the menu ${customId} has no such choice`);
-  if (!component.options && known.some((value) => typeof value !== "object")) throw new Error(`the menu ${customId} has no such choice`);
-  if (component.disabled) throw new Error(`the menu ${customId} is disabled`);
+    throw new Error(`${menu} has no such choice`);
+  if (!component.options && known.some((value) => typeof value !== "object")) throw new Error(`${menu} has no such choice`);
+  if (component.disabled) throw new Error(`${menu} is disabled`);
   const resolved = resolve(world, guild, known);
   return {
     type: InteractionType.MessageComponent,

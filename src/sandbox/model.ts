@@ -88,6 +88,7 @@ export type Guild = {
   name: string;
   ownerId: string;
   icon: string | null;
+  preferredLocale: string;
   unavailable: boolean;
   readonly roles: Map<string, Role>;
   readonly members: MemberList<Member>;
@@ -96,6 +97,8 @@ export type Guild = {
   readonly commands: Map<string, APIApplicationCommand>;
   /** Roles that the guild lets use every command of the application, whatever the command asks for by default. */
   readonly commandRoles: Set<string>;
+  /** Commands that only members with one of these roles see, by the command's name. */
+  readonly ownCommandRoles: Map<string, Set<string>>;
 };
 
 export type Application = {

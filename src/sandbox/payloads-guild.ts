@@ -34,7 +34,7 @@ export const guildPayload = (guild: Guild) =>
     vanity_url_code: null,
     premium_tier: 0,
     premium_subscription_count: 0,
-    preferred_locale: "en-US" as APIGuild["preferred_locale"],
+    preferred_locale: guild.preferredLocale as APIGuild["preferred_locale"],
     rules_channel_id: null,
     safety_alerts_channel_id: null,
     public_updates_channel_id: null,

@@ -16,6 +16,7 @@ export function createGuild(world: World, options: GuildOptions & { owner: User 
     id: world.nextId(),
     name: options.name,
     ownerId: options.owner.id,
+    preferredLocale: "en-US",
     icon: null,
     unavailable: false,
     roles: new Map(),
@@ -24,6 +25,7 @@ export function createGuild(world: World, options: GuildOptions & { owner: User 
     channels: new Map(),
     commands: new Map(),
     commandRoles: new Set(),
+    ownCommandRoles: new Map(),
   };
   world.guilds.set(guild.id, guild);
   guild.roles.set(guild.id, {
@@ -107,8 +109,8 @@ export function setAvailable(world: World, guild: Guild, available: boolean): vo
   });
 }
 
-export function renameGuild(world: World, guild: Guild, name: string): void {
-  guild.name = name;
+export function changeGuild(world: World, guild: Guild, change: Partial<Pick<Guild, "name" | "preferredLocale">>): void {
+  Object.assign(guild, change);
   world.emit({
     t: "GUILD_UPDATE",
     guildId: guild.id,

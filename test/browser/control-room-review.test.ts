@@ -24,7 +24,7 @@ describe.skipIf(lacksChromium)("the service in the control room", () => {
     await page.getByLabel("action (required)").selectOption("warning");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     const form = page.getByRole("dialog");
-    await form.getByLabel("Why, for those who decide").fill("Led the raid of last night.");
+    await form.getByLabel("The reason, for those who decide").fill("Led the raid of last night.");
     await form.getByRole("button", { name: "Submit" }).click();
     await page.locator("#answers").getByText("000001 is filed").first().waitFor();
 

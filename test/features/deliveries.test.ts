@@ -93,7 +93,7 @@ test("the requester of an approved request is told once, and the request stays a
   const { id, decide, messages, effects, become, view } = await scene();
   const { reference, revision } = await decide({ decision: "approve", reason: "Three people saw it." });
   await become("notice.requester", "done");
-  expect(messages()).toEqual([`Your request ${reference} was approved.\nThree people saw it.`]);
+  expect(messages()).toEqual([`**Harbour** approved your request (user blacklisting): *Three people saw it*.\nReference \`${reference}\``]);
   expect(await effects("notice.requester")).toMatchObject([{ status: "done", attempts: 1, last_error: null, due_at: null }]);
   expect(await view()).toMatchObject({ status: "approved", revision });
   const entries = await effectEntries(id);

@@ -148,16 +148,20 @@ test("The subject is told what was decided, why, how long and how to appeal, and
   const decision = { reason: "Two warnings were ignored.", reason_internal: "The third report was by a friend." };
   const done = await punish(ground, user, { action: "suspension", duration: "P7D", appeal_until: "P14D" }, decision);
   const [message] = done.left;
-  const day = (days: number) => new Date(ground.services.clock.now().getTime() + days * 86_400_000).toISOString().slice(0, 10);
+  const community = guilds.map((id) => `**${id}**`).join(" and ");
   expect(message).toMatchObject({ key: "notice.subject", kind: "message_user", userId: user });
-  expect(message?.["content"]?.split("\n")).toEqual([
-    "You are suspended from the staff.",
-    "Reason: Two warnings were ignored.",
-    `It ends on ${day(7)}.`,
-    `You can appeal until ${day(14)}: ask the staff for it, and name ${done.reference}.`,
-    `Reference: ${done.reference}`,
+  const content = message?.["content"] ?? "";
+  expect(content.replaceAll(/<t:\d+:D>/g, "<day>").split("\n")).toEqual([
+    `You are suspended from the staff of ${community}: *Two warnings were ignored*. It lasts 7 days, until <day>.`,
+    `You can appeal until <day>: write to somebody on the staff of ${community} and name the reference below.`,
+    `Reference \`${done.reference}\``,
   ]);
-  expect(message?.["amends"]).toContain(done.reference);
+  const now = ground.services.clock.now().getTime();
+  const days = [...content.matchAll(/<t:(\d+):D>/g)].map(([, at]) => Math.round((Number(at) * 1000 - now) / 86_400_000));
+  expect(days).toEqual([7, 14]);
+  expect(message?.["amends"]).toBe(
+    `${community} took back this decision about you: suspension. It no longer counts.\nReference \`${done.reference}\``,
+  );
   const everything = JSON.stringify(done.left);
   for (const secret of [reason, "friend", ground.requester, ground.decider]) expect(everything).not.toContain(secret);
 });
@@ -215,10 +219,16 @@ test("Whoever joins is welcomed with their role, their trial and their callsign"
   });
   await ground.approve("recruitment", reference);
   const message = (await left(ground, id)).find(({ key }) => key === "notice.welcome");
-  expect(message).toMatchObject({ userId: user, amends: "Your acceptance into the staff was taken back." });
-  expect(message?.["content"]).toBe(
-    "Welcome to the staff: you were accepted as The moderators.\nYour trial takes 14 days.\nYour callsign is M-001.",
-  );
+  const community = guilds.map((id) => `**${id}**`).join(" and ");
+  const named = `Reference \`${reference}\``;
+  expect(message).toMatchObject({ userId: user, amends: `${community} took back your acceptance into the staff.\n${named}` });
+  expect(message?.["content"]?.replace(/<t:\d+:D>/, "<day>").split("\n")).toEqual([
+    `Welcome to the staff of ${community}: you were accepted as The moderators: *It was looked into*.`,
+    "Your trial lasts 14 days, until <day>.",
+    "Your callsign is `M-001`.",
+    `Type \`/help\` in ${community} to see what you can do there.`,
+    named,
+  ]);
 });
 
 test("A reversal calls off what the bot has not done yet, and takes back what it did", async () => {
@@ -241,7 +251,11 @@ test("A reversal calls off what the bot has not done yet, and takes back what it
     {
       kind: "message_user",
       userId: user,
-      content: `What you were told about ${done.reference} no longer holds: the decision was taken back.`,
+      content: [
+        `${guilds.map((id) => `**${id}**`).join(" and ")} took back this decision about you: dismissal. It no longer counts.`,
+        "> It was a mistake after all.",
+        `Reference \`${done.reference}\``,
+      ].join("\n"),
     },
     { kind: "role_add", ...roles.moderator[0] },
   ]);

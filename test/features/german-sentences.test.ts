@@ -20,12 +20,7 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
   { path: /^src\/features\/workflows\/bulk\//, because: "only clients over HTTP decide in bulk" },
   { path: /^src\/features\/privacy\/(privacy\.policy|parts\/)/, because: "the page about one's data words it in its own language" },
   { path: /^src\/discord\/replies\.ts$/, because: "it has a key among the texts" },
-  {
-    path: /^src\/features\/workflows\/effects\/notices\.ts$/,
-    text: /\b[Yy]ou(r)?\b|was taken back/,
-    because: "it is a message to somebody",
-  },
-  { path: /^src\/features\/workflows\/requests\/side-effects\.ts$/, around: /^(join|content:)$/, because: "it is a message to somebody" },
+  { path: /^src\/features\/workflows\/commands\/notices\.ts$/, because: "it joins texts that have keys" },
 ];
 
 /** What sentences read as whose parts come from elsewhere. */
@@ -88,9 +83,9 @@ function isSaid(text: string): boolean {
 const earlier = "The case was opened.";
 const readingsOf = (text: string): readonly string[] => composed[text] ?? [text.replace("{detail} ", `${earlier} `)];
 
-function isElsewhere({ path, around, text: said }: SourceSentence): boolean {
+function isElsewhere({ path, around, text: said }: SourceSentence, places = elsewhere): boolean {
   const isIn = (part: RegExp): boolean => around.some((name) => part.test(name));
-  return elsewhere.some(
+  return places.some(
     ({ path: where, around: within = /^/, unless, text = /^/ }) =>
       where.test(path) && (isIn(within) || within.test("")) && (unless === undefined || !isIn(unless)) && text.test(said),
   );
@@ -101,7 +96,8 @@ const isWanted = (path: string): boolean =>
 const translate = createSentences(deSentences, { joints: deJoints });
 const german: Texts = de;
 
-const said = sourceSentences(isWanted).filter((one) => !isElsewhere(one));
+const all = sourceSentences(isWanted);
+const said = all.filter((one) => !isElsewhere(one));
 const readings = [...built, ...said.flatMap(({ text }) => readingsOf(text))];
 
 describe("German", () => {
@@ -110,6 +106,13 @@ describe("German", () => {
     const missing = said.filter(({ text }) => !readingsOf(text).every(isSaid));
     expect(missing.map(({ path, line, text }) => `${path}:${line.toString()} ${text}`)).toEqual([]);
     expect(built.filter((text) => translate(text) === undefined)).toEqual([]);
+  });
+
+  test("has no exception that no sentence needs", () => {
+    const needed = elsewhere.filter((one) => all.some((said) => isElsewhere(said, [one])));
+    expect(elsewhere.filter((one) => !needed.includes(one)).map(({ path }) => path.source)).toEqual([]);
+    const texts = new Set(all.map(({ text }) => text));
+    expect(Object.keys(composed).filter((text) => !texts.has(text))).toEqual([]);
   });
 
   test("has no sentence that the service does not say", () => {

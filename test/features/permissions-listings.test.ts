@@ -64,11 +64,9 @@ test("what this process hears of itself while it looks is not replaced by what w
   const listed = { ...row, startsAt: new Date(0), expiresAt: null };
   const read = {
     blacklistChange: { findMany: () => Promise.resolve([{ seq: 1, recordId: "r", kind: "user" }]) },
-    blacklistRecord: {
-      findMany: () => {
-        listings.set("1", "r", null);
-        return Promise.resolve([listed]);
-      },
+    $select: () => {
+      listings.set("1", "r", null);
+      return Promise.resolve([listed]);
     },
   };
   const listings = createListings({ read } as never, () => undefined);

@@ -30,6 +30,7 @@ function guildStateOf(members: ReadonlyMap<string, readonly MemberState[]>): Gui
     load: () => Promise.resolve(),
     guilds: () => [guild],
     foreignGuilds: () => [],
+    preferredLocale: () => undefined,
     role: () => undefined,
     roles: () => [],
     members: (userId) => members.get(userId) ?? [],

@@ -95,7 +95,7 @@ test("an attachment option travels with its file, and the bot's own file comes b
   expect(reply).toMatchObject({ content: "plan.txt 17 what they planned", ephemeral: true });
   expect(reply.attachments).toMatchObject([{ name: "back.csv", size: 3, text: "a,b" }]);
   expect(await (await fetch(reply.attachments[0]?.url ?? "")).text()).toBe("a,b");
-  await expect(keys.runSlashCommand("proof", { file: "plan.txt" })).rejects.toThrow(/type of option file/);
+  await expect(keys.runSlashCommand("proof", { file: "plan.txt" })).rejects.toThrow(/option file takes a file/);
   expect(sandbox.unhandled).toEqual([]);
 });
 
@@ -110,7 +110,7 @@ test("a modal takes choices, people and files; what does not fit is not sent", a
   for (const [flaw, message] of [
     [{ kind: "ham" }, /no choice ham/],
     [{ who: "nobody" }, /no choice nobody/],
-    [{ files: [] }, /files needs a choice/],
+    [{ files: [] }, /“Files” needs a choice/],
     [{ files: "1.png" }, /does not fit/],
     [{ files: [1, 2, 3].map((n) => file(`${n}`, "x")) }, /at most 2/],
     [{ extra: "x" }, /no field extra/],

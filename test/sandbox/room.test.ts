@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createElement } from "hono/jsx";
 import { MessageView } from "../../src/sandbox/room/message.tsx";
-import { ModalForm } from "../../src/sandbox/room/panels.tsx";
+import { ModalForm } from "../../src/sandbox/room/modal.tsx";
 import { Text } from "../../src/sandbox/room/text.tsx";
 import { sendRequest } from "../../src/sandbox/browser.ts";
 import { postMessage } from "../../src/sandbox/messages.ts";
@@ -94,9 +94,9 @@ test("the room answers only this machine, and takes orders only from its own pag
   expect([named.status, named.body]).toEqual([403, "The control room is for this machine only."]);
   expect(harbour.member(mona)).toBeDefined();
   const done = await kick(guarded);
-  expect([done.status, await done.json(), harbour.member(mona)]).toEqual([200, { said: "mona is kicked" }, undefined]);
+  expect([done.status, await done.json(), harbour.member(mona)]).toEqual([200, { said: "mona is kicked." }, undefined]);
   const again = await kick(guarded);
-  expect([again.status, await again.json()]).toMatchObject([400, { said: "mona is not in Harbour" }]);
+  expect([again.status, await again.json()]).toMatchObject([400, { said: "Mona is not in Harbour." }]);
   expect(sandbox.unhandled).toEqual([]);
 });
 

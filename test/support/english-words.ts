@@ -71,6 +71,8 @@ function flat(line: string): string {
       .replace(/^-# [a-z_]+$/, "")
       // Which field of the request it is about.
       .replace(/^• [\w\\/]+: /, "")
+      // Commands are called alike in every language.
+      .replace(/^\/[a-z -]+(?= · )/, "")
       .replaceAll(/`[^`]*`/g, " ")
       .replaceAll(/<[@#t:/][^>]*>/g, " ")
       .replaceAll(/https?:\S+/g, " ")

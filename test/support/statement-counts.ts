@@ -2,7 +2,7 @@ import { statementsOf, type Statements } from "./statements.ts";
 import type { Answer, World } from "./world.ts";
 
 /** What is asked about once a second, or once for a key, whatever else is done. */
-const isAside = (statement: string): boolean => /\b(api_keys|review_cards)\b|\bsettings\W+key\W+=/.test(statement);
+const isAside = (statement: string): boolean => /\b(api_keys|review_cards)\b|\bsettings\b.*\bkey\W+=/.test(statement);
 
 /** A write is its transaction, which no job makes as long; a read is what is outside of all. */
 function counted({ transactions, single }: Statements): string[] {

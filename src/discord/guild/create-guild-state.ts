@@ -47,6 +47,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
   const foreign = createForeignGuilds(logger);
   const changes = createChanges(logger);
   const goneRoles = new Set<string>();
+  const locales = new Map<string, string>();
   let discord: MemberSource | undefined;
   const source = (): MemberSource | undefined => discord;
 
@@ -107,6 +108,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     readLater,
     observe,
     roleGone: (guildId, roleId) => void goneRoles.add(roleRef(guildId, roleId)),
+    localeOf: (guildId, locale) => void locales.set(guildId, locale),
     touched(guildId, userId) {
       sync.touched(guildId, userId);
       lookUps.touched(userId);
@@ -123,6 +125,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     changes,
     presentGuilds,
     foreign,
+    locales,
     listeners: [...listeners, ...foreign.listeners],
     attach: (given: MemberSource | undefined) => void (discord = given),
     lost(): void {
@@ -152,6 +155,7 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
     },
     guilds: () => [...record.mirror.guilds.values()],
     foreignGuilds: () => engine.foreign.list(),
+    preferredLocale: (guildId) => engine.locales.get(guildId),
     role: (guildId, roleId) => record.mirror.roles.get(guildId)?.get(roleId),
     roles: (guildId) => [...(record.mirror.roles.get(guildId)?.values() ?? [])],
     members: (userId) => record.mirror.memberships(userId),

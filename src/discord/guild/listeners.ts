@@ -22,6 +22,8 @@ interface GuildListenersDeps {
   touched(guildId: string, userId: string): void;
   /** Discord has deleted a role; it never gives the id to another one. */
   roleGone(guildId: string, roleId: string): void;
+  /** The language that a guild states. */
+  localeOf(guildId: string, locale: string): void;
   /** The set of present guilds has changed. */
   guildsChanged(): void;
   /** An event of this guild (of any guild, if undefined) was lost: the state may be wrong until the guild is read again. */
@@ -32,7 +34,7 @@ type OfGuild = { guild_id: string };
 
 /** The rows of the listener table that turn gateway events into changes of the record. */
 export function createGuildListeners(deps: GuildListenersDeps): readonly GatewayListener[] {
-  const { served, record, link, sync, readLater, observe, touched, roleGone, guildsChanged, doubt } = deps;
+  const { served, record, link, sync, readLater, observe, touched, roleGone, localeOf, guildsChanged, doubt } = deps;
 
   const removed = (guildId: string): void => {
     const known = record.guild(guildId);
@@ -57,7 +59,8 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
 
   const guildInfo = (guild: GuildPayload): void => {
     const { syncedAt = null, icon: before = null } = record.guild(guild.id) ?? {};
-    const { id, name, owner_id: ownerId, icon = before } = guild;
+    const { id, name, owner_id: ownerId, icon = before, preferred_locale: locale } = guild;
+    if (locale !== undefined) localeOf(id, locale);
     record.setGuild({ id, name, icon, ownerId, present: true, syncedAt });
   };
 

@@ -20,7 +20,13 @@ export const member = z.object({ user, roles: z.array(id), nick: z.string().null
 export type MemberPayload = z.infer<typeof member>;
 const role = z.object({ id, name: z.string(), position: z.int(), color: z.int().default(0) });
 export type RolePayload = z.infer<typeof role>;
-export const guild = z.object({ id, name: z.string(), icon: z.string().nullish(), owner_id: id });
+export const guild = z.object({
+  id,
+  name: z.string(),
+  icon: z.string().nullish(),
+  owner_id: id,
+  preferred_locale: z.string().optional().catch(undefined),
+});
 export type GuildPayload = z.infer<typeof guild>;
 const ofGuild = z.object({ guild_id: id });
 

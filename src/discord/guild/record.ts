@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 import { createGuildMirror, type GuildMirror, memberKey, sameGuild, sameMember, sameRoles, storedMember } from "./mirror.ts";
 import type { GuildInfo, MemberState, RoleInfo, ServedGuilds } from "../guild-state.ts";
 import { createGuildWriter } from "./writer.ts";
@@ -116,9 +117,9 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
 
 async function loadMirror(database: Database, mirror: GuildMirror, served: ServedGuilds): Promise<void> {
   const [guilds, roles, members] = await Promise.all([
-    database.read.guild.findMany(),
-    database.read.guildRole.findMany(),
-    database.read.guildMember.findMany(),
+    database.read.$select("Guild", Prisma.empty),
+    database.read.$select("GuildRole", Prisma.empty),
+    database.read.$select("GuildMember", Prisma.empty),
   ]);
   const roleLists = new Map<string, Map<string, RoleInfo>>();
   for (const { guildId, id, name, position, color } of roles) {

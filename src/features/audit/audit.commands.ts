@@ -1,11 +1,12 @@
-import { textFor } from "../../commands/texts.ts";
+import { textFor, type Translate } from "../../commands/texts.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { titleOf } from "../../discord/refusal.ts";
 import { escapeText } from "../../discord/replies.ts";
+import { permissionText } from "../../discord/sentence.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn, timeIn } from "../../commands/input.ts";
 import { isProblemCode } from "../../kernel/errors.ts";
-import { cut, lineText, momentOf, showView } from "../../commands/show.ts";
+import { cut, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
 
 const command = "audit";
 const maxChange = 700;
@@ -42,14 +43,27 @@ const searched = (given: CommandInput) => ({
   },
 });
 
+/** An action in words and as it is searched for, such as **Blacklist record: created** (`blacklist.create`); of a refusal, the permission. */
+function actionText(action: string, t: Translate): string {
+  const at = action.lastIndexOf(".");
+  const [kind, verb] = [textFor(`audit kind ${action.slice(0, at)}`, t), textFor(`audit verb ${action.slice(at + 1)}`, t)];
+  if (kind === undefined || verb === undefined) return permissionText(action, t) ?? `\`${action}\``;
+  return `**${kind}: ${verb}** (\`${action}\`)`;
+}
+
+/** An id is only of use to be copied: what it is of stands in the action. */
+function targetText({ reference, id }: NonNullable<AuditView["target"]>): string {
+  return `\`${(reference ?? id).replaceAll("`", "")}\``;
+}
+
 function line({ seq, at, action, outcome, actor, via, target, subject_user_id: subject, reason }: AuditView, { t }: Wording): string {
   const told = [
     `\`${seq.toString()}\` ${momentOf(at)}`,
-    `\`${action}\``,
+    actionText(action, t),
     ...(outcome === "ok" ? [] : [textFor(`audit search ${outcome}`, t) ?? escapeText(outcome)]),
     ...(actor === null ? [] : [`<@${actor.id}>`]),
     t(`= ${via}`),
-    ...(target === null ? [] : [targetText(target, t)]),
+    ...(target === null || target.id === subject ? [] : [targetText(target)]),
     ...(subject === null ? [] : [`→ <@${subject}>`]),
     ...(reason === null || reason === undefined ? [] : [cut(reasonText(reason, t), 100)]),
   ];
@@ -61,17 +75,24 @@ function reasonText(reason: string, t: Wording["t"]): string {
   return isProblemCode(reason) ? titleOf({ code: reason }, t) : lineText(t(`! ${reason}`));
 }
 
-/** What it was done to: by its reference, or by what it is and its id. */
-function targetText({ kind, id, reference }: NonNullable<AuditView["target"]>, t: Wording["t"]): string {
-  return reference === null ? `${textFor(`= ${kind}`, t) ?? `\`${kind}\``} \`${id}\`` : escapeText(reference);
+/** What it was before and after, field by field, besides who and when. */
+function wholeLine(view: AuditView, wording: Wording): string {
+  const { t } = wording;
+  const [before, after] = [fieldsOf(view.before), fieldsOf(view.after)];
+  const changes = [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => {
+    const was = name in before ? `${valueOf(before[name], t, name)} → ` : "";
+    return `${labelOf(name, t)}: ${was}${valueOf(after[name], t, name)}`;
+  });
+  return changes.length === 0 ? line(view, wording) : `${line(view, wording)}\n> ${cut(lineOf(changes.join(" · ")), maxChange)}`;
 }
 
-/** What it was before and after, besides who and when. */
-function wholeLine(view: AuditView, wording: Wording): string {
-  const changed = [view.before, view.after].map((side) => (side === null || side === undefined ? "–" : JSON.stringify(side)));
-  const change = changed.join(" → ");
-  return change === "– → –" ? line(view, wording) : `${line(view, wording)}\n> ${`\`${cut(change.replaceAll("`", "'"), maxChange)}\``}`;
+/** What stands on a side of a change; a side that is no object has no names of its own. */
+function fieldsOf(side: unknown): Readonly<Record<string, unknown>> {
+  if (side === null || side === undefined) return {};
+  return typeof side === "object" && !Array.isArray(side) ? (side as Record<string, unknown>) : { value: side };
 }
+
+const lineOf = (text: string): string => text.replaceAll(/\s*\n\s*/g, " ");
 
 function examinedNote({ examined_to: to }: { examined_to?: number }, { t }: Wording): string {
   return to === undefined ? "" : t("audit search examined", { to });

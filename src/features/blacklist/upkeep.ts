@@ -10,7 +10,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { changedRecord } from "./bulk.ts";
 import { statusAt, isLive, referenceOf } from "./blacklist.policy.ts";
 import type { BlacklistRecords } from "./records.ts";
-import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
+import { type BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 
 /** Another version of how words are made: every record's are made anew. */
 const version = 1;
@@ -41,8 +41,9 @@ export function createWordsCatchUp({ database }: { database: Database }) {
   }
 
   /** @returns from where on records lack their words; null when none does */
-  async function progress(db: Pick<Tx["db"] | Database["read"], "setting">): Promise<string | null> {
-    const known = Progress.safeParse((await db.setting.findUnique({ where: { key } }))?.value);
+  async function progress(db: Pick<Tx["db"] | Database["read"], "$select">): Promise<string | null> {
+    const [row] = await db.$select("Setting", Prisma.sql`WHERE t.key = ${key}`);
+    const known = Progress.safeParse(row?.value);
     return known.success ? known.data.after : "";
   }
 

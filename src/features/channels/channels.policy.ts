@@ -24,9 +24,6 @@ export function channelsKey(guildId: string): string {
   return `${prefix}${guildId}`;
 }
 
-/** All settings of this feature, by guild. */
-export const channelsKeys = { startsWith: prefix } as const;
-
 export function guildOf(key: string): string {
   return key.slice(prefix.length);
 }

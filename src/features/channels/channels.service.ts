@@ -1,13 +1,12 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import {
   channelsKey,
-  channelsKeys,
   channelsPolicy,
   chosenOf,
   guildOf,
@@ -65,7 +64,7 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
   return {
     /** Fill the memory from the database; once, at boot. */
     async load(): Promise<void> {
-      const rows = await database.read.setting.findMany({ where: { key: channelsKeys } });
+      const rows = await database.read.$select("Setting", Prisma.sql`WHERE t.key LIKE ${`${channelsKey("")}%`}`);
       for (const { key, value } of rows) known.set(guildOf(key), readChannels(value));
     },
 

@@ -1,4 +1,5 @@
 import type { Database, Tx } from "../../database/database.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 import { systemCall } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -15,7 +16,7 @@ const batch = 200;
  */
 export async function upgradeHashes(database: Database, audit: Pick<AuditService, "record" | "erase">): Promise<void> {
   const call = systemCall("job", uuid7());
-  if ((await database.read.setting.findUnique({ where: { key } })) === null) return;
+  if ((await database.read.$select("Setting", Prisma.sql`WHERE t.key = ${key}`)).length === 0) return;
   while ((await database.write(call, (tx) => commitSome(tx, audit))) === batch);
   await database.write(call, async (tx) => {
     const permission = "system.act";

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { importJWK, type CryptoKey } from "jose";
 import { LRUCache } from "lru-cache";
 import type { Database, Logger } from "../../database/database.ts";
-import type { ApiKey } from "../../generated/sqlite/client.ts";
+import { type ApiKey, Prisma } from "../../generated/sqlite/client.ts";
 import { systemCall, type CallClient } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
@@ -50,11 +50,12 @@ export function createKeyStore(options: KeyStoreOptions) {
 
   /** Keys are never deleted and every change raises a revision, so count and sum tell of any change. */
   async function poll(): Promise<void> {
-    const { _count, _sum } = await database.read.apiKey.aggregate({ _count: true, _sum: { revision: true } });
-    const found = `${_count.toString()}:${String(_sum.revision)}`;
+    const [sum] = await database.read.$queryRaw<{ keys: number | bigint; revisions: unknown }[]>`
+      SELECT COUNT(*) AS keys, SUM(revision) AS revisions FROM api_keys`;
+    const found = `${String(sum?.keys)}:${String(sum?.revisions)}`;
     if (found === seen) return;
     forget();
-    const rows = await database.read.apiKey.findMany({ select: { keyId: true, secretHash: true } });
+    const rows = await database.read.$select("ApiKey", Prisma.empty, ["keyId", "secretHash"]);
     secretHashes = new Map(rows.map(({ keyId, secretHash }) => [keyId, secretHash]));
     seen = found;
   }
@@ -85,8 +86,8 @@ export function createKeyStore(options: KeyStoreOptions) {
     const text = parseKey(presented);
     if (text === undefined) return undefined;
     const before = generation;
-    const row = await database.read.apiKey.findUnique({ where: { keyId: text.keyId } });
-    if (!isSecret(text.secret, row?.secretHash, pepper) || row === null) return undefined;
+    const [row] = await database.read.$select("ApiKey", Prisma.sql`WHERE t.key_id = ${text.keyId}`);
+    if (!isSecret(text.secret, row?.secretHash, pepper) || row === undefined) return undefined;
     const settings = settingsOf(row);
     const isInScopes = permissions.createScopes(settings.scopes);
     const key = toVerified(row, settings, limitsOf(access, makersOf(row), isInScopes), await importKey(settings.publicKey));

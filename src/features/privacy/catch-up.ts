@@ -1,5 +1,6 @@
 import type { PrivacyDeps, Wipe } from "./wipe.ts";
 import type { Tx, ReadClient } from "../../database/database.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 import { systemCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { erasureKinds, type ErasureKind, type JournalLine } from "./journal/journal.ts";
@@ -49,7 +50,7 @@ export function createCatchUp({ database, audit, events, journal, hashOf, logger
   return async (call: Call = systemCall("job", uuid7())): Promise<number> => {
     const { lines, isCut } = await journal.read();
     if (isCut) logger.warn({}, "the last line of the journal of deletions was cut off; its deletion was never finished");
-    const rows = await database.read.erasure.findMany({ orderBy: [{ at: "asc" }, { id: "asc" }] });
+    const rows = await database.read.$select("Erasure", Prisma.sql`ORDER BY t.at, t.id`);
     const done = new Set(rows.map(({ id }) => id));
     const written = new Set(lines.map(({ id }) => id));
     const lost = rows.filter(({ id }) => !written.has(id)).map((row) => ({ ...row, kind: kindOf(row.kind) }));

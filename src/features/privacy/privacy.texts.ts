@@ -3,7 +3,7 @@ import { texts } from "../../kernel/texts.ts";
 /** The texts about what is stored about the caller: commands, options and values by the keys of `keysOf` and `choiceKeys`, and what replies say. */
 export const privacyTexts = texts({
   en: {
-    mydata: "What this service stores about you",
+    mydata: "See what this service stores about you",
     "mydata access": "access you granted",
     "mydata sessions": "times you were asked for access",
     "mydata servers": "servers of your list",
@@ -22,7 +22,7 @@ export const privacyTexts = texts({
     "mydata where": "See it, take it with you, take back access or delete it: {url}",
   },
   de: {
-    mydata: "Was dieser Dienst über dich speichert",
+    mydata: "Ansehen, was dieser Dienst über dich speichert",
     "mydata access": "von dir erteilter Zugriff",
     "mydata sessions": "Anfragen nach deinem Zugriff",
     "mydata servers": "Server deiner Liste",

@@ -33,6 +33,7 @@ const guides: readonly Entry[] = [
     command,
     path: "wizard",
     operation: "listStaffRoles",
+    needs: ["system.settings.manage", "staffroles.manage"],
     input: () => ({}),
     answers({ t, call }, verbs) {
       verbs.check("listStaffRoles", call, {});
@@ -43,6 +44,7 @@ const guides: readonly Entry[] = [
     command,
     path: "backup",
     operation: "listChannels",
+    needs: ["system.settings.manage"],
     input: () => ({}),
     answers({ t, call }, verbs) {
       verbs.check("listChannels", call, {});

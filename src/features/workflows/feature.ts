@@ -1,3 +1,4 @@
+import { createNoticeTexts } from "./commands/notices.ts";
 import { createReviewControls } from "./commands/controls.ts";
 import { queueBoard, sharedCard } from "./commands/card.ts";
 import { translator } from "../../commands/texts.ts";
@@ -50,7 +51,7 @@ export const requestRecords = feature({
 });
 
 interface WorkflowsNeeds
-  extends Omit<WorkflowsDeps, "referencePrefix" | "drafts">, Omit<DraftsDeps, "workflows" | "records">, Pick<Core, "config"> {
+  extends Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices">, Omit<DraftsDeps, "workflows" | "records">, Pick<Core, "config"> {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   eventStreams: Pick<EventStreamsService, "registerHiddenIds">;
@@ -64,8 +65,9 @@ interface WorkflowsNeeds
 export const workflows = feature({
   commands: workflowCommands,
   create({ config, draftRecords, eventStreams, consentEnds, ...deps }: WorkflowsNeeds) {
+    const notices = createNoticeTexts(deps);
     consentEnds.register(createCheckEnd(deps));
-    const workflows = createWorkflowsService({ ...deps, drafts: draftRecords, referencePrefix: config.referencePrefix });
+    const workflows = createWorkflowsService({ ...deps, notices, drafts: draftRecords, referencePrefix: config.referencePrefix });
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
     eventStreams.registerHiddenIds(workflows.comments.hiddenIds);
     for (const reader of [deps.audit, eventStreams]) reader.registerHiddenIds(drafts.hiddenIds);

@@ -3,7 +3,7 @@ import { unknown } from "../errors.ts";
 import type { World, Guild } from "../model.ts";
 import { guildChannels, guildPayload } from "../payloads-guild.ts";
 import { userPayload } from "../payloads.ts";
-import { removeBot, renameGuild } from "../world-guilds.ts";
+import { changeGuild, removeBot } from "../world-guilds.ts";
 import { requireBotPermission, requireGuild, requireUser } from "./guards.ts";
 import { noContent, objectBody, ok, param, textField, type Route } from "./route.ts";
 
@@ -33,7 +33,7 @@ export function guildRoutes(world: World, gatewayUrl: () => string): Route[] {
         const { guild, self } = requireGuild(world, call);
         requireBotPermission(world, guild, self, PermissionFlagsBits.ManageGuild);
         const name = textField(objectBody(call), "name", { min: 2, max: 100 });
-        if (name) renameGuild(world, guild, name);
+        if (name) changeGuild(world, guild, { name });
         return ok(guildPayload(guild));
       },
     },

@@ -23,35 +23,39 @@ const targetOf = ({ state, form }: Act): User => findUser(state.world, text(form
 export const acts: Record<string, (act: Act) => string | Promise<string>> = {
   role: setRole,
   commands: setCommands,
-  kick: (act) => remove(act, "kicked"),
-  leave: (act) => remove(act, "gone"),
+  kick: (act) => remove(act, "is kicked"),
+  leave: (act) => remove(act, "has left"),
   ban(act) {
     ban(act.state.world, act.guild, targetOf(act), "by hand");
-    return `${targetOf(act).username} is banned`;
+    return `${targetOf(act).username} is banned.`;
   },
   post({ state, form, guild, user }) {
     state.keys(user, guild).post({ content: text(form, "content"), channel: { id: text(form, "channel") } });
-    return "sent";
+    return "The message is sent.";
   },
   delete({ state, form, guild, user }) {
     state.keys(user, guild).deleteMessage(messageOf(form));
-    return "deleted";
+    return "The message is deleted.";
   },
   dismiss({ state, form }) {
     state.find(text(form, "run")).isModalClosed = true;
-    return "closed";
+    return "The form is closed.";
   },
-  run: (act) => follow(act, runCommand(act)),
-  menu: (act) => follow(act, act.state.keys(act.user, act.guild).runMessageCommand(text(act.form, "command"), messageOf(act.form))),
-  press: (act) => follow(act, press(act)),
-  choose: (act) => follow(act, choose(act)),
+  run: (act) => follow(act, runCommand(act), `/${wordsOf(act)}`),
+  person: (act) => follow(act, act.state.keys(act.user, act.guild).runUserCommand(wordsOf(act), targetOf(act)), wordsOf(act)),
+  menu: (act) => follow(act, act.state.keys(act.user, act.guild).runMessageCommand(wordsOf(act), messageOf(act.form)), wordsOf(act)),
+  press: (act) => follow(act, press(act), text(act.form, "words")),
+  choose: (act) => follow(act, choose(act), text(act.form, "words")),
   submit,
 };
 
-async function follow({ state, user, guild }: Act, started: Promise<Run>): Promise<string> {
+/** The name of a command, without the mark of its type. */
+const wordsOf = ({ form }: Act): string => text(form, "command").replace(/^\d:/, "");
+
+async function follow({ state, user, guild }: Act, started: Promise<Run>, words: string): Promise<string> {
   const run = await started;
-  state.keep(run, user, guild);
-  return `${run.interaction.name} sent`;
+  state.keep({ words, run, user, guild });
+  return `Sent: ${words}`;
 }
 
 function setRole(act: Act): string {
@@ -59,35 +63,32 @@ function setRole(act: Act): string {
   const user = targetOf(act);
   const member = guild.members.get(user.id);
   const role = guild.roles.get(text(form, "role"));
-  if (!member || !role) throw new Error("there is no such member or role");
+  if (!member || !role) throw new Error("this member or role is gone");
   const others = member.roles.filter((id) => id !== role.id);
   const isGiven = text(form, "on") === "true";
   updateMember(state.world, guild, member, { roles: isGiven ? [...others, role.id] : others });
-  return `${user.username} ${isGiven ? "has" : "has lost"} ${role.name}`;
+  return `${user.username} ${isGiven ? "has" : "has lost"} ${role.name}.`;
 }
 
 /** What an owner sets under Integrations: whether a role sees the commands of the application. */
 function setCommands({ form, guild }: Act): string {
   const role = guild.roles.get(text(form, "role"));
-  if (!role) throw new Error("there is no such role");
+  if (!role) throw new Error("this role is gone");
   const isGiven = text(form, "on") === "true";
   if (isGiven) guild.commandRoles.add(role.id);
   else guild.commandRoles.delete(role.id);
-  return `${role.name} ${isGiven ? "sees" : "no longer sees"} commands`;
+  return `${role.name} ${isGiven ? "sees" : "no longer sees"} the commands.`;
 }
 
-function remove(act: Act, word: string): string {
+function remove(act: Act, what: string): string {
   const user = targetOf(act);
   if (!removeMember(act.state.world, act.guild, user)) throw new Error(`${user.username} is not in ${act.guild.name}`);
-  return `${user.username} is ${word}`;
+  return `${user.username} ${what}.`;
 }
 
-async function runCommand({ state, form, guild, user }: Act): Promise<Run> {
-  const [type, ...rest] = text(form, "command").split(":");
-  const words = rest.join(":");
-  const keys = state.keys(user, guild);
-  if (type === "2") return keys.runUserCommand(words, findUser(state.world, text(form, "v:target")));
-  return keys.runSlashCommand(words, await optionsOf({ state, form, guild, user }, words));
+async function runCommand(act: Act): Promise<Run> {
+  const words = wordsOf(act);
+  return act.state.keys(act.user, act.guild).runSlashCommand(words, await optionsOf(act, words));
 }
 
 /** The options of a command as the form has them. */
@@ -108,7 +109,8 @@ async function press({ state, form, guild, user }: Act): Promise<Run> {
 
 async function choose(act: Act): Promise<Run> {
   const { state, form, guild, user } = act;
-  const values = await valuesOf(act, "v:values", form.get("people") === "true");
+  const picked = text(form, "value");
+  const values = picked === "" ? await valuesOf(act, "v:values", form.get("people") === "true") : [picked];
   const run = text(form, "run");
   const custom = text(form, "custom");
   return run === "" ? state.keys(user, guild).choose(messageOf(form), custom, values) : state.find(run).run.select(custom, values, 100);
@@ -127,14 +129,12 @@ async function valuesOf({ state, form }: Act, name: string, arePeople: boolean):
 }
 
 async function submit(act: Act): Promise<string> {
-  const found = act.state.find(text(act.form, "run"));
-  const { modal } = found.run.interaction;
+  const { run, user, guild, words } = act.state.find(text(act.form, "run"));
+  const { modal } = run.interaction;
   const values: FieldValues = {};
   for (const field of walkComponents(modal?.components ?? []))
     if (field.custom_id !== undefined) values[field.custom_id] = await fieldValue(act, field);
-  const said = await follow({ ...act, user: found.user, guild: found.guild }, found.run.submitModal(values, 100));
-  found.isModalClosed = true;
-  return said;
+  return follow({ ...act, user, guild }, run.submitModal(values, 100), words);
 }
 
 async function fieldValue(act: Act, field: Component): Promise<FieldValues[string]> {

@@ -3,7 +3,7 @@ import { isSelect, type Component } from "../components.ts";
 import { filesOf } from "../files.ts";
 import { isEphemeral } from "../message-payload.ts";
 import type { Guild, Message, World } from "../model.ts";
-import { ComponentField } from "./field.tsx";
+import { ComponentField, OptionText, optionsOf, takesSeveral } from "./field.tsx";
 import { Text } from "./text.tsx";
 
 /** Where a message is shown; without a guild nothing on it can be pressed. */
@@ -24,7 +24,7 @@ const styleNames: Partial<Record<number, string>> = {
 export function MessageView({ message, place }: { message: Message; place: MessagePlace }) {
   const thinking = (message.flags & MessageFlags.Loading) !== 0;
   return (
-    <article class="message" data-message={message.id}>
+    <article class="message" data-message={message.id} data-key={`message-${message.id}`}>
       <p class="small">
         <strong>{message.author.global_name ?? message.author.username}</strong>
         {message.author.bot && <span class="tag">bot</span>}
@@ -98,10 +98,11 @@ function Button({ component, message, place }: ControlProps) {
   return (
     <button
       type="button"
-      id={`press-${place.run ?? "in"}-${message.id}-${component.custom_id}`}
+      id={`press-${message.id}-${component.custom_id}`}
       class={styleNames[component.style ?? 0] ?? "plain"}
       disabled={component.disabled === true || place.guild === undefined}
       data-act="press"
+      data-words={words}
       {...aimOf(component, message, place.run)}
     >
       {words}
@@ -109,22 +110,44 @@ function Button({ component, message, place }: ControlProps) {
   );
 }
 
+/** A select menu. One choice is sent as soon as it is made, as in Discord; several are sent together. */
 function Menu({ component, message, place }: ControlProps) {
   if (!place.guild) return null;
-  const id = `menu-${place.run ?? "in"}-${message.id}-${component.custom_id}`;
-  return (
-    <form data-form="choose" {...aimOf(component, message, place.run)}>
-      <ComponentField
-        component={component}
-        guild={place.guild}
-        id={id}
-        name="v:values"
-        label={component.placeholder ?? component.custom_id ?? "Menu"}
-      />
-      <button type="submit" id={`${id}-choose`} disabled={component.disabled === true}>
+  const id = `menu-${message.id}-${component.custom_id}`;
+  const label = component.placeholder ?? "Choose…";
+  const aim = { ...aimOf(component, message, place.run), "data-words": label };
+  const options = optionsOf(component, place.guild);
+  if (component.disabled) return <p class="small">{label}</p>;
+  const form = (
+    <form data-form="choose" data-key={id} {...aim}>
+      <ComponentField component={component} guild={place.guild} id={id} name="v:values" label={label} />
+      <button type="submit" id={`${id}-choose`}>
         Choose
       </button>
     </form>
+  );
+  if (!options) return form;
+  const chosen = options.filter((option) => option.default).map((option) => option.label);
+  return (
+    <details class="menu" data-key={`${id}-menu`}>
+      <summary>
+        {label}
+        {chosen.length > 0 && <span class="small line">{chosen.join(", ")}</span>}
+      </summary>
+      {takesSeveral(component) ? (
+        form
+      ) : (
+        <ul>
+          {options.map((option) => (
+            <li>
+              <button type="button" id={`${id}-${option.value}`} data-act="choose" data-value={option.value} {...aim}>
+                <OptionText option={option} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </details>
   );
 }
 

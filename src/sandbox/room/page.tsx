@@ -1,23 +1,14 @@
 import type { Guild } from "../model.ts";
-import { commandEntries } from "./choices.ts";
 import { Choices } from "./field.tsx";
-import type { View } from "./panels.tsx";
-import type { RoomState } from "./state.ts";
+import { languages, type View } from "./view.ts";
 
 /** How many people can be chosen from the list; anybody else is a page of members away. */
 const maxListed = 500;
-/** Languages a person may read Discord in; one that a bot has no texts in shows what it falls back to. */
-const languages = [
-  { value: "en-US", label: "English" },
-  { value: "de", label: "Deutsch" },
-  { value: "fr", label: "Français" },
-];
 
 /** The control room. What moves is filled in by its script. */
-export function Page({ state, guilds, view }: { state: RoomState; guilds: readonly Guild[]; view: View }) {
-  const { guild, user } = view;
-  const people = [...guild.members.values()].slice(0, maxListed).filter((member) => !member.user.bot);
-  const commands = commandEntries(state.world, guild);
+export function Page({ guilds, view }: { guilds: readonly Guild[]; view: View }) {
+  const { guild, member, user, language } = view;
+  const people = new Set([...[...guild.members.values()].slice(0, maxListed).filter((one) => !one.user.bot), member]);
   return (
     <html lang="en">
       <head>
@@ -28,47 +19,57 @@ export function Page({ state, guilds, view }: { state: RoomState; guilds: readon
         <script src="/sandbox/script.js" defer />
       </head>
       <body>
-        <p class="banner" role="note">
-          local sandbox - not Discord
-        </p>
+        <header class="banner">local sandbox - not Discord</header>
         <main>
           <h1>Control room</h1>
-          <form id="view" method="get" action="/sandbox">
-            <Choices
-              id="guild"
-              name="guild"
-              label="Guild"
-              options={guilds.map(({ id, name }) => ({ value: id, label: name, default: id === guild.id }))}
-            />
-            <Choices
-              id="as"
-              name="as"
-              label="Acting as"
-              options={people.map((member) => ({ value: member.user.id, label: member.user.username, default: member.user === user }))}
-            />
-            <Choices id="language" name="language" label="Language" options={languages} />
-            <input type="hidden" name="page" value={String(view.page)} />
-            <button type="submit" id="show">
-              Show
-            </button>
-          </form>
           <p id="said" role="status" aria-live="polite" />
+          <section aria-labelledby="view-title">
+            <h2 id="view-title">Who you are</h2>
+            <form id="view" method="get" action="/sandbox" class="row">
+              <Choices
+                id="guild"
+                name="guild"
+                label="Server"
+                options={guilds.map(({ id, name }) => ({ value: id, label: name, default: id === guild.id }))}
+              />
+              <Choices
+                id="as"
+                name="as"
+                label="Acting as"
+                options={[...people].map((one) => ({ value: one.user.id, label: one.user.username, default: one.user === user }))}
+              />
+              <Choices
+                id="language"
+                name="language"
+                label="Language"
+                options={Object.entries(languages).map(([value, label]) => ({ value, label, default: value === language }))}
+              />
+              <input type="hidden" name="page" value={String(view.page)} />
+            </form>
+          </section>
           <section aria-labelledby="run-title">
             <h2 id="run-title">Run a command</h2>
             <form id="run" data-form="run">
-              <Choices id="command" name="command" label="Command" options={commands} />
+              <div class="field">
+                <label for="command">Command</label>
+                <select id="command" name="command" />
+              </div>
               <div id="fields" />
               <button type="submit" class="primary" id="run-send">
                 Run
               </button>
             </form>
+          </section>
+          <section aria-labelledby="sent-title">
+            <h2 id="sent-title">What the bot sent</h2>
+            <h3>Answers</h3>
             <div id="answers" aria-live="polite" />
+            <h3>Direct messages</h3>
+            <div id="directs" class="panel" />
           </section>
           <Panel id="channels" title="Channels" />
-          <Panel id="directs" title="Direct messages" />
           <Panel id="members" title="Members" />
-          <Panel id="log" title="Wire log" />
-          <div id="suggestions" />
+          <Panel id="log" title="What went over the wire" />
         </main>
         <dialog id="modal" aria-labelledby="modal-title" />
       </body>
@@ -84,7 +85,7 @@ const Panel = ({ id, title }: { id: string; title: string }) => (
       class="panel"
       tabindex={id === "members" ? 0 : undefined}
       role={id === "members" ? "region" : undefined}
-      aria-label={id === "members" ? title : undefined}
+      aria-label={id === "members" ? `Table of ${title}` : undefined}
     />
   </section>
 );
@@ -108,15 +109,28 @@ button:disabled { border-style: dashed; cursor: not-allowed; }
 summary { min-height: 44px; min-width: 44px; padding: .5rem 0; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 p { margin: .5rem 0; }
-p label + input, p label + select, p label + textarea { margin-left: .5rem; }
+.field > * { display: block; width: fit-content; max-width: 100%; }
+.field > label, .box { display: flex; align-items: center; }
+.field > textarea { width: 32rem; }
+.line { display: block; }
+.box { gap: .5rem; }
+fieldset { border: 1px solid var(--edge); border-radius: 6px; }
+.combo { position: relative; }
+[role=listbox] { position: absolute; z-index: 2; top: 100%; margin: 0; padding: 0; width: 20rem; max-width: 100%; max-height: 20rem; overflow: auto; background: var(--page); border: 1px solid var(--edge); list-style: none; }
+[role=option] { min-height: 44px; padding: .5rem .75rem; cursor: pointer; }
+[role=option][aria-selected=true], [role=option]:hover { background: var(--accent); color: #ffffff; }
+.menu > summary { border: 1px solid var(--edge); border-radius: 6px; padding: .5rem .75rem; width: fit-content; max-width: 100%; background: var(--page); color: var(--ink); cursor: pointer; }
+.menu > ul { margin: 0; padding: 0; list-style: none; width: fit-content; max-width: 100%; }
+.menu > ul button { width: 100%; text-align: left; }
+.error { color: var(--danger); font-weight: bold; }
 #said { position: sticky; top: 0; z-index: 1; background: var(--page); color: var(--ink); }
 .row { display: flex; flex-wrap: wrap; gap: .5rem; }
 .message, .answer { background: var(--panel); color: var(--ink); border-radius: 6px; padding: .5rem .75rem; margin: .5rem 0; }
 .text { white-space: pre-wrap; }
 .small { color: var(--soft); font-size: .875rem; }
 .tag { margin-left: .5rem; border: 1px solid var(--edge); border-radius: 4px; padding: 0 .25rem; }
-.embed { display: flex; gap: .75rem; background: var(--page); color: var(--ink); border-radius: 4px; margin: .5rem 0; padding: .5rem; }
-.bar { width: 4px; min-width: 4px; height: auto; align-self: stretch; }
+.embed { position: relative; background: var(--page); color: var(--ink); border-radius: 4px; margin: .5rem 0; padding: .5rem .5rem .5rem 1.25rem; }
+.bar { position: absolute; left: .5rem; top: .5rem; width: 4px; height: calc(100% - 1rem); }
 .title { font-weight: bold; }
 dt { font-weight: bold; } dd { margin: 0; }
 table { border-collapse: collapse; } caption { text-align: left; }

@@ -1,14 +1,17 @@
-import type { Guild, Member, World } from "../model.ts";
+import type { APIApplicationCommand } from "discord-api-types/v10";
+import type { Member, World } from "../model.ts";
+import { personCommands, PersonMenu } from "./channels.tsx";
+import type { View } from "./view.ts";
 
-export const pageSize = 50;
-/** People offered as suggestions; anybody can be named by id. */
-const maxSuggested = 200;
+const pageSize = 50;
 
-/** Users below `/`: every member of the page with a box for each role, and what can be done to them. */
-export function Members({ guild, page }: { guild: Guild; page: number }) {
+/** Every member of the page: a box for each role, the context menu, and what an owner could do to them. */
+export function Members({ world, view }: { world: World; view: View }) {
+  const { guild, page, language } = view;
   const all = [...guild.members.values()];
   const roles = [...guild.roles.values()].filter(({ id, botId }) => id !== guild.id && botId === null);
   const pages = Math.max(1, Math.ceil(all.length / pageSize));
+  const commands = personCommands(world, view);
   return (
     <>
       <table>
@@ -21,6 +24,7 @@ export function Members({ guild, page }: { guild: Guild; page: number }) {
             {roles.map(({ name }) => (
               <th scope="col">{name}</th>
             ))}
+            <th scope="col">Apps</th>
             <th scope="col">Actions</th>
           </tr>
         </thead>
@@ -42,9 +46,10 @@ export function Members({ guild, page }: { guild: Guild; page: number }) {
               </td>
             ))}
             <td />
+            <td />
           </tr>
           {all.slice(page * pageSize, (page + 1) * pageSize).map((member) => (
-            <Row member={member} roles={roles} />
+            <Row member={member} roles={roles} menu={{ commands, language }} />
           ))}
         </tbody>
       </table>
@@ -64,10 +69,16 @@ const Turn = ({ page, words, disabled }: { page: number; words: string; disabled
 
 const acts = ["kick", "ban", "leave"] as const;
 
-function Row({ member, roles }: { member: Member; roles: readonly { id: string; name: string }[] }) {
+type RowProps = {
+  member: Member;
+  roles: readonly { id: string; name: string }[];
+  menu: { commands: APIApplicationCommand[]; language: string };
+};
+
+function Row({ member, roles, menu }: RowProps) {
   const { user } = member;
   return (
-    <tr>
+    <tr data-key={`member-${user.id}`}>
       <th scope="row">
         {member.nick ?? user.global_name ?? user.username} <span class="small">{user.username}</span>
       </th>
@@ -88,6 +99,16 @@ function Row({ member, roles }: { member: Member; roles: readonly { id: string; 
         </td>
       ))}
       <td>
+        {!user.bot && menu.commands.length > 0 && (
+          <details class="menu" data-key={`person-${user.id}`}>
+            <summary aria-label={`Apps for ${user.username}`}>Apps</summary>
+            <ul>
+              <PersonMenu user={user} {...menu} />
+            </ul>
+          </details>
+        )}
+      </td>
+      <td>
         <div class="row">
           {!user.bot &&
             acts.map((act) => (
@@ -98,16 +119,5 @@ function Row({ member, roles }: { member: Member; roles: readonly { id: string; 
         </div>
       </td>
     </tr>
-  );
-}
-
-/** Suggestions of people, for fields that take one. */
-export function People({ world }: { world: World }) {
-  return (
-    <datalist id="people">
-      {[...world.users.values()].slice(0, maxSuggested).map((user) => (
-        <option value={user.username}>{user.global_name ?? user.username}</option>
-      ))}
-    </datalist>
   );
 }

@@ -1,20 +1,23 @@
 import type { Child } from "hono/jsx";
 import type { World } from "../model.ts";
 
-const marks = /\*\*([^*]+)\*\*|```(?:\w+\n)?([\s\S]+?)```|`([^`]+)`|<t:(\d+)(?::[tTdDfFR])?>|<(@[!&]?|#)(\d+)>|\\([!-/:-@[-`{-~])/g;
+const marks =
+  /\*\*([^*]+)\*\*|```(?:\w+\n)?([\s\S]+?)```|`([^`]+)`|<t:(\d+)(?::[tTdDfFR])?>|<(@[!&]?|#)(\d+)>|\\([!-/:-@[-`{-~])|^-# (.+)$|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)/gm;
 
-/** A text of Discord with bold, code, times, escaped signs and, in a world, names for mentions; everything else stays as it was typed. */
+/** A text of Discord with bold, code, times, escaped signs, small print, links and, in a world, names for mentions; everything else stays as it was typed. */
 export function Text({ text, world }: { text: string; world?: World | undefined }) {
   const parts: Child[] = [];
   let at = 0;
   for (const match of text.matchAll(marks)) {
-    const [whole, bold, block, code, seconds, kind, id = "", sign] = match;
+    const [whole, bold, block, code, seconds, kind, id = "", sign, small, words, url] = match;
     parts.push(text.slice(at, match.index));
     if (bold !== undefined) parts.push(<strong>{<Text text={bold} world={world} />}</strong>);
     else if (block !== undefined) parts.push(<pre tabindex={0}>{block}</pre>);
     else if (code !== undefined) parts.push(<code>{code}</code>);
     else if (seconds !== undefined) parts.push(timeOf(Number(seconds)));
     else if (kind !== undefined) parts.push(nameOf(world, kind, id) ?? whole);
+    else if (small !== undefined) parts.push(<span class="small">{<Text text={small} world={world} />}</span>);
+    else if (words !== undefined) parts.push(<a href={url}>{<Text text={words} world={world} />}</a>);
     else parts.push(sign ?? whole);
     at = match.index + whole.length;
   }

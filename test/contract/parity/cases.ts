@@ -43,5 +43,6 @@ export const environments: Readonly<Record<string, Record<string, string>>> = {
 
 /** Commands that cannot be compared so, each with the reason. */
 export const withoutCase: Readonly<Record<string, string>> = {
+  help: "it runs no operation: it says which commands somebody may use",
   "setup backup": "it runs no operation: it only says what to do",
 };

@@ -85,7 +85,9 @@ function laterThan({ updatedAt, id }: { updatedAt: Date; id: string }) {
 
 /** Page through the records that count, by number. */
 async function fill({ read }: Database, index: CandidateIndex): Promise<void> {
-  index.reserve(await read.blacklistRecord.count({ where: { kind: "server", status: { in: ["active", "scheduled"] } } }));
+  const [counted] = await read.$queryRaw<{ count: number | bigint }[]>`
+    SELECT COUNT(*) AS count FROM blacklist_records WHERE kind = 'server' AND status IN ('active', 'scheduled')`;
+  index.reserve(Number(counted?.count ?? 0));
   for (let after = 0; ;) {
     const rows = await read.$queryRaw<KeyRow[]>`
       SELECT number, kind, subject_id, subject_hash, status FROM blacklist_records

@@ -1,3 +1,4 @@
+import { Prisma } from "../../../generated/sqlite/client.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Database } from "../../../database/database.ts";
 import { inBatches } from "../../../kernel/pause.ts";
@@ -53,7 +54,7 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
 
   return {
     async load(): Promise<void> {
-      const last = await read.blacklistChange.findFirst({ orderBy: { seq: "desc" }, select: { seq: true } });
+      const [last] = await read.$select("BlacklistChange", Prisma.sql`ORDER BY t.seq DESC LIMIT 1`, ["seq"]);
       known = await readListings(read);
       seen = last?.seq ?? 0;
     },

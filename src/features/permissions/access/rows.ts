@@ -1,5 +1,6 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
-import type { BlacklistRecord, Prisma, UserPermission } from "../../../generated/sqlite/client.ts";
+import { conditionOf } from "../../../database/where.ts";
+import { type BlacklistRecord, Prisma, type UserPermission } from "../../../generated/sqlite/client.ts";
 import { roleRef } from "../../../kernel/ids.ts";
 import { levels, type Level } from "../../../kernel/permissions.ts";
 import { roleRules } from "../resolve.ts";
@@ -10,7 +11,15 @@ const withParts = { discord: true, permissions: true } as const;
 
 /** Every staff role. */
 export async function readRoles(db: ReadClient): Promise<StaffRoleRecord[]> {
-  return (await db.staffRole.findMany({ include: withParts })).map(toRecord);
+  const [roles, discord, permissions] = await Promise.all([
+    db.$select("StaffRole", Prisma.empty),
+    db.$select("StaffRoleDiscordRole", Prisma.empty),
+    db.$select("RolePermission", Prisma.empty),
+  ]);
+  return roles.map((role) => {
+    const isOf = ({ staffRoleKey }: { staffRoleKey: string }): boolean => staffRoleKey === role.key;
+    return toRecord({ ...role, discord: discord.filter(isOf), permissions: permissions.filter(isOf) });
+  });
 }
 
 /** One staff role as the transaction sees it. */
@@ -26,7 +35,7 @@ function toOverride({ id, permission, effect, guildId, reason, expiresAt, create
 /** The allow and deny entries of everybody. */
 export async function readOverrides(db: ReadClient): Promise<Map<string, Override[]>> {
   const found = new Map<string, Override[]>();
-  for (const row of await db.userPermission.findMany({ orderBy: { id: "asc" } })) {
+  for (const row of await db.$select("UserPermission", Prisma.sql`ORDER BY t.id`)) {
     found.set(row.userId, [...(found.get(row.userId) ?? []), toOverride(row)]);
   }
   return found;
@@ -39,10 +48,7 @@ export async function findOverrides(db: Pick<ReadClient, "userPermission">, user
 
 /** Every leave that runs or is planned. */
 export async function readLeaves(db: ReadClient): Promise<Map<string, Leave>> {
-  const rows = await db.staffProfile.findMany({
-    where: { leaveFrom: { not: null } },
-    select: { userId: true, leaveFrom: true, leaveUntil: true },
-  });
+  const rows = await db.$select("StaffProfile", Prisma.sql`WHERE t.leave_from IS NOT NULL`, ["userId", "leaveFrom", "leaveUntil"]);
   return new Map(
     rows.flatMap(({ userId, leaveFrom, leaveUntil }) => (leaveFrom === null ? [] : [[userId, { from: leaveFrom, until: leaveUntil }]])),
   );
@@ -51,27 +57,18 @@ export async function readLeaves(db: ReadClient): Promise<Map<string, Leave>> {
 /** What bars staff from access: a record about a person, for the whole network, from the severity on at which roster entries are suspended. */
 const barring = { kind: "user", scope: "network", severity: { in: ["high", "critical"] }, status: { in: ["active", "scheduled"] } };
 
-const listed = {
-  id: true,
-  kind: true,
-  scope: true,
-  subjectId: true,
-  status: true,
-  severity: true,
-  startsAt: true,
-  expiresAt: true,
-} as const;
+const listedFields = ["id", "kind", "scope", "subjectId", "status", "severity", "startsAt", "expiresAt"] as const;
 /** A row of the blacklist as far as it may bar somebody. */
-export type ListedRecord = Pick<BlacklistRecord, keyof typeof listed>;
+export type ListedRecord = Pick<BlacklistRecord, (typeof listedFields)[number]>;
 
 /** Some records by their ids, whether they bar anybody or not. */
 export async function readRecords(db: ReadClient, ids: readonly string[]): Promise<ListedRecord[]> {
-  return db.blacklistRecord.findMany({ where: { id: { in: [...ids] } }, select: listed });
+  return db.$select("BlacklistRecord", Prisma.sql`WHERE t.id IN (${Prisma.join([...ids])})`, listedFields);
 }
 
 /** The severe records about people that are or will be in force. */
 export async function readListings(db: ReadClient): Promise<Map<string, Listing>> {
-  const rows = await db.blacklistRecord.findMany({ where: barring, select: listed });
+  const rows = await db.$select("BlacklistRecord", Prisma.sql`WHERE ${conditionOf("BlacklistRecord", barring)}`, listedFields);
   return new Map(rows.map(({ id, subjectId, startsAt, expiresAt }) => [subjectId, { recordId: id, startsAt, expiresAt }]));
 }
 
@@ -84,7 +81,7 @@ export function listingOf({ id, kind, scope, status, severity, startsAt, expires
 
 /** The owners kept in the database, and whether each is kept only as the last one. */
 export async function readOwners(db: ReadClient): Promise<Map<string, { retained: boolean }>> {
-  return new Map((await db.owner.findMany()).map(({ userId, retained }) => [userId, { retained }]));
+  return new Map((await db.$select("Owner", Prisma.empty)).map(({ userId, retained }) => [userId, { retained }]));
 }
 
 function toRecord(row: Prisma.StaffRoleGetPayload<{ include: typeof withParts }>): StaffRoleRecord {

@@ -1,3 +1,4 @@
+import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Deps } from "../../deps.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -37,9 +38,8 @@ export function createRosterSync(deps: RosterSyncDeps) {
 
   /** Everybody on the roster is known of, also who holds no staff role yet: else nobody sees that the role is missing. */
   async function trackEntries(): Promise<void> {
-    const where = { status: { in: [...liveStatuses] } };
-    const select = { userId: true, heldRoles: true } as const;
-    const rows = await database.read.rosterEntry.findMany({ where, select, orderBy: { userId: "asc" } });
+    const onRoster = Prisma.sql`WHERE t.status IN (${Prisma.join([...liveStatuses])}) ORDER BY t.user_id`;
+    const rows = await database.read.$select("RosterEntry", onRoster, ["userId", "heldRoles"]);
     const users = rows.map(({ userId }) => userId);
     const bare = rows.filter(({ heldRoles }) => !Array.isArray(heldRoles) || heldRoles.length === 0);
     const held = await formerHoldersAmong(bare.map(({ userId }) => userId));

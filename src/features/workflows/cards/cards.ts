@@ -1,3 +1,4 @@
+import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Logger } from "pino";
 import type { Database } from "../../../database/database.ts";
 import type { CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
@@ -182,7 +183,7 @@ export function createCards(parts: CardsDeps) {
 
   /** Where no channel is chosen any more, the cards that stand there still follow their requests. */
   async function isNeeded(): Promise<boolean> {
-    return places.hasAny() || (await database.read.reviewCard.findFirst({ where: { messageId: { not: null } } })) !== null;
+    return places.hasAny() || (await database.read.$select("ReviewCard", Prisma.sql`WHERE t.message_id IS NOT NULL LIMIT 1`)).length > 0;
   }
 
   /** Everything that is to be done now. @returns how long nothing is, in milliseconds */

@@ -1,6 +1,6 @@
 import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
 import type { CommentView } from "../comments/comments.schema.ts";
-import { openStatuses, statuses } from "../state/table.ts";
+import { openStatuses, permissionOf, statuses } from "../state/table.ts";
 import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
 import type { StatsView } from "../stats/stats.schema.ts";
@@ -9,6 +9,7 @@ import { sentenceText } from "../../../discord/sentence.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
+import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { Entry, CommandInput, OptionSpec, Question, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
@@ -78,12 +79,18 @@ export async function approvalQuestion(
   return { content, about: view === undefined ? {} : { revision: view.revision } };
 }
 
+/** The permissions of a move, for every kind of request. */
+function permissionsOf(verb: ReviewMove): PermissionKey[] {
+  return workflowKinds.flatMap((type) => permissionOf(reviewMoves[verb].decision, type) ?? []);
+}
+
 const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((verb): Entry => {
   const { form } = moveOf(verb);
   return {
     command,
     path: verb,
     operation: "decideWorkflow",
+    needs: permissionsOf(verb),
     options: options[verb],
     ...(form !== undefined && { form }),
     locate: locateRequest,
@@ -186,6 +193,7 @@ export const reviewEntries: readonly Entry[] = [
     command,
     path: "next",
     operation: "decideWorkflow",
+    needs: permissionsOf("claim"),
     options: [kind],
     locate: locateNext,
     input: (given) => moveInput("claim", given),

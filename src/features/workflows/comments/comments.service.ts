@@ -15,6 +15,8 @@ import { endedAt, partialKinds, presentComment, sideOf, visibleComments, type Si
 import { CommentInput, CommentsQuery as Query, EditCommentInput, type CommentsQuery, type CommentView } from "./comments.schema.ts";
 import { discordEffect } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
+import type { NoticeTexts } from "../effects/notice-texts.ts";
+import { guildOf } from "../requests/fields.ts";
 import { policyOf, type Policy } from "../policies/policies.ts";
 import { isOpenStatus } from "../state/table.ts";
 import { openRequest } from "../requests/act.ts";
@@ -26,6 +28,7 @@ export type CommentsService = ReturnType<typeof createComments>;
 
 export interface CommentsDeps extends Deps<"database" | "audit" | "events" | "guildState" | "reach" | "cursors" | "clock"> {
   effects: Pick<Effects, "append">;
+  notices: Pick<NoticeTexts, "comment">;
   access: Ranks;
   /** Read a request the caller may see. @throws ProblemError record_not_found */
   findVisible(call: Call, type: string, key: string): Promise<Request>;
@@ -156,7 +159,15 @@ interface Said {
 }
 
 /** What goes with a comment: the journals without its text, the lease of anyone who works on the request, and the message. */
-function createRecord({ audit, events, effects }: Pick<CommentsDeps, "audit" | "events" | "effects">) {
+function createRecord({ audit, events, effects, notices }: Pick<CommentsDeps, "audit" | "events" | "effects" | "notices">) {
+  /** The requester is told of what staff say to them. */
+  function noticeOf({ requesterId, reference, type, origin }: Request, { id, body, visibility }: WorkflowComment, { notify }: Policy) {
+    if (requesterId === null || visibility !== "requester" || notify !== "dm") return [];
+    const content = notices.comment({ guildId: guildOf(origin), reference, kind: type, body });
+    const message = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
+    return [{ key: "notice.requester", ...discordEffect(message, { id, detail: "The requester is told of a comment." }) }];
+  }
+
   return async (tx: Tx, { request, comment, permission, action, side }: Said): Promise<void> => {
     const policy = await policyOf(tx.db, request.type as WorkflowKind);
     if (request.assigneeId !== null && request.assigneeId === tx.call.actor?.id && isOpenStatus(statusAt(request, tx.now))) {
@@ -170,14 +181,6 @@ function createRecord({ audit, events, effects }: Pick<CommentsDeps, "audit" | "
     audit.record(tx, { action: `workflow.${action}`, target, after: { comment_id: commentId, visibility }, permission });
     tellOf(events, tx, "workflow.updated", request, { status: statusAt(request, tx.now), action, comment_id: commentId });
   };
-}
-
-/** The requester is told of what staff say to them. */
-function noticeOf({ requesterId, reference }: Request, { id, body, visibility }: WorkflowComment, { notify }: Policy) {
-  if (requesterId === null || visibility !== "requester" || notify !== "dm") return [];
-  const content = [`There is a word on your request ${reference}:`, body].join("\n");
-  const message = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
-  return [{ key: "notice.requester", ...discordEffect(message, { id, detail: "The requester is told of a comment." }) }];
 }
 
 /** @returns the permission that allows it @throws ProblemError permission_denied, roster_stale, invalid_transition */

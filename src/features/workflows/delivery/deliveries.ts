@@ -136,14 +136,12 @@ export function createDeliveries(parts: DeliveryDeps) {
     const now = clock.now();
     const next = await Promise.all(
       leftStatuses.map((status) =>
-        database.read.workflowEffect.findFirst({
-          where: { status, dueAt: { gt: now } },
-          orderBy: { dueAt: "asc" },
-          select: { dueAt: true },
-        }),
+        database.read.$select("WorkflowEffect", Prisma.sql`WHERE t.status = ${status} AND t.due_at > ${now} ORDER BY t.due_at LIMIT 1`, [
+          "dueAt",
+        ]),
       ),
     );
-    const untilNext = next.flatMap((row) => (row?.dueAt ? row.dueAt.getTime() - now.getTime() : []));
+    const untilNext = next.flat().flatMap(({ dueAt }) => (dueAt === null ? [] : dueAt.getTime() - now.getTime()));
     return Math.max(pauses.shortest, Math.min(...untilNext, isLeft ? pauses.discord : pauses.longest));
   }
 

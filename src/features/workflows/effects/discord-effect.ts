@@ -81,11 +81,19 @@ export interface Amended {
   undo?: Delivered;
 }
 
+/** A reversal as what was delivered is taken back for it. */
+export interface Compensating extends Pick<Reversal, "tx" | "reason"> {
+  /** Adds to the words that make up for a message; they stay as they are by default. */
+  reworded?: (amends: string) => string;
+}
+
+const asStored = (amends: string): string => amends;
+
 /**
  * How a delivered effect stands once its approval is taken back, and what is left to be done for it.
  * @returns undefined when the bot did nothing for it, or only told somebody of what happened to a request: that stays true
  */
-export function compensationOf(row: WorkflowEffect, { tx, reason }: Pick<Reversal, "tx" | "reason">): Amended | undefined {
+export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asStored }: Compensating): Amended | undefined {
   const input = DiscordEffectInput.safeParse(row.input);
   if (!input.success) return undefined;
   const { discord, amends: words } = input.data;
@@ -102,7 +110,7 @@ export function compensationOf(row: WorkflowEffect, { tx, reason }: Pick<Reversa
     };
   if (words === undefined || discord.kind !== "message_user")
     return { status: "reversed", detail: `${row.detail} It cannot be undone in Discord.`, amends: [] };
-  const message = { kind: "message_user", userId: discord.userId, content: words, reason } as const;
+  const message = { kind: "message_user", userId: discord.userId, content: reworded(words), reason } as const;
   return {
     status: "reversed",
     detail: row.detail,

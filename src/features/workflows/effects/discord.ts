@@ -1,11 +1,10 @@
 import type { GuildState } from "../../../discord/guild-state.ts";
-import { addSeconds } from "../../../kernel/clock.ts";
-import { parseDuration } from "../../../kernel/fields.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import type { EffectInputs } from "./inputs.ts";
 import { createNoticeEffects, type NoticeEffectDeps, type NoticeKeys } from "./notices.ts";
 import { discordEffect, type DiscordActionDraft } from "./discord-effect.ts";
 import type { Approval, Done, SomeEffects } from "./types.ts";
+import { penaltyEnd } from "./words.ts";
 
 type Keys = NoticeKeys | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
 type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
@@ -19,8 +18,6 @@ interface Role {
   guildId: string;
   roleId: string;
 }
-/** What Discord takes. */
-const maxTimeout = 28 * 86_400;
 
 const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => DiscordActionDraft }>> = {
   timeout: {
@@ -65,8 +62,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
 
   function punish(approval: Approval, kind: Penalty, { userId, guildIds, length }: Omit<EffectInputs["discord.punish"], "action">): Done[] {
     const { request, tx } = approval;
-    const wanted = typeof length === "string" ? parseDuration(length) : undefined;
-    const until = addSeconds(tx.now, Math.min(wanted ?? maxTimeout, maxTimeout));
+    const until = penaltyEnd(length, tx.now);
     const { action, detail } = penalties[kind];
     return guildIds.map((guildId) => {
       const id = nameOf(approval, "discord.punish", `${kind}:${guildId}`);

@@ -16,10 +16,12 @@ import type {
   Json,
   Reversal,
 } from "./types.ts";
-import { amendsKeyOf, isAmends, mayBeDone, type Delivered } from "./discord-effect.ts";
+import { amendsKeyOf, isAmends, mayBeDone, type Compensating, type Delivered } from "./discord-effect.ts";
+import type { NoticeTexts } from "./notice-texts.ts";
 import { takenBackOf } from "./shared-actions.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds } from "../kinds/kinds.ts";
+import { guildOf } from "../requests/fields.ts";
 import type { Request } from "../requests/workflows.policy.ts";
 import type { EffectView } from "../requests/workflows.schema.ts";
 
@@ -54,7 +56,7 @@ const sameEffect: Readonly<Record<string, EffectKey>> = {
 };
 
 /** Carries out what approvals do and takes it back, by the table. */
-export function createEffects(table: EffectTable) {
+export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "withReason">) {
   const keyOf = (name: string): EffectKey | undefined => {
     const key = sameEffect[name] ?? name;
     return isEffect(table, key) ? key : undefined;
@@ -112,10 +114,13 @@ export function createEffects(table: EffectTable) {
     async undo(reversal: Reversal): Promise<WorkflowEffect[]> {
       const { tx, request } = reversal;
       const rows = request.effects.toReversed();
+      const { reason } = reversal;
+      const guildId = guildOf(request.origin);
+      const reworded = (amends: string): string => (reason === "" ? amends : notices.withReason(amends, { guildId, reason }));
       const amends: (Done & { key: string })[] = [];
       const taken: WorkflowEffect[] = [];
       for (const row of rows) {
-        const change = await undoneBy(undoOf(table, keyOf(row.key)), reversal, row);
+        const change = await undoneBy(undoOf(table, keyOf(row.key)), { ...reversal, reworded }, row);
         if (change === null) continue;
         amends.push(...(change.amends ?? []).map((done) => ({ key: amendsKeyOf(row.key), ...done })));
         const { status, detail, dueAt = null, undo } = change;
@@ -167,7 +172,7 @@ interface Change {
 }
 
 /** How an effect stands once its approval is taken back; null: as before. */
-async function undoneBy(undo: UndoOf, reversal: Reversal, row: WorkflowEffect): Promise<Change | null> {
+async function undoneBy(undo: UndoOf, reversal: Reversal & Compensating, row: WorkflowEffect): Promise<Change | null> {
   if (isAmends(row)) return null;
   if (row.status === "pending" || row.status === "failed") return calledOff(row, reversal.tx.now);
   if (row.status !== "done") return null;

@@ -109,6 +109,11 @@ export interface EffectInputs {
   "notice.subject": OfPerson & {
     action: OneOf<typeof punishmentActions>;
     discordAction: OneOf<typeof discordPenalties>;
+    /** Where the bot acts; everywhere when none is named. */
+    guildIds: readonly string[];
+    /** The staff role that a demotion leads to. */
+    roleKey: string | undefined;
+    points: number;
     /** A length or a point in time. */
     appealUntil: string;
     length: Length;

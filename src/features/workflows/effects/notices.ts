@@ -1,36 +1,63 @@
-import type { StaffService } from "../../staff/staff.service.ts";
-import { discordEffect } from "./discord-effect.ts";
-import type { Approval, Done, SomeEffects } from "./types.ts";
-import { untilOf, dayOf } from "./words.ts";
+import type { GuildState } from "../../../discord/guild-state.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
+import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { StaffService } from "../../staff/staff.service.ts";
+import { guildOf } from "../requests/fields.ts";
+import { discordEffect } from "./discord-effect.ts";
 import type { EffectInputs } from "./inputs.ts";
+import type { Letter, Notice, NoticeTexts, PunishmentNotice } from "./notice-texts.ts";
+import type { Approval, Done, SomeEffects } from "./types.ts";
+import { penaltyEnd, untilOf } from "./words.ts";
 
 export type NoticeKeys = "notice.owner" | "notice.subject" | "notice.welcome";
+type Punishment = EffectInputs["notice.subject"];
 
 export interface NoticeEffectDeps {
   staff: Pick<StaffService, "staffRoleOf">;
+  access: Pick<AccessDirectory, "of">;
+  guildState: Pick<GuildState, "guilds">;
+  notices: NoticeTexts;
 }
 
-interface Message {
-  userId: string;
-  content: string;
-  amends: string;
-  detail: string;
-}
+const day = 86_400;
+/** What takes nothing from a staff member that an appeal by command needs. */
+const leavesAccess: ReadonlySet<Punishment["action"]> = new Set<Punishment["action"]>(["warning", "strike", "probation"]);
 
-/** What approvals tell people outside the staff. */
-export function createNoticeEffects({ staff }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
+/** What approvals write to people. */
+export function createNoticeEffects({ staff, access, guildState, notices }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
+  /** What the bot does in Discord for the same approval, unless the decision switched that off. */
+  function penaltyOf({ tx, input }: Approval, { discordAction, guildIds, length }: Punishment): PunishmentNotice["discord"] {
+    if (discordAction === "none" || input.body.effects?.["discord.punish"] === false) return null;
+    const ours = guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
+    const named = guildIds.length === 0 ? ours : guildIds.filter((id) => ours.includes(id));
+    return named.length === 0 ? null : { action: discordAction, guildIds: named, until: penaltyEnd(length, tx.now) };
+  }
+
   return {
     "notice.subject": {
       preview: "The subject is told by message.",
       isOptional: true,
       apply(approval, input) {
+        const { action, userId, roleKey, points } = input;
+        if (action === "note" || action === "blacklist_referral")
+          return skipped("This is a matter of the staff: the subject is told nothing.");
         const { now } = approval.tx;
-        const content = punishmentText(input, aboutOf(approval), { now, until: untilOf(input.length, now) });
-        if (content === null) return skipped("This is a matter of the staff: the subject is told nothing.");
-        const amends = amendsOf.subject(approval.request.reference);
-        return notify(approval, "notice.subject", { userId: input.userId, content, amends, detail: "The subject is told." });
+        const until = untilOf(input.length, approval.from);
+        const appealUntil = appealEnd(input.appealUntil, now);
+        const discord = penaltyOf(approval, input);
+        const letter = notices.punishment({
+          ...noticeOf(approval),
+          action,
+          role: roleKey === undefined ? undefined : (staff.staffRoleOf(roleKey)?.name ?? roleKey),
+          points,
+          length: typeof input.length === "string" ? (parseDuration(input.length) ?? null) : null,
+          until,
+          discord,
+          appealUntil: appealUntil <= now ? null : appealUntil,
+          hasCommands: discord === null && leavesAccess.has(action) && access.of(userId).decide("workflows.appeal.create").allowed,
+        });
+        return send(approval, "notice.subject", { userId, letter, detail: "The subject is told." });
       },
     },
     "notice.owner": {
@@ -38,16 +65,10 @@ export function createNoticeEffects({ staff }: NoticeEffectDeps): SomeEffects<No
       isOptional: true,
       async apply(approval, { serverId }) {
         const where = { OR: [{ id: serverId }, { aliases: { some: { aliasId: serverId } } }] };
-        const server = await approval.tx.db.server.findFirst({ where, select: { ownerUserId: true } });
+        const server = await approval.tx.db.server.findFirst({ where, select: { name: true, ownerUserId: true } });
         if (server === null || server.ownerUserId === null) return skipped("The register names no owner of the server.");
-        const content = warningText(serverId, aboutOf(approval));
-        const amends = amendsOf.owner(approval.request.reference);
-        return notify(approval, "notice.owner", {
-          userId: server.ownerUserId,
-          content,
-          amends,
-          detail: "The owner of the server is warned.",
-        });
+        const letter = notices.owner({ ...noticeOf(approval), server: { id: serverId, name: server.name } });
+        return send(approval, "notice.owner", { userId: server.ownerUserId, letter, detail: "The owner of the server is warned." });
       },
     },
     "notice.welcome": {
@@ -55,105 +76,41 @@ export function createNoticeEffects({ staff }: NoticeEffectDeps): SomeEffects<No
       isOptional: true,
       apply(approval, { userId, roleKey, trialDays }, earlier) {
         const callsign = earlier.find(({ key, memo }) => key === "callsign.allocate" && typeof memo === "string")?.memo;
-        const role = staff.staffRoleOf(roleKey)?.name ?? roleKey;
-        const content = welcomeText(role, { trialDays, callsign: typeof callsign === "string" ? callsign : null });
-        return notify(approval, "notice.welcome", { userId, content, amends: amendsOf.welcome(), detail: "They are welcomed." });
+        const seconds = trialDays * day;
+        const letter = notices.welcome({
+          ...noticeOf(approval),
+          role: staff.staffRoleOf(roleKey)?.name ?? roleKey,
+          trial: trialDays === 0 ? null : { seconds, until: addSeconds(approval.from, seconds) },
+          callsign: typeof callsign === "string" ? callsign : null,
+        });
+        return send(approval, "notice.welcome", { userId, letter, detail: "They are welcomed." });
       },
     },
   };
 }
 
-function aboutOf({ request, input }: Approval) {
-  return { reference: request.reference, reason: input.reasonPublic };
+function noticeOf({ request, input }: Approval): Notice {
+  return { reference: request.reference, guildId: guildOf(request.origin), reason: input.reasonPublic };
 }
 
-function notify({ request }: Approval, key: NoticeKeys, { userId, content, amends, detail }: Message): Promise<Done[]> {
-  const action = { kind: "message_user", userId, content, reason: request.reference } as const;
-  return Promise.resolve([discordEffect(action, { id: `${request.id}:${request.revision.toString()}:${key}`, detail, amends })]);
+interface Message {
+  userId: string;
+  letter: Letter;
+  detail: string;
+}
+
+function send({ request }: Approval, key: NoticeKeys, { userId, letter, detail }: Message): Promise<Done[]> {
+  const action = { kind: "message_user", userId, content: letter.content, reason: request.reference } as const;
+  const id = `${request.id}:${request.revision.toString()}:${key}`;
+  return Promise.resolve([discordEffect(action, { id, detail, amends: letter.amends })]);
 }
 
 function skipped(detail: string): Promise<Done[]> {
   return Promise.resolve([{ status: "skipped", detail }]);
 }
 
-type Punishment = EffectInputs["notice.subject"];
-
-/** What somebody is told of what was decided about them; null: it is the staff's own matter, and they are told nothing. */
-const punished: Readonly<Record<Punishment["action"], string | null>> = {
-  note: null,
-  warning: "You have received a warning.",
-  strike: "You have received a strike.",
-  probation: "You are on probation.",
-  suspension: "You are suspended from the staff.",
-  demotion: "Your role in the staff has changed.",
-  termination: "You are no longer a member of the staff.",
-  blacklist_referral: null,
-};
-
-const inDiscord: Readonly<Record<Punishment["discordAction"], string | null>> = {
-  none: null,
-  timeout: "You cannot write in Discord for a while.",
-  role_remove: "Your roles in Discord are taken away.",
-  kick: "You are removed from the Discord server.",
-  ban: "You are banned from the Discord server.",
-};
-
-interface About {
-  reference: string;
-  /** What the decision says to everybody; its other reason is nobody else's. */
-  reason: string | null;
-}
-
-/** What the subject of a punishment is told; null: nothing. @param until when it ends by itself */
-export function punishmentText(
-  payload: Punishment,
-  { reference, reason }: About,
-  { now, until }: { now: Date; until: Date | null },
-): string | null {
-  const sentence = punished[payload.action];
-  if (sentence === null) return null;
-  const appealUntil = appealEnd(payload.appealUntil, now);
-  return lines([
-    sentence,
-    inDiscord[payload.discordAction],
-    reason === null ? null : `Reason: ${reason}`,
-    until === null ? null : `It ends on ${dayOf(until)}.`,
-    appealUntil <= now ? null : `You can appeal until ${dayOf(appealUntil)}: ask the staff for it, and name ${reference}.`,
-    `Reference: ${reference}`,
-  ]);
-}
-
-/** What the owner of a server is told of a report of poaching that was approved. */
-export function warningText(serverId: string, { reference, reason }: About): string {
-  return lines([
-    `Members of our community were recruited from your server (${serverId}). Please see to it that this does not happen again.`,
-    reason === null ? null : `What was decided: ${reason}`,
-    `Reference: ${reference}`,
-  ]);
-}
-
-/** What somebody is told who joins the staff. */
-export function welcomeText(role: string, { trialDays, callsign }: { trialDays: number; callsign: string | null }): string {
-  return lines([
-    `Welcome to the staff: you were accepted as ${role}.`,
-    trialDays === 0 ? null : `Your trial takes ${trialDays.toString()} days.`,
-    callsign === null ? null : `Your callsign is ${callsign}.`,
-  ]);
-}
-
-/** What makes up for a message whose ground was taken back. */
-export const amendsOf = {
-  subject: (reference: string): string => `What you were told about ${reference} no longer holds: the decision was taken back.`,
-  owner: (reference: string): string => `The warning ${reference} was taken back.`,
-  welcome: (): string => "Your acceptance into the staff was taken back.",
-};
-
 /** Of a length or a point in time. */
 function appealEnd(text: string, now: Date): Date {
   const seconds = parseDuration(text);
   return seconds === undefined ? new Date(text) : addSeconds(now, seconds);
-}
-
-function lines(parts: readonly (string | null)[]): string {
-  return parts.filter((part) => part !== null).join("\n");
 }

@@ -1,7 +1,6 @@
 import type { Tx } from "../../../database/database.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import type { Reversal } from "./types.ts";
-import { compensationOf, Delivered, isAmends, DiscordEffectInput, type Amended } from "./discord-effect.ts";
+import { compensationOf, Delivered, isAmends, DiscordEffectInput, type Amended, type Compensating } from "./discord-effect.ts";
 
 type Discord = DiscordEffectInput["discord"];
 /** What several approvals can ask for alike, and what stands in Discord once only. */
@@ -12,7 +11,7 @@ type Found = WorkflowEffect & { request: { status: string } };
  * As `compensationOf`, but what another approval in force asks for alike stays until the last of them is taken back.
  * @param row as the bot delivered it
  */
-export async function takenBackOf(row: WorkflowEffect, reversal: Pick<Reversal, "tx" | "reason">): Promise<Amended | undefined> {
+export async function takenBackOf(row: WorkflowEffect, reversal: Compensating): Promise<Amended | undefined> {
   const { tx } = reversal;
   const action = sharedOf(row);
   const delivered = Delivered.safeParse(row.undo);

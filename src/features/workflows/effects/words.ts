@@ -9,6 +9,15 @@ export function untilOf(length: Length, from: Date): Date | null {
   return seconds === undefined ? null : addSeconds(from, seconds);
 }
 
+/** What Discord takes as the longest timeout. */
+const maxTimeout = 28 * 86_400;
+
+/** When a timeout in Discord ends: as long as the punishment, as far as Discord allows. */
+export function penaltyEnd(length: Length, from: Date): Date {
+  const wanted = typeof length === "string" ? parseDuration(length) : undefined;
+  return addSeconds(from, Math.min(wanted ?? maxTimeout, maxTimeout));
+}
+
 /** An end in words. */
 export function untilText(until: Date | null): string {
   return until === null ? "until it is lifted" : `until ${dayOf(until)}`;

@@ -97,7 +97,20 @@ export const punishment = kind({
       effect("case.action", { userId, action, points, reason, length }),
       ...penalties[action](payload),
       // Told first: whom the bot has removed it can no longer write to.
-      ...(payload.notify_subject ? [effect("notice.subject", { userId, action, appealUntil, discordAction: discord.action, length })] : []),
+      ...(payload.notify_subject
+        ? [
+            effect("notice.subject", {
+              userId,
+              action,
+              points,
+              length,
+              appealUntil,
+              roleKey: payload.demote_to,
+              discordAction: discord.action,
+              guildIds: discord.guild_ids,
+            }),
+          ]
+        : []),
       ...(discord.action === "none"
         ? []
         : [effect("discord.punish", { userId, action: discord.action, guildIds: discord.guild_ids, length })]),

@@ -47,6 +47,11 @@ export const Origin = z
   .strictObject({ guild_id: Snowflake.optional(), channel_id: Snowflake, message_id: Snowflake.optional() })
   .meta({ id: "WorkflowOrigin", description: "Where in Discord it was filed" });
 
+/** The server that a request was filed in; undefined when it was filed over HTTP without one. */
+export function guildOf(origin: unknown): string | undefined {
+  return Origin.safeParse(origin).data?.guild_id;
+}
+
 const RelatedReferences = z
   .array(text(1, 100))
   .max(20)

@@ -1,12 +1,13 @@
 import { either, idsOf, type Condition } from "../../../database/walk.ts";
-import type { Prisma } from "../../../generated/sqlite/client.ts";
-import type { Call } from "../../../kernel/call.ts";
+import type { Where as PlainWhere } from "../../../database/where.ts";
+import { Prisma } from "../../../generated/sqlite/client.ts";
+import { can, type Call } from "../../../kernel/call.ts";
 import { isOpenStatus, openStatuses } from "../state/table.ts";
 import { orders } from "./order.ts";
-import { listedOnlyOf } from "./workflows.policy.ts";
+import { listedOnlyOf, openToAll, type Viewer } from "./workflows.policy.ts";
 import type { ListWorkflowsQuery } from "./workflows.schema.ts";
 
-type Where = Prisma.WorkflowRequestWhereInput;
+export type Where = PlainWhere<"WorkflowRequest">;
 export type WorkflowFilters = Omit<ReturnType<typeof ListWorkflowsQuery.parse>, "limit" | "cursor" | "count">;
 
 interface Asked {
@@ -63,8 +64,8 @@ const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort" |
   urgent: (asked) => ({ where: { urgent: asked === "true" } }),
   q(q, { dialect }) {
     // SQLite ignores the case of ASCII letters by itself; PostgreSQL is asked to.
-    const contains = { contains: q, ...(dialect === "postgres" && { mode: "insensitive" as const }) };
-    return { where: { OR: [{ reference: contains }, { title: contains }, { summary: contains }, { externalId: contains }] } };
+    const like = Prisma.sql`${Prisma.raw(dialect === "postgres" ? "ILIKE" : "LIKE")} ${`%${q}%`}`;
+    return { where: { sql: Prisma.sql`(t.reference ${like} OR t.title ${like} OR t.summary ${like} OR t.external_id ${like})` } };
   },
 };
 
@@ -84,6 +85,21 @@ export function conditions(asked: Asked): { conditions: Condition<Where>[]; boun
   if (orders[filters.sort].column === "createdAt") return { conditions: all, bounds: filed };
   // The indexes that hold what some filters find are in the order of the filing.
   return { conditions: [...all.map(({ inOrder: _, ...rest }) => rest), ...filed.map((where) => ({ where }))], bounds: [] };
+}
+
+/** What somebody may know of, as `mayKnow` of the policy says it. */
+export function knownWhere({ call, accounts }: Viewer): Where {
+  const actor = call.actor?.id;
+  if (actor === undefined) return can(call, "cases.confidential") ? {} : openToAll;
+  const reader = can(call, "cases.confidential") ? {} : hasSubject(["reader", "joined"], [actor]);
+  return { OR: [openToAll, { requesterId: actor }, { AND: [reader, { NOT: hasSubject(["user", "excluded"], [actor, ...accounts]) }] }] };
+}
+
+function hasSubject(kinds: readonly string[], ids: readonly string[]): Where {
+  return {
+    sql: Prisma.sql`EXISTS (SELECT 1 FROM workflow_subjects AS s
+      WHERE s.request_id = t.id AND s.kind IN (${Prisma.join([...kinds])}) AND s.subject_id IN (${Prisma.join([...ids])}))`,
+  };
 }
 
 /** Filters with the caller's id for `@me`; without an acting user nothing is theirs. */
@@ -106,16 +122,7 @@ function aboutCondition(subject: string): Condition<Where> {
   const named = { kind: ["user", "server"], subjectId: [subject] };
   const record = { kind: ["record"], subjectId: [subject.toUpperCase()] };
   return {
-    where: {
-      subjects: {
-        some: {
-          OR: [
-            { kind: { in: named.kind }, subjectId: subject },
-            { kind: "record", subjectId: subject.toUpperCase() },
-          ],
-        },
-      },
-    },
+    where: { OR: [hasSubject(named.kind, named.subjectId), hasSubject(record.kind, record.subjectId)] },
     ids: either([idsOf("WorkflowSubject", named, "requestId"), idsOf("WorkflowSubject", record, "requestId")]),
   };
 }
@@ -123,7 +130,7 @@ function aboutCondition(subject: string): Condition<Where> {
 /** Who joined a request learns of it as its requester does; others do not learn who joined. */
 function ownCondition(requesterId: string): Condition<Where> {
   return {
-    where: { OR: [{ requesterId }, { subjects: { some: { kind: "joined", subjectId: requesterId } } }] },
+    where: { OR: [{ requesterId }, hasSubject(["joined"], [requesterId])] },
     ids: either([
       idsOf("WorkflowRequest", { requesterId: [requesterId] }),
       idsOf("WorkflowSubject", { kind: ["joined"], subjectId: [requesterId] }, "requestId"),

@@ -1,26 +1,19 @@
 import type { Deps } from "../../deps.ts";
+import type { ReadClient } from "../../../database/database.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
 import { walk, walkedPage } from "../../../database/walk.ts";
-import type { Prisma, WorkflowRequest } from "../../../generated/sqlite/client.ts";
+import { conditionOf, sqlOrderOf } from "../../../database/where.ts";
+import { Prisma, type WorkflowRequest } from "../../../generated/sqlite/client.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { countComments } from "../comments/comments.policy.ts";
 import { defaultPolicy, policiesOf } from "../policies/policies.ts";
 import { contextsOf, deciderOf, type Ranks } from "./context.ts";
-import { conditions, withoutMe } from "./filters.ts";
+import { conditions, knownWhere, withoutMe, type Where } from "./filters.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { orders } from "./order.ts";
-import {
-  canSee,
-  knownWhere,
-  readPermission,
-  viewerOf,
-  readRequests,
-  type ReadRequest,
-  type Request,
-  type Viewer,
-} from "./workflows.policy.ts";
+import { canSee, readPermission, viewerOf, readRequests, type ReadRequest, type Request, type Viewer } from "./workflows.policy.ts";
 import { presentRequest } from "./presenter.ts";
 import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 
@@ -86,24 +79,32 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       const order = orders[filters.sort];
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
-      const { workflowRequest } = database.read;
+      const { by, after, upTo } = sqlOrderOf("WorkflowRequest", order);
       const walked = await walk<WorkflowRequest, Where>({
         ...conditions({ call, filters, now: clock.now(), dialect: database.dialect }),
         read: database.read,
-        order,
+        order: { of: order.of, after, upTo },
         usual: knownWhere(viewer),
         position,
         limit,
-        find: (where, page) => workflowRequest.findMany({ where, orderBy: order.orderBy, ...page }),
+        find: (where, { take, skip = 0 }) =>
+          database.read.$select(
+            "WorkflowRequest",
+            Prisma.sql`WHERE ${conditionOf("WorkflowRequest", where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`,
+          ),
       });
       const data = await presentAll(viewer, await readRequests(source, walked.rows));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
-      return withTotal(page, { count }, () => workflowRequest.count({ where: walked.everything }));
+      return withTotal(page, { count }, () => countRequests(database.read, walked.everything));
     },
   };
 }
 
-type Where = Prisma.WorkflowRequestWhereInput;
+async function countRequests(db: Pick<ReadClient, "$queryRaw">, where: Where): Promise<number> {
+  const [row] = await db.$queryRaw<{ count: number | bigint }[]>`
+    SELECT COUNT(*) AS count FROM workflow_requests AS t WHERE ${conditionOf("WorkflowRequest", where)}`;
+  return Number(row?.count ?? 0);
+}
 
 /** Anyone who may read requests, and everybody else for their own: the rows decide then. */
 export function requireReader(call: Call): void {

@@ -20,10 +20,11 @@ import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { EventType } from "../../events/types.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import type { Effects, Approval } from "../effects/effects.ts";
+import { announcedStatuses, type AnnouncedStatus, type NoticeTexts } from "../effects/notice-texts.ts";
 import type { Reversal, Done } from "../effects/types.ts";
 import { approversOf, type Moved } from "../state/transition.ts";
 import { lockKept } from "./attempt.ts";
-import { moves, permissionOf, verdicts, type Action, type Status } from "../state/table.ts";
+import { moves, permissionOf, verdicts, type Action } from "../state/table.ts";
 import { changesOf, moreEvidence, reasonOf, type Move } from "./changes.ts";
 import type { DecisionInput } from "./decision.ts";
 import { kinds } from "../kinds/kinds.ts";
@@ -33,6 +34,7 @@ import { Origin } from "./fields.ts";
 export interface SideEffectDeps extends Deps<"audit" | "events" | "reach"> {
   effects: Effects;
   matches: Pick<MatchesService, "recomputeUser">;
+  notices: Pick<NoticeTexts, "requester" | "channel">;
   /** Bring the evidence of a request that is a duplicate to the one that is kept. */
   moveEvidence(tx: Tx, fromId: string, toId: string): Promise<void>;
 }
@@ -58,7 +60,7 @@ const emitted: Partial<Readonly<Record<Action, EventType>>> = {
 };
 
 /** Writes a move: vote, status, effects, history, audit, events and messages, together or not at all. */
-export function createSideEffects({ audit, events, effects, reach, matches, moveEvidence }: SideEffectDeps) {
+export function createSideEffects({ audit, events, effects, reach, matches, notices, moveEvidence }: SideEffectDeps) {
   /** What a move does outside the request itself. */
   async function carryOut(tx: Tx, { request, input, actorId, result }: Transition): Promise<WorkflowEffect[]> {
     const { status } = result.next;
@@ -111,13 +113,13 @@ export function createSideEffects({ audit, events, effects, reach, matches, move
     if (count !== 1) throw new ProblemError("storage_busy", { retryAfter: 1 });
     if (move.amended !== undefined) await replaceSubjects(tx, request, move.amended);
     await writeStep(tx, move);
-    const notices = await effects.append(tx, { id: request.id, effects: [...request.effects, ...done] }, noticesOf(move));
+    const messages = await effects.append(tx, { id: request.id, effects: [...request.effects, ...done] }, noticesOf(notices, move));
     recordTransition(tx, move);
     if (isRemembered(move))
       for (const { kind, subjectId } of request.subjects) if (kind === "user") await matches.recomputeUser(tx, subjectId);
     if (!result.isFinal && done.length === 0) return request.effects;
     const changed = new Set(done.map(({ place }) => place));
-    return [...request.effects.filter(({ place }) => !changed.has(place)), ...done, ...notices].toSorted((a, b) => a.place - b.place);
+    return [...request.effects.filter(({ place }) => !changed.has(place)), ...done, ...messages].toSorted((a, b) => a.place - b.place);
   };
 
   function recordTransition(tx: Tx, move: Transition): void {
@@ -256,7 +258,7 @@ function reversalOf(tx: Tx, request: Request, input: DecisionInput, actorId: str
 
 /** What a requester is told of. */
 const actionsTold: ReadonlySet<Action> = new Set<Action>(["approve", "deny", "request_info", "void", "reverse", "reopen"]);
-const wording: Partial<Readonly<Record<Status, string>>> = {
+const wording: Readonly<Record<AnnouncedStatus, string>> = {
   approved: "was approved",
   denied: "was denied",
   void: "was closed as void",
@@ -266,42 +268,27 @@ const wording: Partial<Readonly<Record<Status, string>>> = {
 };
 
 /** What the requester is told of a move, by message or in the channel it was filed in. Votes are told to nobody. */
-export function noticesOf({ request, input, actorId, result, policy }: Move): (Done & { key: string })[] {
-  const { requesterId } = request;
-  const { status } = result.next;
-  const said = wording[status];
+function noticesOf(
+  notices: Pick<NoticeTexts, "requester" | "channel">,
+  { request, input, actorId, result, policy }: Move,
+): (Done & { key: string })[] {
+  const { requesterId, reference, type: kind } = request;
+  const status = announcedStatuses.find((one) => one === result.next.status);
   const isVote = status === request.status;
-  if (requesterId === null || requesterId === actorId || said === undefined || isVote || !actionsTold.has(input.action)) return [];
-  const content = [
-    `Your request ${request.reference} ${said}.`,
-    ...(input.reasonPublic === null ? [] : [input.reasonPublic]),
-    ...(input.body.questions ?? []).map((question) => `- ${question}`),
-    ...(input.body.message === undefined ? [] : [input.body.message]),
-  ].join("\n");
+  if (requesterId === null || requesterId === actorId || status === undefined || isVote || !actionsTold.has(input.action)) return [];
   const id = `${request.id}:${(request.revision + 1).toString()}:requester`;
-  const reason = request.reference;
+  const key = "notice.requester";
   const origin = Origin.safeParse(request.origin);
   const isChannel = input.body.notify === "channel" && origin.success && !isRestricted(request.subjects);
-  const key = "notice.requester";
-  if (isChannel)
-    return [
-      {
-        key,
-        ...discordEffect(
-          { kind: "message_channel", channelId: origin.data.channel_id, content: `Request ${request.reference} ${said}.`, reason },
-          { id, detail: "The channel it was filed in is told." },
-        ),
-      },
-    ];
-  const how = input.body.notify ?? policy.notify;
-  if (how === "none") return [];
-  return [
-    {
-      key,
-      ...discordEffect(
-        { kind: "message_user", userId: requesterId, content, reason },
-        { id, detail: `The requester is told that the request ${said}.` },
-      ),
-    },
-  ];
+  const about = { reference, guildId: origin.data?.guild_id };
+  if (isChannel) {
+    const content = notices.channel({ ...about, status });
+    const action = { kind: "message_channel", channelId: origin.data.channel_id, content, reason: reference } as const;
+    return [{ key, ...discordEffect(action, { id, detail: "The channel it was filed in is told." }) }];
+  }
+  if ((input.body.notify ?? policy.notify) === "none") return [];
+  const { questions = [], message } = input.body;
+  const content = notices.requester({ ...about, kind, status, reason: input.reasonPublic, questions, message });
+  const action = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
+  return [{ key, ...discordEffect(action, { id, detail: `The requester is told that the request ${wording[status]}.` }) }];
 }

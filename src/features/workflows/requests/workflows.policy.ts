@@ -133,15 +133,6 @@ export function listedOnlyOf(call: Call): string | undefined {
 /** What nobody has to be kept from: every request that is not confidential. */
 export const openToAll = { isRestricted: false } satisfies Prisma.WorkflowRequestWhereInput;
 
-/** {@link mayKnow} in the words of the database. */
-export function knownWhere({ call, accounts }: Viewer): Prisma.WorkflowRequestWhereInput {
-  const actor = call.actor?.id;
-  if (actor === undefined) return can(call, "cases.confidential") ? {} : openToAll;
-  const isKeptOut = { subjects: { some: { kind: { in: ["user", "excluded"] }, subjectId: { in: [actor, ...accounts] } } } };
-  const reader = can(call, "cases.confidential") ? {} : { subjects: { some: { kind: { in: ["reader", "joined"] }, subjectId: actor } } };
-  return { OR: [openToAll, { requesterId: actor }, { AND: [reader, { NOT: isKeptOut }] }] };
-}
-
 /** The status that counts at a moment, whether or not the sweep has come by. */
 export function statusAt(request: { status: string; expiresAt: Date | null }, now: Date): Status {
   const isOver = isOpenStatus(request.status) && request.expiresAt !== null && request.expiresAt <= now;

@@ -54,9 +54,9 @@ export type WorkflowsDeps = OwnDeps & Omit<EffectRooms, "overturning"> & ChecksD
 
 export function createWorkflowsService(parts: WorkflowsDeps) {
   const { database, audit, events, evidence, guildState, access, reach, matches, cursors, clock = systemClock } = parts;
-  const { referencePrefix, filing = defaultFilingLimits, requests: reading } = parts;
+  const { referencePrefix, filing = defaultFilingLimits, requests: reading, notices } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
-  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }));
+  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }), notices);
   const checks = createChecks(parts);
   const { create, fileInTx } = createFiling({
     database,
@@ -70,7 +70,17 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     filing,
     referencePrefix,
   });
-  const { act, decide } = createActing({ database, audit, events, effects, access, reach, matches, moveEvidence: evidence.moveInTx });
+  const { act, decide } = createActing({
+    database,
+    audit,
+    events,
+    effects,
+    access,
+    reach,
+    matches,
+    notices,
+    moveEvidence: evidence.moveInTx,
+  });
 
   const beside = {
     policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
@@ -79,7 +89,19 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   };
 
   const { findVisible } = reading;
-  const comments = createComments({ database, audit, events, effects, guildState, access, reach, cursors, clock, findVisible });
+  const comments = createComments({
+    database,
+    audit,
+    events,
+    effects,
+    guildState,
+    access,
+    reach,
+    cursors,
+    clock,
+    notices,
+    findVisible,
+  });
   const history = createHistory({ database, guildState, reach, cursors, clock, findVisible });
 
   /** The kind whose references begin like this one; undefined where all kinds share one prefix. */

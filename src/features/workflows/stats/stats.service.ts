@@ -1,16 +1,18 @@
 import { statsPermission, StatsQuery, type StatsView } from "./stats.schema.ts";
 import { kept } from "../../../database/walk.ts";
+import { conditionOf, sqlOrderOf } from "../../../database/where.ts";
 import { orderOf } from "../../../kernel/keyset.ts";
 import type { Position } from "../../../kernel/page.ts";
 import type { Deps } from "../../deps.ts";
-import type { Prisma } from "../../../generated/sqlite/client.ts";
+import { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { createTally, type CountedRow, type Tally } from "./numbers.ts";
 import { openStatuses } from "../state/table.ts";
-import { knownWhere, viewerOf } from "../requests/workflows.policy.ts";
+import { knownWhere, type Where } from "../requests/filters.ts";
+import { viewerOf } from "../requests/workflows.policy.ts";
 import type { WorkflowDecision } from "../requests/workflows.schema.ts";
 
 const day = 86_400;
@@ -18,27 +20,25 @@ const usualPeriod = 90 * day;
 const maxPeriod = 366 * day;
 const slice = 500;
 
-const columns = {
-  id: true,
-  type: true,
-  status: true,
-  createdAt: true,
-  firstTouchedAt: true,
-  decidedAt: true,
-  dueDecisionAt: true,
-  pausedAt: true,
-  expiresAt: true,
-  decision: true,
-} as const;
+const columns = [
+  "id",
+  "type",
+  "status",
+  "createdAt",
+  "firstTouchedAt",
+  "decidedAt",
+  "dueDecisionAt",
+  "pausedAt",
+  "expiresAt",
+  "decision",
+] as const;
 
 /** How many requests an answer counts at most: filed in the period, of each kind; open, in each status. Tests set it lower. */
 export const statsLimits = { counted: 5000 };
 
-type Where = Prisma.WorkflowRequestWhereInput;
-
 /** Numbers about requests: of confidential ones only for those who may know of them, as everybody else would see that there is one. */
 export function createStats({ database, reach, clock }: Deps<"database" | "reach" | "clock">) {
-  const { workflowRequest } = database.read;
+  const { read } = database;
 
   /**
    * The rows a condition finds, the oldest first, a slice at a time: others have their turn between two slices.
@@ -48,12 +48,12 @@ export function createStats({ database, reach, clock }: Deps<"database" | "reach
   async function each(leading: Where, rest: Where, see: (type: string, row: CountedRow) => void): Promise<boolean> {
     let position: Position | undefined;
     for (let left = statsLimits.counted; ; left -= slice) {
-      const rows = await workflowRequest.findMany({
-        where: { AND: [leading, kept(rest), position === undefined ? {} : (order.after(position) as Where)] },
-        select: columns,
-        orderBy: order.orderBy,
-        take: Math.min(slice, left) + 1,
-      });
+      const where: Where = { AND: [leading, kept(rest), position === undefined ? {} : oldestFirst.after(position)] };
+      const rows = await read.$select(
+        "WorkflowRequest",
+        Prisma.sql`WHERE ${conditionOf("WorkflowRequest", where)} ORDER BY ${oldestFirst.by} LIMIT ${Math.min(slice, left) + 1}`,
+        columns,
+      );
       const seen = rows.slice(0, Math.min(slice, left));
       for (const row of seen) see(row.type, { ...row, isBreakGlass: isBreakGlass(row.decision) });
       const last = seen.at(-1);
@@ -65,13 +65,12 @@ export function createStats({ database, reach, clock }: Deps<"database" | "reach
 
   /** Since when no more requests of a kind were filed than are counted. */
   async function countedFrom(type: WorkflowKind, known: Where, { from, to }: Period): Promise<Date> {
-    const [beyond] = await workflowRequest.findMany({
-      where: { AND: [{ type, createdAt: { gte: from, lt: to } }, kept(known)] },
-      select: { createdAt: true },
-      orderBy: [{ createdAt: "desc" }, { id: "desc" }],
-      skip: statsLimits.counted,
-      take: 1,
-    });
+    const where: Where = { AND: [{ type, createdAt: { gte: from, lt: to } }, kept(known)] };
+    const [beyond] = await read.$select(
+      "WorkflowRequest",
+      Prisma.sql`WHERE ${conditionOf("WorkflowRequest", where)} ORDER BY t.created_at DESC, t.id DESC LIMIT 1 OFFSET ${statsLimits.counted}`,
+      ["createdAt"],
+    );
     return beyond === undefined ? from : new Date(beyond.createdAt.getTime() + 1);
   }
 
@@ -109,6 +108,7 @@ export function createStats({ database, reach, clock }: Deps<"database" | "reach
 }
 
 const order = orderOf("createdAt", "asc");
+const oldestFirst = sqlOrderOf("WorkflowRequest", order);
 
 interface Period {
   from: Date;

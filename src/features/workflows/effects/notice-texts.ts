@@ -1,0 +1,69 @@
+import type { EffectInputs } from "./inputs.ts";
+
+type Punishment = EffectInputs["notice.subject"];
+
+/** What a message is about. */
+export interface Notice {
+  reference: string;
+  /** The server that the request was filed in; its name and its language are used. */
+  guildId: string | undefined;
+  /** What the decision says to everybody; its other reason is for those who decide. */
+  reason: string | null;
+}
+
+export interface PunishmentNotice extends Notice {
+  /** Of the others the person is not written to: they are the staff's own matter. */
+  action: Exclude<Punishment["action"], "note" | "blacklist_referral">;
+  /** The name of the staff role that a demotion leads to. */
+  role: string | undefined;
+  points: number;
+  /** In seconds; null without an end. */
+  length: number | null;
+  until: Date | null;
+  /** What the bot does besides. */
+  discord: { action: Exclude<Punishment["discordAction"], "none">; guildIds: readonly string[]; until: Date } | null;
+  /** Null: it is over. */
+  appealUntil: Date | null;
+  /** Whether the person is on the staff and can still appeal by command. */
+  hasCommands: boolean;
+}
+
+export interface OwnerNotice extends Notice {
+  server: { id: string; name: string | null };
+}
+
+export interface WelcomeNotice extends Notice {
+  role: string;
+  trial: { seconds: number; until: Date } | null;
+  callsign: string | null;
+}
+
+/** The states of a request that its requester is written to about. */
+export const announcedStatuses = ["approved", "denied", "void", "reversed", "pending", "needs_info"] as const;
+export type AnnouncedStatus = (typeof announcedStatuses)[number];
+
+export interface RequesterNotice extends Notice {
+  kind: string;
+  status: AnnouncedStatus;
+  questions: readonly string[];
+  message: string | undefined;
+}
+
+/** A message, and the one that makes up for it when the decision behind it is taken back. */
+export interface Letter {
+  content: string;
+  amends: string;
+}
+
+/** The words of what the bot writes to people. They are stored with the effect that sends them. */
+export interface NoticeTexts {
+  punishment(notice: PunishmentNotice): Letter;
+  owner(notice: OwnerNotice): Letter;
+  welcome(notice: WelcomeNotice): Letter;
+  requester(notice: RequesterNotice): string;
+  /** For the channel that a request was filed in, which others read too. */
+  channel(notice: Omit<Notice, "reason"> & { status: AnnouncedStatus }): string;
+  comment(notice: Omit<Notice, "reason"> & { kind: string; body: string }): string;
+  /** What makes up for a message, with the reason of the reversal: somebody's words, or a sentence of the service. */
+  withReason(amends: string, reversal: { guildId: string | undefined; reason: string }): string;
+}
