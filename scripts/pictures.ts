@@ -18,7 +18,7 @@ import { smallPng } from "./small-png.ts";
  */
 const folder = fileURLToPath(new URL("../docs/images", import.meta.url));
 const width = 390;
-const maxBytes = 60_000;
+const maxBytes = 64_000;
 const time = Date.UTC(2026, 2, 2, 10);
 const endings = ["done", "declined", "wrong-account", "expired", "used", "other-browser", "discord-unreachable"];
 
@@ -38,6 +38,8 @@ async function createStage() {
     PORT: "0",
     LOG_LEVEL: "silent",
     RETURN_TO: "harbour=https://harbour.example/welcome",
+    OPERATOR_NAME: "Harbour Crew",
+    CONTACT_URL: "https://harbour.example/contact",
     SECRET_KEY: randomBytes(32).toString("base64"),
     ENCRYPTION_KEYS: `pictures:${randomBytes(32).toString("base64")}`,
   });
@@ -54,6 +56,7 @@ async function createStage() {
     if (!answer.ok) throw new Error(`${answer.status.toString()} ${await answer.text()}`);
     return answer.text();
   };
+  harbour.addMember(ann);
   const session = async (): Promise<string> => {
     const input = { discord_user_id: ann.id, purpose: "recruitment", request_reference: "REC-REQ-000012", return_to: "harbour" };
     return (JSON.parse(await ask("POST", "/authorize/sessions", input)) as { url: string }).url;
@@ -85,11 +88,13 @@ async function take(page: Page, name: string): Promise<void> {
 
 async function takeAll(page: Page, stage: Awaited<ReturnType<typeof createStage>>): Promise<void> {
   const { url, ann, ask } = stage;
-  await page.goto(await stage.session());
-  await take(page, "consent");
+  const address = await stage.session();
   await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto(`${address}?locale=de`);
   await take(page, "consent-dark");
   await page.emulateMedia({ colorScheme: "light" });
+  await page.goto(address);
+  await take(page, "consent");
   await press(page, "Agree and continue to Discord");
   await agreeAtDiscord(page, ann);
   for (const ending of endings) {

@@ -1,12 +1,14 @@
 import { isIPv6 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream } from "pino";
+import type { Operator } from "./config/config.ts";
 import { defaultRateLimits } from "./config/values.ts";
 import type { CoreOptions } from "./core.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
 import { commandTable, features, openServices, routesOf, routeTable } from "./features.ts";
 import { knownPermissions } from "./kernel/permissions.ts";
 import { createHttpApp } from "./http/app.ts";
+import type { DocumentInfo } from "./http/openapi/document.ts";
 import { listen, type RunningServer } from "./http/server.ts";
 import { checkInstallation, closeToOthers } from "./installation.ts";
 import { type AroundVerbs, createInteractions } from "./interactions.ts";
@@ -51,6 +53,14 @@ export function openApiDocument(): object {
     requireIfMatch: false,
     fingerprintKey: Buffer.alloc(0),
   }).document();
+}
+
+/** Whom the author of a client can ask. */
+function documentContact({ name, contact }: Operator): Pick<DocumentInfo, "contact"> {
+  if (name === null && contact === null) return {};
+  const email = contact?.startsWith("mailto:") === true ? contact.slice("mailto:".length) : undefined;
+  const url = email === undefined ? contact : null;
+  return { contact: { ...(name !== null && { name }), ...(url !== null && { url }), ...(email !== undefined && { email }) } };
 }
 
 interface AppOptions extends Omit<CoreOptions, "logger" | "checkInstallation" | "publicUrl" | "stopping"> {
@@ -100,6 +110,8 @@ export async function createApp(options: AppOptions) {
   const http = createHttpApp({
     ...config.http,
     ...described,
+    info: { ...described.info, ...documentContact(config.operator) },
+    operator: config.operator,
     limiters: services.limiters,
     routes,
     switchedOff,

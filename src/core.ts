@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Config } from "./config/config.ts";
+import type { Config, Operator } from "./config/config.ts";
 import type { Secrets } from "./config/secrets.ts";
 import { type Database, openDatabase } from "./database/database.ts";
 import { createDiscord, type Discord, type DiscordOptions } from "./discord/client.ts";
@@ -34,6 +34,8 @@ export interface Core {
   oauth: DiscordOAuth;
   /** How browsers reach the service, without a slash at the end. */
   publicUrl: () => string;
+  /** Whom the pages name. */
+  operator: Operator;
   /** Where Discord's own pages are. */
   discordOrigin: string;
   /** Aborted when the service begins to stop. */
@@ -110,6 +112,7 @@ export async function openCore({
     discord: createDiscord({ ...config.discord, served, ...pauses.discord, token: secrets.discordToken, logger, clock }),
     oauth,
     publicUrl,
+    operator: config.operator,
     discordOrigin: oauth.origin,
     stopping,
     limiters: createRateLimiters(config.http.limits),

@@ -3,6 +3,7 @@ import { auditActionTexts } from "./features/audit/actions.texts.ts";
 import { auditTexts } from "./features/audit/audit.texts.ts";
 import { authorizationSentences } from "./features/authorization/authorization.sentences.ts";
 import { blacklistSentences } from "./features/blacklist/blacklist.sentences.ts";
+import { authorizationTexts } from "./features/authorization/authorization.texts.ts";
 import { blacklistTexts } from "./features/blacklist/blacklist.texts.ts";
 import { callsignsSentences } from "./features/callsigns/callsigns.sentences.ts";
 import { callsignsTexts } from "./features/callsigns/callsigns.texts.ts";
@@ -21,6 +22,7 @@ import { linksTexts } from "./features/links/links.texts.ts";
 import { permissionsSentences } from "./features/permissions/permissions.sentences.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
 import { privacySentences } from "./features/privacy/privacy.sentences.ts";
+import { privacyPageTexts, privacyPageSentences } from "./features/privacy/privacy-page.texts.ts";
 import { privacyTexts } from "./features/privacy/privacy.texts.ts";
 import { rosterSentences } from "./features/roster/roster.sentences.ts";
 import { rosterTexts } from "./features/roster/roster.texts.ts";
@@ -39,6 +41,7 @@ import { permissionTitles } from "./commands/locales/permissions.ts";
 import { phrases } from "./commands/locales/phrases.ts";
 import { commonSentences } from "./commands/locales/sentences.ts";
 import { values } from "./commands/locales/values.ts";
+import { pagesTexts } from "./pages/pages.texts.ts";
 
 /** English: every text of commands and replies, feature by feature. */
 export const en = {
@@ -46,7 +49,9 @@ export const en = {
   ...values.en,
   ...phrases.en,
   ...auditActionTexts.en,
+  ...pagesTexts.en,
   ...auditTexts.en,
+  ...authorizationTexts.en,
   ...blacklistTexts.en,
   ...callsignsTexts.en,
   ...casesTexts.en,
@@ -55,6 +60,7 @@ export const en = {
   ...intelligenceTexts.en,
   ...linksTexts.en,
   ...permissionsTexts.en,
+  ...privacyPageTexts.en,
   ...privacyTexts.en,
   ...rosterTexts.en,
   ...serversTexts.en,
@@ -71,7 +77,9 @@ export const de = {
   ...phrases.de,
   ...permissionTitles.de,
   ...auditActionTexts.de,
+  ...pagesTexts.de,
   ...auditTexts.de,
+  ...authorizationTexts.de,
   ...blacklistTexts.de,
   ...callsignsTexts.de,
   ...casesTexts.de,
@@ -80,6 +88,7 @@ export const de = {
   ...intelligenceTexts.de,
   ...linksTexts.de,
   ...permissionsTexts.de,
+  ...privacyPageTexts.de,
   ...privacyTexts.de,
   ...rosterTexts.de,
   ...serversTexts.de,
@@ -105,6 +114,7 @@ export const deSentences: Sentences = {
   ...linksSentences,
   ...permissionsSentences,
   ...privacySentences,
+  ...privacyPageSentences,
   ...rosterSentences,
   ...serversSentences,
   ...staffSentences,

@@ -4,6 +4,13 @@ import { toSecrets, unprintable, type Secrets } from "./secrets.ts";
 import { switchedOffBy, type RateLimits, type StrikeThreshold } from "./values.ts";
 import type { Env } from "./variables.ts";
 
+/** Who runs an installation, as its pages and its OpenAPI document say; null where the operator does not say it. */
+export interface Operator {
+  name: string | null;
+  /** An https address, or `mailto:` with an address of e-mail. */
+  contact: string | null;
+}
+
 /** The settings of one installation, with every default filled in. It can be printed: a database password shows as `***`. */
 export interface Config {
   discord: {
@@ -28,6 +35,7 @@ export interface Config {
     trustedProxies: string[];
     unsupportedStatus: 501 | 404;
   };
+  operator: Operator;
   database: { url: string; synchronous: "full" | "normal" };
   dataDir: string;
   refreshCooldownSeconds: number;
@@ -125,6 +133,7 @@ function toConfig(env: Env): Config {
       trustedProxies: env.TRUSTED_PROXIES,
       unsupportedStatus: env.UNSUPPORTED_STATUS,
     },
+    operator: { name: env.OPERATOR_NAME ?? null, contact: env.CONTACT_URL ?? null },
     database: unprintable(database, { ...database, url: withoutPassword(database.url) }),
     dataDir: env.DATA_DIR,
     refreshCooldownSeconds: env.REFRESH_COOLDOWN_SECONDS,

@@ -203,3 +203,19 @@ function parseReturnAddresses(text: string): ReadonlyMap<string, string> | undef
   }
   return addresses;
 }
+
+/** A name that people read, on one line. */
+export const shownName = parsed("must be 1 to 80 characters on one line", (text) =>
+  /^[^\p{C}\p{Zl}\p{Zp}]{1,80}$/u.test(text) ? text : undefined,
+);
+
+/** Where people can ask: a page, or an address of e-mail. */
+export const contactAddress = parsed(
+  "must be an https address or mailto:<address>, such as https://example.org/contact or mailto:staff@example.org",
+  (text) => {
+    if (/^mailto:[^\s@?&<>"]+@[^\s@?&<>"]+$/.test(text)) return text;
+    if (!/^https:\/\/\S+$/i.test(text) || !URL.canParse(text)) return undefined;
+    const { href, username, password } = new URL(text);
+    return username === "" && password === "" ? href : undefined;
+  },
+);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isSnowflake } from "../kernel/fields.ts";
 import {
   addressList,
+  contactAddress,
   databaseUrl,
   defaultRateLimits,
   defaultThresholds,
@@ -17,6 +18,7 @@ import {
   parseThresholds,
   publicUrl,
   returnAddresses,
+  shownName,
   snowflakeList,
   wholeNumber,
   switches,
@@ -38,6 +40,8 @@ export const Env = z.object({
   ALLOW_CUSTOM_DISCORD_API: flag.default(false),
   GUILD_IDS: snowflakeList,
   OWNER_IDS: snowflakeList.default([]),
+  OPERATOR_NAME: shownName.optional(),
+  CONTACT_URL: contactAddress.optional(),
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: z.string().default("./data"),
   HOST: listenHost.default("127.0.0.1"),

@@ -62,7 +62,9 @@ export interface Stage {
 export async function createStage(say: (line: string) => void, members: number, ackDeadlineMs?: number): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "provost-demo-"));
   const sandbox = await createSandbox({ seed: "small", ...(ackDeadlineMs !== undefined && { ackDeadlineMs }) });
-  const { harbour } = sandbox.seeded.guilds;
+  const { harbour, quarry } = sandbox.seeded.guilds;
+  // It is blacklisted later: no server of the community.
+  quarry.removeBot();
   harbour.allowCommands(Object.values(sandbox.seeded.roles));
   sandbox.setPrivilegedIntents(GatewayIntentBits.GuildMembers | GatewayIntentBits.MessageContent);
   if (members > 0) harbour.addMembers(members);
@@ -93,9 +95,7 @@ function demoConfig(sandbox: Sandbox, folder: string) {
   const { guilds, users } = sandbox.seeded;
   const reading = readConfig({
     ...sandbox.env(),
-    GUILD_IDS: Object.values(guilds)
-      .map(({ id }) => id)
-      .join(),
+    GUILD_IDS: [guilds.harbour.id, guilds.lighthouse.id].join(),
     OWNER_IDS: users.olivia.id,
     DATA_DIR: folder,
     PORT: "0",

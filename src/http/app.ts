@@ -1,6 +1,7 @@
 import { compress } from "hono/compress";
 import { Hono, type ErrorHandler, type Handler, type MiddlewareHandler, type NotFoundHandler } from "hono";
 import type { Logger } from "pino";
+import type { Operator } from "../config/config.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -15,8 +16,10 @@ import { createIdempotencyKeys } from "./middleware/idempotency.ts";
 import { takeToken } from "./middleware/rate-limit.ts";
 import { limitOf, type RateLimiters, subjectBudget } from "../operations/rate-limit.ts";
 import { createDocument, type DocumentInfo } from "./openapi/document.ts";
+import type { Publisher } from "../pages/reader.ts";
 import type { HtmlPage } from "./pages/page.ts";
-import { problemPages, handlePage, problemPage } from "./pages/serve-page.ts";
+import { problemPage, problemPages } from "./pages/problem-pages.ts";
+import { handlePage } from "./pages/serve-page.ts";
 import { problemReply, toProblem, asError } from "./problem.ts";
 import { routesFor, type Route, type RawAnswer, type RouteSpec } from "../operations/route.ts";
 import { createPresenter } from "./answer.ts";
@@ -50,6 +53,8 @@ export interface HttpAppOptions {
   trustedProxies?: readonly string[];
   /** How browsers reach the service. */
   publicUrl?: string;
+  /** Whom the pages name; nobody by default. */
+  operator?: Operator;
   /** The address in the document, asked when that is made; `publicUrl` by default. */
   documentedUrl?: () => string;
   info: DocumentInfo;
@@ -85,7 +90,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   // The path as it was sent: decoded and cleaned it might lead elsewhere than a proxy in front believes.
   const app = new Hono<HttpEnv>({ getPath: (request, given) => pathOf(request, given?.env) });
   const routes: readonly Route[] = [...options.routes, documentRoute(() => document())];
-  const pages = [...options.pages, ...problemPages()];
+  const publisher = publisherOf(options);
+  const pages = [...options.pages, ...problemPages(publisher)];
   checkRoutes(routes, pages, options.known);
   const deps = createDeps(options);
 
@@ -107,8 +113,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   // Fixed paths come before those with parameters, so that `/callsigns/next` is never taken for an id.
   for (const { spec, middleware, handler } of served.toSorted((a, b) => compareSpecificity(a.spec.path, b.spec.path)))
     app.on(spec.method, [spec.path.replaceAll(/\{(\w+)\}/g, ":$1")], ...middleware, handler);
-  app.notFound(answerMissing(app, unsupportedStatus));
-  app.onError(answerError(options));
+  app.notFound(answerMissing(app, unsupportedStatus, publisher));
+  app.onError(answerError(options, publisher));
   const registry = (): RegistryEntry[] =>
     routes.map(({ spec: { method, path, capability } }) => {
       return { method: method.toUpperCase(), path, supported: capability === undefined || options.switchedOff(capability) === undefined };
@@ -123,6 +129,10 @@ function pathOf(request: Request, env: HttpEnv["Bindings"] | undefined): string 
   const target = targetOf(request, env?.incoming);
   const query = target.indexOf("?");
   return query === -1 ? target : target.slice(0, query);
+}
+
+function publisherOf({ publicUrl, operator = { name: null, contact: null } }: HttpAppOptions): Publisher {
+  return { publicUrl: () => publicUrl ?? "http://localhost", operator };
 }
 
 function createDeps(options: HttpAppOptions): HttpDeps {
@@ -150,26 +160,27 @@ function compareSpecificity(a: string, b: string): number {
   return shape(a) < shape(b) ? -1 : 1;
 }
 
-/** Nothing is at an address: 405 with the methods it knows, or 404, which is HTML for those who ask for that. */
-function answerMissing(app: Hono<HttpEnv>, unsupportedStatus: 501 | 404): NotFoundHandler<HttpEnv> {
+/** Nothing is at an address: 405 with the methods it knows, or 404; HTML for a browser that opens it. */
+function answerMissing(app: Hono<HttpEnv>, unsupportedStatus: 501 | 404, publisher: Publisher): NotFoundHandler<HttpEnv> {
   const knows = (method: string, path: string): boolean =>
     app.router.match(method, path)[0].some(([[, { method: registered }]]) => registered !== "ALL");
-  return (c) => {
+  return async (c) => {
     const request = c.get("request");
     const allowed = ["DELETE", "GET", "PATCH", "POST", "PUT"].filter((method) => knows(method, request.path));
-    if (allowed.length === 0) {
-      const problem = new ProblemError("route_not_found");
-      return respond(c, prefersHtml(request) ? problemPage(problem, request) : problemReply(request, problem, unsupportedStatus));
-    }
     const allow = allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ");
-    const problem = new ProblemError("method_not_allowed", { detail: `This route knows ${allow}.`, extra: { allow } });
-    return respond(c, problemReply(request, problem, unsupportedStatus));
+    const isUnknown = allowed.length === 0;
+    const problem = isUnknown
+      ? new ProblemError("route_not_found")
+      : new ProblemError("method_not_allowed", { detail: `This route knows ${allow}.`, extra: { allow } });
+    // The address of a form, opened by hand or again.
+    const isPage = prefersHtml(request) && (isUnknown || request.method === "GET");
+    return respond(c, isPage ? await problemPage(problem, request, publisher) : problemReply(request, problem, unsupportedStatus));
   };
 }
 
 /** Whatever was thrown, as a refusal the caller may see. The message of what nobody expected goes to the log alone. */
-function answerError({ logger, noteDenied, unsupportedStatus }: HttpAppOptions): ErrorHandler<HttpEnv> {
-  return (error, c) => {
+function answerError({ logger, noteDenied, unsupportedStatus }: HttpAppOptions, publisher: Publisher): ErrorHandler<HttpEnv> {
+  return async (error, c) => {
     const request = c.get("request");
     const { audited, denialOf, isAdmitted, requestId } = request;
     const denial = audited === undefined ? undefined : denialOf?.(c.req.param(), error, isAdmitted);
@@ -177,7 +188,8 @@ function answerError({ logger, noteDenied, unsupportedStatus }: HttpAppOptions):
     const known = toProblem(error);
     if (known === undefined) logger.error({ err: error, request_id: requestId }, "unexpected error");
     const problem = known ?? new ProblemError("internal_error", { detail: "Quote the request id when you report this." });
-    return respond(c, request.isPage ? problemPage(problem, request) : problemReply(request, problem, unsupportedStatus));
+    const { isPage } = request;
+    return respond(c, isPage ? await problemPage(problem, request, publisher) : problemReply(request, problem, unsupportedStatus));
   };
 }
 

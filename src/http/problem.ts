@@ -48,7 +48,8 @@ export function problemDocument(problem: ProblemError, status: number, instance:
   };
 }
 
-function refusalHeaders(problem: ProblemError, status: number): Record<string, string> {
+/** The headers of a refusal, in whatever form it is answered. */
+export function refusalHeaders(problem: ProblemError, status: number): Record<string, string> {
   const retryAfter = problem.retryAfter ?? (status === 429 || status === 503 ? defaultRetryAfter : undefined);
   return {
     "cache-control": "no-store",

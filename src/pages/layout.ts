@@ -1,16 +1,24 @@
 import { html } from "hono/html";
+import { pageLanguages, type Language } from "./language.ts";
+import type { Reader } from "./reader.ts";
 
 /** HTML whose inserted texts have been made harmless. */
 export type Markup = ReturnType<typeof html>;
 
+/** A whole page, and what it is written in. */
+export interface WrittenPage {
+  language: Language;
+  body: string;
+}
+
 /**
- * A whole page.
- * @param base path prefix of the pages, "" at the root
+ * Write a whole page.
  * @param title the heading and the name of the tab
  */
-export async function layout(base: string, title: string, content: Markup): Promise<string> {
+export async function layout(reader: Reader, title: string, content: Markup): Promise<WrittenPage> {
+  const { language, base } = reader;
   const page = await html`<!doctype html>
-    <html lang="en">
+    <html lang="${language}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -24,15 +32,57 @@ export async function layout(base: string, title: string, content: Markup): Prom
           <h1>${title}</h1>
           ${content}
         </main>
+        <footer>${contact(reader)} ${otherLanguages(reader)}</footer>
       </body>
     </html>`;
-  return page.toString();
+  return { language, body: page.toString() };
 }
 
+/** The headers of a page in one of several languages. */
+export function languageHeaders({ language }: WrittenPage): Record<"content-language" | "vary", string> {
+  return { "content-language": language, vary: "Accept-Language" };
+}
+
+/** Who runs this installation, and whom to ask. */
+function contact({ t, operator: { name, contact: address } }: Reader): Markup {
+  const runBy = name === null ? "" : filled(t("page run-by"), { operator: html`<strong>${name}</strong>` });
+  const mail = address?.startsWith("mailto:") === true ? address.slice("mailto:".length) : undefined;
+  if (address === null) return html`<p>${runBy} ${t("page ask-staff")}</p>`;
+  const link = html`<a href="${address}" rel="noreferrer">${mail ?? t("page ask-here")}</a>`;
+  return html`<p>${runBy} ${filled(t(mail === undefined ? "page ask" : "page ask-mail"), { contact: link })}</p>`;
+}
+
+const languageNames: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch" };
+
+/** The same page in the other languages. */
+function otherLanguages({ language, canSwitch }: Reader): Markup | "" {
+  const others = canSwitch ? pageLanguages.filter((one) => one !== language) : [];
+  return html`${others.map((one) => html`<p><a href="?locale=${one}" lang="${one}" hreflang="${one}">${languageNames[one]}</a></p>`)}`;
+}
+
+/** A text with markup or other texts in the place of its `{names}`. */
+export function filled(text: string, values: Readonly<Record<string, Markup | string>>): Markup {
+  const parts = text.split(/\{(\w+)\}/);
+  return html`${parts.map((part, index) => (index % 2 === 0 ? part : (values[part] ?? "")))}`;
+}
+
+/** English as it is written outside of America: days before months, 24 hours. */
+const locales: Readonly<Record<Language, string>> = { en: "en-GB", de: "de-DE" };
+
 /** A time as people read it, in UTC, with the exact one for programs. */
-export function timeText(at: Date): Markup {
-  const iso = at.toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
+export function timeText({ language }: Reader, at: Date): Markup {
+  const format = new Intl.DateTimeFormat(locales[language], { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
+  return html`<time datetime="${at.toISOString()}">${format.format(at)} UTC</time>`;
+}
+
+/** A number of minutes, days or the like in words. */
+export function durationText({ language }: Reader, count: number, unit: "second" | "minute" | "day"): string {
+  return new Intl.NumberFormat(locales[language], { style: "unit", unit, unitDisplay: "long" }).format(count);
+}
+
+/** Names in a row, such as "Harbour, Lighthouse and Quarry". */
+export function listText({ language }: Reader, names: readonly string[]): string {
+  return new Intl.ListFormat(locales[language]).format(names);
 }
 
 /** The one style of the pages: readable on a phone, light and dark. */
@@ -49,7 +99,8 @@ export const style = `:root {
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
-main { max-width: 40rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; overflow-wrap: anywhere; }
+main, footer { max-width: 40rem; margin: 0 auto; padding: 1rem 1rem 0; overflow-wrap: anywhere; }
+footer { color: var(--soft); padding-bottom: 2rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; }
 h2 { font-size: 1.0625rem; line-height: 1.35; margin: 0 0 0.375rem; }
 p { margin: 0 0 0.75rem; }
@@ -60,10 +111,11 @@ section > :last-child { margin-bottom: 0; }
 dl { margin: 0; }
 dt { font-weight: 600; }
 dd { margin: 0 0 0.5rem; }
-.soft, time { color: var(--soft); }
-time { white-space: nowrap; }
+.soft { color: var(--soft); }
+.small { font-size: 0.875rem; }
+code { font: 0.9375em ui-monospace, monospace; }
 a { color: var(--link); }
-form { margin: 0.75rem 0 0; }
+form { margin: 0.75rem 0 0.5rem; }
 button, .button { display: block; width: 100%; min-height: 3rem; padding: 0.75rem 1rem; font: inherit; font-weight: 600; text-align: center; text-decoration: none; background: var(--button); color: var(--on-button); border: 1px solid var(--edge); border-radius: 0.625rem; cursor: pointer; }
 .agree { background: var(--accent); color: var(--on-accent); border-color: var(--accent); }
 .danger { background: var(--danger); color: var(--on-danger); border-color: var(--danger); }

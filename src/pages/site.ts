@@ -1,10 +1,10 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { HttpContext } from "../http/context.ts";
+import { languageHeaders, type WrittenPage } from "./layout.ts";
+import { readerOf, type Publisher, type Reader } from "./reader.ts";
 
 /** Where the pages live, and where Discord's do. */
-export interface Site {
-  /** Origin and path prefix of the pages, without a slash at the end. */
-  publicUrl: () => string;
+export interface Site extends Publisher {
   /** Where Discord's own form lives: browsers apply form-action to the redirect that follows our form. */
   discordOrigin: string;
 }
@@ -20,9 +20,9 @@ export function isOwnForm(c: HttpContext, site: Site): boolean {
   return sentFrom === undefined ? isOurs : sentFrom === "same-origin" && (isOurs || origin === undefined || origin === "null");
 }
 
-/** Path prefix of the pages, "" at the root. */
-export function baseOf(site: Pick<Site, "publicUrl">): string {
-  return new URL(site.publicUrl()).pathname.replace(/\/$/, "");
+/** Who reads the answer to this request. @param known language tag of the person, as a session has it */
+export function readerAt(c: HttpContext, site: Site, known?: string | null): Reader {
+  return readerOf(c.get("request"), site, known);
 }
 
 /** Names the request in the log and in the audit. */
@@ -38,9 +38,15 @@ export function redirect(c: HttpContext, site: Site, location: string, cookies: 
 }
 
 /** A page with the headers all of them have. */
-export function answer(c: HttpContext, site: Site, status: ContentfulStatusCode, body: string): Response {
+export async function answer(
+  c: HttpContext,
+  site: Site,
+  status: ContentfulStatusCode,
+  written: WrittenPage | Promise<WrittenPage>,
+): Promise<Response> {
+  const page = await written;
   setPolicy(c, site);
-  return c.html(body, status);
+  return c.html(page.body, status, languageHeaders(page));
 }
 
 /** A file for the person at the browser to keep. */

@@ -90,7 +90,7 @@ const flawScript = `(() => {
   const contrast = (one, two) => { const [x, y] = [light(one), light(two)].sort((a, b) => b - a); return (x + 0.05) / (y + 0.05); };
   const behind = (element) => { for (let at = element; at; at = at.parentElement) { const color = parse(getComputedStyle(at).backgroundColor); if (color.a === 1) return color; } return null; };
   const say = (element) => element.tagName.toLowerCase() + " '" + element.textContent.trim().slice(0, 30) + "'";
-  if (document.documentElement.lang !== "en") flaws.push("no language");
+  if (!["en", "de"].includes(document.documentElement.lang)) flaws.push("no language");
   if (document.querySelectorAll("h1").length !== 1) flaws.push("not one h1");
   if (document.querySelectorAll("script, [style], [onclick]").length > 0) flaws.push("script or inline style");
   if (document.title.trim() === "") flaws.push("no title");

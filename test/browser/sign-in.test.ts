@@ -83,7 +83,7 @@ test("a form that another site sends changes nothing, whoever is signed in", asy
   const session = await world.post("/authorize/sessions", { discord_user_id: ann.id }, { actor: senior });
   await world.sandbox.as(ann).authorize(session.body.url, { approve: true });
   const walk = await world.sandbox.as(ann).authorize(`${world.url}/privacy`, { approve: true });
-  expect(walk.body).toContain(`Signed in as Discord user ${ann.id}`);
+  expect(walk.body).toContain(`You are signed in as <code>${ann.id}</code>`);
   const cookie = Object.entries(walk.cookies)
     .map(([name, value]) => `${name}=${value}`)
     .join("; ");

@@ -42,6 +42,7 @@ test("the required variables alone give every default", () => {
       trustedProxies: [],
       unsupportedStatus: 501,
     },
+    operator: { name: null, contact: null },
     database: { url: "file:./data/provost.db", synchronous: "full" },
     dataDir: "./data",
     refreshCooldownSeconds: 600,
@@ -105,9 +106,9 @@ test.each(required)("%s stops the boot when missing, empty or senseless", (name)
   }
 });
 
-/** Any path will do for these. */
-const paths: readonly string[] = ["DATA_DIR", "ERASURE_JOURNAL", "AUDIT_CHECKPOINTS"] satisfies VariableName[];
-const optional = variableNames.filter((name) => !(required as readonly string[]).includes(name) && !paths.includes(name));
+/** Any path, or any name, will do for these. */
+const freeTexts: readonly string[] = ["DATA_DIR", "ERASURE_JOURNAL", "AUDIT_CHECKPOINTS", "OPERATOR_NAME"] satisfies VariableName[];
+const optional = variableNames.filter((name) => !(required as readonly string[]).includes(name) && !freeTexts.includes(name));
 
 test.each(optional)("%s keeps its default when empty and stops the boot when senseless", (name) => {
   const env = validEnvironment();
@@ -154,6 +155,16 @@ const wrong: Partial<Record<VariableName, string[]>> = {
   ],
   ALLOW_CUSTOM_DISCORD_API: ["1", "TRUE", "no"],
   GUILD_IDS: ["1,2", "080351110224678912", "00000000000000000", "80351110224678912,", "80351110224678912;80351110224678913"],
+  OPERATOR_NAME: ["two\nlines", "x".repeat(81)],
+  CONTACT_URL: [
+    "http://harbour.example",
+    "harbour.example/contact",
+    "mailto:",
+    "mailto:nobody",
+    "mailto:a@b?bcc=c@d",
+    "javascript:alert(1)",
+    "https://user@harbour.example",
+  ],
   OWNER_IDS: ["ann", "18446744073709551616", "80351110224678912,080351110224678912"],
   DATABASE_URL: [
     "file:",
@@ -249,6 +260,9 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
     ["80351110224678912", "80351110224678913"],
   ],
   ["OWNER_IDS", "80351110224678912", (config) => config.discord.ownerIds, ["80351110224678912"]],
+  ["OPERATOR_NAME", " Harbour Crew ", (config) => config.operator, { name: "Harbour Crew", contact: null }],
+  ["CONTACT_URL", "https://Harbour.example/contact", (config) => config.operator.contact, "https://harbour.example/contact"],
+  ["CONTACT_URL", "mailto:staff@harbour.example", (config) => config.operator.contact, "mailto:staff@harbour.example"],
   ["DATA_DIR", "/srv/provost/", (config) => config.database.url, "file:/srv/provost/provost.db"],
   ["DATABASE_URL", "postgres://u:p@h:5432/d?sslmode=require", (config) => config.database.url, "postgres://u:p@h:5432/d?sslmode=require"],
   ["SERVER_DETAIL", "listed", (config) => config.serverDetail, "listed"],
@@ -337,7 +351,7 @@ test("a token of the sandbox is sent to this machine only", () => {
 test("no line repeats what a variable holds", () => {
   for (const name of variableNames) {
     const lines = linesOf({ ...validEnvironment(), [name]: "/hunter2?hunter2" });
-    if (!paths.includes(name)) expect(lines).toHaveLength(1);
+    if (!freeTexts.includes(name)) expect(lines).toHaveLength(1);
     expect(lines.join()).not.toContain("hunter2");
   }
 });

@@ -126,6 +126,8 @@ function createRooms(database: Database, sandbox: Sandbox, settings: Settings, c
     signIn: createSignIn({ database, oauth, keyring, clock, publicUrl }),
     returnTo,
     names: createConsentNames({ read: database.read, guildState }),
+    clock,
+    operator: { name: null, contact: null },
     publicUrl,
     discordOrigin: oauth.origin,
   });

@@ -9,7 +9,6 @@ import { sourceSentences, type SourceSentence } from "../support/source-sentence
 /** Sentences that no reply in Discord shows, by where they stand. */
 const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text?: RegExp; because: string }[] = [
   { path: /\.routes\.ts$/, unless: /^(regex|refine)$/, because: "it describes the HTTP API" },
-  { path: /\.(pages|html)\.tsx?$/, because: "it stands on a page" },
   { path: /^src\//, around: /^(description|example|examples):$/, because: "it describes a field of the HTTP API" },
   { path: /^src\/features\/workflows\/kinds\//, around: /^summary:$/, because: "it describes a kind of request in the HTTP API" },
   { path: /^src\/kernel\/keyset\.ts$/, text: /next_cursor/, because: "it describes pages of the HTTP API" },
@@ -18,7 +17,7 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
   { path: /^src\/features\/keys\/(assertion|authenticate|claims)\.ts$/, because: "only requests over HTTP carry keys and assertions" },
   { path: /^src\/features\/events\//, because: "only clients over HTTP follow events" },
   { path: /^src\/features\/workflows\/bulk\//, because: "only clients over HTTP decide in bulk" },
-  { path: /^src\/features\/privacy\/(privacy\.policy|parts\/)/, because: "the page about one's data words it in its own language" },
+  { path: /^src\/features\/privacy\/(privacy\.policy|parts\/parts)\.ts$/, because: "the HTTP API has it; pages word it from their texts" },
   { path: /^src\/discord\/replies\.ts$/, because: "it has a key among the texts" },
   { path: /^src\/features\/workflows\/commands\/notices\.ts$/, because: "it joins texts that have keys" },
 ];

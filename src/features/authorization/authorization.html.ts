@@ -1,111 +1,113 @@
 import { html } from "hono/html";
-import { layout, timeText, type Markup } from "../../pages/layout.ts";
+import { durationText, filled, layout, listText, timeText, type Markup, type WrittenPage } from "../../pages/layout.ts";
+import { linkTo, type Reader } from "../../pages/reader.ts";
 import { retentionDays, sessionRetentionDays } from "./authorization.policy.ts";
 import type { Purpose, Scope } from "./authorization.schema.ts";
+import type { Names } from "./consent-names.ts";
 import type { Ending } from "./endings/endings.ts";
 
 /** What the consent page says about one session. */
-export interface Consent {
-  /** Path of the session's page. */
+export interface Consent extends Names {
+  /** The Discord account that is asked. */
+  userId: string;
+  /** Path of the session's page, below the prefix of the pages. */
   path: string;
-  /** Names of the communities whose staff will see the answer. */
-  communities: readonly string[];
-  client: string;
-  staffMember: string;
   purpose: Purpose;
   requestReference: string | null;
   scopes: readonly Scope[];
   detail: Detail;
+  now: Date;
   expiresAt: Date;
 }
 
 /** How much of the server list stays readable. */
 export type Detail = "full" | "listed";
 
-/** How long a hit of the comparison stays after it is closed. */
-const hitRetentionDays = 90;
+/** How long a result of the comparison stays after it is closed. */
+const matchRetentionDays = 90;
 
-const purposeTexts: Readonly<Record<Purpose, string>> = {
-  verification: "To verify your membership",
-  recruitment: "To review your application to the staff",
-  investigation: "To clear up an open question about your account",
-  recheck: "To bring an earlier check up to date",
-  appeal: "To decide your appeal",
-};
-
-const scopeTexts: Readonly<Record<Scope, string>> = {
-  identify: "Who you are on Discord: your user id and name. Not your e-mail address, not your messages.",
-  guilds: "The list of servers you are in: name, id and icon of each, and whether you own or manage it.",
-  "guilds.members.read": "Your member profile in those servers: nickname and roles.",
-};
-
-const detailTexts: Readonly<Record<Detail, string>> = {
-  full: "The names and ids of all these servers are kept, encrypted.",
-  listed:
-    "Only servers that this community has registered, watches or has blocked stay readable. Every other server is kept as an unreadable code: it shows later whether a server is the same one, but not which one it is.",
-};
-
-/** @param base path prefix of the pages, "" at the root */
-export async function consentPage(base: string, consent: Consent): Promise<string> {
-  const { path, client, staffMember, purpose, requestReference, expiresAt } = consent;
-  const community = consent.communities.length === 0 ? "this community" : consent.communities.join(", ");
-  const reference = requestReference === null ? "" : ` (${requestReference})`;
+/** What is asked, the two answers and what follows each of them; the details are folded below the answers. */
+export async function consentPage(reader: Reader, consent: Consent): Promise<WrittenPage> {
+  const { t } = reader;
+  const { path, purpose, requestReference, scopes } = consent;
+  const community = communityOf(reader, consent);
+  const reference = requestReference === null ? "" : html` (${requestReference})`;
   return layout(
-    base,
-    "Share your Discord information?",
-    html`<p><strong>${staffMember}</strong> asks for it through <strong>${client}</strong>, on behalf of <strong>${community}</strong>.</p>
+    reader,
+    t("page consent"),
+    html`<p>${whoAsks(reader, consent, community)}</p>
+      <p>${whoIsAsked(reader, consent)}</p>
       <section>
-        <h2>Why</h2>
-        <p>${purposeTexts[purpose]}${reference}</p>
+        <h2>${t("page consent why")}</h2>
+        <p>${t(`page purpose ${purpose}`)}${reference}</p>
+        <h2>${t("page consent read")}</h2>
+        <ul>
+          ${scopes.map((scope) => html`<li>${t(`page scope ${scope}`)}</li>`)}
+        </ul>
+        <p>${filled(t("page consent seen-by"), { community })}</p>
       </section>
-      ${whatIsRead(consent)} ${whoAndHowLong(community)} ${howToTakeBack(base)}
-      <p>If you agree, Discord asks you to confirm. Nothing is read before that. This page works until ${timeText(expiresAt)}.</p>
-      <form method="post" action="${path}/start"><button class="agree" type="submit">Agree and continue to Discord</button></form>
-      <form method="post" action="${path}/decline"><button type="submit">Decline</button></form>`,
+      <form method="post" action="${linkTo(reader, `${path}/start`)}">
+        <button class="agree" type="submit">${t("page consent agree")}</button>
+      </form>
+      <p class="soft small">${t("page consent after-agree")}</p>
+      <form method="post" action="${linkTo(reader, `${path}/decline`)}"><button type="submit">${t("page consent decline")}</button></form>
+      <p class="soft small">${t("page consent after-decline")}</p>
+      <details>
+        <summary>${t("page consent details")}</summary>
+        ${whatIsKept(reader, consent, community)} ${howToTakeBack(reader)}
+      </details>`,
   );
 }
 
-function whatIsRead({ scopes, detail }: Consent): Markup {
-  return html`<section>
-    <h2>What is read</h2>
-    <ul>
-      ${scopes.map((scope) => html`<li>${scopeTexts[scope]}</li>`)}
-    </ul>
-    ${scopes.includes("guilds") ? html`<p>${detailTexts[detail]}</p>` : ""}
-  </section>`;
+function communityOf(reader: Reader, { communities }: Consent): string {
+  return communities.length === 0 ? reader.t("page consent this-community") : listText(reader, communities);
 }
 
-function whoAndHowLong(community: string): Markup {
+function whoAsks({ t }: Reader, { client, staffMember }: Consent, community: string): Markup {
+  const strong = (name: string): Markup => html`<strong>${name}</strong>`;
+  const names = { staff: strong(staffMember ?? t("page consent staff-member")), community: strong(community) };
+  return client === null
+    ? filled(t("page consent who"), names)
+    : filled(t("page consent who-through"), { ...names, client: strong(client) });
+}
+
+/** The link may have been passed on: whoever it is for recognizes their own account, before Discord refuses another one. */
+function whoIsAsked(reader: Reader, { account, userId, now, expiresAt }: Consent): Markup {
+  const { t } = reader;
+  const id = html`<code>${userId}</code>`;
+  return filled(t("page consent for"), {
+    account: account === null ? filled(t("page consent account"), { id }) : html`<strong>@${account}</strong> (${id})`,
+    minutes: durationText(reader, Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / 60_000)), "minute"),
+    time: timeText(reader, expiresAt),
+  });
+}
+
+function whatIsKept(reader: Reader, { scopes, detail }: Consent, community: string): Markup {
+  const { t } = reader;
+  const days = (count: number): Record<"days", string> => ({ days: durationText(reader, count, "day") });
+  const servers = scopes.includes("guilds") ? html`<p>${t(`page detail ${detail}`)}</p>` : "";
   return html`<section>
-      <h2>Who sees it</h2>
-      <p>
-        Authorized staff of ${community}. It is compared with the community's list of blocked users and servers. It is not passed on to
-        others.
-      </p>
+      <h2>${t("page consent kept")}</h2>
+      ${servers}
+      <p>${t("page consent compared", { community })}</p>
     </section>
     <section>
-      <h2>How long it is kept</h2>
+      <h2>${t("page consent long")}</h2>
       <ul>
-        <li>What is read: encrypted, until ${retentionDays} days after it was last used. Until then it can be read again from Discord.</li>
-        <li>Hits of the comparison: ${hitRetentionDays} days after they are closed.</li>
-        <li>
-          This request: ${sessionRetentionDays} days after it ends. The audit log keeps that you answered and when, without your servers.
-        </li>
+        <li>${t("page consent long-read", days(retentionDays))}</li>
+        <li>${t("page consent long-found", days(matchRetentionDays))}</li>
+        <li>${t("page consent long-asked", days(sessionRetentionDays))}</li>
       </ul>
     </section>`;
 }
 
-function howToTakeBack(base: string): Markup {
+function howToTakeBack(reader: Reader): Markup {
+  const { t } = reader;
+  const page = html`<a href="${linkTo(reader, "/privacy")}">${t("page consent privacy")}</a>`;
   return html`<section>
-    <h2>How to take it back</h2>
-    <p>
-      At any time on <a href="${base}/privacy">your privacy page</a>: what was read is deleted at once. There you also see what is stored
-      and who looked at it.
-    </p>
-    <p>
-      Or in Discord: User Settings, Authorized Apps, Deauthorize. Nothing is read from then on, and what was read is deleted when its time
-      is over.
-    </p>
+    <h2>${t("page consent back")}</h2>
+    <p>${filled(t("page consent back-page"), { page })}</p>
+    <p>${t("page consent back-discord")}</p>
   </section>`;
 }
 
@@ -116,41 +118,18 @@ export interface WayBack {
   address: string;
 }
 
-const endingTexts: Readonly<Record<Ending, readonly [title: string, text: string]>> = {
-  done: ["Thank you", "Your information has been shared. You can close this page."],
-  declined: ["You declined", "Nothing was read and nothing was stored. You can close this page."],
-  cancelled: [
-    "This request was taken back",
-    "It no longer waits for an answer. Ask for a new link if you still want to share your information.",
-  ],
-  "wrong-account": [
-    "This was another account",
-    "The link was made for a different Discord account than the one you are signed in with. Nothing was stored. Ask for a new link, and sign in to Discord with the account it is for.",
-  ],
-  expired: ["This link has expired", "It works for a short time only, or it never existed. Ask for a new link."],
-  used: ["This link has been used", "It works once. If you agreed before, your answer has arrived and there is nothing left to do."],
-  "other-browser": [
-    "Please use the same browser",
-    "You began in another browser, or your browser did not keep the cookie of this page. Open the link again and go through it in one browser.",
-  ],
-  "discord-unreachable": ["Discord cannot be reached", "Nothing was stored. Wait a minute, then open the same link again."],
-  "scope-missing": [
-    "Something was left out",
-    "Discord did not grant everything that was asked for, so nothing was stored. Ask for a new link.",
-  ],
-  failed: ["That did not work", "Discord's answer could not be used and nothing was stored. Open the link again, or ask for a new one."],
-};
-
 /** The page of one ending; it says the same to everybody. */
-export async function endingPage(base: string, ending: Ending, back?: WayBack): Promise<string> {
-  const [title, text] = endingTexts[ending];
+export async function endingPage(reader: Reader, ending: Ending, back?: WayBack): Promise<WrittenPage> {
+  const { t } = reader;
   const link =
-    back === undefined ? "" : html`<p><a class="button agree" href="${back.address}" rel="noreferrer">Back to ${back.name}</a></p>`;
-  const own = ending === "done" ? html`<p><a class="button" href="${base}/privacy">See, take back or delete what you shared</a></p>` : "";
+    back === undefined
+      ? ""
+      : html`<p><a class="button agree" href="${back.address}" rel="noreferrer">${t("page back-to", { name: back.name })}</a></p>`;
+  const own = ending === "done" ? html`<p><a class="button" href="${linkTo(reader, "/privacy")}">${t("page to-own")}</a></p>` : "";
   return layout(
-    base,
-    title,
-    html`<p>${text}</p>
+    reader,
+    t(`page ending ${ending}`),
+    html`<p>${t(`page ending-text ${ending}`)}</p>
       ${link}${own}`,
   );
 }

@@ -4,7 +4,10 @@ import { z } from "zod";
 import type { HttpContext } from "../../http/context.ts";
 import { page, type HtmlPage } from "../../http/pages/page.ts";
 import { style } from "../../pages/layout.ts";
-import { answer, baseOf, isOwnForm, redirect, requestIdOf, type Site } from "../../pages/site.ts";
+import { languageOfState } from "../../pages/language.ts";
+import { linkTo, type Reader } from "../../pages/reader.ts";
+import { answer, isOwnForm, readerAt, redirect, requestIdOf, type Site } from "../../pages/site.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import type { SignInService } from "../privacy/sign-in/sign-in.service.ts";
 import { consentPage, endingPage } from "./authorization.html.ts";
 import { webCall } from "../../kernel/call.ts";
@@ -18,6 +21,7 @@ import { cookieName, cookieText } from "../../pages/cookie.ts";
 export interface PageDeps extends Site {
   authorization: AuthorizationService;
   names: ConsentNames;
+  clock: Clock;
   /** The privacy page's own way back from Discord: operators register one address for both. */
   signIn: Pick<SignInService, "owns" | "finish">;
   /** Where the last page can lead back to, by name. */
@@ -46,18 +50,21 @@ function showPage(deps: PageDeps): HtmlPage {
     },
     async (c, { params }) => {
       const found = await deps.authorization.find(params.token);
-      if ("ending" in found) return answer(c, deps, found.ending === "expired" ? 404 : 410, await endingPage(baseOf(deps), found.ending));
+      const reader = readerAt(c, deps, found.session?.locale);
+      if (found.ending !== undefined) return answer(c, deps, found.ending === "expired" ? 404 : 410, endingPage(reader, found.ending));
       const { session } = found;
-      const body = await consentPage(baseOf(deps), {
+      const written = consentPage(reader, {
         ...(await deps.names.of(session)),
-        path: `${baseOf(deps)}/authorize/${params.token}`,
+        userId: session.userId,
+        path: `/authorize/${params.token}`,
         purpose: z.enum(authorizationPurposes).parse(session.purpose),
         requestReference: session.requestReference,
         scopes: z.array(z.enum(scopes)).parse(textsOf(session.scopes)),
         detail: session.detail === "listed" ? "listed" : "full",
+        now: deps.clock.now(),
         expiresAt: session.expiresAt,
       });
-      return answer(c, deps, 200, body);
+      return answer(c, deps, 200, written);
     },
   );
 }
@@ -72,9 +79,10 @@ function startPage(deps: PageDeps): HtmlPage {
       request: { params: TokenParams },
     },
     async (c, { params }) => {
-      if (!isOwnForm(c, deps)) return answer(c, deps, 403, await endingPage(baseOf(deps), "failed"));
-      const started = await deps.authorization.start(params.token, requestIdOf(c));
-      if ("ending" in started) return toResult(c, deps, started);
+      const reader = readerAt(c, deps);
+      if (!isOwnForm(c, deps)) return answer(c, deps, 403, endingPage(reader, "failed"));
+      const started = await deps.authorization.start(params.token, requestIdOf(c), reader.chosen);
+      if ("ending" in started) return toResult(c, deps, reader, started);
       return redirect(c, deps, started.redirectTo, [sessionCookie(deps, started.sessionId, started.cookie)]);
     },
   );
@@ -90,10 +98,11 @@ function declinePage(deps: PageDeps): HtmlPage {
       request: { params: TokenParams },
     },
     async (c, { params }) => {
-      if (!isOwnForm(c, deps)) return answer(c, deps, 403, await endingPage(baseOf(deps), "failed"));
+      const reader = readerAt(c, deps);
+      if (!isOwnForm(c, deps)) return answer(c, deps, 403, endingPage(reader, "failed"));
       const found = await deps.authorization.find(params.token);
       const ending = await deps.authorization.decline(params.token, requestIdOf(c));
-      return toResult(c, deps, { ending, returnTo: "session" in found ? found.session.returnTo : null });
+      return toResult(c, deps, reader, { ending, returnTo: found.ending === undefined ? found.session.returnTo : null });
     },
   );
 }
@@ -109,15 +118,16 @@ function callbackPage(deps: PageDeps): HtmlPage {
     },
     async (c, { query }) => {
       const { state } = query;
+      const reader = readerAt(c, deps, languageOfState(state));
       const url = new URL(`${deps.publicUrl()}/authorize/callback`);
       for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
       if (state !== undefined && deps.signIn.owns(state)) {
         const end = await deps.signIn.finish(webCall(requestIdOf(c)), { state, url, cookies: getCookie(c) });
-        return redirect(c, deps, `${baseOf(deps)}${end.path}`, end.cookies);
+        return redirect(c, deps, linkTo(reader, end.path), end.cookies);
       }
       const cookieOf = (sessionId: string): string | undefined => sessionCookieOf(deps, sessionId, getCookie(c));
       const result: Result & { sessionId?: string } = await deps.authorization.finish({ state, url, cookieOf, requestId: requestIdOf(c) });
-      return toResult(c, deps, result, result.sessionId === undefined ? [] : [sessionCookie(deps, result.sessionId, null)]);
+      return toResult(c, deps, reader, result, result.sessionId === undefined ? [] : [sessionCookie(deps, result.sessionId, null)]);
     },
   );
 }
@@ -150,10 +160,11 @@ function resultBackPage(deps: PageDeps): HtmlPage {
 
 /** @param name of the way back; one the operator has not configured leads nowhere */
 async function showEnding(c: HttpContext, deps: PageDeps, kind: string, name = ""): Promise<Response> {
-  if (!isEnding(kind)) return answer(c, deps, 404, await endingPage(baseOf(deps), "expired"));
+  const reader = readerAt(c, deps);
+  if (!isEnding(kind)) return answer(c, deps, 404, endingPage(reader, "expired"));
   const address = deps.returnTo.get(name);
   const back = address === undefined ? undefined : { name, address };
-  return answer(c, deps, endings[kind], await endingPage(baseOf(deps), kind, back));
+  return answer(c, deps, endings[kind], endingPage(reader, kind, back));
 }
 
 function isEnding(kind: string): kind is Ending {
@@ -190,8 +201,8 @@ export interface Result {
   returnTo?: string | null | undefined;
 }
 
-/** On to the page of an ending, whose address holds nothing of the flow but the operator's own name of the way back. */
-export function toResult(c: HttpContext, site: Site, { ending, returnTo }: Result, cookies: readonly string[] = []): Response {
+/** On to the page of an ending, whose address holds nothing of the flow but the language and the operator's own name of the way back. */
+function toResult(c: HttpContext, site: Site, reader: Reader, { ending, returnTo }: Result, cookies: readonly string[] = []): Response {
   const back = returnTo === null || returnTo === undefined ? "" : `/${encodeURIComponent(returnTo)}`;
-  return redirect(c, site, `${baseOf(site)}/authorize/result/${ending}${back}`, cookies);
+  return redirect(c, site, linkTo(reader, `/authorize/result/${ending}${back}`), cookies);
 }

@@ -39,7 +39,10 @@ export const CreateSessionInput = z
       .string()
       .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/, "Write a locale such as en or pt-BR.")
       .optional()
-      .meta({ description: "The user's language", example: "en" }),
+      .meta({
+        description: "The language of the pages that the user sees. Where the pages lack it, and without it, the browser's own counts",
+        example: "en",
+      }),
     return_to: z
       .string()
       .max(64)

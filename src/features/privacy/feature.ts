@@ -34,7 +34,7 @@ export const personalData = feature({
   close: ({ reads }) => reads.close(),
 });
 
-interface PrivacyNeeds extends Omit<PrivacyDeps, "hashOf">, Site, Pick<Core, "limiters"> {
+interface PrivacyNeeds extends Omit<PrivacyDeps, "hashOf" | "guildState">, Site, Pick<Core, "limiters" | "guildState"> {
   hashOfPerson: PrivacyDeps["hashOf"];
   signIn: SignInService;
 }

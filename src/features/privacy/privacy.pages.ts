@@ -4,7 +4,9 @@ import type { HttpContext } from "../../http/context.ts";
 import { takeToken } from "../../http/middleware/rate-limit.ts";
 import { page, type HtmlPage, type PageInput } from "../../http/pages/page.ts";
 import { ownExportBudget, type RateLimiters } from "../../operations/rate-limit.ts";
-import { answer, attachment, baseOf, isOwnForm, redirect, requestIdOf, type Site } from "../../pages/site.ts";
+import type { GuildState } from "../../discord/guild-state.ts";
+import { linkTo } from "../../pages/reader.ts";
+import { answer, attachment, isOwnForm, readerAt, redirect, requestIdOf, type Site } from "../../pages/site.ts";
 import { type Call, webCall } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { AuthorizationService } from "../authorization/authorization.service.ts";
@@ -17,6 +19,7 @@ export interface PrivacyPagesDeps extends Site {
   limiters: RateLimiters;
   authorization: Pick<AuthorizationService, "revoke">;
   signIn: Pick<SignInService, "start" | "who" | "end">;
+  guildState: Pick<GuildState, "guilds">;
 }
 
 /** What a signed-in person does with a form, and where it leads. */
@@ -75,17 +78,24 @@ export function privacyPages(deps: PrivacyPagesDeps): HtmlPage[] {
 
 function showPage(deps: PrivacyPagesDeps): HtmlPage {
   return page({ method: "get", path: "/privacy", operationId: "showPrivacy", summary: "Show people what is stored of them" }, async (c) => {
+    const reader = readerAt(c, deps);
     const userId = await deps.signIn.who(getCookie(c));
-    if (userId === undefined) return answer(c, deps, 200, await signInPage(baseOf(deps)));
+    if (userId === undefined) return answer(c, deps, 200, signInPage(reader));
     const data = await deps.privacy.export(webCall(requestIdOf(c), userId), userId);
-    return answer(c, deps, 200, await ownDataPage(baseOf(deps), data));
+    const guilds = deps.guildState.guilds();
+    return answer(
+      c,
+      deps,
+      200,
+      ownDataPage(reader, data, (guildId) => guilds.find(({ id }) => id === guildId)?.name),
+    );
   });
 }
 
 function startPage(deps: PrivacyPagesDeps): HtmlPage {
   return page({ method: "post", path: "/privacy/start", operationId: "startPrivacy", summary: "Go to Discord to sign in" }, async (c) => {
     if (!isOwnForm(c, deps)) return refuseForm(c, deps);
-    const started = await deps.signIn.start(webCall(requestIdOf(c)), getCookie(c));
+    const started = await deps.signIn.start(webCall(requestIdOf(c)), getCookie(c), readerAt(c, deps).chosen);
     return redirect(c, deps, started.redirectTo, started.cookies);
   });
 }
@@ -126,8 +136,9 @@ function resultPage(deps: PrivacyPagesDeps): HtmlPage {
     },
     async (c, { params }) => {
       const { kind } = params;
-      if (!isResult(kind)) return answer(c, deps, 404, await privacyResultPage(baseOf(deps), "failed"));
-      return answer(c, deps, privacyResults[kind], await privacyResultPage(baseOf(deps), kind));
+      const reader = readerAt(c, deps);
+      if (!isResult(kind)) return answer(c, deps, 404, privacyResultPage(reader, "failed"));
+      return answer(c, deps, privacyResults[kind], privacyResultPage(reader, kind));
     },
   );
 }
@@ -137,9 +148,9 @@ function isResult(kind: string): kind is PrivacyResult {
 }
 
 function toResult(c: HttpContext, deps: PrivacyPagesDeps, result: PrivacyResult, cookies: readonly string[] = []): Response {
-  return redirect(c, deps, `${baseOf(deps)}/privacy/result/${result}`, cookies);
+  return redirect(c, deps, linkTo(readerAt(c, deps), `/privacy/result/${result}`), cookies);
 }
 
 async function refuseForm(c: HttpContext, deps: PrivacyPagesDeps): Promise<Response> {
-  return answer(c, deps, 403, await privacyResultPage(baseOf(deps), "failed"));
+  return answer(c, deps, 403, privacyResultPage(readerAt(c, deps), "failed"));
 }

@@ -10,6 +10,7 @@ export interface DocumentInfo {
   title: string;
   version: string;
   description?: string;
+  contact?: { name?: string; url?: string; email?: string };
 }
 
 /** What a service answers at: its routes, its pages, and what it answers where something is switched off. */

@@ -1,4 +1,3 @@
-import { html } from "hono/html";
 import type { z } from "zod";
 import type { HttpContext } from "../context.ts";
 import type { Method } from "../../operations/route.ts";
@@ -16,7 +15,7 @@ export interface PageSpec<
   /** Names the page in logs and in the document. */
   operationId: string;
   summary: string;
-  /** Schemas see text; a part that does not fit its schema answers a plain 400 page before the handler. */
+  /** Schemas see text; a part that does not fit its schema answers a page of its own before the handler. */
   request?: { params?: Params; query?: Query; form?: Form };
   /** Whether the OpenAPI document lists this page. */
   document?: boolean;
@@ -38,22 +37,11 @@ export interface HtmlPage {
   handle(c: HttpContext, input: PageInput): Promise<Response>;
 }
 
-/** Describe one page. Whatever its handler throws becomes a plain page with the request id. */
+/** Describe one page. Whatever its handler throws becomes a page that says what to do, with the request id. */
 export function page<
   Params extends z.ZodObject = z.ZodObject<Record<never, never>>,
   Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
   Form extends z.ZodObject = z.ZodObject<Record<never, never>>,
 >(spec: PageSpec<Params, Query, Form>, handler: (c: HttpContext, input: PageInput<Params, Query, Form>) => Promise<Response>): HtmlPage {
   return { spec, handle: handler };
-}
-
-/** A page that says one thing, without style. */
-export function plainPage(title: string, heading: string, text: string): string {
-  return html`<!doctype html>
-    <html lang="en">
-      <meta charset="utf-8" />
-      <title>${title}</title>
-      <h1>${heading}</h1>
-      <p>${text}</p>
-    </html> `.toString();
 }

@@ -3,6 +3,7 @@ import type { AuthorizationSession } from "../../../generated/sqlite/client.ts";
 import { sealedIn, hashToken, randomToken } from "../../../kernel/secrets.ts";
 import { textsOf } from "../../../kernel/parsing.ts";
 import { webCall } from "../../../kernel/call.ts";
+import { stateIn, type Language } from "../../../pages/language.ts";
 import { endingOf, type Ending } from "../endings/endings.ts";
 import { endByError, useTokens, type FlowDeps } from "./finish.ts";
 
@@ -25,8 +26,11 @@ export interface Returned {
 }
 
 export interface FlowService {
-  /** The person agrees on our page and goes on to Discord. Starting again replaces the earlier state. */
-  start(token: string, requestId: string): Promise<Started | { ending: Ending }>;
+  /**
+   * The person agrees on our page and goes on to Discord. Starting again replaces the earlier state.
+   * @param language of the page, where the person chose it
+   */
+  start(token: string, requestId: string, language?: Language): Promise<Started | { ending: Ending }>;
   /** The person comes back from Discord. Discord is asked outside any transaction; one transaction stores everything. */
   finish(returned: Returned): Promise<Finished>;
 }
@@ -44,8 +48,8 @@ export function createFlowService(deps: FlowDeps): FlowService {
   const redirectUri = (): string => `${publicUrl()}/authorize/callback`;
 
   return {
-    start(token, requestId) {
-      const [state, cookie, verifier] = [randomToken(), randomToken(), randomToken()];
+    start(token, requestId, language) {
+      const [state, cookie, verifier] = [stateIn(language, randomToken()), randomToken(), randomToken()];
       return database.write(webCall(requestId), async (tx) => {
         const session = await tx.db.authorizationSession.findUnique({ where: { tokenHash: hashToken(token) } });
         const ending = endingOf(session, tx.now);

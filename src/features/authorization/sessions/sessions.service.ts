@@ -13,8 +13,8 @@ import { endingOf, type Ending } from "../endings/endings.ts";
 import { lockGrant } from "../grants/store.ts";
 import { endSession } from "./end.ts";
 
-/** What the page of an address shows: a session that waits, or how it ended. */
-export type Found = { session: AuthorizationSession } | { ending: Ending };
+/** What the page of an address shows: a session that waits, or how it ended; an address that was never issued has no session. */
+export type Found = { session: AuthorizationSession; ending?: undefined } | { session: AuthorizationSession | null; ending: Ending };
 
 export interface SessionsService {
   /**
@@ -91,7 +91,7 @@ export function createSessionsService(deps: SessionsDeps): SessionsService {
     async find(token) {
       const session = await database.read.authorizationSession.findUnique({ where: { tokenHash: hashToken(token) } });
       const ending = endingOf(session, clock.now());
-      return session === null || ending !== undefined ? { ending: ending ?? "expired" } : { session };
+      return session === null || ending !== undefined ? { session, ending: ending ?? "expired" } : { session };
     },
 
     decline(token, requestId) {

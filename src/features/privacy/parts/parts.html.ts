@@ -1,144 +1,170 @@
 import { html } from "hono/html";
-import { timeText, type Markup } from "../../../pages/layout.ts";
+import type { TextKey } from "../../../commands/texts.ts";
+import { durationText, filled, timeText, type Markup } from "../../../pages/layout.ts";
+import type { Reader } from "../../../pages/reader.ts";
 import type { DataExportView } from "../privacy.schema.ts";
+import { listOf, orNothing, section, type ServerName } from "./sections.ts";
 
-/** How many entries of a list the page shows; the download has all of them. */
-const shown = 50;
+/** How long it is kept who looked at something. */
+const readDays = 90;
 
-interface List<Entry> {
-  entries: readonly Entry[];
-  truncated?: true | undefined;
-}
-
-const scopeWords: Readonly<Record<string, string>> = {
-  identify: "who you are",
-  guilds: "the list of your servers",
-  "guilds.members.read": "your profile in those servers",
-};
-
-const readWords: Readonly<Record<string, string>> = {
-  authorization: "what you share",
-  servers: "your servers",
-  matches: "the hits",
-  timeline: "your history",
-  export: "everything stored",
-};
-
-const statusWords: Readonly<Record<string, string>> = {
-  active: "You share your information.",
-  reauthorization_required: "Discord no longer lets this service read anything. What was read before is still stored.",
-  revoked: "You have taken your consent back. Nothing is shared.",
-  expired: "Your consent has ended by time. Nothing is shared.",
-};
+/** Stored words that the page words itself. */
+const keys = {
+  status: {
+    active: "page shared active",
+    reauthorization_required: "page shared reauthorization_required",
+    revoked: "page shared revoked",
+    expired: "page shared expired",
+  },
+  scope: {
+    identify: "page shared-scope identify",
+    guilds: "page shared-scope guilds",
+    "guilds.members.read": "page shared-scope guilds.members.read",
+  },
+  relation: { owner: "page relation owner", manager: "page relation manager", member: "page relation member" },
+  looked: {
+    authorization: "page looked authorization",
+    servers: "page looked servers",
+    matches: "page looked matches",
+    timeline: "page looked timeline",
+    export: "page looked export",
+  },
+  case: { duplicate: "case = duplicate", open: "case = open" },
+  link: { declared: "page rest link declared", confirmed: "page rest link confirmed" },
+} as const satisfies Record<string, Readonly<Record<string, TextKey>>>;
 
 /** What the person shares now. */
-export function sharedPart({ authorization, servers }: DataExportView): Markup {
-  if (authorization === null)
-    return part(
-      "What you share",
-      html`<p>Nothing. There is no consent of yours here${servers.entries.length > 0 ? html`, but servers are stored` : ""}.</p>`,
-    );
+export function sharedPart(reader: Reader, { authorization }: DataExportView): Markup {
+  const { t } = reader;
+  const title = t("page part shared");
+  if (authorization === null) return section(title, html`<p>${t("page shared nothing")}</p>`);
   const { status, scopes, granted_at, last_refreshed_at, expires_at } = authorization;
-  return part(
-    "What you share",
-    html`<p>${statusWords[status] ?? status}</p>
+  return section(
+    title,
+    html`<p>${worded(reader, "status", status)}</p>
       <dl>
-        <dt>Read from Discord</dt>
-        <dd>${scopes.map((scope) => scopeWords[scope] ?? scope).join(", ")}</dd>
-        <dt>You agreed</dt>
-        <dd>${at(granted_at)}</dd>
-        ${fact("Last read", last_refreshed_at)} ${fact("Forgotten unless it is read again", expires_at)}
+        <dt>${t("page shared read")}</dt>
+        <dd>${scopes.map((scope) => worded(reader, "scope", scope)).join(", ")}</dd>
+        ${fact(reader, t("page shared agreed"), granted_at)} ${fact(reader, t("page shared last"), last_refreshed_at)}
+        ${fact(reader, t("page shared ends"), expires_at)}
       </dl>`,
   );
 }
 
 /** The stored servers and what they led to. */
-export function serversPart({ servers, matches }: DataExportView): Markup {
-  const names = someOf(servers, "server", ({ name, relation, left_at }) => html`${name} (${left_at === null ? relation : "left"})`);
-  const codes = servers.listed === 0 ? [] : [html`<p>${plural(servers.listed, "further server")}, stored as an unreadable code only.</p>`];
-  const hits = someOf(
-    matches,
-    "hit",
-    ({ kind, status, first_seen_at }) => html`${words(kind)}, ${words(status)}, since ${at(first_seen_at)}`,
+export function serversPart(reader: Reader, { servers, matches }: DataExportView): Markup {
+  const { t } = reader;
+  const names = listOf(
+    reader,
+    servers,
+    t("page servers readable"),
+    ({ name, relation, left_at }) => html`${name} (${left_at === null ? worded(reader, "relation", relation) : t("page relation left")})`,
   );
-  return html`${part("Your servers", orNone([...names, ...codes]))} ${part("Hits of the comparison", orNone(hits))}`;
+  const coded = servers.listed === 0 ? [] : [html`<p>${t("page servers coded", { count: servers.listed })}</p>`];
+  const found = listOf(
+    reader,
+    matches,
+    t("page matches list"),
+    ({ kind, status, first_seen_at }) => html`${word(reader, kind)}, ${word(reader, status)}, ${since(reader, first_seen_at)}`,
+  );
+  return html`${section(t("page part servers"), orNothing(reader, [...names, ...coded]))}
+  ${section(t("page part matches"), orNothing(reader, found))}`;
 }
 
 /** Who looked at it. */
-export function readsPart({ reads }: DataExportView): Markup {
-  const looks = someOf(reads, "look", ({ reader, what, hour }) => html`${reader}: ${readWords[what] ?? what}, ${at(hour)}`, true);
-  const none = html`<p>Nobody.</p>`;
-  return part(
-    "Who looked at it",
-    html`<p class="soft">In the last 90 days, by the hour.</p>
-      ${looks.length === 0 ? none : looks}`,
+export function readsPart(reader: Reader, { reads }: DataExportView): Markup {
+  const { t } = reader;
+  const looks = listOf(
+    reader,
+    reads,
+    t("page reads list"),
+    ({ reader: who, what, hour }) => html`${t(`! ${who}`)}: ${worded(reader, "looked", what)}, ${at(reader, hour)}`,
+    true,
+  );
+  return section(
+    t("page part reads"),
+    html`<p class="soft">${t("page reads note", { days: durationText(reader, readDays, "day") })}</p>
+      ${looks.length === 0 ? html`<p>${t("page own nobody")}</p>` : looks}`,
   );
 }
 
 /** What moderation has about the person, which deleting what they shared does not touch. */
-export function recordsPart(data: DataExportView): Markup {
-  const appeals = new Set(data.blacklist.entries.map(({ appeal }) => appeal));
+export function recordsPart(reader: Reader, data: DataExportView, nameOf: ServerName): Markup {
+  const { t } = reader;
+  const appealed = data.blacklist.entries.filter(({ status }) => status === "active" || status === "scheduled");
   const lists = [
-    ...someOf(
+    ...listOf(
+      reader,
       data.blacklist,
-      "blacklist record",
-      (one) => html`${one.number}, ${words(one.status)}: ${one.reason_public ?? "no public reason"}`,
+      t("page rest blacklist"),
+      (one) => html`${one.number}, ${word(reader, one.status)}: ${one.reason_public ?? t("page rest no-reason")}`,
     ),
-    ...[...appeals].map((appeal) => html`<p>${appeal}</p>`),
-    ...someOf(data.requests, "request", (one) => html`${one.reference}: ${words(one.type)}, ${words(one.status)}`),
-    ...someOf(data.cases, "case", (one) => html`${one.number}: ${words(one.type)}, ${words(one.outcome ?? one.status)}`),
-    ...someOf(data.messages, "kept message", (one) => html`${at(one.sent_at)}: ${one.content ?? "no text"}`),
-    ...someOf(data.memberships, "server membership", (one) => html`${one.nickname ?? one.display_name ?? one.username} in ${one.guild_id}`),
-    ...someOf(data.linked_accounts, "linked account", (one) => html`${words(one.kind)}, since ${at(one.since)}`),
-    ...someOf(data.sessions, "consent request", (one) => html`${words(one.purpose)}, ${words(one.status)}, ${at(one.created_at)}`),
-    ...someOf(data.audit, "audit entry", (one) => html`${one.action}, ${at(one.at)}`),
-    ...(data.staff === null ? [] : [html`<p>Your staff profile and roles are in the download.</p>`]),
+    ...appealed.map(({ number }) => html`<p>${t("page rest appeal", { number })}</p>`),
+    ...listOf(
+      reader,
+      data.requests,
+      t("page rest requests"),
+      (one) => html`${one.reference}: ${word(reader, one.type)}, ${word(reader, one.status)}`,
+    ),
+    ...listOf(
+      reader,
+      data.cases,
+      t("page rest cases"),
+      (one) => html`${one.number}: ${word(reader, one.type)}, ${worded(reader, "case", one.outcome ?? one.status)}`,
+    ),
+    ...listOf(
+      reader,
+      data.messages,
+      t("page rest messages"),
+      (one) => html`${at(reader, one.sent_at)}: ${one.content ?? t("page rest no-text")}`,
+    ),
+    ...listOf(
+      reader,
+      data.memberships,
+      t("page rest memberships"),
+      (one) => html`${nameOf(one.guild_id) ?? html`<code>${one.guild_id}</code>`}: ${one.nickname ?? one.display_name ?? one.username}`,
+    ),
+    ...listOf(
+      reader,
+      data.linked_accounts,
+      t("page rest linked"),
+      (one) => html`${worded(reader, "link", one.kind)}, ${since(reader, one.since)}`,
+    ),
+    ...listOf(
+      reader,
+      data.sessions,
+      t("page rest asked"),
+      (one) => html`${word(reader, one.purpose)}, ${word(reader, one.status)}, ${at(reader, one.created_at)}`,
+    ),
+    ...(data.audit.entries.length === 0 ? [] : [html`<p>${t("page rest log", { count: data.audit.entries.length })}</p>`]),
+    ...(data.staff === null ? [] : [html`<p>${t("page rest staff")}</p>`]),
   ];
-  return part("What else is stored", orNone(lists));
+  return section(t("page part rest"), orNothing(reader, lists));
 }
 
-function part(title: string, content: Markup): Markup {
-  return html`<section>
-    <h2>${title}</h2>
-    ${content}
-  </section>`;
-}
-
-function orNone(lists: Markup[]): Markup {
-  return lists.length === 0 ? html`<p>None.</p>` : html`${lists}`;
-}
-
-/** Long lists are folded; a list of nothing is not there. */
-function someOf<Entry>({ entries, truncated }: List<Entry>, noun: string, line: (entry: Entry) => Markup, isOpen = false): Markup[] {
-  if (entries.length === 0) return [];
-  const more = entries.length > shown || truncated === true ? html`<p class="soft">The download has more.</p>` : "";
-  return [
-    html`<details${isOpen ? html` open` : ""}>
-      <summary>${plural(entries.length, noun)}${truncated === true ? " or more" : ""}</summary>
-      <ul>
-        ${entries.slice(0, shown).map((entry) => html`<li>${line(entry)}</li>`)}
-      </ul>
-      ${more}
-    </details>`,
-  ];
-}
-
-/** @param noun in the singular, regular but for a last y */
-function plural(count: number, noun: string): string {
-  return count === 1 ? `1 ${noun}` : `${count.toString()} ${noun.replace(/y$/, "ie")}s`;
-}
-
-function fact(name: string, time: string | null): Markup | "" {
+function fact(reader: Reader, name: string, time: string | null): Markup | "" {
   return time === null
     ? ""
     : html`<dt>${name}</dt>
-        <dd>${at(time)}</dd>`;
+        <dd>${at(reader, time)}</dd>`;
 }
 
-function at(time: string): Markup {
-  return timeText(new Date(time));
+function since(reader: Reader, time: string): Markup {
+  return filled(reader.t("page since"), { time: at(reader, time) });
 }
 
-function words(code: string): string {
-  return code.replaceAll("_", " ");
+function at(reader: Reader, time: string): Markup {
+  return timeText(reader, new Date(time));
+}
+
+/** A stored word as the page puts it. */
+function worded(reader: Reader, of: keyof typeof keys, value: string): string {
+  const known: Readonly<Record<string, TextKey>> = keys[of];
+  const key = known[value];
+  return key === undefined ? word(reader, value) : reader.t(key);
+}
+
+/** A stored word as replies put it, too. */
+function word({ t }: Reader, value: string): string {
+  return t(`= ${value}`).replaceAll("_", " ");
 }

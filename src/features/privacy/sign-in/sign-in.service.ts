@@ -9,6 +9,7 @@ import { Snowflake } from "../../../kernel/fields.ts";
 import { hashToken, randomToken, sealedIn, type Keyring } from "../../../kernel/secrets.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { cookieName, cookieText } from "../../../pages/cookie.ts";
+import { stateIn, type Language } from "../../../pages/language.ts";
 
 export type SignInService = ReturnType<typeof createSignIn>;
 
@@ -57,9 +58,12 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, capac
     /** Whether a state of Discord's answer is one of this service. */
     owns: (state: string): boolean => state.startsWith(statePrefix),
 
-    /** The person goes to Discord to say who they are. An earlier sign-in of this browser ends. */
-    async start(call: Call, cookies: Cookies): Promise<{ redirectTo: string; cookies: string[] }> {
-      const [state, cookie, verifier] = [`${statePrefix}${randomToken()}`, randomToken(), randomToken()];
+    /**
+     * The person goes to Discord to say who they are. An earlier sign-in of this browser ends.
+     * @param language of the page, where the person chose it
+     */
+    async start(call: Call, cookies: Cookies, language?: Language): Promise<{ redirectTo: string; cookies: string[] }> {
+      const [state, cookie, verifier] = [stateIn(language, `${statePrefix}${randomToken()}`), randomToken(), randomToken()];
       const earlier = cookieHashOf(cookies);
       await database.write(call, async (tx) => {
         if (earlier !== undefined) await tx.db.privacySession.deleteMany({ where: { cookieHash: earlier } });
