@@ -12,7 +12,7 @@ import type { AccessDirectory } from "./features/permissions/access/access.ts";
 
 export type AroundVerbs = (verbs: Verbs) => Verbs;
 
-interface InteractionsDeps extends Pick<Core, "clock" | "discord" | "limiters" | "publicUrl"> {
+interface InteractionsDeps extends Pick<Core, "clock" | "discord" | "limiters" | "operator" | "publicUrl"> {
   audit: Pick<AuditService, "noteDenied">;
   access: Pick<AccessDirectory, "actorOf">;
   requestPlaces: RequestPlaces;
@@ -28,7 +28,7 @@ interface InteractionsOptions extends Pick<VerbsDeps, "routes" | "switchedOff"> 
 
 /** What answers slash commands, buttons, menus and forms: the operations of the HTTP routes. */
 export function createInteractions(
-  { clock, discord, limiters, publicUrl, audit, access, requestPlaces }: InteractionsDeps,
+  { clock, discord, limiters, operator, publicUrl, audit, access, requestPlaces }: InteractionsDeps,
   { routes, known, table, controlsOf, switchedOff, aroundVerbs = (verbs) => verbs }: InteractionsOptions,
 ): InteractionHandlers {
   const files = createFiles(discord.attachments);
@@ -36,6 +36,7 @@ export function createInteractions(
     createVerbs({ clock, limiters, requests: requestPlaces, routes, knownPermissions: known.permissions, switchedOff, ...files }),
   );
   const { commands, controls } = createCommandRunner(table, verbs, createPendingInteractions(), publicUrl, {
+    operator,
     commandIds: discord.commandIds,
   });
   return {

@@ -40,8 +40,10 @@ import { labels } from "./commands/locales/labels.ts";
 import { permissionTitles } from "./commands/locales/permissions.ts";
 import { phrases } from "./commands/locales/phrases.ts";
 import { commonSentences } from "./commands/locales/sentences.ts";
+import { refusalSentences } from "./commands/locales/refusals.ts";
 import { values } from "./commands/locales/values.ts";
 import { pagesTexts } from "./pages/pages.texts.ts";
+import { refusalTexts } from "./discord/refusal-texts.ts";
 
 /** English: every text of commands and replies, feature by feature. */
 export const en = {
@@ -50,6 +52,7 @@ export const en = {
   ...phrases.en,
   ...auditActionTexts.en,
   ...pagesTexts.en,
+  ...refusalTexts.en,
   ...auditTexts.en,
   ...authorizationTexts.en,
   ...blacklistTexts.en,
@@ -78,6 +81,7 @@ export const de = {
   ...permissionTitles.de,
   ...auditActionTexts.de,
   ...pagesTexts.de,
+  ...refusalTexts.de,
   ...auditTexts.de,
   ...authorizationTexts.de,
   ...blacklistTexts.de,
@@ -113,6 +117,7 @@ export const deSentences: Sentences = {
   ...keysSentences,
   ...linksSentences,
   ...permissionsSentences,
+  ...refusalSentences,
   ...privacySentences,
   ...privacyPageSentences,
   ...rosterSentences,

@@ -1,3 +1,4 @@
+import type { Operator } from "../config/config.ts";
 import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import type { Choice, Reply, Row } from "../discord/command.ts";
@@ -26,6 +27,8 @@ export interface OptionSpec {
   choices?: readonly string[];
   /** Which source completes it. */
   completes?: string;
+  /** Of ids that are typed: the option that picks a person instead. */
+  orPick?: string;
   /** Least and most: characters of a text, value of a number. */
   min?: number;
   max?: number;
@@ -46,12 +49,6 @@ export interface FieldSpec {
   max?: number;
 }
 
-/** Whom people can write to about what the service does, as its operator names it. */
-export interface Contact {
-  name?: string | undefined;
-  url?: string | undefined;
-}
-
 /** What an answer is worded with. */
 export interface Wording {
   t: Translate;
@@ -59,7 +56,7 @@ export interface Wording {
   shown(entry: string, view: object): Promise<Reply>;
   /** Where people reach the service by browser. */
   publicUrl: string;
-  contact: Contact;
+  operator: Operator;
   /** The ids of the slash commands by their names, as far as Discord tells them. */
   commandIds: CommandIds;
   call: Call;

@@ -1,6 +1,6 @@
 import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
+import { refusalText } from "../discord/refusal.ts";
 import { escapeText } from "../discord/replies.ts";
-import { sentenceText } from "../discord/sentence.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { annotated } from "../operations/route.ts";
 import type { Entry, CommandInput, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
@@ -65,9 +65,7 @@ export async function keptPieces(
       lines.push(pieceLine(view as Piece, t));
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      lines.push(
-        t("evidence lost", { name: escapeText(cut(file.name, 100)), code: error.code, detail: sentenceText(error.detail ?? "", t) }),
-      );
+      lines.push(t("evidence lost", { name: escapeText(cut(file.name, 100)), code: error.code, detail: refusalText(error, t) }));
     }
   }
   return { content: t("evidence kept"), embeds: [{ description: cut(lines.join("\n"), 4000) }] };

@@ -10,6 +10,7 @@ import type { AttachmentSource } from "../kernel/discord-port.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { fileProblem } from "../kernel/files.ts";
 import { parseText } from "../kernel/parsing.ts";
+import { sizeOf } from "./gallery.ts";
 
 const downloadMs = 60_000;
 
@@ -80,5 +81,5 @@ async function write(stream: Readable, path: string, sha256: Hash, maxBytes: num
 }
 
 function tooLarge(maxBytes: number): ProblemError {
-  return new ProblemError("body_too_large", { detail: `A file holds at most ${maxBytes.toString()} bytes.` });
+  return new ProblemError("body_too_large", { detail: `A file holds at most ${sizeOf(maxBytes)}.` });
 }

@@ -84,7 +84,8 @@ function partText({ name, bytes, status }: Part, t: Translate): string {
 }
 
 /** How large a file is, in words. */
-function sizeOf(bytes: number): string {
+/** A size as people read it. */
+export function sizeOf(bytes: number): string {
   if (bytes < 1024) return `${bytes.toString()} B`;
   return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }

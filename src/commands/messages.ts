@@ -1,5 +1,5 @@
 import type { VerbInput, Verbs } from "./verbs.ts";
-import { sentenceText } from "../discord/sentence.ts";
+import { refusalText } from "../discord/refusal.ts";
 import { annotated } from "../operations/route.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { CommandInput, MenuTarget, Wording } from "./entry.ts";
@@ -30,7 +30,6 @@ export async function keepBeside(
     return pieceLine(annotated(await verbs.run(operation, call, input)).view as Piece, t);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    const why = error.errors?.map(({ detail }) => detail).join(" ") ?? error.detail ?? "";
-    return t("menu message-lost", { code: error.code, detail: sentenceText(why, t) });
+    return t("menu message-lost", { code: error.code, detail: refusalText(error, t) });
   }
 }

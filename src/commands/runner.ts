@@ -1,13 +1,15 @@
+import { nobodyNamed, type Operator } from "../config/config.ts";
 import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../discord/command.ts";
 import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
-import { RefusedWithOffer } from "../discord/refusal.ts";
+import { refusalIn, RefusedCommand } from "../discord/refusal.ts";
 import { isDenial } from "../kernel/denied.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../operations/route.ts";
-import type { Contact, Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
+import type { Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
+import { givenFinder } from "./given-fields.ts";
 import { againRow, fillControl, fillReply, formOf } from "./forms.ts";
 import { parseForm, parseOptions, joined } from "./input.ts";
 import { heldReply, pressed, buttonOf, rowOf } from "./press.ts";
@@ -30,7 +32,7 @@ export interface CommandRunner {
 
 /** What answers name besides the service itself. */
 export interface Surroundings {
-  contact?: (() => Contact) | undefined;
+  operator?: Operator;
   commandIds?: CommandIds;
 }
 
@@ -43,7 +45,7 @@ export function createCommandRunner(
   verbs: Verbs,
   kept: PendingInteractions,
   publicUrl: () => string,
-  { contact = () => ({}), commandIds = () => Promise.resolve(new Map()) }: Surroundings = {},
+  { operator = nobodyNamed, commandIds = () => Promise.resolve(new Map()) }: Surroundings = {},
 ): CommandRunner {
   const { entries, entryOf, menus, sources } = table;
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
@@ -52,7 +54,7 @@ export function createCommandRunner(
     const wording: Wording = {
       t: translator(language),
       publicUrl: publicUrl(),
-      contact: contact(),
+      operator,
       commandIds,
       call,
       given,
@@ -64,7 +66,22 @@ export function createCommandRunner(
     return wording;
   }
 
-  async function perform(asked: PendingInteraction, call: Call, language: string): Promise<Reply> {
+  type Step = (asked: PendingInteraction, call: Call, language: string) => Promise<Reply>;
+
+  /** A step whose refusals know where the person gave what they find wrong. */
+  function naming(step: Step): Step {
+    return async (asked, call, language) => {
+      try {
+        return await step(asked, call, language);
+      } catch (error) {
+        const refusal = refusalIn(error);
+        if (refusal === undefined) throw error;
+        throw new RefusedCommand(refusal, givenFinder(entryOf(asked.entry), asked.given, verbs.sentWith(error), language));
+      }
+    };
+  }
+
+  const perform = naming(async (asked, call, language) => {
     const entry = entryOf(asked.entry);
     const { given } = asked;
     const operation = entry.operationFor?.(given) ?? entry.operation;
@@ -78,10 +95,10 @@ export function createCommandRunner(
     if (spec.success.shape === "raw") return await rawReply(answer, spec, wording.t);
     const { view } = annotated(answer);
     return entry.show === undefined ? showView(view, wording.t) : await entry.show(view as never, wording, verbs);
-  }
+  });
 
   /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
-  async function begin(asked: PendingInteraction, call: Call, language: string): Promise<Reply> {
+  const begin = naming(async (asked, call, language) => {
     const entry = entryOf(asked.entry);
     const { locate, asks, fills, form = [] } = entry;
     const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
@@ -98,12 +115,12 @@ export function createCommandRunner(
     const { content, about } = typeof question === "string" ? { content: question, about: {} } : question;
     const key = kept.keep({ ...whole, typed: asked.given, given: joined(whole.given, { values: about, files: {} }) });
     return { content, components: [askRow(key, t("button go"), t("button cancel"))] };
-  }
+  });
 
   /** What was typed into a form is not lost with a refusal that another try can put right. */
   function offerAgain(error: unknown, asked: PendingInteraction, language: string): never {
-    if (!(error instanceof ProblemError) || isDenial(error)) throw error;
-    throw new RefusedWithOffer(error, [againRow(kept, asked, translator(language))]);
+    if (!(error instanceof RefusedCommand) || isDenial(error.refusal)) throw error;
+    throw new RefusedCommand(error.refusal, error.findGiven, [againRow(kept, asked, translator(language))]);
   }
 
   function askedFor(entry: Entry, given: CommandInput, userId: string): PendingInteraction {
@@ -190,7 +207,7 @@ export function createCommandRunner(
           return await perform(asked, call, interaction.locale);
         } catch (error) {
           // What may be well a little later can be pressed again.
-          if (error instanceof ProblemError && "retryable" in problems[error.code]) kept.giveBack(key);
+          if (error instanceof RefusedCommand && "retryable" in problems[error.refusal.code]) kept.giveBack(key);
           else if (asked.typed !== undefined && entryOf(asked.entry).form !== undefined)
             offerAgain(error, { ...asked, given: asked.typed }, interaction.locale);
           throw error;

@@ -4,7 +4,7 @@ import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
 import { sentenceText } from "../discord/sentence.ts";
 import { isSnowflake } from "../kernel/fields.ts";
-import type { Contact } from "./entry.ts";
+import type { Operator } from "../config/config.ts";
 import { choiceKeys, textFor, type Translate } from "./texts.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
@@ -107,9 +107,12 @@ export function lineText(text: string): string {
 }
 
 /** Whom the operator names, as a link where there is an address; undefined where nobody is named. */
-export function contactText({ name, url }: Contact): string | undefined {
-  if (url !== undefined) return `[${escapeText(name ?? url)}](${url})`;
-  return name === undefined ? undefined : escapeText(name);
+export function contactText({ name, contact }: Operator): string | undefined {
+  const mail = contact?.startsWith("mailto:") === true ? contact.slice("mailto:".length) : undefined;
+  // Discord makes no link of an address of e-mail.
+  if (mail !== undefined) return escapeText(name === null ? mail : `${name} (${mail})`);
+  if (contact !== null) return `[${escapeText(name ?? contact)}](${contact})`;
+  return name === null ? undefined : escapeText(name);
 }
 
 /** See `cutText`. */

@@ -67,6 +67,8 @@ export interface Verbs {
   run(operation: string, call: Call, input: VerbInput): Promise<unknown>;
   /** What a refusal for lack of rights was about, as the HTTP API notes it; undefined when it came from no verb. */
   denialOf(error: unknown): Denial | undefined;
+  /** What was sent with a call that was refused; undefined when the refusal came from no verb. */
+  sentWith(error: unknown): VerbInput | undefined;
   requests: RequestPlaces;
 }
 
@@ -80,6 +82,7 @@ export function createVerbs({ clock, limiters, routes, knownPermissions, switche
   );
   // What is refused on the way, and left out of an answer, is nobody's attempt: it is noted only once it is told.
   const denials = new WeakMap<object, Denial>();
+  const sent = new WeakMap<object, VerbInput>();
 
   function find(operation: string) {
     const found = known.get(operation);
@@ -90,6 +93,7 @@ export function createVerbs({ clock, limiters, routes, knownPermissions, switche
   function remember(operation: string, given: VerbInput, error: unknown, isAboutRecord: boolean): unknown {
     const denial = find(operation).denialOf(given.params ?? {}, error, isAboutRecord);
     if (denial !== undefined) denials.set(error as ProblemError, denial);
+    if (error instanceof Error) sent.set(error, given);
     return error;
   }
 
@@ -127,7 +131,8 @@ export function createVerbs({ clock, limiters, routes, knownPermissions, switche
   return {
     requests,
     spec: (operation) => find(operation).route.spec,
-    denialOf: (error) => (typeof error === "object" && error !== null ? denials.get(error) : undefined),
+    denialOf: (error) => (error instanceof Error ? denials.get(error) : undefined),
+    sentWith: (error) => (error instanceof Error ? sent.get(error) : undefined),
     require(operation, call, params = {}) {
       try {
         find(operation).requireAllowed(call, params, false);

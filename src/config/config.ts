@@ -11,6 +11,9 @@ export interface Operator {
   contact: string | null;
 }
 
+/** Of an installation whose operator names nobody. */
+export const nobodyNamed: Operator = { name: null, contact: null };
+
 /** The settings of one installation, with every default filled in. It can be printed: a database password shows as `***`. */
 export interface Config {
   discord: {

@@ -1,12 +1,21 @@
 import { type APIEmbed, MessageFlags } from "discord-api-types/v10";
+import type { Texts } from "../kernel/texts.ts";
 import type { Reply, Row } from "./command.ts";
 import { cutText, isBlank } from "./cut-text.ts";
 import { fitRows } from "./interactions/component-limits.ts";
 import { fitEmbeds, fitFiles } from "./interactions/message-limits.ts";
+import { refusalTexts } from "./refusal-texts.ts";
 
 /** The text of a key in one language; `{name}` in it is replaced. */
 export type Translate = (
-  key: keyof typeof interactionTexts | `problem ${string}` | `permission ${string}` | `= ${string}` | `! ${string}`,
+  key:
+    | keyof typeof interactionTexts
+    | keyof typeof refusalTexts.en
+    | `= ${string}`
+    | `label ${string}`
+    | `problem ${string}`
+    | `permission ${string}`
+    | `! ${string}`,
   filled?: Readonly<Record<string, string | number>>,
 ) => string;
 
@@ -27,11 +36,10 @@ export const interactionTexts = {
   "door files-cut": "Too large for a message: {files}. Take it over HTTP or the command line.",
 };
 
+const englishTexts: Texts = { ...interactionTexts, ...refusalTexts.en };
+
 export const english: Translate = (key, filled = {}) =>
-  ((interactionTexts as Readonly<Record<string, string>>)[key] ?? key.replace(/^[!=] /, "")).replaceAll(
-    /\{(\w+)\}/g,
-    (whole, name: string) => filled[name]?.toString() ?? whole,
-  );
+  (englishTexts[key] ?? key.replace(/^[!=] /, "")).replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
 
 const contentLimit = 2000;
 const wholeFile = "answer.txt";

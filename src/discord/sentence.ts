@@ -54,6 +54,14 @@ function valueText(value: string, t: Translate): string | undefined {
   return text === value ? undefined : escapeText(text);
 }
 
+/** What somebody with a permission can do, as a part of a sentence: "open cases" in English. */
+export function taskText(key: string, t: Translate): string {
+  const label = titles.get(key) ?? key;
+  const title = permissionTitle(key, t) ?? key;
+  // Other languages write some words with a capital.
+  return escapeText(title === label ? title.charAt(0).toLowerCase() + title.slice(1) : title);
+}
+
 /**
  * A sentence of the service (the detail of a refusal, what an effect did, a finding) as Discord shows it best, in the reader's language:
  * people as mentions, times in the reader's time zone, permissions by their titles; no other formatting.

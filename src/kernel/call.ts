@@ -1,4 +1,4 @@
-import { ProblemError } from "./errors.ts";
+import { lackText, ProblemError } from "./errors.ts";
 import type { PermissionKey } from "./permissions.ts";
 
 /** The transport a call came through; kept in the audit. */
@@ -146,11 +146,7 @@ export function notReadable(call: Call, pointers: readonly string[], required?: 
 }
 
 function denied(required: string, missingIn: "key" | "acting_user"): ProblemError {
-  const who = missingIn === "key" ? "API key" : "acting user";
-  return new ProblemError("permission_denied", {
-    detail: `The ${who} lacks ${required}.`,
-    extra: { required, missing_in: missingIn },
-  });
+  return new ProblemError("permission_denied", { detail: lackText(required, missingIn), extra: { required, missing_in: missingIn } });
 }
 
 /** The call of somebody who uses the pages. They have no rights as staff there, also when they are signed in. */

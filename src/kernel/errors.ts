@@ -111,6 +111,11 @@ export function recordNotFound(): ProblemError {
   return new ProblemError("record_not_found");
 }
 
+/** What a refusal says that is about nothing but a missing permission. */
+export function lackText(required: string, missingIn: "key" | "acting_user"): string {
+  return `The ${missingIn === "key" ? "API key" : "acting user"} lacks ${required}.`;
+}
+
 /** More wrong fields than this are not listed. */
 const maxFieldErrors = 100;
 

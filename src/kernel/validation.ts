@@ -1,6 +1,10 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { FieldError } from "./errors.ts";
 import { snowflakePattern } from "./fields.ts";
+import { isAbsent, issueText, requiredText } from "./issue-texts.ts";
+
+// The library's own sentences speak of types and patterns; they reach neither people nor clients.
+z.config({ localeError: issueText });
 
 type Issue = z.core.$ZodIssue;
 
@@ -28,7 +32,7 @@ const tooSmall: Readonly<Record<string, string>> = { string: "too_short", array:
 const idAsNumber = /^Send ids as strings/;
 
 function codeOf(issue: Issue): string {
-  if (isMissing(issue)) return "required";
+  if (isAbsent(issue)) return "required";
   if (idAsNumber.test(issue.message)) return "invalid_snowflake";
   switch (issue.code) {
     case "invalid_type":
@@ -50,15 +54,8 @@ function regexCode(pattern: string | undefined): string {
   return pattern?.includes(snowflakePattern) === true ? "invalid_snowflake" : "invalid_format";
 }
 
-const ofAbsence: ReadonlySet<Issue["code"]> = new Set(["invalid_type", "invalid_value", "invalid_union"]);
-
-/** Schemas report their input, so that a missing field and one of a wrong type or choice can be told apart. */
-function isMissing(issue: Issue): boolean {
-  return ofAbsence.has(issue.code) && "input" in issue && issue.input === undefined;
-}
-
 function detailOf(issue: Issue): string {
-  return isMissing(issue) ? "This field is required." : issue.message;
+  return isAbsent(issue) ? requiredText : issue.message;
 }
 
 /** Parse one part of a request; what is wrong joins `errors`, so that a caller sees everything at once. */

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Command } from "../../src/discord/command.ts";
 import { escapeText, messageOf } from "../../src/discord/replies.ts";
-import type { Call } from "../../src/kernel/call.ts";
+import { type Call, requirePermission } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createStand, goLive, until, type StandOptions } from "./support.ts";
@@ -41,8 +41,12 @@ function createCommands(calls: Call[] = []): Command[] {
         long: () => ({ content: "x".repeat(3000), files: [{ name: "all.txt", content: "everything" }] }),
         public: () => ({ content: "For all of you", ephemeral: false }),
         slow: () => new Promise((resolve) => setTimeout(() => resolve({ content: "done" }), 3000)),
-        denied: () => {
-          throw new ProblemError("permission_denied", { detail: "The acting user lacks cases.open." });
+        denied: (_options, call) => {
+          requirePermission(
+            { ...call, actor: { ...call.actor!, isStaff: true, decide: () => ({ allowed: false, reasons: [] }) } },
+            "cases.create",
+          );
+          return { content: "done" };
         },
         wrong: () => ({ content: z.object({ reason: z.string().min(3) }).parse({ reason: "x" }).reason }),
         broken: () => {
@@ -85,16 +89,16 @@ test("a slow command is acknowledged in time and answered later", async () => {
   expect(await started.reply()).toMatchObject({ content: "done" });
 });
 
-test("a refusal is worded with its detail and code", async () => {
+test("a missing permission is said once, by its title, with whom to ask, and the code", async () => {
   const { run } = await createHarbour();
   const { content, ephemeral } = await (await run("case denied")).reply();
-  expect(content).toBe("A needed permission is missing.\nThe acting user lacks cases.open.\n-# permission_denied");
+  expect(content).toBe("You can't open cases here. Ask an admin for the permission *Open cases* (`cases.create`).\n-# permission_denied");
   expect(ephemeral).toBe(true);
 });
 
 test("a wrong field is named", async () => {
   const { run } = await createHarbour();
-  expect((await (await run("case wrong")).reply()).content).toMatch(/• reason: .*\n-# validation_failed/s);
+  expect((await (await run("case wrong")).reply()).content).toBe("Reason: Use at least 3 characters.\n-# validation_failed");
 });
 
 test("an unexpected error tells a number and nothing else; the log has the rest", async () => {

@@ -25,7 +25,16 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
 /** What sentences read as whose parts come from elsewhere. */
 const limits = ["", " until {at}", " in the guild {guild}", " in the guild {guild} until {at}"];
 const ends = ["until it is lifted", "until {day}"];
+const units = ["characters", "entries"];
 const composed: Readonly<Record<string, readonly string[]>> = {
+  "Use exactly {limit}.": units.map((unit) => `Use exactly {count} ${unit}.`),
+  "Use at {end} {limit}.": [
+    "Use at most 1 character.",
+    "Use at most 1 entry.",
+    "Use at least 1 entry.",
+    ...["most", "least"].flatMap((end) => units.map((unit) => `Use at ${end} {count} ${unit}.`)),
+  ],
+  "Use a number of at {end} {toString}.": ["most", "least"].map((end) => `Use a number of at ${end} {count}.`),
   "{callsign} is {from}.": ["free", "assigned", "reserved", "held", "retired", "blocked", "ended"].map(
     (state) => `{callsign} is ${state}.`,
   ),
@@ -94,7 +103,8 @@ function isElsewhere({ path, around, text: said }: SourceSentence, places = else
   );
 }
 const isWanted = (path: string): boolean =>
-  /^src\/(commands|database|discord|features|kernel|operations)\//.test(path) && !/\.(texts|sentences)\.ts$|\/locales\//.test(path);
+  /^src\/(commands|database|discord|features|kernel|operations)\//.test(path) &&
+  !/\.(texts|sentences)\.ts$|\/refusal-texts\.ts$|\/locales\//.test(path);
 
 const translate = createSentences(deSentences, { joints: deJoints });
 const german: Texts = de;

@@ -300,10 +300,11 @@ describe("the words of messages", () => {
   test("lead to the contact that the operator names, by its link where there is one", () => {
     const linked = createNoticeTexts({
       guildState: guildState(undefined, "Harbour"),
-      contact: () => ({ url: "https://harbour.example/appeal" }),
+      operator: { name: null, contact: "https://harbour.example/appeal" },
     });
     expect(linked.punishment(warning).content).toContain("You can [appeal](https://harbour.example/appeal) until <t:0:D>");
-    const named = createNoticeTexts({ guildState: guildState("de", "Harbour"), contact: () => ({ name: "appeals@harbour.example" }) });
+    const mail = { name: null, contact: "mailto:appeals@harbour.example" };
+    const named = createNoticeTexts({ guildState: guildState("de", "Harbour"), operator: mail });
     expect(named.punishment(warning).content).toContain(String.raw`Schreib an appeals\@harbour.example`);
   });
 

@@ -20,7 +20,7 @@ describe("/audit", () => {
     expect(found).toMatch(/callsign.*in Discord/s);
     expect(found).not.toContain("callsign\\_pool");
     expect(await say("audit search", { by: admin, to: "2026-01-01" })).toBe("Nothing was found.");
-    expect(await say("audit search", { by: admin, from: "soon" })).toMatch(/from: .*\n.*validation_failed/s);
+    expect(await say("audit search", { by: admin, from: "soon" })).toMatch(/^`from` \(`soon`\): .*\n-# validation_failed$/);
   });
 
   test("shows all that was done to one record, with what it was before and after", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
+import { flawsOf, give } from "./refusals-ground.ts";
 
 const shared = shareWorld({ env: { CONFIRM_IN_DISCORD: "permissions,keys", SECOND_PERSON_FOR_DANGER: "true" } });
 const permissionsOf = async (id: string) => {
@@ -37,6 +38,21 @@ test("a second person sees a held change, and one press carries it out", async (
     .in(world.guild)
     .runSlashCommand("confirm show", { code: String(choice?.value) });
   expect((await after.reply()).components).toEqual([]);
+});
+
+test("a change whose asker may not do it any more is not carried out, and its refusal speaks of them", async () => {
+  for (const [language, wanted] of [
+    ["en-US", "It was confirmed, but could not be carried out. The person who asked may not do it any more."],
+    ["de", "Es wurde bestätigt, ließ sich aber nicht ausführen. Die Person, die es wollte, darf das nicht mehr."],
+  ] as const) {
+    const { world, owner, person: subject, code } = await grant();
+    world.guild.setRoles(owner, [world.roles.viewer]);
+    const person = await staffAtConsole(world, "owner");
+    const said = await give({ world, person, words: "confirm accept", given: { code } }, language);
+    expect(said).toContain(wanted);
+    expect(flawsOf(said, "permission_denied"), said).toEqual([]);
+    expect(await permissionsOf(subject.id)).toEqual([]);
+  }
 });
 
 test("whoever asked takes a held change back by a press, and it cannot be confirmed any more", async () => {

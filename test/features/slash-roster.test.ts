@@ -42,7 +42,9 @@ describe("/roster", () => {
     expect(await stood({ on: "2026-11-03" })).toContain("stood so: active, harbour");
     expect(await stood({ on: "2026-11-01" })).toContain("was not on the roster");
     expect(await stood({ on: "2026-11-03", "known-at": "2026-11-04 12:00" })).toContain("was not on the roster");
-    expect(await world.slash(owner, "roster history", { on: "yesterday" })).toContain("on: Name the person or the callsign that is meant.");
+    expect(await world.slash(owner, "roster history", { on: "2026-11-03" })).toContain(
+      "`on` (`2026-11-03`): Name the person or the callsign",
+    );
   });
 
   test("comes whole as files, and not to those who may not see it", async () => {

@@ -4,7 +4,6 @@ import type { Sentences } from "../../kernel/sentences.ts";
 export const commonSentences: Sentences = {
   // Forms, files and pages of the commands
   "Discord did not give the file.": "Discord hat die Datei nicht herausgegeben.",
-  "A file holds at most {size} bytes.": "Eine Datei hat höchstens {size} Bytes.",
   "This is not known any more. Give the command again.": "Das ist nicht mehr bekannt. Gib den Befehl noch einmal.",
   "This is too large for a message. Take it over HTTP or the command line.":
     "Das ist zu groß für eine Nachricht. Über HTTP oder die Befehlszeile ist es zu haben.",
@@ -112,8 +111,6 @@ export const commonSentences: Sentences = {
   "The body is not valid JSON.": "Der Inhalt ist kein gültiges JSON.",
   "The body nests deeper than {depth} levels.": "Der Inhalt ist tiefer als {depth} Ebenen verschachtelt.",
   "The body is not valid UTF-8.": "Der Inhalt ist kein gültiges UTF-8.",
-  "This field is not known here.": "Dieses Feld gibt es hier nicht.",
-  "This field is required.": "Diese Angabe fehlt.",
   "Send this parameter once.": "Diese Angabe darf nur einmal stehen.",
   "This parameter is not known here.": "Diese Angabe gibt es hier nicht.",
   "A mistyped filter would list everything, so unknown parameters are refused.":
@@ -122,31 +119,4 @@ export const commonSentences: Sentences = {
   "At most 100 years; leave it out or send null where permanent is meant.":
     "Höchstens 100 Jahre; lass es weg, wenn es auf Dauer sein soll.",
   "Write a duration such as P30D or 30d.": "Schreib eine Dauer wie 30d oder P30D.",
-
-  // What the validation library says
-  "Too small: expected string to have >={min} characters": "Zu kurz: mindestens {min} Zeichen.",
-  "Too big: expected string to have <={max} characters": "Zu lang: höchstens {max} Zeichen.",
-  "Too small: expected array to have >={min} items": "Zu wenige: mindestens {min}.",
-  "Too big: expected array to have <={max} items": "Zu viele: höchstens {max}.",
-  "Too small: expected {kind} to be >={min}": "Zu klein: mindestens {min}.",
-  "Too big: expected {kind} to be <={max}": "Zu groß: höchstens {max}.",
-  "Too small: expected {kind} to be >{min}": "Zu klein: Es muss mehr als {min} sein.",
-  "Too big: expected {kind} to be <{max}": "Zu groß: Es muss weniger als {max} sein.",
-  "Invalid input: expected {wanted}, received {sent}": "Passt nicht: Erwartet wird {wanted}, gesendet wurde {sent}.",
-  "Invalid input: expected {wanted}": "Passt nicht: Erwartet wird {wanted}.",
-  'Invalid option: expected one of "{choices}"': "Passt nicht: Möglich sind {choices}.",
-  "Invalid input": "Das passt hier nicht.",
-  "Invalid GUID": "Das ist keine ID.",
-  "Invalid UUID": "Das ist keine ID.",
-  number: "eine Zahl",
-  int: "eine ganze Zahl",
-  string: "ein Text",
-  boolean: "ja oder nein",
-  object: "ein Objekt",
-  array: "eine Liste",
-  date: "ein Zeitpunkt",
-  "Invalid ISO datetime": "Das ist kein Zeitpunkt wie 2027-01-31T18:00:00Z.",
-  "Invalid ISO date": "Das ist kein Datum wie 2027-01-31.",
-  "Invalid URL": "Das ist keine Webadresse.",
-  "Invalid string: must match pattern {pattern}": "Diese Form passt nicht: {pattern}.",
 };

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { ComponentInteraction, Form, FormInteraction, MenuInteraction, Reply, SlashInteraction } from "../command.ts";
 import { fitForm } from "./component-limits.ts";
 import { messageOf, neutralReply, onlyForAsker, type Translate } from "../replies.ts";
-import { refusalReply } from "../refusal.ts";
+import { type RefusedAt, refusalReply } from "../refusal.ts";
 import { refusalStatus, safeError } from "../rest/errors.ts";
 
 export type Repliable = SlashInteraction | MenuInteraction | ComponentInteraction | FormInteraction;
@@ -22,9 +22,9 @@ const badRequest = 400;
 
 /** The ways to answer an interaction; all of them fit the answer into Discord's limits. */
 export function createAnswers({ translator, logger }: AnswersOptions) {
-  const failureOf = (error: unknown, interaction: Repliable, name: string): Outcome => {
+  const failureOf = (error: unknown, interaction: Repliable, name: string, at: RefusedAt = {}): Outcome => {
     const t = translator(interaction.locale);
-    const refusal = refusalReply(error, t);
+    const refusal = refusalReply(error, t, { community: interaction.guild?.name, ...at });
     if (refusal !== undefined) return { reply: refusal, isRefusal: true };
     logger.error({ err: error, request_id: interaction.id, command: name }, "a slash command failed");
     return { reply: neutralReply(interaction.id, t), isRefusal: true };

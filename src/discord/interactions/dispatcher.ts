@@ -17,7 +17,7 @@ import { createAnswers, type Outcome, type Repliable } from "./answers.ts";
 import { fitChoices } from "./component-limits.ts";
 import type { ServedGuilds } from "../guild-state.ts";
 import { english, onlyForAsker, type Translate } from "../replies.ts";
-import { refusalReply, RefusedWithOffer } from "../refusal.ts";
+import { refusalReply, RefusedCommand } from "../refusal.ts";
 import { safeError } from "../rest/errors.ts";
 
 /** What answers interactions, and who is behind them. */
@@ -88,14 +88,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       call = await callOf(interaction);
       return { reply: await work(call), isRefusal: false };
     } catch (thrown) {
-      const { refusal: error, components } = thrown instanceof RefusedWithOffer ? thrown : { refusal: thrown, components: undefined };
+      const {
+        refusal: error,
+        findGiven,
+        components,
+      } = thrown instanceof RefusedCommand ? thrown : { refusal: thrown, findGiven: undefined, components: undefined };
       if (call !== undefined && isDenial(error)) {
         const denial = denialOf(error) ?? { action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false };
         noteDenied?.({ caller: callerOf(call), ...denial });
       }
-      const { reply, isRefusal } = failureOf(error, interaction, name);
-      const content = mayBeFirstOwner(error, interaction) ? `${reply.content}\n${t("door new-here")}` : reply.content;
-      return { reply: { ...reply, content, ...(components !== undefined && { components }) }, isRefusal };
+      const hint = mayBeFirstOwner(error, interaction) ? t("door new-here") : undefined;
+      const { reply, isRefusal } = failureOf(error, interaction, name, { findGiven, hint });
+      return { reply: { ...reply, ...(components !== undefined && { components }) }, isRefusal };
     }
   };
 

@@ -1,6 +1,6 @@
 import { textFor, type Translate } from "../../commands/texts.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
-import { titleOf } from "../../discord/refusal.ts";
+import { codeText } from "../../discord/refusal.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { permissionText } from "../../discord/sentence.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
@@ -72,7 +72,7 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
 
 /** Why it was done, as somebody wrote it, or the refusal of what was not done. */
 function reasonText(reason: string, t: Wording["t"]): string {
-  return isProblemCode(reason) ? titleOf({ code: reason }, t) : lineText(t(`! ${reason}`));
+  return isProblemCode(reason) ? codeText(reason, t) : lineText(t(`! ${reason}`));
 }
 
 /** What it was before and after, field by field, besides who and when. */

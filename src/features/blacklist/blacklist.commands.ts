@@ -70,7 +70,8 @@ function requireRoom(given: CommandInput, call: Call, verbs: Verbs): Promise<Com
 
 function checkInput(given: CommandInput): VerbInput {
   const ids = idsIn(textIn(given, "ids"));
-  return { body: { user_ids: ids, server_ids: ids, include_alts: given.values["alts"] } };
+  const user_ids = [...new Set([...ids, ...idsIn(textIn(given, "user"))])];
+  return { body: { user_ids, server_ids: ids, include_alts: given.values["alts"] } };
 }
 
 function newRecord(given: CommandInput): VerbInput {
@@ -126,7 +127,8 @@ const blacklistEntries: readonly Entry[] = [
     path: "check",
     operation: "checkBlacklist",
     options: [
-      { name: "ids", kind: "text", required: true, max: 1000 },
+      { name: "user", kind: "user" },
+      { name: "ids", kind: "text", max: 1000, orPick: "user" },
       { name: "alts", kind: "boolean" },
     ],
     locate: requireRoom,

@@ -36,7 +36,6 @@ export const blacklistSentences: Sentences = {
   "The record counts again.": "Der Eintrag gilt wieder.",
   "The record was revoked.": "Der Eintrag wurde zurückgenommen.",
   "The record was changed since it was revoked.": "Der Eintrag wurde geändert, seit er zurückgenommen wurde.",
-  "This subject has an active record in this scope already.": "Dazu gibt es mit diesem Geltungsbereich schon einen Eintrag, der gilt.",
   "The record is as it was before.": "Der Eintrag ist wieder wie vorher.",
   "What was changed since stays as it is: {kept}.": "Was seitdem geändert wurde, bleibt so: {kept}.",
   'At most {most} records go into one request; "provost blacklist import" takes any number.':

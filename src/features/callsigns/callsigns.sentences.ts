@@ -14,8 +14,6 @@ export const callsignsSentences: Sentences = {
   "Every number is taken or rests: widen the range of the pool.": "Jede Nummer ist vergeben oder ruht: Erweitere den Bereich des Pools.",
   "There is no such staff role.": "Diese Rolle im Team gibt es nicht.",
   "There is no such pool of callsigns.": "Diesen Pool von Rufzeichen gibt es nicht.",
-  "{callsign} is a callsign of several pools: {pools}. Say which one with ?pool=.":
-    "{callsign} gibt es in mehreren Pools: {pools}. Wähle einen davon.",
   "No pool has such a callsign.": "Kein Pool hat so ein Rufzeichen.",
   "It changed hands just now.": "Es hat gerade den Besitzer gewechselt.",
   "Somebody has just taken it.": "Das hat gerade jemand anderes bekommen.",
@@ -94,8 +92,6 @@ export const callsignsSentences: Sentences = {
   "In place of {former} its holder gets another number.": "Statt {former} gibt es eine andere Nummer.",
   "In place of {former}, the lowest free number.": "Statt {former} die niedrigste freie Nummer.",
   "What is known of the guilds is old or incomplete.": "Was von den Servern bekannt ist, ist alt oder unvollständig.",
-  "Send the plan_hash of a dry run: 64 hexadecimal digits.": "Sende den plan_hash eines Probelaufs: 64 hexadezimale Ziffern.",
-  "Send the plan_hash of a dry run.": "Sende den plan_hash eines Probelaufs.",
   "It was asked for with the first request.": "Danach wurde mit der ersten Anfrage gefragt.",
   "The registry has changed since the plan was made: look at the new one first.":
     "Das Verzeichnis hat sich seit dem Plan geändert: Sieh dir erst den neuen an.",

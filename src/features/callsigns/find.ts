@@ -70,7 +70,7 @@ function only<T extends { pool: string }>(found: readonly T[], callsign: string)
   const [first, ...others] = found;
   if (first === undefined || others.length > 0) {
     const pools = [...new Set(found.map(({ pool }) => pool))].toSorted().join(", ");
-    throw fieldError("/pool", "ambiguous", `${callsign} is a callsign of several pools: ${pools}. Say which one with ?pool=.`, "query");
+    throw fieldError("/pool", "ambiguous", `${callsign} is a callsign of several pools: ${pools}. Say which pool is meant.`, "query");
   }
   return first;
 }

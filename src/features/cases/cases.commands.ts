@@ -183,7 +183,7 @@ const caseEntries: readonly Entry[] = [
       title,
       type,
       priority,
-      listed("users"),
+      { ...listed("users"), orPick: "user" },
       listed("servers"),
       lead,
       listed("team"),

@@ -169,6 +169,8 @@ function refusalOf(error: unknown): RefusedChangeError | undefined {
     error instanceof ZodError ? new ProblemError("validation_failed", { detail: "What was asked does not fit any more." }) : error;
   if (!(problem instanceof ProblemError) || "retryable" in problems[problem.code]) return undefined;
   const { code, extra } = problem;
-  const detail = `It was confirmed but not carried out: ${problem.detail ?? `${problems[code].title}.`}`;
+  // The acting user of the change is somebody else than the person who reads this.
+  const why = (problem.detail ?? `${problems[code].title}.`).replace("The acting user", "The person who asked");
+  const detail = `It was confirmed but not carried out: ${why}`;
   return new RefusedChangeError(new ProblemError(code, { detail, cause: problem, ...(extra !== undefined && { extra }) }));
 }

@@ -42,8 +42,8 @@ export function helpCommands(table: () => CommandTable): CommandSet {
     return rowOf({ type: 3, custom_id: pressId(press, {}), placeholder: t("help choose"), options });
   }
 
-  function overview(offered: readonly Entry[], mention: Mention, { t, call, contact }: Wording): Reply {
-    if (call.actor?.isStaff !== true) return forResidents(offered, mention, { t, contact });
+  function overview(offered: readonly Entry[], mention: Mention, { t, call, operator }: Wording): Reply {
+    if (call.actor?.isStaff !== true) return forResidents(offered, mention, { t, operator });
     const usual = tasks.flatMap(({ text, entry: name }) => {
       const entry = offered.find((one) => nameOf(one) === name);
       return entry === undefined ? [] : [`• ${t(`help task ${text}`)}: ${mention(name)}`];
@@ -116,9 +116,9 @@ async function mentions({ commandIds }: Wording): Promise<Mention> {
   };
 }
 
-function forResidents(offered: readonly Entry[], mention: Mention, { t, contact }: Pick<Wording, "t" | "contact">): Reply {
+function forResidents(offered: readonly Entry[], mention: Mention, { t, operator }: Pick<Wording, "t" | "operator">): Reply {
   const lines = offered.map((entry) => lineOf(entry, mention, t));
-  const named = contactText(contact);
+  const named = contactText(operator);
   const reach = named === undefined ? t("help staff") : t("help contact", { contact: named });
   return { content: [t("help own"), ...lines, "", t("help appeal"), reach].join("\n") };
 }

@@ -72,7 +72,6 @@ export const permissionsSentences: Sentences = {
   "API keys alone hold it, by their scopes; no person does.": "Das haben nur API-Schlüssel, durch ihre Rechte, und keine Person.",
   "Discord could not be asked which roles they hold.": "Discord ließ sich nicht fragen, welche Rollen die Person hat.",
   "They hold no staff role.": "Die Person hat keine Rolle im Team.",
-  "No rule gives it to them.": "Keine Regel gibt es ihr.",
 
   // What options take
   "Write a permission key such as staff.read.": "Schreib ein Recht wie staff.read.",

@@ -95,7 +95,6 @@ export const rosterSentences: Sentences = {
   "Not asked for.": "Nicht verlangt.",
   "What differs is not what the plan was made of. Look at the plan again.":
     "Die Unterschiede sind nicht mehr die des Plans. Sieh dir den Plan noch einmal an.",
-  "Send the hash of the plan that is to be applied.": "Sende die Prüfsumme des Plans, der ausgeführt werden soll.",
   "The role of the roster could not be given; this one stays until it is.":
     "Die Rolle der Teamliste ließ sich nicht vergeben; bis dahin bleibt diese.",
   "Brought in line with the roster.": "An die Teamliste angeglichen.",
@@ -110,6 +109,5 @@ export const rosterSentences: Sentences = {
   "Name it by its id.": "Nenne ihn mit seiner ID.",
   "Name every finding once.": "Nenne jeden Befund nur einmal.",
   "How things stood then goes without {names}.": "Wie es damals stand, gibt es ohne {names}.",
-  "Send the hash of the plan as it was answered.": "Sende die Prüfsumme des Plans, wie sie in der Antwort stand.",
   "Name the person or the callsign that is meant.": "Nenne die Person oder das Rufzeichen, um die es geht.",
 };

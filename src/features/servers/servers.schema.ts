@@ -16,7 +16,7 @@ function statusOf<const Names extends readonly string[]>(names: Names) {
   return z
     .enum([...names, "blacklisted"])
     .refine((status) => status !== "blacklisted", {
-      message: "A server is blacklisted by a record: create one with POST /blacklist.",
+      message: "A server is blacklisted by a record: add one to the blacklist.",
       params: { code: "use_blacklist" },
     })
     .meta({ description: `One of ${names.join(", ")}; \`blacklisted\` is refused, because a record says so` });

@@ -31,6 +31,4 @@ export const serversSentences: Sentences = {
   "The clearance can be used again.": "Die Freigabe lässt sich wieder benutzen.",
   "Send the hash of the icon, not its address.": "Sende die Prüfsumme des Bildes, nicht seine Adresse.",
   "Send the code of the invite, not its address.": "Sende den Code der Einladung, nicht ihre Adresse.",
-  "A server is blacklisted by a record: create one with POST /blacklist.":
-    "Gesperrt wird ein Server durch einen Eintrag: Lege ihn mit `/blacklist add` an.",
 };

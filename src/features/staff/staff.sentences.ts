@@ -33,5 +33,4 @@ export const staffSentences: Sentences = {
   "Nobody suspends or reinstates themselves.": "Niemand suspendiert sich selbst oder setzt sich wieder ein.",
   "A suspension ends after it begins.": "Eine Suspendierung endet nach ihrem Beginn.",
   "Write an IANA time zone such as Europe/Berlin.": "Schreib eine Zeitzone wie Europe/Berlin.",
-  "Send at least one field.": "Gib mindestens eine Angabe an.",
 };

@@ -51,7 +51,10 @@ export const requestRecords = feature({
 });
 
 interface WorkflowsNeeds
-  extends Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices">, Omit<DraftsDeps, "workflows" | "records">, Pick<Core, "config"> {
+  extends
+    Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices">,
+    Omit<DraftsDeps, "workflows" | "records">,
+    Pick<Core, "config" | "operator"> {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   eventStreams: Pick<EventStreamsService, "registerHiddenIds">;

@@ -11,7 +11,6 @@ export const workflowsSentences: Sentences = {
   "Beside payload, only what describes a request stands here.": "Neben payload steht hier nur, was den Antrag beschreibt.",
   "Priority and urgency are set by staff.": "Wichtigkeit und Eile bestimmt das Team.",
   "A decision is a person's: name them in X-Acting-User.": "Entscheiden kann nur ein Mensch: Nenne ihn in X-Acting-User.",
-  "Whoever is partial does not take part in what is said about a request.": "Wer beteiligt ist, redet über einen Antrag nicht mit.",
   "The requester is told of a comment.": "Der Antragsteller erfährt von einem Kommentar.",
   "On your own request you write to those who decide it.": "Zu deinem eigenen Antrag schreibst du denen, die ihn entscheiden.",
   "The request ended more than 30 days ago.": "Der Antrag ist seit mehr als 30 Tagen zu Ende.",
@@ -113,9 +112,6 @@ export const workflowsSentences: Sentences = {
     "Der Inhalt passt nicht mehr zur Art des Antrags, deshalb lässt er sich nicht ausführen.",
   "The approval is in force again.": "Die Zustimmung gilt wieder.",
   "The request stands as it was decided.": "Der Antrag bleibt, wie er entschieden wurde.",
-  "Whoever filed a request, is its subject, or is otherwise partial never decides it, with no account of theirs.":
-    "Wer einen Antrag gestellt hat, wer darin vorkommt oder sonst beteiligt ist, entscheidet nicht darüber, mit keinem Konto.",
-  "The subject is staff of equal or higher rank.": "Es geht um jemanden aus dem Team, der gleich hoch oder höher steht.",
   "There is no such request.": "Diesen Antrag gibt es nicht.",
   "Name another request of the same kind.": "Nenne einen anderen Antrag derselben Art.",
   "What is confidential is no duplicate of what everybody reads: say why it is void.":

@@ -23,7 +23,7 @@ export const repairActions = ["end", "hold", "protect", "rename", "assign", "all
 export type RepairAction = (typeof repairActions)[number];
 
 const code = z.enum(repairCodes).meta({ id: "CallsignDamage", description: "What is wrong" });
-const Hash = z.string().regex(/^[0-9a-f]{64}$/, "Send the plan_hash of a dry run: 64 hexadecimal digits.");
+const Hash = z.string().regex(/^[0-9a-f]{64}$/, "Name the plan of a dry run: 64 hexadecimal digits.");
 
 export const RepairInput = z
   .strictObject({

@@ -95,7 +95,7 @@ export function createRepairsService(deps: RepairsDeps) {
     async repair(call: Call, input: RepairInput): Promise<RepairView> {
       requireWrite(call, repairPermission);
       const { pool = null, dry_run: isDryRun, fix = repairCodes, plan_hash: planHash } = RepairInput.parse(input);
-      if (!isDryRun && planHash === undefined) throw fieldError("/plan_hash", "required", "Send the plan_hash of a dry run.");
+      if (!isDryRun && planHash === undefined) throw fieldError("/plan_hash", "required", "Make a dry run first, and name its plan.");
       const scope = { pool, fix };
       const seen = await planOf(call, database.read, scope, clock.now());
       if (isDryRun || planHash === undefined) return present(seen, true);

@@ -1,5 +1,5 @@
 import { escapeText } from "../../../discord/replies.ts";
-import { permissionName, sentenceText } from "../../../discord/sentence.ts";
+import { permissionName, sentenceText, taskText } from "../../../discord/sentence.ts";
 import type { ExplainView, SimulateView } from "../explain/explain.schema.ts";
 import type { CatalogView, RolePermissionsView } from "../permissions.schema.ts";
 import type { EffectiveView, UserPermissionsView } from "../users/users.schema.ts";
@@ -17,8 +17,12 @@ export function catalogLine({ key, default_level: level, danger }: CatalogView, 
 
 /** Which rules spoke, in order, and which one decided. */
 export function explainText(view: ExplainView, t: Translate): string {
-  const head = t(view.allowed ? "permission may" : "permission may-not", { user: `<@${view.user_id}>`, key: permissionName(view.key, t) });
-  const lines = view.trace.map(({ step, effect, decides, text }, index) => {
+  const { key, allowed, trace } = view;
+  const about = { user: `<@${view.user_id}>`, key, task: taskText(key, t) };
+  const head = t(allowed ? "permission may" : "permission may-not", about);
+  // Where no rule spoke, there is no order to show.
+  if (trace.length === 1 && trace[0]?.step === "nothing") return `${head} ${sentenceText(trace[0].text, t)}`;
+  const lines = trace.map(({ step, effect, decides, text }, index) => {
     const line = `${(index + 1).toString()}. ${mark(effect === "allow")} ${enumLabel(`step ${step}`, t)}: ${sentenceText(text, t)}`;
     return decides ? `**${line}** ${t("permission decides")}` : line;
   });

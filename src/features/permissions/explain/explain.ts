@@ -46,7 +46,7 @@ const kinds: Readonly<Record<Step, { allows: boolean; sentence: (spoken: Spoken)
 function nothingSentence({ permission, code }: Spoken): string {
   if (permission === clientOnly) return "API keys alone hold it, by their scopes; no person does.";
   if (code === notTold.reason.code) return "Discord could not be asked which roles they hold.";
-  return code === notStaff.reason.code ? "They hold no staff role." : "No rule gives it to them.";
+  return code === notStaff.reason.code ? "They hold no staff role." : "No staff role of theirs allows it.";
 }
 
 const roleSteps: ReadonlySet<string> = new Set(["role_deny", "role_allow", "default"] satisfies Step[]);

@@ -77,7 +77,7 @@ export function createSyncPlan({ database, audit, access, isFollowing, clock, fi
       requireWrite(call, syncPolicy.apply);
       const { dry_run, plan_hash } = SyncRosterInput.parse(given);
       if (dry_run) return (await draw(call)).view;
-      if (plan_hash === undefined) throw fieldError("/plan_hash", "required", "Send the hash of the plan that is to be applied.");
+      if (plan_hash === undefined) throw fieldError("/plan_hash", "required", "Make a dry run first, and name its plan.");
       const done = await follow.inTurn(() => carryOut(call, plan_hash));
       follow.note(null);
       return done;

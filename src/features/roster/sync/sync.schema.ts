@@ -59,7 +59,7 @@ export const SyncRosterInput = z
     dry_run: z.boolean().default(true),
     plan_hash: z
       .string()
-      .regex(/^[0-9a-f]{64}$/, "Send the hash of the plan as it was answered.")
+      .regex(/^[0-9a-f]{64}$/, "Name the plan of a dry run: 64 hexadecimal digits.")
       .optional()
       .meta({ description: "Of the plan that is to be applied; needed unless `dry_run`" }),
   })

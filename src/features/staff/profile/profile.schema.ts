@@ -33,7 +33,7 @@ export const UpdateProfileInput = z
     availability: Availability.optional(),
   })
   .refine((input) => Object.values(input).some((value) => value !== undefined), {
-    message: "Send at least one field.",
+    message: "Change at least one thing.",
     params: { code: "required" },
   })
   .meta({ id: "UpdateStaffProfileInput", description: "Fields that are not sent stay" });

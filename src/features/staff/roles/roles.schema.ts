@@ -69,7 +69,7 @@ export const PatchStaffRoleInput = z
   .strictObject(z.object(settings).partial().shape)
   .superRefine(checkDiscord)
   .refine((input) => Object.values(input).some((value) => value !== undefined), {
-    message: "Send at least one field.",
+    message: "Change at least one thing.",
     params: { code: "required" },
   })
   .meta({ id: "PatchStaffRoleInput", description: "Fields that are not sent stay" });

@@ -1,4 +1,4 @@
-import type { Contact } from "../../../commands/entry.ts";
+import { nobodyNamed, type Operator } from "../../../config/config.ts";
 import { contactText, enumLabel, lineText } from "../../../commands/show.ts";
 import { languages, translator, type Translate } from "../../../commands/texts.ts";
 import { cutText } from "../../../discord/cut-text.ts";
@@ -9,7 +9,7 @@ import type { NoticeTexts, PunishmentNotice } from "../effects/notice-texts.ts";
 export interface NoticeTextsDeps {
   guildState: Pick<GuildState, "guilds" | "preferredLocale">;
   /** As the operator names it; without one, people are sent to the staff. */
-  contact?: (() => Contact) | undefined;
+  operator?: Operator;
 }
 
 const message = 2000;
@@ -35,7 +35,7 @@ interface Sender {
  * The messages to people: in the language of the server that a request was filed in, else of the first one that states a language. What
  * people wrote is escaped, and cut before anything else has to go.
  */
-export function createNoticeTexts({ guildState, contact = () => ({}) }: NoticeTextsDeps): NoticeTexts {
+export function createNoticeTexts({ guildState, operator = nobodyNamed }: NoticeTextsDeps): NoticeTexts {
   function namesOf(guildIds: readonly string[], { t, language }: Sender): string {
     return listText(
       guildState.guilds().filter(({ id }) => guildIds.includes(id)),
@@ -55,14 +55,14 @@ export function createNoticeTexts({ guildState, contact = () => ({}) }: NoticeTe
   }
 
   function addressee({ t, from }: Sender): string {
-    return contactText(contact()) ?? t("notice staff", { from });
+    return contactText(operator) ?? t("notice staff", { from });
   }
 
   function appealText(sender: Sender, { appealUntil, hasCommands }: PunishmentNotice): string | null {
     if (appealUntil === null) return null;
     const { t, from } = sender;
     const filled = { from, until: dayText(appealUntil) };
-    const { url } = contact();
+    const url = operator.contact?.startsWith("https:") === true ? operator.contact : undefined;
     if (hasCommands) return t("notice appeal-command", filled);
     return url === undefined
       ? t("notice appeal-contact", { ...filled, contact: addressee(sender) })

@@ -62,7 +62,9 @@ export function createComments(parts: CommentsDeps) {
     const decider = deciderOf(tx.call, accounts);
     const isPartial = decider !== null && side !== "requester" && (await contextOf(tx.db, access, decider, request)).isConflicted;
     if (isPartial)
-      throw new ProblemError("conflict_of_interest", { detail: "Whoever is partial does not take part in what is said about a request." });
+      throw new ProblemError("conflict_of_interest", {
+        detail: "You are involved in this request, so you do not take part in what is said about it.",
+      });
     return { request, side, accounts };
   }
 

@@ -11,7 +11,7 @@ import { isOpenStatus, overridePermission, type Action } from "../state/table.ts
 import { isClaimLive, statusAt, stateOf, subjectsOf, type Request } from "./workflows.policy.ts";
 import type { WorkflowDecision, WorkflowView, BlockerView } from "./workflows.schema.ts";
 import { visibleRequest } from "./visibility.ts";
-import { ProblemError } from "../../../kernel/errors.ts";
+import { lackText, ProblemError } from "../../../kernel/errors.ts";
 import type { Blocker } from "../effects/types.ts";
 import type { DecisionInput } from "./decision.ts";
 
@@ -179,15 +179,19 @@ export function refusal({ refused, detail, required }: Refused, { action, reques
   switch (refused) {
     case "permission_denied":
       return new ProblemError(refused, {
-        detail: detail ?? `The acting user lacks ${required ?? ""}.`,
+        detail: detail ?? lackText(required ?? "", "acting_user"),
         extra: { required, missing_in: "acting_user" },
       });
     case "conflict_of_interest":
       return new ProblemError(refused, {
-        detail: detail ?? "Whoever filed a request, is its subject, or is otherwise partial never decides it, with no account of theirs.",
+        detail:
+          detail ??
+          "You or another account of yours filed this request, is its subject, or is otherwise involved: somebody else has to decide it.",
       });
     case "hierarchy_violation":
-      return new ProblemError(refused, { detail: "The subject is staff of equal or higher rank." });
+      return new ProblemError(refused, {
+        detail: "The subject stands as high as you on the staff, or higher: somebody above them has to decide.",
+      });
     case "precondition_failed":
       return new ProblemError(refused, { extra: { current_etag: `"v${request.revision.toString()}"` } });
     case "already_decided": {

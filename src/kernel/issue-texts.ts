@@ -1,0 +1,83 @@
+import type { z } from "zod";
+
+type Issue = z.core.$ZodRawIssue;
+
+/** What a field that is left out is refused with. */
+export const requiredText = "This field is required.";
+
+const typeTexts: Readonly<Record<string, string>> = {
+  string: "A text is needed here.",
+  number: "A number is needed here.",
+  int: "A whole number is needed here.",
+  boolean: "Use true or false.",
+  array: "A list is needed here.",
+  object: "An object is needed here.",
+  record: "An object is needed here.",
+  null: "Use null.",
+};
+
+const formatTexts: Readonly<Record<string, string>> = {
+  datetime: "Write a time such as 2026-11-20T10:00:00.000Z.",
+  date: "Write a date such as 2026-11-20.",
+  uuid: "Write the id as it was shown: 36 characters with hyphens.",
+  url: "Write a whole address such as https://example.org.",
+};
+const otherFormat = "This is not in the form that is expected here.";
+const unfit = "What stands here does not fit.";
+
+/** One, or several of something. */
+const counted = (count: number | bigint, one: string, many: string): string => `${count.toString()} ${BigInt(count) === 1n ? one : many}`;
+
+const units: Readonly<Record<string, (count: number | bigint) => string>> = {
+  string: (count) => counted(count, "character", "characters"),
+  array: (count) => counted(count, "entry", "entries"),
+  set: (count) => counted(count, "entry", "entries"),
+  map: (count) => counted(count, "entry", "entries"),
+};
+
+/**
+ * What a schema's refusal says where the schema has no sentence of its own: each code of Zod in the service's words.
+ * @param issue as Zod raises it, with the input
+ */
+export function issueText(issue: Issue): string {
+  if (isAbsent(issue)) return requiredText;
+  switch (issue.code) {
+    case "invalid_type":
+      return typeTexts[issue.expected] ?? unfit;
+    case "invalid_value":
+      return issue.values.length === 1 ? `Use ${String(issue.values[0])}.` : `Use one of: ${issue.values.map(String).join(", ")}.`;
+    case "too_big":
+      return limitText("most", issue.maximum, issue);
+    case "too_small":
+      return limitText("least", issue.minimum, issue);
+    case "invalid_format":
+      return formatTexts[issue.format] ?? otherFormat;
+    case "not_multiple_of":
+      return `Use a multiple of ${issue.divisor.toString()}.`;
+    case "unrecognized_keys":
+      return "This field is not known here.";
+    default:
+      return unfit;
+  }
+}
+
+interface Limit {
+  origin: string;
+  inclusive?: boolean | undefined;
+  exact?: boolean | undefined;
+}
+
+function limitText(end: "most" | "least", limit: number | bigint, { origin, inclusive = true, exact = false }: Limit): string {
+  if (origin === "string" && end === "least" && Number(limit) === 1) return "This must not be empty.";
+  const unit = units[origin];
+  if (unit !== undefined) return exact ? `Use exactly ${unit(limit)}.` : `Use at ${end} ${unit(limit)}.`;
+  if (!inclusive) return `Use a number ${end === "most" ? "below" : "above"} ${limit.toString()}.`;
+  return `Use a number of at ${end} ${limit.toString()}.`;
+}
+
+const ofAbsence: ReadonlySet<string | undefined> = new Set(["invalid_type", "invalid_value", "invalid_union"]);
+
+/** Schemas report their input, so that a missing field and one of a wrong type or choice can be told apart. */
+export function isAbsent(issue: { code?: string | undefined; input?: unknown }): boolean {
+  return ofAbsence.has(issue.code) && "input" in issue && issue.input === undefined;
+}

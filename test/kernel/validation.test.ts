@@ -1,0 +1,86 @@
+// @module-tag sqlite
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { translator } from "../../src/commands/texts.ts";
+import { routeTable } from "../../src/features.ts";
+import type { FieldError } from "../../src/kernel/errors.ts";
+import { check } from "../../src/kernel/validation.ts";
+import { ofLibrary } from "../features/refusals-ground.ts";
+
+function errorsOf(schema: z.ZodType, value: unknown): FieldError[] {
+  const errors: FieldError[] = [];
+  check(schema, value, "body", errors);
+  return errors;
+}
+
+const wrongOnes: readonly (readonly [name: string, schema: z.ZodType, value: unknown, said: string])[] = [
+  ["nothing", z.string(), undefined, "This field is required."],
+  ["no text", z.string(), 5, "A text is needed here."],
+  ["no number", z.number(), "5", "A number is needed here."],
+  ["no whole number", z.int(), 1.5, "A whole number is needed here."],
+  ["no truth value", z.boolean(), "yes", "Use true or false."],
+  ["no list", z.array(z.string()), "a", "A list is needed here."],
+  ["no object", z.object({}), "a", "An object is needed here."],
+  ["no choice", z.enum(["low", "high"]), "medium", "Use one of: low, high."],
+  ["another value", z.literal(true), false, "Use true."],
+  ["a text that is empty", z.string().min(1), "", "This must not be empty."],
+  ["a text that is too short", z.string().min(3), "x", "Use at least 3 characters."],
+  ["a text that is too long", z.string().max(1), "xx", "Use at most 1 character."],
+  ["a text of another length", z.string().length(2), "x", "Use exactly 2 characters."],
+  ["a list that is too short", z.array(z.string()).min(1), [], "Use at least 1 entry."],
+  ["a list that is too long", z.array(z.string()).max(2), ["a", "b", "c"], "Use at most 2 entries."],
+  ["a number that is too large", z.number().max(10), 11, "Use a number of at most 10."],
+  ["a number that is too small", z.number().min(10), 9, "Use a number of at least 10."],
+  ["a number at its open end", z.number().gt(0), 0, "Use a number above 0."],
+  ["no multiple", z.number().multipleOf(5), 3, "Use a multiple of 5."],
+  ["no time", z.iso.datetime(), "soon", "Write a time such as 2026-11-20T10:00:00.000Z."],
+  ["no date", z.iso.date(), "soon", "Write a date such as 2026-11-20."],
+  ["no id", z.uuid(), "x", "Write the id as it was shown: 36 characters with hyphens."],
+  ["no address", z.url(), "x", "Write a whole address such as https://example.org."],
+  ["another form", z.string().regex(/^a$/), "b", "This is not in the form that is expected here."],
+  ["an unknown field", z.strictObject({}), { a: 1 }, "This field is not known here."],
+  ["none of several forms", z.union([z.string(), z.number()]), {}, "What stands here does not fit."],
+];
+
+describe("what a schema refuses", () => {
+  test.each(wrongOnes)("is said in the words of the service: %s", (_name, schema, value, said) => {
+    expect(errorsOf(schema, value).map(({ detail }) => detail)).toEqual([said]);
+    // In German, too.
+    expect(translator("de")(`! ${said}`)).not.toBe(said);
+  });
+
+  test("keeps what a schema says itself", () => {
+    expect(errorsOf(z.string().min(3, "Say more."), "x").map(({ detail }) => detail)).toEqual(["Say more."]);
+  });
+
+  test("never speaks of types of the library, whatever is sent to any route", () => {
+    const garbage = (depth: number): unknown[] => [
+      5,
+      1.5,
+      -1,
+      "",
+      "x",
+      "x".repeat(5000),
+      true,
+      null,
+      [],
+      ["x"],
+      {},
+      { a: 1 },
+      ...(depth === 0 ? [] : [[[]], [{}], Array.from({ length: 300 }, () => "x")]),
+    ];
+    const said = new Set<string>();
+    for (const { spec } of routeTable()) {
+      const { body, params, query } = spec.request ?? {};
+      for (const schema of [body, params, query]) {
+        if (schema === undefined) continue;
+        for (const value of garbage(0)) for (const { detail } of errorsOf(schema, value)) said.add(detail);
+        const fields = "shape" in schema ? Object.keys(schema.shape as object) : [];
+        for (const field of fields)
+          for (const value of garbage(1)) for (const { detail } of errorsOf(schema, { [field]: value })) said.add(detail);
+      }
+    }
+    expect(said.size).toBeGreaterThan(50);
+    expect([...said].filter((detail) => ofLibrary.test(detail))).toEqual([]);
+  });
+});
