@@ -1,25 +1,45 @@
+import { auditSentences } from "./features/audit/audit.sentences.ts";
 import { auditActionTexts } from "./features/audit/actions.texts.ts";
 import { auditTexts } from "./features/audit/audit.texts.ts";
+import { authorizationSentences } from "./features/authorization/authorization.sentences.ts";
+import { blacklistSentences } from "./features/blacklist/blacklist.sentences.ts";
 import { authorizationTexts } from "./features/authorization/authorization.texts.ts";
 import { blacklistTexts } from "./features/blacklist/blacklist.texts.ts";
+import { callsignsSentences } from "./features/callsigns/callsigns.sentences.ts";
 import { callsignsTexts } from "./features/callsigns/callsigns.texts.ts";
+import { casesSentences } from "./features/cases/cases.sentences.ts";
 import { casesTexts } from "./features/cases/cases.texts.ts";
+import { confirmationsSentences } from "./features/confirmations/confirmations.sentences.ts";
 import { confirmationsTexts } from "./features/confirmations/confirmations.texts.ts";
+import { evidenceSentences } from "./features/evidence/evidence.sentences.ts";
+import { healthSentences } from "./features/health/health.sentences.ts";
+import { intelligenceSentences } from "./features/intelligence/intelligence.sentences.ts";
 import { helpTexts } from "./features/help/help.texts.ts";
 import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts";
+import { keysSentences } from "./features/keys/keys.sentences.ts";
+import { linksSentences } from "./features/links/links.sentences.ts";
 import { linksTexts } from "./features/links/links.texts.ts";
+import { permissionsSentences } from "./features/permissions/permissions.sentences.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
-import { privacyPageTexts, privacySentences } from "./features/privacy/privacy-page.texts.ts";
+import { privacySentences } from "./features/privacy/privacy.sentences.ts";
+import { privacyPageTexts, privacyPageSentences } from "./features/privacy/privacy-page.texts.ts";
 import { privacyTexts } from "./features/privacy/privacy.texts.ts";
+import { rosterSentences } from "./features/roster/roster.sentences.ts";
 import { rosterTexts } from "./features/roster/roster.texts.ts";
+import { serversSentences } from "./features/servers/servers.sentences.ts";
 import { serversTexts } from "./features/servers/servers.texts.ts";
 import { setupTexts } from "./features/setup/setup.texts.ts";
+import { staffSentences } from "./features/staff/staff.sentences.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
+import { timelineSentences } from "./features/timeline/timeline.sentences.ts";
+import { workflowsSentences } from "./features/workflows/workflows.sentences.ts";
 import { noticesTexts } from "./features/workflows/notices.texts.ts";
 import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
+import { permissionTitles } from "./commands/locales/permissions.ts";
 import { phrases } from "./commands/locales/phrases.ts";
+import { commonSentences } from "./commands/locales/sentences.ts";
 import { refusalSentences } from "./commands/locales/refusals.ts";
 import { values } from "./commands/locales/values.ts";
 import { pagesTexts } from "./pages/pages.texts.ts";
@@ -58,6 +78,7 @@ export const de = {
   ...labels.de,
   ...values.de,
   ...phrases.de,
+  ...permissionTitles.de,
   ...auditActionTexts.de,
   ...pagesTexts.de,
   ...refusalTexts.de,
@@ -83,7 +104,29 @@ export const de = {
 
 /** What the service says by itself, in German by the English sentence. */
 export const deSentences: Sentences = {
+  ...commonSentences,
+  ...auditSentences,
+  ...authorizationSentences,
+  ...blacklistSentences,
+  ...callsignsSentences,
+  ...casesSentences,
+  ...confirmationsSentences,
+  ...evidenceSentences,
+  ...healthSentences,
+  ...intelligenceSentences,
+  ...keysSentences,
+  ...linksSentences,
+  ...permissionsSentences,
   ...refusalSentences,
   ...privacySentences,
   ...requestTitlesDe,
+  ...privacyPageSentences,
+  ...rosterSentences,
+  ...serversSentences,
+  ...staffSentences,
+  ...timelineSentences,
+  ...workflowsSentences,
 };
+
+/** What stands between the parts of a list in German, by the English. */
+export const deJoints = { '"|"': ", ", "; ": "; ", ", ": ", ", " and ": " und ", " or ": " oder " };

@@ -164,6 +164,7 @@ export function createCommandRunner(
       },
       async autocomplete({ name, value }, call, interaction): Promise<Choice[]> {
         const given = parseOptions(interaction.options as never);
+        const t = translator(interaction.locale);
         const path = [interaction.options.getSubcommandGroup(false), interaction.options.getSubcommand(false)].filter(
           (part) => part !== null,
         );
@@ -171,7 +172,6 @@ export function createCommandRunner(
         const source = sources[option?.completes ?? ""];
         if (source === undefined) return [];
         const found = source.read === undefined ? await listed(source, value, given, call) : await source.read(given, call, verbs, value);
-        const t = translator(interaction.locale);
         const offered = (found as readonly never[]).filter((view) => source.keeps?.(view, value, t) ?? true);
         return offered.slice(0, choiceLimit).map((view) => source.choice(view, value, t));
       },

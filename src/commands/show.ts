@@ -34,6 +34,17 @@ const sentenceFields: ReadonlySet<string> = new Set(["cause", "detail", "failure
 /** Fields that hold what people wrote: no word of it is one of ours. */
 const writtenFields =
   /(?:^|_)(?:allegation|answer|availability|body|content|department|experience|grounds|labels?|message|name|nickname|notes?|question|reason|reason_\w+|summary|tags|terms|text|timezone|title)$/;
+/** Fields that hold names which a community gives. */
+const namedFields: ReadonlySet<string> = new Set<string>([
+  ...titleFields,
+  "demote_to",
+  "pool",
+  "position",
+  "role",
+  "rules",
+  "staff_role",
+  "template",
+]);
 const idInText = new RegExp(String.raw`\b${snowflakeForm}\b`);
 /** Ids of ours, hashes, and the like. */
 const opaque = /^[\w-]{32,}$/;
@@ -99,8 +110,11 @@ function fieldText(text: string, t: Translate, field: string): string {
   const seconds = lengthFields.has(field) ? parseDuration(text) : undefined;
   if (seconds !== undefined) return lengthText(seconds, t);
   if (sentenceFields.has(field)) return sentenceText(text, t);
+  // The service gives reasons, too.
+  if (field === "reason") return escapeText(t(`! ${text}`));
   if (idInText.test(text)) return sentenceText(text, t);
-  if (writtenFields.test(field)) return textOf(text);
+  if (writtenFields.test(field) || namedFields.has(field)) return textOf(text);
+  if (text.endsWith(".")) return sentenceText(text, t);
   return textFor(`= ${text}`, t) ?? permissionText(text, t) ?? (keyForm.test(text) || opaque.test(text) ? codeText(text) : textOf(text));
 }
 

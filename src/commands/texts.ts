@@ -1,4 +1,4 @@
-import { de, deSentences, en as english } from "../locales.ts";
+import { de, deJoints, deSentences, en as english } from "../locales.ts";
 import { createSentences, type TranslateSentence } from "../kernel/sentences.ts";
 import type { Texts } from "../kernel/texts.ts";
 
@@ -26,7 +26,14 @@ export type Translate = (key: TextKey, filled?: Readonly<Record<string, string |
 /** By Discord's names of languages. English is complete, and stands in for what another one lacks. */
 export const languages: Readonly<Record<string, Texts>> = { de };
 
-const sentences: Readonly<Record<string, TranslateSentence>> = { de: createSentences(deSentences) };
+const sentences: Readonly<Record<string, TranslateSentence>> = {
+  de: createSentences(deSentences, { valueText: valuesOf(de), joints: deJoints }),
+};
+
+/** What a value of a closed list is called; "Member" at the beginning of a sentence is the value `member`. */
+function valuesOf(texts: Texts): (value: string) => string | undefined {
+  return (value) => texts[`= ${value}`] ?? texts[`= ${value.toLowerCase()}`];
+}
 
 /** @param language as Discord names it, such as `de` or `en-GB` */
 export function translator(language: string): Translate {

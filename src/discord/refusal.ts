@@ -116,7 +116,7 @@ function sentenceOf(refusal: ProblemError, t: Translate, community: string | und
   if (refusal.cause instanceof ProblemError) return t("refusal confirmed", { why: askerText(refusal.cause, t, community) });
   const said = special[refusal.code]?.(refusal, t, community);
   if (said !== undefined) return said;
-  return refusal.detail === undefined ? codeText(refusal.code, t) : sentenceText(refusal.detail, t);
+  return refusal.detail === undefined ? problemText(refusal.code, t) : sentenceText(refusal.detail, t);
 }
 
 /** Why a change that was confirmed was not carried out. Its rights are those of the person who asked, and not of the reader. */
@@ -125,7 +125,7 @@ function askerText(refusal: ProblemError, t: Translate, community: string | unde
 }
 
 /** What a code says by itself; its title where there is no sentence. */
-function codeText(code: ProblemCode, t: Translate): string {
+export function problemText(code: ProblemCode, t: Translate): string {
   const keys = [`refusal ${code}`, `problem ${code}`] as Parameters<Translate>[0][];
   const key = keys.find((one) => t(one) !== one);
   return key === undefined ? `${problems[code].title}.` : t(key);

@@ -12,6 +12,8 @@ interface Shape {
 const titles = new Map<string, string>(catalog.map(({ key, label }) => [key, label]));
 
 const shapes: readonly Shape[] = [
+  // Names of fields are written as code.
+  { pattern: "`[^`\n]+`", show: (found) => found },
   {
     pattern: String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`,
     show: (found) => `<t:${Math.floor(Date.parse(found) / 1000).toString()}:f>`,
@@ -20,7 +22,10 @@ const shapes: readonly Shape[] = [
   { pattern: String.raw`(?<=\b(?:[Ss]ervers?|[Gg]uild)\s)${snowflakeForm}\b`, show: (found) => `\`${found}\`` },
   { pattern: String.raw`\b${snowflakeForm}\b`, show: (found) => `<@${found}>` },
   { pattern: String.raw`\b[A-Z]{2,}(?:-[A-Z]+)*-\d{4,}\b`, show: (found) => `\`${found}\`` },
-  { pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`, show: (found, t) => permissionText(found, t) ?? valueWord(found, t) },
+  {
+    pattern: String.raw`\b[a-z]+(?:[._-][a-z]+)+\b`,
+    show: (found, t) => permissionText(found, t) ?? valueText(found, t) ?? (found.includes("_") ? `\`${found}\`` : undefined),
+  },
 ];
 const word = new RegExp(shapes.map(({ pattern }) => `(${pattern})`).join("|"), "g");
 
@@ -30,24 +35,31 @@ export function permissionText(key: string, t: Translate): string | undefined {
   return title === undefined ? undefined : `*${escapeText(title)}* (\`${key}\`)`;
 }
 
+/** What a permission is called in the reader's language, without formatting. */
+export function permissionTitle(key: string, t: Translate): string | undefined {
+  const label = titles.get(key);
+  const own = `permission ${key}` as const;
+  const title = t(own);
+  return label === undefined || title === own ? label : title;
+}
+
+/** A permission as its title and its key, or only its key where the catalog lacks it. */
+export function permissionName(key: string, t: Translate): string {
+  return permissionText(key, t) ?? `\`${key.replaceAll("`", "")}\``;
+}
+
+/** A value of a closed list, such as `in_review`, in words. */
+function valueText(value: string, t: Translate): string | undefined {
+  const text = t(`= ${value}`);
+  return text === value ? undefined : escapeText(text);
+}
+
 /** What somebody with a permission can do, as a part of a sentence: "open cases" in English. */
 export function taskText(key: string, t: Translate): string {
   const label = titles.get(key) ?? key;
   const title = permissionTitle(key, t) ?? key;
   // Other languages write some words with a capital.
   return escapeText(title === label ? title.charAt(0).toLowerCase() + title.slice(1) : title);
-}
-
-function permissionTitle(key: string, t: Translate): string | undefined {
-  const own = `permission ${key}` as const;
-  const title = t(own);
-  return title === own ? titles.get(key) : title;
-}
-
-/** A value of a closed list, such as `ban_evasion`, in the reader's language; undefined when it is none. */
-function valueWord(value: string, t: Translate): string | undefined {
-  const text = t(`= ${value}`);
-  return text === value || text === `= ${value}` ? undefined : escapeText(text);
 }
 
 /**

@@ -59,6 +59,10 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
+export function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(problems, text);
+}
+
 /** Where one wrong part of a request is. `pointer` is an RFC 6901 pointer inside `in`. */
 export interface FieldError {
   pointer: string;

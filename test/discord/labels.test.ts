@@ -15,6 +15,7 @@ const { de, en }: Record<"de" | "en", Texts> = locales;
 /** Operations, or a field of what they answer, whose own wording makes use of the general card, by the file it stands in. */
 const ownWording: Readonly<Record<string, readonly string[]>> = {
   "features/audit/audit.commands.ts": ["verifyAudit"],
+  "features/callsigns/callsigns.commands.ts": ["nextCallsign", "lookUpNextCallsign"],
   "features/confirmations/confirmations.commands.ts": ["getConfirmation"],
   "features/workflows/commands/comments.ts": ["editWorkflowComment"],
 };

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { textFor, type Translate } from "../../commands/texts.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
+import { problemText } from "../../discord/refusal.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { permissionText } from "../../discord/sentence.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn, timeIn } from "../../commands/input.ts";
 import { cut, codeText, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
+import { isProblemCode } from "../../kernel/errors.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 
 const command = "audit";
@@ -65,9 +67,14 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
     t(`= ${via}`),
     ...(target === null || target.id === subject ? [] : [targetText(target)]),
     ...(subject === null ? [] : [`→ <@${subject}>`]),
-    ...(reason === null || reason === undefined ? [] : [cut(lineText(reason), 100)]),
+    ...(reason === null || reason === undefined ? [] : [cut(reasonText(reason, t), 100)]),
   ];
   return told.join(" · ");
+}
+
+/** Why it was done, as somebody wrote it, or the refusal of what was not done. */
+function reasonText(reason: string, t: Translate): string {
+  return isProblemCode(reason) ? problemText(reason, t) : lineText(t(`! ${reason}`));
 }
 
 /** Each field that changed, before and after, besides who and when. */

@@ -1,9 +1,9 @@
 import { choiceLimit, keyed } from "../../commands/sources.ts";
-import { cut, codeText, lineText, momentOf } from "../../commands/show.ts";
+import { cut, codeText, lineText, momentOf, showView } from "../../commands/show.ts";
 import { repairSources, repairEntries } from "./repair/repair.commands.ts";
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
-import type { SlotView } from "./callsigns.schema.ts";
+import type { NextView, SlotView } from "./callsigns.schema.ts";
 import type { PoolView } from "./pools/pools.schema.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import { picked, textIn } from "../../commands/input.ts";
@@ -74,6 +74,10 @@ function poolLine({ key, name, department, template, counts }: PoolView, { t }: 
   return [`**${lineText(name)}** (${codeText(key)})`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
 }
 
+/** The number that somebody gets, with why others were passed over. */
+const showNext: Entry["show"] = (view: NextView, { t }: Wording) =>
+  showView({ ...view, skipped: view.skipped.map(({ number, reason }) => `${number.toString()} (${t(`= ${reason}`)})`) }, t);
+
 /** `/callsign`: numbers of pools, and who has them. */
 const callsignEntries: readonly Entry[] = [
   {
@@ -82,6 +86,7 @@ const callsignEntries: readonly Entry[] = [
     operation: "nextCallsign",
     options: [person, pool, fill],
     input: (given) => ({ body: { ...picked(given, "pool", "fill"), ...userOf(given) } }),
+    show: showNext,
   },
   {
     command,
@@ -89,6 +94,7 @@ const callsignEntries: readonly Entry[] = [
     operation: "lookUpNextCallsign",
     options: [person, pool, fill],
     input: (given) => ({ query: { pool: textIn(given, "pool"), fill: textIn(given, "fill"), ...userOf(given) } }),
+    show: showNext,
   },
   {
     command,
@@ -96,6 +102,7 @@ const callsignEntries: readonly Entry[] = [
     operation: "nextCallsign",
     options: [pool, person],
     input: (given) => ({ body: { ...picked(given, "pool"), ...userOf(given), mode: "reserve" } }),
+    show: showNext,
   },
   { command, path: "show", operation: "getCallsign", options: [callsign, pool], input: at, press: opensSlot.press },
   {

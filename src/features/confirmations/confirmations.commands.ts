@@ -88,7 +88,7 @@ const answers = {
 function answerRows(views: readonly ConfirmationView[], { t }: Wording): Row[] {
   return views.map(({ id, code, summary }) => {
     const of = { code: code ?? id };
-    const named = (word: string): string => `${word} · ${code ?? summary}`;
+    const named = (word: string): string => `${word} · ${code ?? t(`! ${summary}`)}`;
     const accept = code === undefined ? [] : [pressButton(acceptPress, of, named(t("button confirm")), "good")];
     const [decline, show] = [named(t("button decline")), named(t("button show"))];
     return rowOf(...accept, pressButton(declinePress, of, decline), pressButton(showPress, of, show));
@@ -125,12 +125,13 @@ interface HeldChange {
   summary: string;
 }
 
-const heldName = ({ code, summary }: HeldChange): string => cut([...(code === undefined ? [] : [code]), summary].join(" · "), 100);
+const heldName = ({ code, summary }: HeldChange, t: Translate): string =>
+  cut([...(code === undefined ? [] : [code]), t(`! ${summary}`)].join(" · "), 100);
 const heldChanges: SourceSpec = {
   operation: "listConfirmations",
   input: () => ({ query: { limit: 200 } }),
-  choice: (view: HeldChange) => ({ name: heldName(view), value: cut(view.code ?? view.id, 36) }),
-  keeps: (view: HeldChange, typed) => holds(typed, heldName(view)),
+  choice: (view: HeldChange, _typed, t) => ({ name: heldName(view, t), value: cut(view.code ?? view.id, 36) }),
+  keeps: (view: HeldChange, typed, t) => holds(typed, heldName(view, t)),
 };
 
 /** What Discord offers of changes that wait for confirmation. */

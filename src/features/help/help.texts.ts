@@ -89,7 +89,7 @@ export const helpTexts = texts({
     "help group blacklist": "Sperrliste",
     "help group case": "Fälle",
     "help group people": "Personen, Server und verknüpfte Konten",
-    "help group roster": "Mannschaftsliste",
+    "help group roster": "Teamliste",
     "help group callsign": "Rufzeichen",
     "help group staff": "Team und Teamrollen",
     "help group permission": "Rechte",

@@ -157,8 +157,8 @@ export const intelligenceCommands: CommandSet = {
     match: within(
       "listUserMatches",
       (given) => ({ discord_user_id: idsIn(textIn(given, "user"))[0] ?? "" }),
-      ({ kind, server, record_ref: reference, status }: MatchView) =>
-        [kind, server?.name_snapshot ?? reference, status].filter(Boolean).join(" · "),
+      ({ kind, server, record_ref: reference, status }: MatchView, t) =>
+        [t(`= ${kind}`), server?.name_snapshot ?? reference, t(`= ${status}`)].filter(Boolean).join(" · "),
     ),
   },
 };

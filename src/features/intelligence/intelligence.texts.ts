@@ -111,7 +111,7 @@ export const intelligenceTexts = texts({
     "intel unlisted": "Weitere Server, die nur als Prüfsummen gespeichert sind: {count}.",
     "intel strikes sum": "**{points}** Punkte gelten, {total} insgesamt.",
     "intel strikes next": "Ab {points} Punkten: {action}.",
-    "intel strikes withheld": "Die Verwarnungen des Teams werden dir nicht gezeigt: {permission} fehlt.",
+    "intel strikes withheld": "Die Verweise des Teams werden dir nicht gezeigt: {permission} fehlt.",
     "> Intel profile": "Profil ansehen",
     "intel = exempt": "Ausnehmen",
     "intel = listed": "nur hier bekannte Server",

@@ -1,4 +1,5 @@
 import { holds } from "../../commands/sources.ts";
+import { permissionTitle } from "../../discord/sentence.ts";
 import { cut } from "../../commands/show.ts";
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
@@ -150,8 +151,8 @@ export const permissionCommands: CommandSet = {
     permission: {
       operation: "listPermissions",
       input: () => ({ query: { limit: 200 } }),
-      choice: ({ key, label }: { key: string; label: string }) => ({ name: cut(`${key} · ${label}`, 100), value: key }),
-      keeps: ({ key, label }: { key: string; label: string }, typed) => holds(typed, key, label),
+      choice: ({ key }: { key: string }, _typed, t) => ({ name: cut(`${key} · ${permissionTitle(key, t) ?? "–"}`, 100), value: key }),
+      keeps: ({ key, label }: { key: string; label: string }, typed, t) => holds(typed, key, label, permissionTitle(key, t)),
     },
     /** Several, with commas: the last one is completed, and the others stay. */
     permissions: {
@@ -161,7 +162,7 @@ export const permissionCommands: CommandSet = {
         const whole = typed.slice(0, typed.length - lastIn(typed).length) + key;
         return { name: cut(whole, 100), value: whole };
       },
-      keeps: ({ key, label }: { key: string; label: string }, typed) => holds(lastIn(typed), key, label),
+      keeps: ({ key, label }: { key: string; label: string }, typed, t) => holds(lastIn(typed), key, label, permissionTitle(key, t)),
     },
   },
 };

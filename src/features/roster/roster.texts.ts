@@ -91,7 +91,7 @@ export const rosterTexts = texts({
     "finding failed": "failed",
   },
   de: {
-    roster: "Sehen, wer auf der Mannschaftsliste steht, und sie aktuell halten",
+    roster: "Sehen, wer auf der Teamliste steht, und sie aktuell halten",
     "roster show": "Den Eintrag einer Person ansehen",
     "roster list": "Die Personen auf der Liste ansehen",
     "roster export": "Die Liste als Dateien herunterladen",

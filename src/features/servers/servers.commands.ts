@@ -1,6 +1,6 @@
 import type { CommandSet, Entry, CommandInput, OptionSpec, PickSpec } from "../../commands/entry.ts";
 import { choiceLimit } from "../../commands/sources.ts";
-import { cut } from "../../commands/show.ts";
+import { cut, enumLabel } from "../../commands/show.ts";
 import { shownStatuses, storedStatuses, type ServerView } from "./servers.schema.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import {
@@ -164,7 +164,10 @@ export const serverCommands: CommandSet = {
     "registered-server": {
       operation: "listServers",
       input: (typed) => ({ query: { limit: choiceLimit, q: typed.trim() === "" ? undefined : typed.trim().slice(0, 100) } }),
-      choice: ({ id, name, status }: ServerView) => ({ name: cut([name, id, status].filter(Boolean).join(" · "), 100), value: id }),
+      choice: ({ id, name, status }: ServerView, _typed, t) => ({
+        name: cut([name, id, enumLabel(status, t, "intel")].filter(Boolean).join(" · "), 100),
+        value: id,
+      }),
     },
   },
 };

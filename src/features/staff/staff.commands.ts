@@ -1,5 +1,6 @@
 import { staffRoleEntries } from "./roles/roles.commands.ts";
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec } from "../../commands/entry.ts";
+import { permissionName } from "../../discord/sentence.ts";
 import { keyed } from "../../commands/sources.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
@@ -79,9 +80,9 @@ const suspensions: readonly Entry[] = [
       const access = await readVisible<AccessView>(verbs, "getStaffAccess", call, { params: about(given, call) });
       if (access === undefined) return question;
       const { permissions } = access;
-      const shown = permissions.slice(0, maxNamed).map((key) => `\`${key}\``);
+      const shown = permissions.slice(0, maxNamed).map((key) => permissionName(key, t));
       const more = permissions.length > maxNamed ? [t("say more", { count: permissions.length - maxNamed })] : [];
-      return [question, accessText(access, t), [...shown, ...more].join(" ")].join("\n");
+      return [question, accessText(access, t), [...shown, ...more].join(", ")].join("\n");
     },
     show: (view, { t }) => ({ content: suspensionText(view, t) }),
   },

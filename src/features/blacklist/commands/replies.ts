@@ -2,6 +2,7 @@ import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
 import type { BlacklistImport } from "../import/import.schema.ts";
 import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../blacklist.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { Reply, Wording, CommandInput, Question } from "../../../commands/entry.ts";
 import { card, colours, idText, personOf, subjectOf, withId, numberIn, pickedQuery, readOptional } from "../../../commands/records.ts";
 import { enumLabel, cut, mentionOf, momentOf } from "../../../commands/show.ts";
@@ -112,8 +113,8 @@ export function importText({ lines, counts, results }: BlacklistImport, t: Trans
     t("blacklist import lines", { lines }),
     ...counted.map(([outcome, count]) => `• ${enumLabel(outcome, t) ?? outcome}: ${count.toString()}`),
     ...wrong.slice(0, maxProblems).map(({ line, errors = [] }) => {
-      const problems = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`.trim()).join("; ");
-      return t("blacklist import wrong", { line, problems: escapeText(cut(problems, 150)) });
+      const problems = errors.map(({ pointer, detail }) => `${escapeText(pointer.slice(1))} ${sentenceText(detail, t)}`.trim()).join("; ");
+      return t("blacklist import wrong", { line, problems: cut(problems, 150) });
     }),
     ...(wrong.length > maxProblems ? [t("blacklist import more", { count: wrong.length - maxProblems })] : []),
   ].join("\n");

@@ -1,6 +1,7 @@
 import type { SourceSpec, Entry, OptionSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import { repairCodes, type RepairRecordView, type RepairView } from "./repair.schema.ts";
 import { textIn } from "../../../commands/input.ts";
 import { pressButton } from "../../../commands/press.ts";
@@ -20,12 +21,12 @@ const undoing: PressSpec = { name: "cu", carries: [repair] };
 function showRepair(view: RepairView, { t, given }: Wording): Reply {
   const steps = view.plan.slice(0, shownSteps).map(({ position, detail, user_id: user }) => {
     const who = user === null ? "" : ` (${valueOf({ discord_user_id: user })})`;
-    return `${position.toString()}. ${escapeText(detail)}${who}`;
+    return `${position.toString()}. ${sentenceText(detail, t)}${who}`;
   });
-  const unfixable = view.unfixable.slice(0, shownSteps).map(({ detail, why }) => `• ${escapeText(`${detail} ${why}`)}`);
+  const unfixable = view.unfixable.slice(0, shownSteps).map(({ detail, why }) => `• ${sentenceText(`${detail} ${why}`, t)}`);
   const refused = view.nicknames
     .filter(({ applied }) => !applied)
-    .map(({ user_id: user, reason }) => `• ${valueOf({ discord_user_id: user })}: ${escapeText(reason ?? "–")}`);
+    .map(({ user_id: user, reason }) => `• ${valueOf({ discord_user_id: user })}: ${sentenceText(reason ?? "–", t)}`);
   const parts = [
     ...(steps.length === 0 ? [] : [t("callsign repair steps"), ...steps]),
     ...(unfixable.length === 0 ? [] : [t("callsign repair unfixable"), ...unfixable]),

@@ -3,12 +3,12 @@ import type { BlacklistCheck } from "../../blacklist/blacklist.schema.ts";
 import type { MatchView, ResolutionOutcome, UserServerView } from "../intelligence.schema.ts";
 import type { LinkGroupView } from "../../links/links.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { Row } from "../../../discord/command.ts";
 import type { Page } from "../../../kernel/page.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
 import { personPresses, pressButton } from "../../../commands/press.ts";
 import { card, colours, idText, personOf, readOptional } from "../../../commands/records.ts";
-import { sentenceText } from "../../../discord/sentence.ts";
 import { enumLabel, momentOf } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 

@@ -8,7 +8,7 @@ import type { Reply } from "../../../commands/entry.ts";
 import { enumLabel, cut, codeText, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 
-const limits = { text: 1900, keys: 40 } as const;
+const limits = { text: 1900, keys: 20 } as const;
 const mark = (allowed: boolean): string => (allowed ? "✓" : "✗");
 
 /** An entry of the catalog as a line. */
@@ -73,7 +73,7 @@ export function simulationReply(view: SimulateView, t: Translate): Reply {
   const change = (gains: readonly string[], loses: readonly string[]): string =>
     [...gains.map((key) => `+${titled(key, t)}`), ...loses.map((key) => `−${titled(key, t)}`)].slice(0, limits.keys).join(", ");
   const lines = [
-    ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${sentenceText(detail, t)} (${code})`),
+    ...view.refusals.map(({ code, detail }) => `${t("permission would-refuse")} ${sentenceText(detail, t)} (\`${code}\`)`),
     ...view.roles.map(({ role_key: key, gains, loses }) => `**${escapeText(key)}** ${change(gains, loses)}`),
     ...view.people.map(({ user_id: id, gains, loses }) => `<@${id}> ${change(gains, loses)}`),
   ];

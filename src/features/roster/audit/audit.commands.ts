@@ -33,7 +33,9 @@ const acknowledging: PressSpec = { name: "rk", carries: [finding] };
 const withdrawing: PressSpec = { name: "rw", carries: [finding] };
 
 const named = ({ code: of, user, detail }: RosterFindingView, t: Wording["t"]): string =>
-  [t(`= ${of}`), user?.display_name ?? user?.username_snapshot ?? user?.id, detail].filter((part) => part !== undefined).join(" · ");
+  [t(`= ${of}`), user?.display_name ?? user?.username_snapshot ?? user?.id, t(`! ${detail}`)]
+    .filter((part) => part !== undefined)
+    .join(" · ");
 
 function findingLine(view: RosterFindingView, { t }: Wording): string {
   const { severity, code: of, user, detail, fix, is_new: isNew, acknowledged, fixed_at: fixedAt } = view;

@@ -30,7 +30,7 @@ export const HistoryQuery = z
   })
   .refine((query) => query.on === undefined || beside.every((name) => query[name] === undefined), {
     path: ["on"],
-    message: `How things stood then goes without ${beside.join(", ")}.`,
+    message: `How things stood then goes without ${beside.map((name) => `\`${name}\``).join(", ")}.`,
   })
   .meta({ id: "RosterHistoryQuery" });
 export type HistoryQuery = z.input<typeof HistoryQuery>;

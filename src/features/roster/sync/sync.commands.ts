@@ -1,5 +1,6 @@
 import type { TextKey } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import { isSnowflake } from "../../../kernel/fields.ts";
 import type { SyncChange, SyncMemberView, SyncPlanView, SyncValue } from "./sync.schema.ts";
 import type { Entry, OptionSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
@@ -22,7 +23,7 @@ const rolesOf = (value: SyncValue): string => (Array.isArray(value) ? value.map(
 function changeLine(change: SyncChange, t: Wording["t"]): string {
   const { field, discord, roster, role_id: role, applied, reason } = change;
   const of = role === undefined ? "" : ` <@&${role}>`;
-  const end = applied ? t("roster sync done") : reason === null ? "" : escapeText(reason);
+  const end = applied ? t("roster sync done") : reason === null ? "" : sentenceText(reason, t);
   const sides = t("roster sync sides", { discord: rolesOf(discord), roster: rolesOf(roster) });
   return [`**${t(`= ${field}`)}**${of}: ${sides}`, ...(end === "" ? [] : [end])].join(" · ");
 }
@@ -30,7 +31,10 @@ function changeLine(change: SyncChange, t: Wording["t"]): string {
 /** What differs, with a button for either side to follow; or what became of each difference. */
 function showMember(view: SyncMemberView, { t }: Wording): Reply {
   const user = `<@${view.user.id}>`;
-  const lines = [...view.changes.map((change) => changeLine(change, t)), ...view.warnings.map((warning) => `⚠ ${escapeText(warning)}`)];
+  const lines = [
+    ...view.changes.map((change) => changeLine(change, t)),
+    ...view.warnings.map((warning) => `⚠ ${sentenceText(warning, t)}`),
+  ];
   const canFollow = view.direction === "report" && !view.in_sync && !view.stale;
   const to = (way: string, label: TextKey) => pressButton(member, { user: view.user.id, direction: way }, t(label));
   const stale = view.stale ? `\n${t("roster sync stale")}` : "";

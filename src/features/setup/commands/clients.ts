@@ -1,10 +1,11 @@
 import { textFor, type Translate, type TextKey } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { permissionName } from "../../../discord/sentence.ts";
 import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
-import { codeText, enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
+import { enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { annotated } from "../../../operations/route.ts";
@@ -94,10 +95,10 @@ function scopesIn(given: CommandInput): { scopes?: string[] } {
 }
 
 function keyLine(view: KeyView, t: Translate): string {
-  return [...headOf(view, t), scopesText(view.scopes.slice(0, 10)), ...timesOf(view, t)].join(" · ");
+  return [...headOf(view, t), scopesText(view.scopes.slice(0, 10), t), ...timesOf(view, t)].join(" · ");
 }
 
-const scopesText = (scopes: readonly string[]): string => scopes.map(codeText).join(" ");
+const scopesText = (scopes: readonly string[], t: Translate): string => scopes.map((scope) => permissionName(scope, t)).join(", ");
 
 const headOf = ({ name, key_id: id, state, warning }: KeyView, t: Translate): string[] => [
   `**${escapeText(name)}** \`${id}\``,
@@ -115,7 +116,7 @@ function keyText(view: KeyView, t: Translate): string {
   const places = view.ip_allowlist.length === 0 ? t("setup key-anywhere") : view.ip_allowlist.map(escapeText).join(" ");
   return [
     [...headOf(view, t), ...timesOf(view, t)].join(" · "),
-    t("setup key-scopes", { scopes: scopesText(view.scopes) }),
+    t("setup key-scopes", { scopes: scopesText(view.scopes, t) }),
     t(`setup acts ${view.delegation}`),
     t("setup key-from", { places }),
     ...(view.warning === "limited" ? [t("setup key-limits", { users: view.makers.map(mentionOf).join(" ") })] : []),

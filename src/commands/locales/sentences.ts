@@ -1,0 +1,122 @@
+import type { Sentences } from "../../kernel/sentences.ts";
+
+/** What no single feature says: parsing, validation, permissions, Discord and the database. */
+export const commonSentences: Sentences = {
+  // Forms, files and pages of the commands
+  "Discord did not give the file.": "Discord hat die Datei nicht herausgegeben.",
+  "This is not known any more. Give the command again.": "Das ist nicht mehr bekannt. Gib den Befehl noch einmal.",
+  "This is too large for a message. Take it over HTTP or the command line.":
+    "Das ist zu groß für eine Nachricht. Über HTTP oder die Befehlszeile ist es zu haben.",
+  "This command is not known any more.": "Diesen Befehl gibt es nicht mehr.",
+  "This is too old. Give the command again.": "Das ist zu lange her. Gib den Befehl noch einmal.",
+  "This is not yours to answer: somebody else gave the command. Give it yourself.":
+    "Das ist nicht deine Frage: Den Befehl hat jemand anderes gegeben. Gib ihn selbst.",
+  "This was answered already, and counts once.": "Das ist schon beantwortet und zählt nur einmal.",
+
+  // The database
+  "The database is that of another installation than at the start, so nothing is written. Put the right one back, or restart the service.":
+    "Die Datenbank gehört zu einer anderen Installation als beim Start, deshalb wird nichts geschrieben. Stelle die richtige wieder her oder starte den Dienst neu.",
+  "The database file was removed or replaced while the service runs, so nothing is written. Put it back, or restart the service.":
+    "Die Datei der Datenbank wurde im laufenden Betrieb entfernt oder ersetzt, deshalb wird nichts geschrieben. Stelle sie wieder her oder starte den Dienst neu.",
+
+  // What the bot did in Discord
+  "The person is not in the server.": "Die Person ist nicht auf dem Server.",
+  "The person has the role already.": "Die Person hat die Rolle schon.",
+  "The role was given.": "Die Rolle wurde vergeben.",
+  "The person does not have the role.": "Die Person hat die Rolle nicht.",
+  "The role was taken away.": "Die Rolle wurde entzogen.",
+  "The person has that name already.": "Die Person heißt schon so.",
+  "The nickname was set.": "Der Spitzname wurde gesetzt.",
+  "The timeout would have ended already.": "Die Auszeit wäre schon vorbei.",
+  "The person is timed out for that long already.": "Die Person hat schon eine so lange Auszeit.",
+  "The person was timed out for 28 days, the longest Discord allows.":
+    "Die Person hat eine Auszeit von 28 Tagen; mehr erlaubt Discord nicht.",
+  "The person was timed out.": "Die Person hat eine Auszeit bekommen.",
+  "The person is not timed out.": "Die Person hat keine Auszeit.",
+  "Another timeout stands; it was left as it is.": "Es läuft eine andere Auszeit; sie bleibt bestehen.",
+  "The timeout was lifted.": "Die Auszeit wurde aufgehoben.",
+  "The person was kicked.": "Die Person wurde vom Server entfernt.",
+  "The person is banned already.": "Die Person ist schon gebannt.",
+  "The person was banned.": "Die Person wurde gebannt.",
+  "The person is not banned.": "Die Person ist nicht gebannt.",
+  "The ban was lifted.": "Der Bann wurde aufgehoben.",
+  "The message was sent.": "Die Nachricht wurde gesendet.",
+  "Discord knows no such person.": "Discord kennt diese Person nicht.",
+  "The person takes no messages from the bot.": "Die Person nimmt keine Nachrichten des Bots an.",
+  "The server's own rules blocked the message.": "Die eigenen Regeln des Servers haben die Nachricht blockiert.",
+  "The channel does not exist, or not any more.": "Den Kanal gibt es nicht oder nicht mehr.",
+  "The server does not exist, or the bot is not in it.": "Den Server gibt es nicht, oder der Bot ist nicht darauf.",
+  "The role does not exist, or not any more.": "Die Rolle gibt es nicht oder nicht mehr.",
+  "The bot is not in the server, or may not see the channel.": "Der Bot ist nicht auf dem Server oder darf den Kanal nicht sehen.",
+  "The bot may not do this: it lacks the permission, or the role or the person stands above it.":
+    "Das darf der Bot nicht: Ihm fehlt das Recht, oder die Rolle oder die Person steht über ihm.",
+  "The server cannot ban more people who are not in it.": "Der Server kann keine weiteren Leute bannen, die nicht auf ihm sind.",
+  "The server asks for two-factor authentication of the bot's owner.":
+    "Der Server verlangt, dass der Eigentümer des Bots die Zwei-Faktor-Anmeldung nutzt.",
+  "There is nothing in the message that could be shown.": "Die Nachricht enthält nichts, was sich zeigen ließe.",
+  "The channel takes no messages.": "Der Kanal nimmt keine Nachrichten an.",
+  "Discord does not accept the values.": "Discord nimmt die Angaben nicht an.",
+  "Discord refused it (its code is {code}).": "Discord hat es abgelehnt (Code {code}).",
+  "Discord takes no more of these at the moment.": "Discord nimmt davon im Moment nicht mehr an.",
+  "Discord could not be reached.": "Discord war nicht zu erreichen.",
+  "Discord refused the call.": "Discord hat den Aufruf abgelehnt.",
+  "Discord answered with something else.": "Discord hat etwas anderes geantwortet.",
+  "The server is none of those this service serves.": "Für diesen Server ist der Dienst nicht zuständig.",
+
+  // The connection to Discord
+  "Discord refused the bot token. In the developer portal open Bot, reset the token, and set it as DISCORD_TOKEN.":
+    "Discord hat das Token des Bots abgelehnt. Öffne im Entwicklerportal den Bereich Bot, setze das Token zurück und trage es als DISCORD_TOKEN ein.",
+  "Discord refused the members intent. In the developer portal open Bot and switch on Server Members Intent under Privileged Gateway Intents, then restart.":
+    "Discord verweigert dem Bot die Mitglieder. Öffne im Entwicklerportal den Bereich Bot, schalte unter Privileged Gateway Intents den Server Members Intent ein und starte neu.",
+  "Discord does not know the intents asked for; update the service.":
+    "Discord kennt die gewünschten Intents nicht; aktualisiere den Dienst.",
+  "Discord does not offer this version of its API any more; update the service.":
+    "Discord bietet diese Version seiner Schnittstelle nicht mehr an; aktualisiere den Dienst.",
+  "The bot is in more servers than one connection may serve; take it out of servers that are not moderated.":
+    "Der Bot ist auf mehr Servern, als eine Verbindung bedienen darf; nimm ihn von Servern, die nicht moderiert werden.",
+  "Discord refused the connection's shard number; restart the service.":
+    "Discord hat die Shard-Nummer der Verbindung abgelehnt; starte den Dienst neu.",
+  "Discord closed the gateway for good with code {code}.": "Discord hat die Verbindung endgültig beendet, mit dem Code {code}.",
+  "The link to Discord failed unexpectedly; see the log, then restart.":
+    "Die Verbindung zu Discord ist unerwartet abgebrochen; sieh ins Log und starte dann neu.",
+  "Discord's gateway cannot be reached; trying again.": "Discord ist gerade nicht zu erreichen; es wird weiter versucht.",
+  "The session starts Discord allows in a day are nearly used up; the link waits for the next day.":
+    "Die Anmeldungen, die Discord je Tag erlaubt, sind fast verbraucht; die Verbindung wartet bis morgen.",
+  "Discord's gateway did not come back.": "Die Verbindung zu Discord kam nicht zurück.",
+  "Discord did not answer in time.": "Discord hat nicht rechtzeitig geantwortet.",
+  "Discord cannot be reached.": "Discord ist nicht zu erreichen.",
+
+  // Permissions
+  "Discord could not be asked about the person.": "Discord ließ sich nicht nach der Person fragen.",
+  "Name the staff member this is done for in X-Acting-User.": "Nenne in X-Acting-User, für wen aus dem Team das geschieht.",
+  "You can change only what you may read.": "Du kannst nur ändern, was du lesen darfst.",
+  "You may not read this field.": "Dieses Feld darfst du nicht lesen.",
+  "The API key lacks {required}.": "Dem API-Schlüssel fehlt {required}.",
+  "The acting user lacks {required}.": "Dir fehlt {required}.",
+  "The API key does not hold {keys}.": "Der API-Schlüssel hat {keys} nicht.",
+  "The acting user does not hold {keys}.": "Du hast {keys} nicht.",
+  "The acting user has no access at present.": "Du hast zurzeit keinen Zugang.",
+
+  // Validation
+  "1 field is wrong.": "Eine Angabe stimmt nicht.",
+  "{count} fields are wrong.": "{count} Angaben stimmen nicht.",
+  "Send ids as strings of 17–20 digits; a JSON number has lost precision.":
+    "Sende IDs als Text aus 17–20 Ziffern; als JSON-Zahl verlieren sie Stellen.",
+  "Send ids as strings of 17–20 digits.": "Eine Discord-ID hat 17–20 Ziffern.",
+  "A Discord id has no zero in front.": "Eine Discord-ID beginnt nicht mit einer Null.",
+  "The id is larger than any Discord id.": "So große IDs gibt es bei Discord nicht.",
+  "The text holds a character that cannot be stored.": "Der Text enthält ein Zeichen, das sich nicht speichern lässt.",
+  "Addresses, devices and fingerprints are not stored. Say in plain words what was seen, without IP or network addresses, user agents or digests.":
+    "Adressen, Geräte und Fingerabdrücke werden nicht gespeichert. Beschreibe in Worten, was zu sehen war, ohne IP- oder Netzadressen, Browserkennungen oder Prüfsummen.",
+  "The body is not valid JSON.": "Der Inhalt ist kein gültiges JSON.",
+  "The body nests deeper than {depth} levels.": "Der Inhalt ist tiefer als {depth} Ebenen verschachtelt.",
+  "The body is not valid UTF-8.": "Der Inhalt ist kein gültiges UTF-8.",
+  "Send this parameter once.": "Diese Angabe darf nur einmal stehen.",
+  "This parameter is not known here.": "Diese Angabe gibt es hier nicht.",
+  "A mistyped filter would list everything, so unknown parameters are refused.":
+    "Mit einem vertippten Filter stünde alles in der Liste, deshalb werden unbekannte Angaben abgelehnt.",
+  "The date is later than any that can be kept.": "So späte Zeitpunkte lassen sich nicht speichern.",
+  "At most 100 years; leave it out or send null where permanent is meant.":
+    "Höchstens 100 Jahre; lass es weg, wenn es auf Dauer sein soll.",
+  "Write a duration such as P30D or 30d.": "Schreib eine Dauer wie 30d oder P30D.",
+};

@@ -1,0 +1,21 @@
+import type { Sentences } from "../../kernel/sentences.ts";
+
+/** What the health checks say, in German. */
+export const healthSentences: Sentences = {
+  "The storage does not answer.": "Der Speicher antwortet nicht.",
+  "The head of the audit cannot be signed: {reason}": "Das Ende des Protokolls lässt sich nicht unterschreiben: {reason}",
+  "Discord takes no review cards in channel {channel}: {detail}": "Discord nimmt im Kanal {channel} keine Karten an: {detail}",
+  "Review cards could not be brought up to date.": "Die Karten der Anträge ließen sich nicht auf den neuesten Stand bringen.",
+  "The gateway link is {state}.": "Die Verbindung zu Discord steht nicht ({state}).",
+  "The guild state has not been read yet.": "Die Server wurden noch nicht gelesen.",
+  "The last known guild state answers.": "Es gilt der letzte bekannte Stand der Server.",
+  "The bot is not in {ids} of GUILD_IDS.": "Der Bot ist nicht auf {ids} aus GUILD_IDS.",
+  "The bot is in servers that are not served: {names}. For each: remove the bot from it, or add its id to GUILD_IDS and restart.":
+    "Der Bot ist auf Servern, für die der Dienst nicht zuständig ist: {names}. Nimm ihn dort heraus, oder trage ihre IDs in GUILD_IDS ein und starte neu.",
+  "Discord has sent {count} event that could not be understood since the start, the last at {at}; the log says which.":
+    "Discord hat seit dem Start {count} unverständliches Ereignis gesendet, {at}; das Log sagt, welches.",
+  "Discord has sent {count} events that could not be understood since the start, the last at {at}; the log says which.":
+    "Discord hat seit dem Start {count} unverständliche Ereignisse gesendet, das letzte {at}; das Log sagt, welche.",
+  "The check took too long.": "Die Prüfung hat zu lange gedauert.",
+  "The check could not be made.": "Die Prüfung war nicht möglich.",
+};

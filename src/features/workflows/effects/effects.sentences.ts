@@ -1,0 +1,193 @@
+import type { Sentences } from "../../../kernel/sentences.ts";
+
+/** What approvals do, in German: before, afterwards, and when it is taken back. */
+export const effectSentences: Sentences = {
+  "There was nothing in force any more.": "Es galt schon nichts mehr.",
+  "{reference} is overturned, reduced or sent back, as the decision says; asked for: {desired}.":
+    "{reference} wird aufgehoben, gemildert oder zurückverwiesen, wie entschieden wird; gewünscht: {desired}.",
+  "There is nothing of the name that this appeals against.": "Das, wogegen sich der Einspruch richtet, gibt es nicht.",
+  "Only a request goes back to those who decided it.": "Nur ein Antrag geht an die zurück, die ihn entschieden haben.",
+  "The appeal was answered; nothing is changed by it.": "Der Einspruch ist beantwortet; es ändert sich nichts.",
+  "There was nothing to take back.": "Es gab nichts zurückzunehmen.",
+  "To reduce it, send {names}.": "Um es zu mildern, sende {names}.",
+  "Appeal {reference} was granted.": "Dem Einspruch {reference} wurde stattgegeben.",
+  "{count} recorded actions count no longer.": "{count} festgehaltene Maßnahmen zählen nicht mehr.",
+  "The record was revoked.": "Der Eintrag wurde zurückgenommen.",
+  "{reference} was reversed with all it did.": "{reference} wurde mit allem, was daraus folgte, zurückgenommen.",
+  "{reference} is decided anew.": "Über {reference} wird neu entschieden.",
+  "The record was reduced.": "Der Eintrag wurde gemildert.",
+  "What was recorded was reduced.": "Was festgehalten war, wurde gemildert.",
+  "Look at it again.": "Sieh es dir noch einmal an.",
+  "{reference} stands; its panel is asked to look at it again.":
+    "{reference} bleibt bestehen; wer entschieden hat, soll es noch einmal ansehen.",
+
+  // Cases
+  "A case was opened.": "Ein Fall wurde geöffnet.",
+  "It was added to the open case.": "Es kam zum offenen Fall hinzu.",
+  "A case is opened, for the lead and the team alone when the request is confidential.":
+    "Ein Fall wird geöffnet; ist der Antrag vertraulich, nur für Leitung und Mitarbeitende.",
+  "It is added to the open case about the subject; without one a case is opened.":
+    "Es kommt zum offenen Fall hinzu; gibt es keinen, wird einer geöffnet.",
+  "The {action} is recorded in the case with {points} points.": "Im Fall wird festgehalten: {action}, {points} Punkte.",
+  "The {action} was recorded with {points} points.": "Festgehalten: {action}, {points} Punkte.",
+  "A request to blacklist the user is suggested; a person files it.":
+    "Ein Antrag auf Sperrung der Person wird vorgeschlagen; stellen muss ihn ein Mensch.",
+  "{reference} refers the user to the blacklist.": "{reference} schlägt die Person für die Sperrliste vor.",
+  "It is suggested already.": "Das ist schon vorgeschlagen.",
+  "The request was suggested.": "Der Antrag wurde vorgeschlagen.",
+  "The suggestion was dismissed.": "Der Vorschlag wurde verworfen.",
+  "The suggestion was filed or dismissed already.": "Der Vorschlag war schon gestellt oder verworfen.",
+
+  // Discord
+  "The bot takes back what it did.": "Der Bot nimmt zurück, was er getan hat.",
+  "It cannot be undone in Discord.": "In Discord lässt sich das nicht rückgängig machen.",
+  "Whoever was told is told of the reversal.": "Wer benachrichtigt wurde, erfährt von der Rücknahme.",
+  "They are timed out in a server.": "Die Person bekommt auf einem Server eine Auszeit.",
+  "They are removed from a server.": "Die Person wird von einem Server entfernt.",
+  "They are banned from a server.": "Die Person wird auf einem Server gebannt.",
+  "A Discord role of the staff role is given.": "Eine Rolle des Teams wird in Discord vergeben.",
+  "A Discord role of the staff is taken.": "Eine Rolle des Teams wird in Discord entzogen.",
+  "The Discord roles of the staff role are given, where they are a member.":
+    "Die Rollen in Discord werden vergeben, wo die Person Mitglied ist.",
+  "No Discord role stands for the staff role where they are a member.":
+    "Wo die Person Mitglied ist, steht keine Rolle in Discord für die Rolle im Team.",
+  "The Discord roles of the staff are taken from them.": "Der Person werden in Discord die Rollen des Teams entzogen.",
+  "They hold no other Discord role of the staff.": "Die Person hat in Discord keine andere Rolle des Teams.",
+  "In Discord: {action}.": "In Discord: {action}.",
+  "role remove": "Rollen entziehen",
+  "It names no server the bot is in.": "Es nennt keinen Server, auf dem der Bot ist.",
+  "They hold no further Discord role of the staff there.": "Die Person hat dort in Discord keine weitere Rolle des Teams.",
+  "Switched off in the decision of {action}.": "In der Entscheidung abgeschaltet ({action}).",
+  "It was called off before it was done.": "Es wurde abgesagt, bevor es geschah.",
+  "It was called off while it was being done.": "Es wurde abgesagt, während es geschah.",
+  "It stays: another approval asks for the same.": "Es bleibt: Eine andere Zustimmung verlangt dasselbe.",
+  "An approval of this request does: {keys}.": "Eine Zustimmung zu diesem Antrag bewirkt: {keys}.",
+  "This effect is the point of the request.": "Darum geht es in dem Antrag; das lässt sich nicht abschalten.",
+  "The last try came to no end.": "Der letzte Versuch blieb ohne Ergebnis.",
+  "Nothing is known any more of how this is done.": "Es ist nicht mehr bekannt, wie das geht.",
+  "What was left to be done no longer fits.": "Was noch zu tun war, passt nicht mehr.",
+  "It failed unexpectedly; the log of the service says more.": "Es ist unerwartet gescheitert; mehr steht im Log des Dienstes.",
+  "Only what has failed is tried again; this effect is {status}.": "Nur Gescheitertes wird noch einmal versucht; dies ist: {status}.",
+
+  // Recruitments that are held
+  "An open recruitment is held already.": "Eine offene Bewerbung ist schon angehalten.",
+  "Somebody holds an open recruitment already.": "Eine offene Bewerbung hat schon jemand angehalten.",
+  "An open recruitment is held.": "Eine offene Bewerbung wird angehalten.",
+  "The recruitment was not held any more.": "Die Bewerbung war nicht mehr angehalten.",
+  "Somebody else holds the recruitment, and that stays.": "Jemand anderes hat die Bewerbung angehalten, und dabei bleibt es.",
+  "The recruitment is not held any more.": "Die Bewerbung ist nicht mehr angehalten.",
+  "Another request holds the recruitment now.": "Jetzt hält ein anderer Antrag die Bewerbung an.",
+  "Their open recruitment requests are held.": "Offene Bewerbungen der Person werden angehalten.",
+  "There is no open recruitment request.": "Es gibt keine offene Bewerbung.",
+  "The recruitment request is gone.": "Die Bewerbung gibt es nicht mehr.",
+
+  // The blacklist and linked accounts
+  "It was done by an older version and cannot be taken back by itself: look at the record.":
+    "Das hat eine ältere Version getan; es lässt sich nicht von selbst zurücknehmen: Sieh dir den Eintrag an.",
+  "The subject is put on the blacklist; an active record is strengthened instead.":
+    "Es kommt ein Eintrag auf die Sperrliste; gibt es schon einen, wird er verschärft.",
+  "Its time is over.": "Die Zeit ist um.",
+  "Everyone concerned is compared with the record.": "Alle, die es betrifft, werden mit dem Eintrag verglichen.",
+  "The accounts are linked, each with each; a link there is becomes surer instead.":
+    "Die Konten werden verknüpft, jedes mit jedem; eine vorhandene Verknüpfung wird sicherer.",
+  "The link of the two accounts was strengthened.": "Die Verknüpfung der beiden Konten wurde sicherer.",
+  "The two accounts were linked.": "Die beiden Konten wurden verknüpft.",
+  "It was done before reversals could take it back: end the link.":
+    "Das stammt aus der Zeit, bevor sich das zurücknehmen ließ: Beende die Verknüpfung.",
+  "The active record was strengthened.": "Der geltende Eintrag wurde verschärft.",
+  "A record was created.": "Ein Eintrag wurde angelegt.",
+  "{added} added, {changed} changed, {removed} removed.": "{added} neue, {changed} geänderte, {removed} entfernte Treffer.",
+
+  // Mergers of servers
+  "The plan of the merger is frozen: it is called off if the servers change before its date.":
+    "Der Plan der Zusammenlegung steht fest: Ändern sich die Server vorher, fällt sie aus.",
+  "The plan was frozen as {hash}.": "Der Plan steht fest: {hash}.",
+  "The plan was given up.": "Der Plan wurde aufgegeben.",
+  "At {at} the source becomes part of the target: records, matches, agreements and staff follow.":
+    "Ab {at} gehört der aufgehende Server zum bleibenden: Einträge, Treffer, Absprachen und Team folgen.",
+  "The servers are merged at {at}.": "Die Server werden {at} zusammengelegt.",
+  "The servers or their agreements changed since the plan was frozen; file the merger again.":
+    "Die Server oder ihre Absprachen haben sich seit dem Plan geändert; beantrage die Zusammenlegung neu.",
+  "The owner of server {id} has not consented.": "Der Eigentümer von Server {id} hat nicht zugestimmt.",
+  "The servers were merged; {moved} of {all} staff members moved.":
+    "Die Server wurden zusammengelegt; {moved} von {all} Leuten aus dem Team sind umgezogen.",
+  "The merger was carried out more than 30 days ago and cannot be taken back.":
+    "Die Zusammenlegung ist mehr als 30 Tage her und lässt sich nicht zurücknehmen.",
+  "The servers stand for themselves again.": "Die Server stehen wieder für sich.",
+
+  // Messages
+  "The subject is told by message.": "Die Person erfährt es durch eine Nachricht.",
+  "This is a matter of the staff: the subject is told nothing.": "Das bleibt im Team: Die Person erfährt nichts.",
+  "The subject is told.": "Die Person erfährt es.",
+  "The owner of the offending server is warned by message, if the register names them.":
+    "Der Eigentümer des abwerbenden Servers wird durch eine Nachricht gewarnt, wenn das Verzeichnis ihn nennt.",
+  "The register names no owner of the server.": "Das Verzeichnis nennt keinen Eigentümer des Servers.",
+  "The owner of the server is warned.": "Der Eigentümer des Servers wird gewarnt.",
+  "They are welcomed by message.": "Die Person wird durch eine Nachricht begrüßt.",
+  "They are welcomed.": "Die Person wird begrüßt.",
+
+  // The roster
+  "They join the roster.": "Die Person kommt auf die Teamliste.",
+  "They join the roster on a trial of {days} days.": "Die Person kommt auf die Teamliste, {days} Tage auf Probe.",
+  "They are on the roster.": "Die Person steht auf der Teamliste.",
+  "They are on the roster, on trial until {day}.": "Die Person steht auf der Teamliste, auf Probe bis {day}.",
+  "They are put on probation.": "Die Person kommt auf Bewährung.",
+  "They are suspended on the roster.": "Die Person wird auf der Teamliste suspendiert.",
+  "They are on probation until it is lifted.": "Die Person ist auf Bewährung, bis jemand sie aufhebt.",
+  "They are on probation until {day}.": "Die Person ist bis {day} auf Bewährung.",
+  "They are suspended on the roster until it is lifted.": "Die Person ist auf der Teamliste suspendiert, bis jemand es aufhebt.",
+  "They are suspended on the roster until {day}.": "Die Person ist auf der Teamliste bis {day} suspendiert.",
+  "Their staff role becomes none.": "Die Person hat danach keine Rolle im Team.",
+  "Their staff role becomes {role}.": "Die Person hat danach die Rolle {role}.",
+  "The staff role is not below the one they have.": "Die Rolle liegt nicht unter der, die die Person hat.",
+  "Their staff role on the roster is none.": "Auf der Teamliste hat die Person keine Rolle.",
+  "Their staff role on the roster is {role}.": "Auf der Teamliste hat die Person die Rolle {role}.",
+  "They leave the roster.": "Die Person verlässt die Teamliste.",
+  "They are terminated on the roster.": "Die Person ist auf der Teamliste entlassen.",
+  "The staff role {role} is of the decider's own rank or above.": "Die Rolle {role} hat deinen eigenen Rang oder einen höheren.",
+
+  // Agreements, clearances and poaching
+  "The agreement is made between the servers, from its start to its end.":
+    "Zwischen den Servern gilt die Absprache, von ihrem Beginn bis zu ihrem Ende.",
+  "Nothing was made: it would be over before it begins, or it names fewer than two servers.":
+    "Nichts wurde vereinbart: Sie wäre vor ihrem Beginn zu Ende, oder sie nennt weniger als zwei Server.",
+  "The agreement was made and begins at {at}.": "Die Absprache steht und beginnt {at}.",
+  "The agreement was made.": "Die Absprache gilt.",
+  "The agreement had ended already.": "Die Absprache war schon zu Ende.",
+  "The agreement was ended.": "Die Absprache wurde beendet.",
+  "Agreements with the server are suspended while it is listed.": "Absprachen mit dem Server ruhen, solange er auf der Sperrliste steht.",
+  "There is no agreement with the server.": "Mit dem Server gibt es keine Absprache.",
+  "{count} agreements were suspended.": "{count} Absprachen ruhen jetzt.",
+  "The user may be recruited once in spite of an agreement between the servers.":
+    "Die Person darf trotz einer Absprache zwischen den Servern einmal angeworben werden.",
+  "The clearance was given.": "Die Freigabe wurde erteilt.",
+  "A clearance of the applicant, if there is one, is used up.": "Eine Freigabe der Person wird verbraucht, wenn es eine gibt.",
+  "There is no clearance to use.": "Es gibt keine Freigabe, die sich verbrauchen ließe.",
+  "The clearance was used.": "Die Freigabe wurde verbraucht.",
+  "{count} reports of poaching in 180 days, the last one {reference}.":
+    "{count} Meldungen von Abwerbung in 180 Tagen, die letzte {reference}.",
+  "{count} reports of poaching were approved in 180 days.": "In 180 Tagen wurden {count} Meldungen von Abwerbung bestätigt.",
+  "A request to blacklist the server is suggested.": "Ein Antrag auf Sperrung des Servers wird vorgeschlagen.",
+  "The incident counts against the server for 180 days; from {count} on, a blacklist request is suggested.":
+    "Der Vorfall zählt 180 Tage gegen den Server; ab {count} wird ein Antrag auf Sperrung vorgeschlagen.",
+  "The incident was recorded; {count} count against the server.": "Der Vorfall ist festgehalten; {count} zählen gegen den Server.",
+
+  // Callsigns and permissions
+  "They are given a callsign of the pool {pool}.": "Die Person bekommt ein Rufzeichen aus dem Pool {pool}.",
+  "There is no pool of callsigns named {pool}: make it, or amend the request.":
+    "Einen Pool {pool} gibt es nicht: Lege ihn an, oder ändere den Antrag.",
+  "The pool {pool} has no free callsign.": "Der Pool {pool} hat kein freies Rufzeichen.",
+  "They keep the callsign {callsign}.": "Die Person behält das Rufzeichen {callsign}.",
+  "They have the callsign {callsign}.": "Die Person hat das Rufzeichen {callsign}.",
+  "Their callsigns rest: nobody else gets the numbers meanwhile.":
+    "Die Rufzeichen der Person ruhen: So lange bekommt niemand sonst die Nummern.",
+  "They have no callsign.": "Die Person hat kein Rufzeichen.",
+  "Resting now: {names}.": "Jetzt ruhen: {names}.",
+  "Their permissions are taken away meanwhile.": "Der Person werden so lange die Rechte entzogen.",
+  "They no longer work on requests meanwhile.": "Die Person bearbeitet so lange keine Anträge.",
+  "A server has no permissions to take away.": "Ein Server hat keine Rechte, die sich entziehen ließen.",
+  "They no longer work on requests until it is lifted.": "Die Person bearbeitet keine Anträge, bis jemand es aufhebt.",
+  "They no longer work on requests until {day}.": "Die Person bearbeitet bis {day} keine Anträge.",
+  "Their permissions are taken away until it is lifted.": "Der Person sind die Rechte entzogen, bis jemand es aufhebt.",
+  "Their permissions are taken away until {day}.": "Der Person sind bis {day} die Rechte entzogen.",
+};
