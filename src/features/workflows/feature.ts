@@ -1,3 +1,4 @@
+import type { GuildState } from "../../discord/guild-state.ts";
 import { createNoticeTexts } from "./commands/notices.ts";
 import { createReviewControls } from "./commands/controls.ts";
 import { queueBoard, sharedCard } from "./commands/card.ts";
@@ -100,12 +101,14 @@ export const deliveries = feature({
   stop: ({ deliveries }) => deliveries.stop(),
 });
 
-const t = translator("en-GB");
-/** How a request and the queue look in a channel that everybody there reads: in English. */
-const looks: CardsDeps["looks"] = {
-  request: (shown) => sharedCard(shown, t),
-  queue: (shown) => queueBoard(shown, t),
-};
+/** How a request and the queue look in a channel that everybody there reads: in the language of its server. */
+function createLooks({ preferredLocale }: Pick<GuildState, "preferredLocale">): CardsDeps["looks"] {
+  const translatorOf = (guildId: string | undefined) => translator((guildId === undefined ? undefined : preferredLocale(guildId)) ?? "en");
+  return {
+    request: (shown, guildId) => sharedCard(shown, translatorOf(guildId)),
+    queue: (shown, guildId) => queueBoard(shown, translatorOf(guildId)),
+  };
+}
 
 type CardsNeeds = Omit<CardsDeps, "pauses" | "posting" | "looks" | "fingerprintKey"> & Core & { workflows: WorkflowsService };
 
@@ -114,7 +117,14 @@ export const cards = feature({
   create({ discord, pauses, workflows, keyFor, ...deps }: CardsNeeds) {
     const messages = createCardMessages(discord.rest, pauses.cardRetryMs);
     const posting = { messages, isReady: () => discord.status().state === "ready" };
-    const cards = createCards({ ...deps, workflows, posting, looks, pauses: pauses.cards, fingerprintKey: keyFor("fingerprints") });
+    const cards = createCards({
+      ...deps,
+      workflows,
+      posting,
+      looks: createLooks(deps.guildState),
+      pauses: pauses.cards,
+      fingerprintKey: keyFor("fingerprints"),
+    });
     return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
   },
   controls: ({ cards }, verbs, kept) => createReviewControls(verbs, kept, cards.refresh),

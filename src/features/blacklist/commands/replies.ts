@@ -105,6 +105,12 @@ export function checkReply({ users, servers }: BlacklistCheck, { t }: Wording): 
   return text.length <= maxWords ? { content: text } : { content: "", embeds: [{ description: text }] };
 }
 
+/** A wrong field of a line, by the column of the file. */
+function importProblem(pointer: string, detail: string, t: Translate): string {
+  const [column = ""] = pointer.slice(1).split("/");
+  return column === "" ? sentenceText(detail, t) : `\`${column.replaceAll("`", "")}\`: ${sentenceText(detail, t)}`;
+}
+
 /** What an import does or did, with the lines that are wrong. */
 export function importText({ lines, counts, results }: BlacklistImport, t: Translate): string {
   const counted = Object.entries(counts).filter(([, count]) => count > 0);
@@ -113,7 +119,7 @@ export function importText({ lines, counts, results }: BlacklistImport, t: Trans
     t("blacklist import lines", { lines }),
     ...counted.map(([outcome, count]) => `• ${enumLabel(outcome, t) ?? outcome}: ${count.toString()}`),
     ...wrong.slice(0, maxProblems).map(({ line, errors = [] }) => {
-      const problems = errors.map(({ pointer, detail }) => `${escapeText(pointer.slice(1))} ${sentenceText(detail, t)}`.trim()).join("; ");
+      const problems = errors.map(({ pointer, detail }) => importProblem(pointer, detail, t)).join("; ");
       return t("blacklist import wrong", { line, problems: cut(problems, 150) });
     }),
     ...(wrong.length > maxProblems ? [t("blacklist import more", { count: wrong.length - maxProblems })] : []),

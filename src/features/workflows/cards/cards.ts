@@ -23,7 +23,7 @@ export interface CardsDeps extends PlaceDeps, ShownDeps, Deps<"servedGuilds"> {
   pauses?: Partial<CardPauses> | undefined;
   posting: Posting;
   /** How a request and the queue look in a channel. */
-  looks: { request(shown: ShownRequest): CardMessage; queue(shown: ShownQueue): CardMessage };
+  looks: { request(shown: ShownRequest, guildId: string | undefined): CardMessage; queue(shown: ShownQueue, guildId: string): CardMessage };
 }
 
 /** How the bot posts. */
@@ -87,7 +87,11 @@ export function createCards(parts: CardsDeps) {
     }
     const place = await places.ofRequest(id, card?.guildId);
     return lag.note(
-      await keeping.updateCard(messages, { key: id, message: looks.request(request), place, isPosted: request.isOpen }, care),
+      await keeping.updateCard(
+        messages,
+        { key: id, message: looks.request(request, place?.guildId), place, isPosted: request.isOpen },
+        care,
+      ),
     );
   }
 
@@ -164,9 +168,10 @@ export function createCards(parts: CardsDeps) {
 
   async function bringBoards(messages: CardMessages): Promise<KeptEnd> {
     times.boards = performance.now();
-    const message = looks.queue(await shown.queue());
+    const queue = await shown.queue();
     const boards = places.boards();
     for (const place of boards) {
+      const message = looks.queue(queue, place.guildId);
       const wanted = { key: `${boardKey}${place.guildId}`, message, place, isPosted: true, isPinned: true };
       const later = lag.note(await keeping.updateCard(messages, wanted, "check"));
       if (later !== undefined) return later;
