@@ -54,7 +54,11 @@ test("a file named by the real environment wins over the value in .env", async (
   expect((await work.here(["config", "check"])).stderr).toMatch(/^SECRET_KEY: still holds a placeholder/);
   expect((await work.here(["config", "check"], { SECRET_KEY_FILE: "secret-key" })).code).toBe(0);
   const missing = await work.here(["config", "check"], { SECRET_KEY_FILE: "/no/such/file" });
-  expect(missing).toEqual({ code: 78, stdout: "", stderr: "SECRET_KEY_FILE: names a file that cannot be read\n" });
+  expect(missing).toEqual({
+    code: 78,
+    stdout: "",
+    stderr: "SECRET_KEY_FILE: names a file that cannot be read, /no/such/file (does not exist); check the path\n",
+  });
 });
 
 test("the example file with the Discord values and the servers filled in and fresh secrets appended boots", async () => {
