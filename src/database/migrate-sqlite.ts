@@ -5,6 +5,7 @@ import { keepAlive } from "./keep-alive.ts";
 import { DatabaseError } from "./errors.ts";
 import { fileURLToPath } from "node:url";
 import { toProblem } from "./problems.ts";
+import { databaseRefusal, placeOf } from "./refusals.ts";
 import { packageFolder } from "../package-folder.ts";
 import type { Dialect } from "./dialect.ts";
 
@@ -98,7 +99,7 @@ function apply(db: BetterSqlite3.Database, file: string, migrations: readonly Mi
     return isPending;
   } catch (error) {
     if (db.inTransaction) db.exec("ROLLBACK");
-    throw failedMigration(file, migration, error);
+    throw failedMigration(`file:${file}`, migration, error);
   }
 }
 
@@ -166,12 +167,14 @@ export function pendingMigrations(place: string, known: readonly Migration[], ap
 }
 
 /** What stopped a migration; an error that is about the storage, or worded already, as it is. */
-export function failedMigration(place: string, { name }: Migration, error: unknown): unknown {
+export function failedMigration(url: string, { name }: Migration, error: unknown): unknown {
   if (error instanceof DatabaseError || toProblem(error) !== error) return error;
+  const refusal = databaseRefusal(url, error);
+  if (refusal !== error) return refusal;
   const why = error instanceof Error ? error.message : String(error);
   return new DatabaseError(
     "failed_migration",
-    `The migration ${name} of the database ${place} failed (${why}), and nothing of it is kept. Run the version before this one, and report it.`,
+    `The migration ${name} of the database ${placeOf(url)} failed (${why}), and nothing of it is kept. Run the version before this one, and report it.`,
     { cause: error },
   );
 }

@@ -54,7 +54,7 @@ export async function migratePostgres(url: string, migrations: readonly Migratio
     await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
     const place = placeOf(url);
     const pending = pendingMigrations(place, migrations, await readApplied(client, place));
-    for (const migration of pending) await apply(client, place, migration);
+    for (const migration of pending) await apply(client, url, migration);
     return pending.map(({ name }) => name);
   } finally {
     // The lock is the session's and ends with it.
@@ -75,7 +75,7 @@ async function readApplied(client: pg.Client, place: string): Promise<AppliedMig
   return rows;
 }
 
-async function apply(client: pg.Client, place: string, migration: Migration): Promise<void> {
+async function apply(client: pg.Client, url: string, migration: Migration): Promise<void> {
   const { name, checksum, sql } = migration;
   await client.query("BEGIN");
   try {
@@ -88,6 +88,6 @@ async function apply(client: pg.Client, place: string, migration: Migration): Pr
     await client.query("COMMIT");
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
-    throw failedMigration(place, migration, error);
+    throw failedMigration(url, migration, error);
   }
 }

@@ -71,7 +71,7 @@ const postgresTexts: Readonly<Record<string, (where: string, address: Address, m
   "28P01": (where, { user }) => `${where} refuses the password of the user ${user}. Put the right one into \`DATABASE_URL\`.`,
   "28000": (where, { user }, message) =>
     message.includes("no encryption")
-      ? `${where} wants an encrypted connection. Add \`?sslmode=require\` to \`DATABASE_URL\`.`
+      ? `${where} wants an encrypted connection. Add \`?sslmode=verify-full\` to \`DATABASE_URL\`.`
       : `${where} does not let in the user ${user} (${message}). Put another user into \`DATABASE_URL\`, or let this one in by pg_hba.conf.`,
   "3D000": (where, { database, user }) =>
     `${where} has no database ${database}. Make it: \`createdb --owner ${user} ${database}\`, or check \`DATABASE_URL\`.`,

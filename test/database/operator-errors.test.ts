@@ -71,7 +71,7 @@ test.runIf(inject("dialect") === "postgres")(
     );
     const lines = await readLines(url);
     await writeLines(url, [`host all ${barred} all reject`, ...lines]);
-    expect(await startWith(as(barred))).toBe(`${where} wants an encrypted connection. Add \`?sslmode=require\` to \`DATABASE_URL\`.`);
+    expect(await startWith(as(barred))).toBe(`${where} wants an encrypted connection. Add \`?sslmode=verify-full\` to \`DATABASE_URL\`.`);
     await writeLines(url, lines);
     expect(await startWith(changed(url, (address) => (address.pathname = "/nowhere")))).toBe(
       `${where} has no database nowhere. Make it: \`createdb --owner postgres nowhere\`, or check \`DATABASE_URL\`.`,
@@ -79,7 +79,7 @@ test.runIf(inject("dialect") === "postgres")(
     expect(await startWith(as(poor))).toBe(
       `The user ${poor} may not make tables in the database ${name} of ${where}. Make them its owner: \`ALTER DATABASE "${name}" OWNER TO "${poor}"\`.`,
     );
-    expect(await startWith(changed(url, (address) => address.searchParams.set("sslmode", "require")))).toBe(
+    expect(await startWith(changed(url, (address) => address.searchParams.set("sslmode", "verify-full")))).toBe(
       `${where} takes no encrypted connections. Take \`sslmode\` out of \`DATABASE_URL\`.`,
     );
     await administer(url, "CREATE TABLE shop (id int)");
