@@ -79,7 +79,7 @@ test("a refused token, and a switch that is off in the developer portal, are nam
   expect(refused.join()).not.toContain("hunter2");
   sandbox.setPrivilegedIntents(0);
   let live = 0;
-  const off = await serveUntil(work.directory, env, /after a restart/, async (url) => (live = (await fetch(`${url}/health/live`)).status));
+  const off = await serveUntil(work.directory, env, /after a restart/, async (url) => (live = (await fetch(`${url}/livez`)).status));
   expect(off).toContain(
     `${failed}: Discord refuses to show the bot the members of its servers. In the developer portal open Bot, switch on Server Members Intent under Privileged Gateway Intents, then restart.`,
   );
@@ -114,7 +114,7 @@ test("keys that are not those of before are named at each start until they are b
 test("a proxy that is not trusted is named by the variable", async () => {
   await using work = await createWorkplace();
   const { env } = await createDiscord();
-  const ask = (url: string) => fetch(`${url}/health/live`, { headers: { "x-forwarded-for": "203.0.113.9" } });
+  const ask = (url: string) => fetch(`${url}/livez`, { headers: { "x-forwarded-for": "203.0.113.9" } });
   expect(await serveUntil(work.directory, env, /TRUSTED_PROXIES/, ask)).toEqual([
     "A request came through a proxy (X-Forwarded-For), but TRUSTED_PROXIES is empty: everybody behind that proxy shares the limits of one address. If the proxy is yours, set TRUSTED_PROXIES to its address and restart.",
   ]);
