@@ -98,24 +98,26 @@ async function keep(name: string, screenshot: Buffer): Promise<void> {
   await writeFile(join(folder, `${name}.png`), picture);
 }
 
-/** How high the parts of the picture of `README.md` are at most. */
+/** How much of the consent page the picture of `README.md` shows. */
 const maxHeight = 900;
 
 /** The review card and the first screen of the consent page side by side. */
 async function takeFirstLook(page: Page, stage: Awaited<ReturnType<typeof createStage>>): Promise<void> {
-  await page.setViewportSize({ width: 620, height: maxHeight });
+  await page.setViewportSize({ width: 560, height: maxHeight });
   await page.goto(await stage.reviewCard());
   const card = page.locator("#channels article").first();
   await card.waitFor();
+  // The panel cuts off what is higher than it.
+  await page.evaluate('document.querySelector("#channels").style.maxHeight = "none"');
   const parts = [await card.screenshot()];
   await page.setViewportSize({ width, height: maxHeight });
   await page.goto(await stage.session());
   parts.push(await page.screenshot());
   const images = parts.map((part) => `<img src="data:image/png;base64,${part.toString("base64")}">`);
-  await page.setViewportSize({ width: 1080, height: maxHeight + 48 });
+  await page.setViewportSize({ width: 1000, height: maxHeight });
   await page.goto("about:blank");
-  await page.setContent(`<style>${sideBySide}</style>${images.join("")}`);
-  await keep("first-look", await page.screenshot());
+  await page.setContent(`<!doctype html><style>${sideBySide}</style>${images.join("")}`);
+  await keep("first-look", await page.locator("body").screenshot());
 }
 
 const sideBySide =

@@ -157,7 +157,10 @@ test("what a key verb refuses is told in plain lines and changes nothing", async
     stdout: "",
     stderr: "There is no key nosuchkey000. `provost keys list` shows all of them.\n",
   });
-  expect(await work.here(["keys", "update", "nosuchkey000"])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Nothing to change was named\. See `provost keys update --help`\.$/m) });
+  expect(await work.here(["keys", "update", "nosuchkey000"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^Nothing to change was named\. See `provost keys update --help`\.$/m),
+  });
   expect((await work.here(["keys", "list"])).stdout.trimEnd().split("\n")).toHaveLength(1);
 });
 
