@@ -13,8 +13,8 @@ import { chromiumArguments, chromiumPath } from "../test/browser/executable.ts";
 import { smallPng } from "./small-png.ts";
 
 /**
- * Makes the pictures of `docs/consent.md` anew: the real pages of the real service in Chromium, as wide as a phone. Time stands
- * still and names are fixed, so that a picture changes only when its page does.
+ * Makes the pictures of `README.md` and `docs/consent.md` anew: the real pages of the real service in Chromium, as wide as a phone, and a
+ * review card as the control room shows it. Time stands still and names are fixed, so that a picture changes only when its page does.
  */
 const folder = fileURLToPath(new URL("../docs/images", import.meta.url));
 const width = 390;
@@ -29,6 +29,9 @@ async function createStage() {
   const mona = sandbox.createUser("mona", { global_name: "Mona" });
   const ann = sandbox.createUser("ann", { global_name: "Ann" });
   const harbour = sandbox.createGuild({ name: "Harbour", owner: mona });
+  const rogue = sandbox.createUser("rogue", { global_name: "Rogue" });
+  harbour.addMember(rogue);
+  const reviews = harbour.createChannel("reviews");
   for (const name of ["Lighthouse Keepers", "Sunday Sailors", "Tide Tables"]) sandbox.createGuild({ name, withBot: false }).addMember(ann);
   const reading = readConfig({
     ...sandbox.env(),
@@ -61,12 +64,20 @@ async function createStage() {
     const input = { discord_user_id: ann.id, purpose: "recruitment", request_reference: "REC-REQ-000012", return_to: "harbour" };
     return (JSON.parse(await ask("POST", "/authorize/sessions", input)) as { url: string }).url;
   };
+  /** The address of the control room once a review card stands in the channel. */
+  const reviewCard = async (): Promise<string> => {
+    await ask("PUT", `/channels/${harbour.id}`, { review: reviews.id });
+    const request = { user_id: rogue.id, category: "raid", severity: "high", reason: "Led the raid of Sunday night." };
+    await ask("POST", "/workflows/blacklist-user", request);
+    await sandbox.waitFor(() => harbour.messages().some(({ embeds }) => embeds.length > 0));
+    return `${sandbox.controlRoom}?guild=${harbour.id}&as=${mona.id}`;
+  };
   const close = async (): Promise<void> => {
     await app.stop();
     await sandbox.stop();
     await rm(data, { recursive: true, force: true });
   };
-  return { url, ann, ask, session, close };
+  return { url, ann, ask, session, reviewCard, close };
 }
 
 async function press(page: Page, name: string): Promise<void> {
@@ -80,11 +91,40 @@ async function agreeAtDiscord(page: Page, person: User): Promise<void> {
 }
 
 async function take(page: Page, name: string): Promise<void> {
-  const picture = smallPng(await page.screenshot({ fullPage: true }));
+  await keep(name, await page.screenshot({ fullPage: true }));
+}
+
+async function keep(name: string, screenshot: Buffer): Promise<void> {
+  const picture = smallPng(screenshot);
   process.stdout.write(`${name}.png ${picture.length.toString()} bytes\n`);
   if (picture.length > maxBytes) throw new Error(`${name}.png is larger than ${maxBytes.toString()} bytes`);
   await writeFile(join(folder, `${name}.png`), picture);
 }
+
+/** How much of the consent page the picture of `README.md` shows. */
+const maxHeight = 900;
+
+/** The review card and the first screen of the consent page side by side. */
+async function takeFirstLook(page: Page, stage: Awaited<ReturnType<typeof createStage>>): Promise<void> {
+  await page.setViewportSize({ width: 560, height: maxHeight });
+  await page.goto(await stage.reviewCard());
+  const card = page.locator("#channels article").first();
+  await card.waitFor();
+  // The panel cuts off what is higher than it.
+  await page.evaluate('document.querySelector("#channels").style.maxHeight = "none"');
+  const parts = [await card.screenshot()];
+  await page.setViewportSize({ width, height: maxHeight });
+  await page.goto(await stage.session());
+  parts.push(await page.screenshot());
+  const images = parts.map((part) => `<img src="data:image/png;base64,${part.toString("base64")}">`);
+  await page.setViewportSize({ width: 1000, height: maxHeight });
+  await page.goto("about:blank");
+  await page.setContent(`<!doctype html><style>${sideBySide}</style>${images.join("")}`);
+  await keep("first-look", await page.locator("body").screenshot());
+}
+
+const sideBySide =
+  "body { margin: 0; padding: 24px; display: flex; gap: 24px; justify-content: center; align-items: flex-start; background: #d9dde6 } img { border-radius: 8px }";
 
 async function takeAll(page: Page, stage: Awaited<ReturnType<typeof createStage>>): Promise<void> {
   const { url, ann, ask } = stage;
@@ -119,6 +159,7 @@ const browser = await chromium.launch({ executablePath: chromiumPath, args: chro
 try {
   const context = await browser.newContext({ viewport: { width, height: 320 }, locale: "en-GB", colorScheme: "light" });
   await takeAll(await context.newPage(), stage);
+  await takeFirstLook(await context.newPage(), stage);
 } finally {
   await browser.close();
   await stage.close();

@@ -3,8 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream } from "pino";
 import type { Operator } from "./config/config.ts";
 import { defaultRateLimits } from "./config/values.ts";
+import { configWarnings } from "./config/warnings.ts";
 import type { CoreOptions } from "./core.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
+import { createSettingsCheck } from "./discord/guild/settings-check.ts";
 import { commandTable, features, openServices, routesOf, routeTable } from "./features.ts";
 import { knownPermissions } from "./kernel/permissions.ts";
 import { createHttpApp } from "./http/app.ts";
@@ -13,6 +15,7 @@ import { listen, type RunningServer } from "./http/server.ts";
 import { checkInstallation, closeToOthers } from "./installation.ts";
 import { type AroundVerbs, createInteractions } from "./interactions.ts";
 import { createJobs } from "./jobs.ts";
+import { checkKeys } from "./key-marks.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { ProblemError } from "./kernel/errors.ts";
 import { workflowKinds } from "./kernel/vocabulary.ts";
@@ -82,6 +85,7 @@ export type App = Awaited<ReturnType<typeof createApp>>;
 export async function createApp(options: AppOptions) {
   const { config, validateAnswers = false, aroundVerbs, isScheduled = true, acceptsOtherDatabase = false, logTo } = options;
   const logger = createLogger(config.logLevel, logTo);
+  for (const text of configWarnings(config)) logger.warn(text);
   await closeToOthers(config, logger);
   const lock = await acquireDataLock(config.dataDir);
   const stopping = new AbortController();
@@ -90,7 +94,11 @@ export async function createApp(options: AppOptions) {
   const opened = { ...options, logger, stopping: stopping.signal, publicUrl: () => publicUrl, watchNesting: validateAnswers };
   const services = await openServices({
     ...opened,
-    checkInstallation: (database) => checkInstallation({ database, config, acceptsOtherDatabase }),
+    async checkInstallation(database) {
+      const id = await checkInstallation({ database, config, acceptsOtherDatabase });
+      checkKeys({ dataDir: config.dataDir, secrets: options.secrets }, logger);
+      return id;
+    },
     routeRegistry: () => http.registry(),
   }).catch((error: unknown) => {
     lock.release();
@@ -133,7 +141,8 @@ export async function createApp(options: AppOptions) {
     table: commandTable,
     controlsOf: (verbs, kept) => features.controls(services, verbs, kept),
   });
-  services.discord.serve({ ...interactions, guildState: services.guildState, listeners: features.listeners(services) });
+  const settingsCheck = createSettingsCheck({ clientId: config.discord.clientId, served: services.servedGuilds, logger });
+  services.discord.serve({ ...interactions, guildState: services.guildState, listeners: [settingsCheck, ...features.listeners(services)] });
   const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep }, logger);
 
   return {

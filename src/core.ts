@@ -96,7 +96,7 @@ export async function openCore({
   const keyFor = (purpose: KeyPurpose): Buffer => deriveKey(secrets.secretKey, purpose);
   const { apiBase, clientId } = config.discord;
   const served = new Set(config.discord.guildIds);
-  const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret: secrets.discordClientSecret, clock });
+  const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret: secrets.discordClientSecret, clock, logger });
   const guildState = createGuildState({ database, logger, served, clock, staleLimitSeconds: config.rosterStaleSeconds });
   return {
     config,

@@ -7,6 +7,7 @@ import type { Database } from "./database/database.ts";
 import { DatabaseError } from "./database/errors.ts";
 import { dialectOf, sqliteFile } from "./database/dialect.ts";
 import { ensureFolder, keepPrivate } from "./database/folder.ts";
+import { placeOf } from "./database/refusals.ts";
 
 export const acceptFlag = "--accept-empty-database";
 
@@ -35,7 +36,7 @@ export async function checkInstallation({ database, config, acceptsOtherDatabase
         : ["is that of another installation", ""];
     throw new DatabaseError(
       "foreign_database",
-      `The database ${config.database.url} ${what}, but ${config.dataDir} has the files of an installation${left}: put its database back, or start with ${acceptFlag} to go on with this one.`,
+      `The database ${placeOf(config.database.url)} ${what}, but \`DATA_DIR\` (${config.dataDir}) has the files of an installation${left}: put its database back, or start with \`${acceptFlag}\` to go on with this one.`,
     );
   }
   const id = await database.instance.id();
@@ -55,11 +56,11 @@ export async function closeToOthers({ dataDir, database: { url } }: Config, logg
   const files = file === undefined ? [".env"] : [".env", file, `${file}-wal`, `${file}-shm`];
   const loose = await keepPrivate(dataDir, files);
   const [mended, left] = [true, false].map((is) => loose.filter(({ isMended }) => isMended === is).map(({ path }) => path));
-  if (mended?.length) logger.warn({ paths: mended }, "other accounts of this machine could open these; now they cannot");
+  if (mended?.length) logger.warn({ paths: mended }, "other accounts of this machine could open these files; now only this account can");
   if (left?.length)
     logger.warn(
       { paths: left, command: `chmod go= ${left.join(" ")}` },
-      "other accounts of this machine can open these: run the command as their owner",
+      "other accounts of this machine can open these files: run the command as their owner",
     );
 }
 

@@ -5,6 +5,7 @@ import { loadConfigOrExit, readProcessConfig } from "../config/config.ts";
 import { createSigner, readPublicKey, type PublicKey } from "../features/audit/sign.ts";
 import type { AuditVerification } from "../features/audit/audit.schema.ts";
 import { verifyOutside } from "../features/audit/outside.ts";
+import { operatorText } from "../kernel/operator-errors.ts";
 import { deriveKey } from "../kernel/secrets.ts";
 import { list, wholeNumber } from "./arguments.ts";
 import { print, printError } from "./output.ts";
@@ -30,7 +31,7 @@ export function auditVerifyCommand(setExitCode: (code: number) => void): Command
     .description("Check every entry of the audit chain; exits with 0 (whole), 1 (tampered with) or 2 (could not be checked)")
     .option("--from <position>", "the first entry to check", position)
     .option("--to <position>", "the last entry to check", position)
-    .option("--checkpoints <file>", "the signed positions; those of this installation unless told")
+    .option("--checkpoints <file>", "the signed positions; by default those of this installation")
     .option("--public-key <keys>", "further keys the positions may be signed with, separated by commas", list)
     .option("--file <export>", "check an export instead of the database")
     .option("--database <file or url>", "check this database instead of the configured one")
@@ -46,7 +47,7 @@ export function auditVerifyCommand(setExitCode: (code: number) => void): Command
           for (const line of warnings(answer, options.from === undefined && options.to === undefined)) printError(line);
         setExitCode(answer.ok ? 0 : 1);
       } catch (error) {
-        printError(error instanceof Error ? error.message : String(error));
+        printError(operatorText(error) ?? (error instanceof Error ? error.message : String(error)));
         setExitCode(2);
       }
     });
@@ -61,7 +62,7 @@ function configurationIfAny(): Place {
 
 async function verify(options: VerifyOptions, place: Place): Promise<AuditVerification> {
   const { from, to, file, database, publicKey = [], backup } = options;
-  if (from !== undefined && to !== undefined && from > to) throw new Error("--from lies behind --to: there is nothing to check.");
+  if (from !== undefined && to !== undefined && from > to) throw new Error("--from is greater than --to, so there is nothing to check.");
   // One that is not there yet is an installation without signed positions; one that was named is a slip.
   if (options.checkpoints !== undefined) await access(options.checkpoints);
   const checkpoints = options.checkpoints ?? place?.config.auditCheckpoints;

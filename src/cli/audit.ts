@@ -31,12 +31,12 @@ function checkpointCommand(): Command {
         print(JSON.stringify(await withServices((services, call) => services.audit.signHead(call))));
         return;
       }
-      if (reason === undefined) throw new Error("Say why: --reason <text>.");
+      if (reason === undefined) throw new Error("A reason is needed: add `--reason <text>`.");
       await withServices(async ({ audit }, call) => {
         const { count, since, from, to } = await audit.leftBehind(call);
         printError(`Signed positions the chain does not have: ${count.toString()}, from ${since} on.`);
         printError(`The chain goes on after entry ${to.seq.toString()}; entry ${from.toString()} was signed before.`);
-        if (yes !== true) throw new Error("Nothing was accepted. It cannot be undone: add --yes if you put a backup back.");
+        if (yes !== true) throw new Error("Nothing was accepted. It cannot be undone: add `--yes` if you put a backup back.");
         print(JSON.stringify(await audit.acceptRestore(call, { reason })));
       });
     });

@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 import type { ImportedLine } from "../features/blacklist/import/import.schema.ts";
 import type { ImportSummary } from "../features/blacklist/import/import.ts";
 import { ProblemError } from "../kernel/errors.ts";
+import { fileError } from "../kernel/operator-errors.ts";
 import { createProgress, sumLine, type ImportProgress } from "./blacklist-progress.ts";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
@@ -40,8 +41,8 @@ export function importCommand(setExitCode: (code: number) => void): Command {
       } catch (error) {
         const isUnreadable = error instanceof UnreadableFile || (error instanceof ProblemError && error.code === "validation_failed");
         if (!isUnreadable) throw error;
-        printError(error.message);
-        for (const { detail } of error instanceof ProblemError ? (error.errors ?? []) : []) printError(detail);
+        const details = error instanceof ProblemError ? (error.errors ?? []).map(({ detail }) => detail) : [error.message];
+        for (const detail of details) printError(detail);
         setExitCode(2);
       }
     });
@@ -77,7 +78,10 @@ async function importFile(file: string, options: Options): Promise<ImportSummary
 
 function formatOf(file: string): Format {
   const format = formats.find((known) => extname(file).toLowerCase() === `.${known}`);
-  if (format === undefined) throw new UnreadableFile("Say with --format what the file is: csv, json or ndjson.");
+  if (format === undefined)
+    throw new UnreadableFile(
+      `The name of ${file} does not say what it holds. Add \`--format csv\`, \`--format json\` or \`--format ndjson\`.`,
+    );
   return format;
 }
 
@@ -134,7 +138,11 @@ export async function openReport(path: string | undefined, source: string) {
   const handle = path === undefined ? undefined : await openedForReport(path, source);
   return {
     async write(results: readonly object[]): Promise<void> {
-      await handle?.appendFile(results.map((result) => `${JSON.stringify(result)}\n`).join(""));
+      try {
+        await handle?.appendFile(results.map((result) => `${JSON.stringify(result)}\n`).join(""));
+      } catch (error) {
+        throw unreadable(path ?? "", error);
+      }
     },
     [Symbol.asyncDispose]: async () => await handle?.close(),
   };
@@ -143,7 +151,7 @@ export async function openReport(path: string | undefined, source: string) {
 async function openedForReport(path: string, source: string): Promise<FileHandle> {
   const [report, read] = await Promise.all([path, source].map((one) => stat(one).catch(() => undefined)));
   if (report !== undefined && report.ino === read?.ino && report.dev === read.dev)
-    throw new UnreadableFile(`${path} is the file that is to be imported. Give the report another name.`);
+    throw new UnreadableFile(`${path} is the file that is imported. Give the report another name.`);
   return opened(path, "w");
 }
 
@@ -156,7 +164,8 @@ async function opened(path: string, flags: "r" | "w"): Promise<FileHandle> {
 }
 
 function unreadable(path: string, error: unknown): UnreadableFile {
-  return new UnreadableFile(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  const shown = fileError(error, { path });
+  return new UnreadableFile(shown instanceof Error ? shown.message : String(shown), { cause: error });
 }
 
 /** `provost blacklist …`: records in bulk, beside a running server or without one. */

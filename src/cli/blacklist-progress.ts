@@ -18,13 +18,15 @@ export function createProgress(stream: NodeJS.WriteStream, share: () => number |
   let shownAt = Number.NEGATIVE_INFINITY;
   let [lines, bad] = [0, 0];
   let isShown = false;
+  let shownLines = 0;
 
   function show(): void {
     shownAt = performance.now();
     isShown = true;
+    shownLines = lines;
     const rate = Math.round(lines / Math.max(0.001, (shownAt - began) / 1000));
     const part = share();
-    const facts = [`${lines.toString()} lines`, `${rate.toString()} per second`, `${bad.toString()} wrong`];
+    const facts = [countLines(lines), `${rate.toString()} per second`, `${bad.toString()} wrong`];
     if (part !== undefined) facts.push(`${Math.floor(part * 100).toString()} % read`);
     stream.write(stream.isTTY ? `\r${facts.join(", ")}\u001b[K` : `${facts.join(", ")}\n`);
   }
@@ -58,15 +60,19 @@ export function createProgress(stream: NodeJS.WriteStream, share: () => number |
     },
     /** Show how far it came, in a line that stays: what is printed next begins one of its own. */
     end(): void {
-      show();
+      if (!isShown || shownLines !== lines) show();
       leave();
     },
     [Symbol.dispose]: leave,
   };
 }
 
+function countLines(lines: number): string {
+  return lines === 1 ? "1 line" : `${lines.toString()} lines`;
+}
+
 /** Such as `5000 lines: 4990 created, 10 refused`. */
 export function sumLine({ lines, counts }: ImportSummary): string {
   const told = Object.entries(counts).flatMap(([outcome, count]) => (count > 0 ? [`${count.toString()} ${outcome}`] : []));
-  return [`${lines.toString()} lines`, told.join(", ")].filter((part) => part !== "").join(": ");
+  return [countLines(lines), told.join(", ")].filter((part) => part !== "").join(": ");
 }

@@ -89,7 +89,7 @@ function clearCommand(given: CommandsMeans): Command {
     .addOption(jsonOption)
     .option("--yes", "do not ask; needed without a terminal")
     .action(async ({ guild, json, yes }: Options) => {
-      if (yes !== true && !given.isTerminal()) throw new Error("Nothing was removed. Without a terminal to ask at, add --yes.");
+      if (yes !== true && !given.isTerminal()) throw new Error("Nothing was removed. Without a terminal to ask at, add `--yes`.");
       await withCommandList({ ...given.pace, guildId: guild }, async (list) => {
         const found = await list.difference([]);
         if (found.changes.length > 0 && yes !== true) await confirm(found.changes.map(nameOf), guild, given);

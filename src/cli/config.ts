@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { loadConfigOrExit } from "../config/config.ts";
+import { configWarnings } from "../config/warnings.ts";
 import { print, printError } from "./output.ts";
 
 /** `provost config check`: what the server would start with. */
@@ -9,6 +10,7 @@ export function configCommand(): Command {
     .action(() => {
       const { config } = loadConfigOrExit();
       print(JSON.stringify(config, null, 2));
+      for (const text of configWarnings(config)) printError(text);
       printError("The configuration is valid.");
     });
   return new Command("config").description("Look at the configuration").addCommand(check);

@@ -80,7 +80,7 @@ export function updateCommand(): Command {
   for (const option of settingsOptions("days from now until the key expires")) command.addOption(option);
   return command.action(async (given: string, options: SettingsOptions) => {
     const input = settingsInput(options);
-    if (Object.keys(input).length === 0) throw new Error("Say what to change: add --help for the options.");
+    if (Object.keys(input).length === 0) throw new Error("Nothing to change was named. See `provost keys update --help`.");
     await withServices(async (services, call) => {
       const known = await findKey(services, call, given);
       const { name, revision } = requireDone(await services.keys.update(call, known.id, input));

@@ -69,7 +69,9 @@ export function bootstrapCommand(): Command {
       await withServices(async (services, call) => {
         const usable = (await listKeys(services, call)).filter((key) => key.revoked_at === null);
         if (usable.length > 0 && options.force !== true)
-          throw new Error(`There is an API key already (${usable.length.toString()}). Use "provost keys create", or --force.`);
+          throw new Error(
+            `There is an API key already (${usable.length.toString()}). Make another one with \`provost keys create\`, or add \`--force\`.`,
+          );
         const created = await services.keys.bootstrap(call, {
           ...(options.owner !== undefined && { owner: options.owner }),
           name: options.name,

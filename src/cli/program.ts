@@ -1,6 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { ZodError } from "zod";
 import { ProblemError } from "../kernel/errors.ts";
+import { operatorText } from "../kernel/operator-errors.ts";
+import { fieldErrors } from "../kernel/validation.ts";
 import { auditCommand } from "./audit.ts";
 import { blacklistCommand } from "./blacklist-import.ts";
 import { bootstrapCommand, ownersCommand } from "./owners.ts";
@@ -44,7 +46,7 @@ function createProgram(setExitCode: (code: number) => void, standIns: Partial<Co
   const program = new Command("provost")
     .description("Moderation backend for Discord communities")
     .exitOverride()
-    .showHelpAfterError("(add --help for the options)");
+    .showHelpAfterError("See `provost --help`.");
   for (const command of [
     serveCommand(),
     secretsCommand(),
@@ -64,18 +66,28 @@ function createProgram(setExitCode: (code: number) => void, standIns: Partial<Co
 }
 
 /** Commander copies settings only to commands it creates itself. */
-function withOverrides(command: Command): Command {
-  command.exitOverride().showHelpAfterError("(add --help for the options)");
-  for (const child of command.commands) withOverrides(child);
+function withOverrides(command: Command, above = "provost"): Command {
+  const line = `${above} ${command.name()}`;
+  command.exitOverride().showHelpAfterError(`See \`${line} --help\`.`);
+  for (const child of command.commands) withOverrides(child, line);
   return command;
 }
 
-/** One plain line for what went wrong, and one per wrong field. */
+/** One plain line for each wrong option, or one for what went wrong. */
 function explain(error: unknown): void {
-  if (error instanceof ZodError) {
-    for (const issue of error.issues) printError(`${issue.path.join("/")}: ${issue.message}`);
-    return;
-  }
-  printError(error instanceof Error ? error.message : String(error));
-  if (error instanceof ProblemError) for (const field of error.errors ?? []) printError(`${field.pointer.slice(1)}: ${field.detail}`);
+  const wrong = wrongFields(error);
+  for (const { field, text } of wrong) printError(`${optionOf(field)}: ${text}`);
+  if (wrong.length === 0) printError(operatorText(error) ?? (error instanceof Error ? error.message : String(error)));
+}
+
+function wrongFields(error: unknown): { field: string; text: string }[] {
+  const errors = error instanceof ZodError ? fieldErrors(error.issues, "body") : error instanceof ProblemError ? error.errors : undefined;
+  return (errors ?? []).map(({ pointer, detail }) => ({ field: pointer.split("/")[1] ?? "", text: detail }));
+}
+
+/** The option that fills a field, where it is not called the same. */
+const optionNames: Readonly<Record<string, string>> = { ip_allowlist: "ip", grace_seconds: "grace" };
+
+function optionOf(field: string): string {
+  return `--${optionNames[field] ?? field.replaceAll("_", "-")}`;
 }

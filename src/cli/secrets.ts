@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { Command } from "commander";
+import { loadConfigOrExit } from "../config/config.ts";
+import { forgetFormerKeys } from "../key-marks.ts";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
 
@@ -32,9 +34,15 @@ function reencryptCommand(): Command {
       const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
       const unreadable = done.filter((one) => one.unreadable > 0);
       print(`${sum(done.map(({ resealed }) => resealed)).toString()} texts encrypted again with the first key.`);
-      if (unreadable.length === 0) return print("Nothing needs the other keys any more.");
+      if (unreadable.length === 0) {
+        const { config, secrets } = loadConfigOrExit();
+        forgetFormerKeys({ dataDir: config.dataDir, secrets });
+        return print("Nothing needs the other keys any more.");
+      }
       const where = unreadable.map((one) => `${one.column} (${one.unreadable.toString()})`).join(", ");
-      throw new Error(`Some texts cannot be opened with any of the keys: ${where}.`);
+      throw new Error(
+        `Some texts open with none of the keys: ${where}. Add the key that they were encrypted with at the end of \`ENCRYPTION_KEYS\`, and run this again.`,
+      );
     });
 }
 
@@ -52,10 +60,12 @@ async function writeInto(path: string, fresh: Readonly<Record<string, string>>):
   const isTaken = (name: string): boolean =>
     new RegExp(`^[ \\t]*(export[ \\t]+)?${name}(_FILE)?[ \\t]*=[ \\t]*(?!changeme[ \\t]*\\r?$)[^\\s#]`, "m").test(text);
   const taken = Object.keys(fresh).filter(isTaken);
-  if (taken.length > 0)
+  if (taken.length > 0) {
+    const [it, lines] = taken.length === 1 ? ["it", "that line"] : ["them", "those lines"];
     throw new Error(
-      `${path} has ${taken.join(" and ")} already, and what is stored needs them. Remove the line first if it is not in use.`,
+      `${path} has ${taken.join(" and ")} already, and what is stored needs ${it}. If nothing is stored yet, delete ${lines} and run the command again.`,
     );
+  }
   const isPlaceholder = (line: string): boolean => /^\s*(SECRET_KEY|ENCRYPTION_KEYS)\s*=\s*(changeme)?\s*$/.test(line);
   const kept = text.split("\n").filter((line) => !isPlaceholder(line));
   const body = kept.join("\n").trimEnd();

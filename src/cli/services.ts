@@ -10,6 +10,7 @@ import type { KeysService } from "../features/keys/keys.service.ts";
 import type { PermissionsService } from "../features/permissions/permissions.service.ts";
 import type { AccessDirectory } from "../features/permissions/access/access.ts";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
+import { databaseRefusal } from "../database/refusals.ts";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
@@ -48,6 +49,8 @@ export async function withServices<T>(work: (services: Services, call: Call) => 
   const services = await openServices({ config, secrets });
   try {
     return await work(services, systemCall("cli", uuid7()));
+  } catch (error) {
+    throw databaseRefusal(config.database.url, error);
   } finally {
     await services.close();
   }
@@ -73,7 +76,8 @@ export async function findKey({ keys }: Services, call: Call, id: string): Promi
   try {
     return await keys.get(call, id);
   } catch (error) {
-    if (error instanceof ProblemError && error.code === "record_not_found") throw new Error("There is no such key.", { cause: error });
+    if (error instanceof ProblemError && error.code === "record_not_found")
+      throw new Error(`There is no key ${id}. \`provost keys list\` shows all of them.`, { cause: error });
     throw error;
   }
 }

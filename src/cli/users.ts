@@ -43,7 +43,7 @@ function eraseCommand(): Command {
     .option("--no-suppress", "let them be asked for access again")
     .option("--yes", "do it; without this nothing is erased")
     .action(async (id: string, { reason, suppress, yes }: { reason: string; suppress: boolean; yes?: true }) => {
-      if (yes !== true) throw new Error(`Nothing was erased. It cannot be undone: add --yes to erase ${id}.`);
+      if (yes !== true) throw new Error(`Nothing was erased. It cannot be undone: add \`--yes\` to erase ${id}.`);
       const { deleted, kept } = requireDone(await withPrivacy((privacy, call) => privacy.redact(call, id, { reason, suppress })));
       for (const [what, count] of Object.entries(deleted)) if (count > 0) print(`${what}: ${count.toString()}`);
       printError(`${id} is erased. What stays:`);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { processEnvironment, readEnv, type Variables } from "./env.ts";
 import { toSecrets, unprintable, type Secrets } from "./secrets.ts";
+import { operatorText } from "../kernel/operator-errors.ts";
 import { switchedOffBy, type RateLimits, type StrikeThreshold } from "./values.ts";
 import type { Env } from "./variables.ts";
 
@@ -110,8 +111,8 @@ export function readProcessConfig(): ConfigReading {
   let env: Variables;
   try {
     env = processEnvironment();
-  } catch {
-    return { ok: false, lines: [".env: is there but cannot be read"] };
+  } catch (error) {
+    return { ok: false, lines: [operatorText(error) ?? ".env cannot be read"] };
   }
   return readConfig(env);
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
+import { fileError, systemReason } from "../kernel/operator-errors.ts";
 import { isLoopback } from "./values.ts";
 import { Env, fileVariables, variableNames, whereToFind, type VariableName } from "./variables.ts";
 
@@ -36,11 +37,19 @@ export function readEnv(env: Variables, files: (path: string) => string): EnvRea
   const result = Env.safeParse(given);
   for (const issue of result.error?.issues ?? []) {
     const name = issue.path[0] as VariableName;
-    if (!lines.has(name)) lines.set(name, `${name}: ${issue.message}`);
+    if (!lines.has(name)) lines.set(name, `${name}: ${issue.message} (${shapeOf(given[name] ?? "")})`);
   }
   for (const [name, line] of contradictions(given)) if (!lines.has(name)) lines.set(name, `${name}: ${line}`);
   if (result.success && lines.size === 0) return { ok: true, values: result.data };
   return { ok: false, lines: variableNames.flatMap((name) => lines.get(name) ?? []) };
+}
+
+/** How a refused value looks, without a character of it: anything may have been pasted there, a token too. */
+function shapeOf(value: string): string {
+  const kinds = { letters: /\p{L}/u, digits: /\p{N}/u, spaces: /\s/, "other signs": /[^\p{L}\p{N}\s]/u };
+  const found = Object.entries(kinds).flatMap(([kind, pattern]) => (pattern.test(value) ? [kind] : []));
+  const length = Array.from(value).length;
+  return `it has ${length.toString()} ${length === 1 ? "character" : "characters"}: ${found.join(", ")}`;
 }
 
 type Found = { value: string | undefined } | { name: string; refusal: string };
@@ -52,10 +61,18 @@ function findValue(env: Variables, name: VariableName, files: (path: string) => 
   if (direct !== undefined) return { name, refusal: `is given twice; remove ${name} or ${name}_FILE` };
   try {
     const value = present(files(path));
-    return value === undefined ? { name: `${name}_FILE`, refusal: "names an empty file" } : { value };
-  } catch {
-    return { name: `${name}_FILE`, refusal: "names a file that cannot be read" };
+    return value === undefined
+      ? { name: `${name}_FILE`, refusal: `names an empty file${placeOf(path)}; put the value into it` }
+      : { value };
+  } catch (error) {
+    return { name: `${name}_FILE`, refusal: `names a file that cannot be read${placeOf(path)} (${systemReason(error)}); check the path` };
   }
+}
+
+/** A path is named where it begins as one; anything else may be the secret itself, set as the wrong variable. */
+function placeOf(path: string): string {
+  const isPath = /^\.{0,2}\//.test(path) && !/^[\w+/-]{40,}=?$/.test(path);
+  return isPath ? `, ${path}` : ` in ${process.cwd()}`;
 }
 
 function present(text: string | undefined): string | undefined {
@@ -73,10 +90,13 @@ function contradictions(given: Partial<Record<VariableName, string>>): Array<[Va
   if (isCustom && given.ALLOW_CUSTOM_DISCORD_API !== "true")
     wrong.push([
       "DISCORD_API_BASE",
-      "names neither Discord nor this machine; the bot token would go there. Set ALLOW_CUSTOM_DISCORD_API=true if that is meant",
+      "names neither Discord nor this machine, and the bot token would go there. Remove it, or set ALLOW_CUSTOM_DISCORD_API=true if that is meant",
     ]);
   if (!isLocal && given.DISCORD_TOKEN?.startsWith("sandbox.") === true)
-    wrong.push(["DISCORD_TOKEN", "belongs to the local sandbox and is not sent to another machine"]);
+    wrong.push([
+      "DISCORD_TOKEN",
+      "belongs to the local sandbox and is not sent to another machine; copy the one of your bot from the Bot page of the Discord developer portal",
+    ]);
   if (isLocal || isCustom) return wrong;
   for (const name of ["DISCORD_TOKEN", "DISCORD_CLIENT_SECRET"] as const) {
     const value = given[name];
@@ -105,6 +125,6 @@ function readDotEnv(): string {
     return readFileSync(".env", "utf8").replace(/^\uFEFF/, "");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
-    throw error;
+    throw fileError(error, { path: ".env" });
   }
 }

@@ -24,6 +24,9 @@ import {
   switches,
 } from "./values.ts";
 
+/** What an installation has stored opens only with its own keys. */
+const ownKeys = "put back the one that this installation had; for a new one run: npx provost secrets --write .env";
+
 /** Every variable the service knows. An empty variable counts as not set. */
 export const Env = z.object({
   DISCORD_TOKEN: parsed("is not a bot token; copy it from the Bot page of the Discord developer portal", (text) =>
@@ -48,11 +51,8 @@ export const Env = z.object({
   PORT: wholeNumber(0, 65_535).default(8080),
   PUBLIC_URL: publicUrl.optional(),
   TRUSTED_PROXIES: addressList.default([]),
-  SECRET_KEY: parsed("must be 32 random bytes in base64; make one with: npx provost secrets", parseKey),
-  ENCRYPTION_KEYS: parsed(
-    "must be <id>:<32 random bytes in base64>, comma-separated with distinct ids; make one with: npx provost secrets",
-    parseKeys,
-  ),
+  SECRET_KEY: parsed(`must be 32 random bytes in base64, 44 characters; ${ownKeys}`, parseKey),
+  ENCRYPTION_KEYS: parsed(`must be <id>:<32 random bytes in base64>, comma-separated with distinct ids; ${ownKeys}`, parseKeys),
   RATE_LIMITS: parsed(
     "must be a list such as read=600/60,write=120/60 of read, write, authorize, export, failed_auth with count/seconds",
     parseRateLimits,
@@ -107,6 +107,6 @@ export const whereToFind: Partial<Record<VariableName, string>> = {
   DISCORD_CLIENT_SECRET: "copy it from the OAuth2 page of the Discord developer portal",
   GUILD_IDS:
     "list the ids of your own Discord servers, comma-separated, such as 80351110224678912. In Discord switch on Developer Mode (User Settings, Advanced), then right-click a server and choose Copy Server ID",
-  SECRET_KEY: "make one with: npx provost secrets",
-  ENCRYPTION_KEYS: "make one with: npx provost secrets",
+  SECRET_KEY: ownKeys,
+  ENCRYPTION_KEYS: ownKeys,
 };

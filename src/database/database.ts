@@ -6,17 +6,19 @@ import { systemCall, type Call } from "../kernel/call.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { Prisma } from "../generated/sqlite/client.ts";
-import { openClient } from "./client.ts";
+import { openClient, type Opened } from "./client.ts";
 import type { PrismaClient, ReadClient } from "./models.ts";
 import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
 import { ensureFolder } from "./folder.ts";
 import { createClaims, findStored, type Replay } from "./idempotency.ts";
 import { migrate } from "./migrate.ts";
+import { databaseRefusal } from "./refusals.ts";
 import { concurrentTransactions } from "./transaction.ts";
 import { unwrapped } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import { randomToken } from "../kernel/secrets.ts";
+import { fileError } from "../kernel/operator-errors.ts";
 
 export type { PrismaClient, ReadClient, TransactionClient } from "./models.ts";
 export type { Tx } from "./tx.ts";
@@ -67,14 +69,12 @@ export interface DatabaseOptions {
 
 /**
  * Open a database and bring it to the newest schema.
- * @throws DatabaseError when the database is not one this version may touch; ProblemError when it cannot be reached
+ * @throws DatabaseError when it cannot be opened, or is not one this version may touch
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, clock = systemClock, idempotencySeconds = 86_400, synchronous = "full", logger, watchNesting = true } = options;
+  const { url, clock = systemClock, idempotencySeconds = 86_400, logger, watchNesting = true } = options;
   const dialect = dialectOf(url);
-  if (dialect === "sqlite") await ensureFolder(dirname(resolve(sqliteFile(url))));
-  for (const name of await migrate(url)) logger?.info({ migration: name }, "applied a migration");
-  const { client, read, transact } = await openClient(url, synchronous);
+  const { client, read, transact } = await open(options);
   const claims = createClaims();
   const transactionSlots = createSemaphore({ places: concurrentTransactions, waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   const instance = createInstance(read, () => write);
@@ -119,6 +119,17 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     } catch (error) {
       throw unwrapped(error);
     }
+  }
+}
+
+async function open({ url, synchronous = "full", logger }: DatabaseOptions): Promise<Opened> {
+  const file = dialectOf(url) === "sqlite" ? sqliteFile(url) : undefined;
+  try {
+    if (file !== undefined) await ensureFolder(dirname(resolve(file)));
+    for (const name of await migrate(url)) logger?.info({ migration: name }, "the tables were brought up to date");
+    return await openClient(url, synchronous);
+  } catch (error) {
+    throw databaseRefusal(url, fileError(error, { kind: "folder" }));
   }
 }
 

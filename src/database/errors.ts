@@ -1,15 +1,12 @@
+import { OperatorError } from "../kernel/operator-errors.ts";
+
 /** Why a database cannot be served. The message says what to do about it. */
 export type DatabaseErrorReason =
-  | "newer_schema"
-  | "changed_migration"
-  | "failed_migration"
-  | "foreign_database"
-  | "corrupt"
-  | "no_wal"
-  | "data_locked";
+  /** What the database or its driver reports, such as that nobody answers. */
+  "unusable" | "newer_schema" | "changed_migration" | "failed_migration" | "foreign_database" | "corrupt" | "no_wal" | "data_locked";
 
 /** A database that this build refuses to open; nothing in it has been changed. */
-export class DatabaseError extends Error {
+export class DatabaseError extends OperatorError {
   override name = "DatabaseError";
   readonly reason: DatabaseErrorReason;
 

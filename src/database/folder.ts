@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** What no other account of the machine may do with a file or a folder. */
@@ -6,18 +6,22 @@ const others = 0o077;
 
 /**
  * Make a folder and those above it. Node's own recursive form never ends where the file system refuses new entries, as in `/proc`.
- * @throws Error of the file system
+ * @throws Error of the file system, also when a file is in its place
  */
 export async function ensureFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return;
+    if (code === "EEXIST") return requireFolder(folder);
     if (code !== "ENOENT" || dirname(folder) === folder) throw error;
     await ensureFolder(dirname(folder));
     await mkdir(folder, { mode: 0o700 });
   }
+}
+
+async function requireFolder(path: string): Promise<void> {
+  if (!(await stat(path)).isDirectory()) throw Object.assign(new Error("a file is in its place"), { code: "ENOTDIR", path });
 }
 
 /** A path that other accounts of the machine could open, and what became of it. */

@@ -4,6 +4,8 @@ import BetterSqlite3 from "better-sqlite3";
 import { keepAlive } from "./keep-alive.ts";
 import { DatabaseError } from "./errors.ts";
 import { fileURLToPath } from "node:url";
+import { toProblem } from "./problems.ts";
+import { databaseRefusal, placeOf } from "./refusals.ts";
 import { packageFolder } from "../package-folder.ts";
 import type { Dialect } from "./dialect.ts";
 
@@ -31,7 +33,7 @@ export async function migrateSqlite(file: string, migrations: readonly Migration
   const db = keepAlive(new BetterSqlite3(file, { timeout: bootTimeoutMs }));
   try {
     assertIntact(db, file);
-    const pending = pendingMigrations(migrations, readApplied(db));
+    const pending = pendingMigrations(file, migrations, readApplied(db, file));
     const [first] = pending;
     if (first === undefined) return [];
     if (pending.length < migrations.length) await backUp(db, `${file}.before-${first.name}`);
@@ -39,7 +41,7 @@ export async function migrateSqlite(file: string, migrations: readonly Migration
     db.pragma("foreign_keys = OFF");
     // What a migration erases is overwritten, as everywhere else.
     db.pragma("secure_delete = ON");
-    return pending.filter((migration) => apply(db, migrations, migration)).map(({ name }) => name);
+    return pending.filter((migration) => apply(db, file, migrations, migration)).map(({ name }) => name);
   } finally {
     db.close();
   }
@@ -54,14 +56,14 @@ function assertIntact(db: BetterSqlite3.Database, file: string): void {
     if (code !== "SQLITE_NOTADB" && code?.startsWith("SQLITE_CORRUPT") !== true) throw cause;
     verdict = (cause as Error).message;
   }
-  if (verdict !== "ok") throw new DatabaseError("corrupt", `The database ${file} is damaged (${String(verdict)}). Restore a backup.`);
+  if (verdict !== "ok") throw new DatabaseError("corrupt", `The database ${file} is damaged (${String(verdict)}). Restore a backup of it.`);
 }
 
-function readApplied(db: BetterSqlite3.Database): AppliedMigration[] {
+function readApplied(db: BetterSqlite3.Database, place: string): AppliedMigration[] {
   const tables = db.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").pluck().all();
   const [table] = tables;
   if (table === undefined) return [];
-  if (!tables.includes("_prisma_migrations")) throw foreignDatabase(table);
+  if (!tables.includes("_prisma_migrations")) throw foreignDatabase(place, table);
   const rows = db
     .prepare<[], { name: string; checksum: string; finished: number }>(
       `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`,
@@ -79,20 +81,16 @@ async function backUp(db: BetterSqlite3.Database, target: string): Promise<void>
 }
 
 /** @returns false when another process has applied it in the meantime */
-function apply(db: BetterSqlite3.Database, migrations: readonly Migration[], migration: Migration): boolean {
+function apply(db: BetterSqlite3.Database, file: string, migrations: readonly Migration[], migration: Migration): boolean {
   db.exec("BEGIN IMMEDIATE");
   try {
-    const isPending = pendingMigrations(migrations, readApplied(db)).some(({ name }) => name === migration.name);
+    const isPending = pendingMigrations(file, migrations, readApplied(db, file)).some(({ name }) => name === migration.name);
     if (isPending) {
       const startedAt = Date.now();
       db.exec(migrationTable);
       db.exec(migration.sql);
       const broken = db.pragma("foreign_key_check") as unknown[];
-      if (broken.length > 0)
-        throw new DatabaseError(
-          "failed_migration",
-          `The migration ${migration.name} would leave ${broken.length.toString()} broken references.`,
-        );
+      if (broken.length > 0) throw new Error(`it would leave ${broken.length.toString()} references to rows that are not there`);
       db.prepare(
         `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count) VALUES (?, ?, ?, ?, ?, 1)`,
       ).run(randomUUID(), migration.checksum, Date.now(), migration.name, startedAt);
@@ -101,7 +99,7 @@ function apply(db: BetterSqlite3.Database, migrations: readonly Migration[], mig
     return isPending;
   } catch (error) {
     if (db.inTransaction) db.exec("ROLLBACK");
-    throw error;
+    throw failedMigration(`file:${file}`, migration, error);
   }
 }
 
@@ -138,33 +136,53 @@ async function readMigration(folder: string, name: string): Promise<Migration> {
 
 /**
  * Which migrations are still to be applied.
+ * @param place the database, in words for the operator
  * @throws DatabaseError newer_schema, changed_migration or failed_migration
  */
-export function pendingMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
+export function pendingMigrations(place: string, known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
   const byName = new Map(known.map((migration) => [migration.name, migration]));
   for (const { name, checksum, isFinished } of applied) {
     const migration = byName.get(name);
     if (migration === undefined) {
       throw new DatabaseError(
         "newer_schema",
-        `The database has the migration ${name}, which this version does not know. Run the version that wrote it, or a newer one.`,
+        `The database ${place} has the migration ${name}, which this version does not know. Run the version that wrote it, or a newer one.`,
       );
     }
     if (!isFinished) {
       throw new DatabaseError(
         "failed_migration",
-        `The migration ${name} was begun by another tool and did not finish. Restore the backup taken before it.`,
+        `The migration ${name} of the database ${place} was begun by another tool and did not finish. Restore the backup taken before it.`,
       );
     }
     if (migration.checksum !== checksum) {
-      throw new DatabaseError("changed_migration", `The migration ${name} was applied with other content than this version has.`);
+      throw new DatabaseError(
+        "changed_migration",
+        `The migration ${name} was applied to the database ${place} with other content than this version has. Run the version that applied it, or restore a backup.`,
+      );
     }
   }
   const done = new Set(applied.map(({ name }) => name));
   return known.filter(({ name }) => !done.has(name));
 }
 
+/** What stopped a migration; an error that is about the storage, or worded already, as it is. */
+export function failedMigration(url: string, { name }: Migration, error: unknown): unknown {
+  if (error instanceof DatabaseError || toProblem(error) !== error) return error;
+  const refusal = databaseRefusal(url, error);
+  if (refusal !== error) return refusal;
+  const why = error instanceof Error ? error.message : String(error);
+  return new DatabaseError(
+    "failed_migration",
+    `The migration ${name} of the database ${placeOf(url)} failed (${why}), and nothing of it is kept. Run the version before this one, and report it.`,
+    { cause: error },
+  );
+}
+
 /** Refuse to put tables into a database that is somebody else's. */
-export function foreignDatabase(table: string): DatabaseError {
-  return new DatabaseError("foreign_database", `The database holds the table ${table} but no migrations; it belongs to something else.`);
+export function foreignDatabase(place: string, table: string): DatabaseError {
+  return new DatabaseError(
+    "foreign_database",
+    `The database ${place} has the table ${table} but no migrations, so it belongs to another program. Name an empty one in \`DATABASE_URL\`.`,
+  );
 }

@@ -2,12 +2,14 @@ import { dialectOf, sqliteFile } from "./dialect.ts";
 import {
   migrateSqlite,
   readMigrations,
+  failedMigration,
   foreignDatabase,
   pendingMigrations,
   type AppliedMigration,
   type Migration,
 } from "./migrate-sqlite.ts";
 import { withProblems } from "./problems.ts";
+import { placeOf } from "./refusals.ts";
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 
@@ -50,8 +52,9 @@ export async function migratePostgres(url: string, migrations: readonly Migratio
   await client.connect();
   try {
     await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
-    const pending = pendingMigrations(migrations, await readApplied(client));
-    for (const migration of pending) await apply(client, migration);
+    const place = placeOf(url);
+    const pending = pendingMigrations(place, migrations, await readApplied(client, place));
+    for (const migration of pending) await apply(client, url, migration);
     return pending.map(({ name }) => name);
   } finally {
     // The lock is the session's and ends with it.
@@ -59,20 +62,21 @@ export async function migratePostgres(url: string, migrations: readonly Migratio
   }
 }
 
-async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
+async function readApplied(client: pg.Client, place: string): Promise<AppliedMigration[]> {
   const { rows: tables } = await client.query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
   );
   const [table] = tables;
   if (table === undefined) return [];
-  if (!tables.some(({ name }) => name === "_prisma_migrations")) throw foreignDatabase(table.name);
+  if (!tables.some(({ name }) => name === "_prisma_migrations")) throw foreignDatabase(place, table.name);
   const { rows } = await client.query<AppliedMigration>(
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS "isFinished" FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`,
   );
   return rows;
 }
 
-async function apply(client: pg.Client, { name, checksum, sql }: Migration): Promise<void> {
+async function apply(client: pg.Client, url: string, migration: Migration): Promise<void> {
+  const { name, checksum, sql } = migration;
   await client.query("BEGIN");
   try {
     await client.query(migrationTable);
@@ -84,6 +88,6 @@ async function apply(client: pg.Client, { name, checksum, sql }: Migration): Pro
     await client.query("COMMIT");
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
+    throw failedMigration(url, migration, error);
   }
 }

@@ -94,7 +94,7 @@ function configure(db: BetterSqlite3.Database, { file }: SqliteOptions, isReader
   if (journal !== "wal")
     throw new DatabaseError(
       "no_wal",
-      `The database ${file} cannot be put into WAL mode (it is in ${String(journal)} mode). Keep it on a local disk.`,
+      `The database ${file} cannot be put into WAL mode (it is in ${String(journal)} mode). Put it on a local disk.`,
     );
 }
 

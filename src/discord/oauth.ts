@@ -10,9 +10,10 @@ import {
   type TokenEndpointResponse,
   validateAuthResponse,
 } from "oauth4webapi";
+import type { Logger } from "pino";
 import { z } from "zod";
 import { addSeconds, type Clock, systemClock } from "../kernel/clock.ts";
-import { deadline, fetchAnswer, fetchIssuer, OAuthRefusal, readAs, toRefusal } from "./rest/plain-requests.ts";
+import { badClient, deadline, fetchAnswer, fetchIssuer, OAuthRefusal, readAs, toRefusal } from "./rest/plain-requests.ts";
 import { userAgent } from "./rest/rest.ts";
 
 /** The signed-in person: the fields that are used. */
@@ -76,10 +77,11 @@ export interface OAuthOptions {
   clientId: string;
   clientSecret: string;
   clock?: Clock;
+  logger?: Pick<Logger, "error">;
 }
 
 /** Calls with a person's token go past the bot's REST client, so that a 401 does not count against the bot's token. */
-export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = systemClock }: OAuthOptions): DiscordOAuth {
+export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = systemClock, logger }: OAuthOptions): DiscordOAuth {
   const { origin } = new URL(apiBase);
   const client = { client_id: clientId };
   const authentication = ClientSecretPost(clientSecret);
@@ -117,6 +119,21 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
       if (refusal instanceof OAuthRefusal && refusal.code !== "discord_error") throw refusal;
       if (callbackUrl.searchParams.get("state") === expectedState && callbackUrl.searchParams.has("error")) throw refusal;
       throw new OAuthRefusal("state_invalid", "The answer does not belong to this authorization.");
+    }
+  };
+
+  /** That the application itself is refused is for the operator to mend, whoever the person is. */
+  const refusing = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      const refusal = toRefusal(error);
+      if (refusal instanceof OAuthRefusal && refusal.isOfClient)
+        logger?.error(
+          { client_id: clientId },
+          "Discord refuses DISCORD_CLIENT_SECRET: nobody can agree to be checked or see their own data. Copy the client secret from the OAuth2 page of the Discord developer portal into DISCORD_CLIENT_SECRET, then restart.",
+        );
+      throw refusal;
     }
   };
 
@@ -163,17 +180,9 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
         const as = await server();
         const response = await fetchAnswer(() => revocationRequest(as, client, authentication, token, options));
         await response.body?.cancel();
-        if (response.status === 401) throw new OAuthRefusal("discord_error", "Discord refused the application's id or secret.");
+        if (response.status === 401) throw badClient();
       }),
     me: (accessToken) => get("/users/@me", accessToken, DiscordUser),
     guilds: (accessToken) => get("/users/@me/guilds?limit=200", accessToken, z.array(PartialGuild)),
   };
-}
-
-async function refusing<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw toRefusal(error);
-  }
 }

@@ -77,7 +77,7 @@ export interface RegistryEntry {
 }
 
 const proxyIgnored =
-  "A request came with X-Forwarded-For, and TRUSTED_PROXIES is empty: everybody behind that proxy shares the limits of one address. If it is yours, name its address there.";
+  "A request came through a proxy (X-Forwarded-For), but TRUSTED_PROXIES is empty: everybody behind that proxy shares the limits of one address. If the proxy is yours, set TRUSTED_PROXIES to its address and restart.";
 
 const defaultGate = { places: 256, waiting: 1024 };
 

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "pino";
 import { type ProblemCode, ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
+import { OperatorError, systemCode } from "../kernel/operator-errors.ts";
 import type { HttpApp } from "./app.ts";
 import type { ServerBindings, Serving } from "./context.ts";
 import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
@@ -52,6 +53,20 @@ interface ServerOptions {
   logger: Logger;
 }
 
+/** Why nothing can listen at an address, in words for the operator. */
+function listenRefusal(error: Error, host: string, port: number): Error {
+  const others = "Set `HOST=127.0.0.1`, or `HOST=0.0.0.0` for every address.";
+  const texts: Readonly<Record<string, string>> = {
+    EADDRINUSE: `Port ${port.toString()} on ${host} is in use. Stop the program that has it, or set another \`PORT\`.`,
+    EADDRNOTAVAIL: `\`HOST\` is ${host}, which is no address of this machine. ${others}`,
+    ENOTFOUND: `\`HOST\` is ${host}, a name that leads to no address. ${others}`,
+    EAI_AGAIN: `\`HOST\` is ${host}, a name that cannot be looked up now. ${others}`,
+    EACCES: `Port ${port.toString()} is not open to this account. Set \`PORT\` to a number above 1023.`,
+  };
+  const text = texts[systemCode(error) ?? ""];
+  return text === undefined ? error : new OperatorError(text, { cause: error });
+}
+
 /** Serve an app with limits that slow and broken clients cannot stretch. */
 export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUrl, logger }: ServerOptions): Promise<RunningServer> {
   const limits = { ...defaultTimeouts, ...timeouts };
@@ -85,7 +100,7 @@ export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUr
   const watch = setInterval(createUnreadWatch(sockets, limits.unread), limits.check).unref();
   server.once("close", () => clearInterval(watch));
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", (error: Error) => reject(listenRefusal(error, host, port)));
     server.listen({ host, port }, resolve);
   });
   const close = (): Promise<void> => {

@@ -63,7 +63,7 @@ test.runIf(inject("dialect") === "sqlite")(
     for (const part of ["-wal", "-shm"]) await rm(`${sqliteFile(work.url)}${part}`, { force: true });
     await copyFile(backup, sqliteFile(work.url));
     const accept = (...more: string[]) => work.here(["audit", "checkpoint", "--after-restore", "--reason", "The disk was lost.", ...more]);
-    expect(await accept()).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/does not have: 1, from 20.*add --yes/s) });
+    expect(await accept()).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/does not have: 1, from 20.*add `--yes`/s) });
     expect(await accept("--yes")).toMatchObject({ code: 0, stdout: expect.stringContaining('"checkpoint":{') });
     expect(await work.here(["audit", "verify"])).toEqual({
       code: 0,

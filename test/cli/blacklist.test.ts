@@ -219,11 +219,14 @@ test("an export into a file is for its owner alone, and never over another file"
 });
 
 test.each([
-  ["nothing.csv", /ENOENT/],
+  ["nothing.csv", /^nothing\.csv does not exist\. Check the path\.$/m],
   ["list.txt", /--format/],
   ["nothing.csv --mode forget", /--mode/],
   ["nothing.csv --format xml", /--format/],
-  [`${fileURLToPath(import.meta.url)} --format csv --report no/such/folder`, /ENOENT/],
+  [
+    `${fileURLToPath(import.meta.url)} --format csv --report no/such/folder`,
+    /^The folder no\/such does not exist\. Make it: `mkdir -p no\/such`\.$/m,
+  ],
   ["", /missing required argument/],
 ])("wrong usage ends with 2: %s", async (line, said) => {
   const { code, stderr } = await runHere(["blacklist", "import", ...line.split(" ").filter((word) => word !== "")]);

@@ -127,7 +127,7 @@ test("clear asks, leaves the list as it is without a yes, and takes everything a
   expect(await run("clear")).toMatchObject({
     code: 1,
     stdout: "",
-    stderr: "Nothing was removed. Without a terminal to ask at, add --yes.\n",
+    stderr: "Nothing was removed. Without a terminal to ask at, add `--yes`.\n",
   });
   const asked: string[] = [];
   const answering = (answer: string): Partial<CommandsMeans> => ({

@@ -30,7 +30,7 @@ test("a report never takes the place of the file that is imported, however it is
   for (const report of ["list.csv", "./list.csv", "other.csv"]) {
     const { code, stdout, stderr } = await work.here(["blacklist", "import", "list.csv", "--report", report]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain("is the file that is to be imported");
+    expect(stderr).toContain("is the file that is imported");
     expect(await readFile(work.path("list.csv"), "utf8")).toBe(list);
   }
   await writeFile(work.path("report.ndjson"), "of last time\n");

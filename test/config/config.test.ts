@@ -377,18 +377,34 @@ test.each(fileVariables)("%s can come from a file", (name) => {
   );
 });
 
-test.each(fileVariables)("%s given twice, or as a file that is empty or cannot be read, is refused without its path", (name) => {
+test.each(fileVariables)("%s given twice, or as a file that is empty or cannot be read, is refused with the path of the file", (name) => {
   const env: Record<string, string> = { ...validEnvironment(), DATABASE_URL: "file:/srv/provost.db", [`${name}_FILE`]: "/run/secrets/it" };
   expect(linesOf(env, () => "value")).toEqual([`${name}: is given twice; remove ${name} or ${name}_FILE`]);
   delete env[name];
   const unreadable = (): string => {
-    throw new Error("EACCES /run/secrets/it");
+    throw Object.assign(new Error("no"), { code: "EACCES" });
   };
   for (const files of [() => " \n", unreadable]) {
     const lines = linesOf(env, files);
-    expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}_FILE: names a(n empty)? file`))]);
-    expect(lines[0]).not.toContain("/run/secrets");
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}_FILE: names a(n empty)? file.*, /run/secrets/it[ ;]`))]);
   }
+  expect(linesOf(env, unreadable)[0]).toMatch(/\(permission denied\); check the path$/);
+});
+
+test("a secret that was set as the name of its file is not repeated", () => {
+  const { SECRET_KEY, DISCORD_TOKEN, ...env } = validEnvironment();
+  const given = { ...env, SECRET_KEY_FILE: `/${SECRET_KEY.slice(1)}`, DISCORD_TOKEN_FILE: DISCORD_TOKEN };
+  const lines = linesOf(given);
+  expect(lines.map((line) => line.split(":")[0])).toEqual(["DISCORD_TOKEN_FILE", "SECRET_KEY_FILE"]);
+  for (const secret of [SECRET_KEY.slice(1), DISCORD_TOKEN]) expect(lines.join()).not.toContain(secret);
+});
+
+test("a refused value is described by its length and its kinds of characters", () => {
+  const lines = linesOf({ ...validEnvironment(), PORT: "80 a", SECRET_KEY: "abc-1" });
+  expect(lines).toEqual([
+    "PORT: must be a whole number from 0 to 65535 (it has 4 characters: letters, digits, spaces)",
+    "SECRET_KEY: must be 32 random bytes in base64, 44 characters; put back the one that this installation had; for a new one run: npx provost secrets --write .env (it has 5 characters: letters, digits, other signs)",
+  ]);
 });
 
 test("neither settings nor secrets show a secret, however they are printed", () => {

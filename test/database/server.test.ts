@@ -12,7 +12,10 @@ async function fresh(): Promise<Database> {
 }
 
 test("a server that does not answer is named", async () => {
-  await expect(openDatabase({ url: "postgresql://nobody@127.0.0.1:1/none" })).rejects.toMatchObject({ code: "storage_busy" });
+  await expect(openDatabase({ url: "postgresql://nobody@127.0.0.1:1/none" })).rejects.toMatchObject({
+    reason: "unusable",
+    message: "Can't reach PostgreSQL at 127.0.0.1:1 (connection refused). Check `DATABASE_URL`.",
+  });
 });
 
 if (inject("dialect") === "postgres") {

@@ -6,7 +6,7 @@ import { calculatePKCECodeChallenge } from "oauth4webapi";
 import { expect, onTestFinished, test } from "vitest";
 import { createDiscordOAuth, OAuthRefusal } from "../../src/discord/oauth.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
-import { startSandbox } from "./support.ts";
+import { createLog, startSandbox } from "./support.ts";
 
 const codeVerifier = "v".repeat(64);
 const scopes = ["identify", "guilds"];
@@ -124,12 +124,17 @@ test("consent withdrawn at Discord ends tokens", async () => {
   expect(await refusalOf(oauth.refresh(tokens.refreshToken))).toBe("invalid_grant");
 });
 
-test("a wrong application secret is no fault of the person", async () => {
+test("a wrong application secret is no fault of the person, and the operator is told how to mend it", async () => {
   const { sandbox, answer, redirectUri } = await createFlow();
   const env = sandbox.env();
-  const oauth = createDiscordOAuth({ apiBase: env.DISCORD_API_BASE, clientId: env.DISCORD_CLIENT_ID, clientSecret: "wrong" });
+  const { logger, log } = createLog();
+  const oauth = createDiscordOAuth({ apiBase: env.DISCORD_API_BASE, clientId: env.DISCORD_CLIENT_ID, clientSecret: "hunter2", logger });
   const work = oauth.exchange({ callbackUrl: await answer(true), expectedState: "state-1", codeVerifier, redirectUri });
   expect(await refusalOf(work)).toBe("discord_error");
+  expect(log.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+    "Discord refuses DISCORD_CLIENT_SECRET: nobody can agree to be checked or see their own data. Copy the client secret from the OAuth2 page of the Discord developer portal into DISCORD_CLIENT_SECRET, then restart.",
+  ]);
+  expect(log.join()).not.toContain("hunter2");
 });
 
 test("5xx, rate limits and a dead network are told as unavailable, never as a refusal", async () => {

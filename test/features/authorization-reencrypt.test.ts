@@ -169,7 +169,9 @@ describe("moving on to another key", () => {
     const second = await work.here(["secrets", "reencrypt"]);
     expect(second.code).toBe(1);
     expect(second.stdout).toBe("0 texts encrypted again with the first key.\n");
-    expect(second.stderr).toContain("Some texts cannot be opened with any of the keys: authorizations.access_token (3).");
+    expect(second.stderr).toContain(
+      "Some texts open with none of the keys: authorizations.access_token (3). Add the key that they were encrypted with at the end of `ENCRYPTION_KEYS`, and run this again.",
+    );
   });
 
   test("is not for callers of the API", async () => {

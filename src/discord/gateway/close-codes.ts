@@ -3,14 +3,14 @@ import { GatewayCloseCodes } from "discord-api-types/v10";
 /** Close codes after which reconnecting cannot help, and what the operator has to do. */
 const instructions: Readonly<Record<number, string>> = {
   [GatewayCloseCodes.AuthenticationFailed]:
-    "Discord refused the bot token. In the developer portal open Bot, reset the token, and set it as DISCORD_TOKEN.",
+    "Discord refuses the bot token. In the developer portal open Bot, reset the token, put the new one into `DISCORD_TOKEN`, then restart.",
   [GatewayCloseCodes.DisallowedIntents]:
-    "Discord refused the members intent. In the developer portal open Bot and switch on Server Members Intent under Privileged Gateway Intents, then restart.",
-  [GatewayCloseCodes.InvalidIntents]: "Discord does not know the intents asked for; update the service.",
-  [GatewayCloseCodes.InvalidAPIVersion]: "Discord does not offer this version of its API any more; update the service.",
+    "Discord refuses to show the bot the members of its servers. In the developer portal open Bot, switch on Server Members Intent under Privileged Gateway Intents, then restart.",
+  [GatewayCloseCodes.InvalidIntents]: "Discord does not know what the bot asks for. Update Provost.",
+  [GatewayCloseCodes.InvalidAPIVersion]: "Discord does not offer this version of its API any more. Update Provost.",
   [GatewayCloseCodes.ShardingRequired]:
-    "The bot is in more servers than one connection may serve; take it out of servers that are not moderated.",
-  [GatewayCloseCodes.InvalidShard]: "Discord refused the connection's shard number; restart the service.",
+    "The bot is in more servers than one connection may serve. Take it out of the servers that are not in `GUILD_IDS`.",
+  [GatewayCloseCodes.InvalidShard]: "Discord refuses the shard number of the connection. Restart the service.",
 };
 
 export const tokenInstruction = instructions[GatewayCloseCodes.AuthenticationFailed] ?? "";

@@ -108,7 +108,12 @@ export function createConnection(options: ConnectionOptions & ConnectionDeps, se
       await session.stop();
       if (end === undefined) return;
       status.set(end.isFatal ? "fatal" : "down", end.reason);
-      logger.error({ reason: end.reason }, end.isFatal ? "Discord: refused for good" : "Discord: not connected; trying again");
+      logger.error(
+        { reason: end.reason },
+        end.isFatal
+          ? "the bot is not connected to Discord, and tries again only after a restart; HTTP goes on"
+          : "the bot is not connected to Discord, and tries again by itself",
+      );
       if (end.isFatal) return;
       failures = status.readyCount() > readyBefore ? 1 : failures + 1;
       const maxMs = end.isExhausted === true ? 60_000 : maxAwayMs;

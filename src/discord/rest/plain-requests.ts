@@ -10,10 +10,13 @@ type OAuthRefusalCode = "invalid_grant" | "access_denied" | "state_invalid" | "t
 export class OAuthRefusal extends Error {
   override name = "OAuthRefusal";
   readonly code: OAuthRefusalCode;
+  /** Whether Discord refuses the application and not the person. */
+  readonly isOfClient: boolean;
 
-  constructor(code: OAuthRefusalCode, message: string) {
+  constructor(code: OAuthRefusalCode, message: string, isOfClient = false) {
     super(message);
     this.code = code;
+    this.isOfClient = isOfClient;
   }
 }
 
@@ -64,8 +67,9 @@ function ofToken(error: string): OAuthRefusal {
   return new OAuthRefusal("discord_error", "Discord refused the token request.");
 }
 
-function badClient(): OAuthRefusal {
-  return new OAuthRefusal("discord_error", "Discord refused the application's id or secret.");
+/** Discord does not take the id or the secret of the application. */
+export function badClient(): OAuthRefusal {
+  return new OAuthRefusal("discord_error", "Discord refused the application's id or secret.", true);
 }
 
 /**

@@ -2,8 +2,9 @@ import type { RequestMethod, REST } from "discord.js";
 import type { Logger } from "pino";
 import type { CallPurpose, DiscordCalls, DiscordRequest } from "../../kernel/discord-port.ts";
 import { pause } from "../../kernel/pause.ts";
+import { tokenInstruction } from "../gateway/close-codes.ts";
 import { isRefusal, loadLibrary } from "../library.ts";
-import { rateLimitWait, safeError, toProblem, unavailable } from "./errors.ts";
+import { rateLimitWait, toProblem, unavailable } from "./errors.ts";
 import { version } from "../../version.ts";
 
 /** discord.js appends this to its own part of the User-Agent. */
@@ -87,7 +88,7 @@ export function createDiscordRest({
       if (error.status !== 401) return;
       isTokenRefused = true;
       refusedUntil = performance.now() + tokenRestMs;
-      logger.error({ err: safeError(error) }, "Discord refused the bot token in a call");
+      logger.error({ reason: tokenInstruction }, "Discord refused the bot token in a call");
     }
   };
 

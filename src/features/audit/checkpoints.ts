@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { operatorText, OperatorError } from "../../kernel/operator-errors.ts";
 import { createCheckpointFile } from "./checkpoint-file.ts";
 import { createLineCheck, type CheckpointLine, type CheckpointSigner } from "./sign.ts";
 
@@ -41,7 +42,7 @@ export interface CheckpointsDeps {
 const shorter = "The chain is shorter than its newest signed position";
 const different = "The chain is another one than was signed";
 const whatToDo =
-  "entries are missing, or a backup was put back. If it was you, run: provost audit checkpoint --after-restore --reason <text>";
+  "entries are missing, or a backup was put back. If it was you, run `provost audit checkpoint --after-restore --reason <text>`.";
 
 /** Keeps signed positions of the chain outside the database. */
 export function createCheckpoints(deps: CheckpointsDeps) {
@@ -65,8 +66,8 @@ export function createCheckpoints(deps: CheckpointsDeps) {
     const last = await latest();
     if (last !== undefined) known = { seq: last.seq, at: Date.parse(last.at) };
     const now = await head();
-    if ((now?.seq ?? 0) < known.seq) throw new Error(`${shorter}: ${whatToDo}`);
-    if (last !== undefined && (await hashAt(last.seq)) !== last.hash) throw new Error(`${different}: ${whatToDo}`);
+    if ((now?.seq ?? 0) < known.seq) throw new OperatorError(`${shorter}: ${whatToDo}`);
+    if (last !== undefined && (await hashAt(last.seq)) !== last.hash) throw new OperatorError(`${different}: ${whatToDo}`);
     if (now === undefined || now.seq <= known.seq) return undefined;
     return add({ seq: now.seq, hash: now.hash, at: clock.now().toISOString() });
   }
@@ -84,7 +85,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
     const mine = turn.then(work);
     turn = mine.then(
       () => (reason = undefined),
-      (error: unknown) => (reason = error instanceof Error ? error.message : String(error)),
+      (error: unknown) => (reason = operatorText(error) ?? (error instanceof Error ? error.message : String(error))),
     );
     return mine;
   }
@@ -100,7 +101,9 @@ export function createCheckpoints(deps: CheckpointsDeps) {
     try {
       await inTurn(async () => (isWanted() ? append() : undefined));
     } catch (error) {
-      logger.error({ err: error, file: deps.path }, "the head of the audit chain could not be signed; it is tried again");
+      const reason = operatorText(error);
+      const why = reason === undefined ? { err: error } : { reason };
+      logger.error({ ...why, file: deps.path }, "the head of the audit chain could not be signed; it is tried again");
     } finally {
       isWriting = false;
     }

@@ -1,5 +1,6 @@
 import BetterSqlite3 from "better-sqlite3";
-import { dialectOf, sqliteFile } from "../../database/dialect.ts";
+import { dialectOf, sqliteFile, type Dialect } from "../../database/dialect.ts";
+import { databaseRefusal } from "../../database/refusals.ts";
 import { createCheckpointFile } from "./checkpoint-file.ts";
 import { createEntryReader, entryOfColumns, type StoredEntry } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";
@@ -66,7 +67,7 @@ export async function verifyOutside(options: OutsideOptions): Promise<AuditVerif
 
 async function openDatabase(url: string): Promise<Opened> {
   const dialect = dialectOf(url);
-  const { query, close } = dialect === "sqlite" ? openSqlite(sqliteFile(url)) : await openPostgres(url);
+  const { query, close } = await connect(url, dialect);
   try {
     const hasErased = (await query(columnQuery[dialect])).length > 0;
     const [said] = await query(`SELECT CAST(value AS TEXT) AS line FROM settings WHERE key = 'instance_id'`);
@@ -75,6 +76,15 @@ async function openDatabase(url: string): Promise<Opened> {
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** @throws DatabaseError in words for the operator */
+async function connect(url: string, dialect: Dialect) {
+  try {
+    return dialect === "sqlite" ? openSqlite(sqliteFile(url)) : await openPostgres(url);
+  } catch (error) {
+    throw databaseRefusal(url, error);
   }
 }
 
@@ -113,7 +123,7 @@ async function openExport(path: string): Promise<Opened> {
   const head = (first.done === true ? undefined : parsed(first.value)) as ExportHead | undefined;
   if (head?.v !== 1 || typeof head.origin !== "string") {
     await file.close();
-    throw new Error("The file does not begin as an export of the audit does.");
+    throw new Error(`${path} is no export of the audit. Make one with \`provost audit export --out <file>\`.`);
   }
   const erasing: StoredEntry[] = [];
   let count = 0;

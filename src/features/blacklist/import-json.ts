@@ -15,7 +15,8 @@ export async function* readNdjson(pieces: Pieces): AsyncGenerator<SourceLine> {
 export async function* readJsonArray(pieces: Pieces): AsyncGenerator<SourceLine> {
   const walk = createWalk();
   for await (const piece of withoutMark(pieces)) yield* walk.take(piece);
-  if (!walk.isDone()) yield unreadable(walk.place(), 'The list of records does not end, or is none: write […] or {"records": […]}.');
+  if (!walk.isDone())
+    yield unreadable(walk.place(), 'This is no list of records in JSON, or it is cut off: write […] or {"records": […]}.');
 }
 
 async function* withoutMark(pieces: Pieces): AsyncGenerator<string> {

@@ -6,6 +6,7 @@ import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ProblemError } from "../../kernel/errors.ts";
 import { fileProblem } from "../../kernel/files.ts";
+import { fileError } from "../../kernel/operator-errors.ts";
 
 /** A file that is not kept yet. */
 export interface LooseFile {
@@ -93,7 +94,7 @@ export function createEvidenceStore(folder: string) {
         await file.close();
         await rm(probe);
       } catch (error) {
-        throw new Error(`The folder of evidence cannot be written: ${folder} (${(error as Error).message})`, { cause: error });
+        throw fileError(error, { path: folder, variable: "DATA_DIR", kind: "folder" });
       }
     },
 

@@ -2,7 +2,8 @@ import type { Deps } from "../deps.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
 import type { Discord } from "../../discord/client.ts";
 import type { Cards } from "../workflows/cards/cards.ts";
-import { ProblemError } from "../../kernel/errors.ts";
+import { databaseRefusal } from "../../database/refusals.ts";
+import { operatorText } from "../../kernel/operator-errors.ts";
 
 const storageCheckMs = 1000;
 /** How long events that were not understood are told of. */
@@ -25,7 +26,7 @@ interface Check {
 }
 
 /** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are posted. */
-export function createChecks({ database, audit, discord, cards, guildState, servedGuilds }: ChecksDeps) {
+export function createChecks(databaseUrl: string, { database, audit, discord, cards, guildState, servedGuilds }: ChecksDeps) {
   let latest: { check: Promise<Check>; at: number } | undefined;
 
   async function tryStorage(): Promise<Check> {
@@ -33,7 +34,8 @@ export function createChecks({ database, audit, discord, cards, guildState, serv
       await database.check();
       return { status: "pass" };
     } catch (error) {
-      return { status: "fail", reason: error instanceof ProblemError ? error.message : "The storage does not answer." };
+      const shown = databaseRefusal(databaseUrl, error);
+      return { status: "fail", reason: operatorText(shown) ?? "The database does not answer." };
     }
   }
 
@@ -80,7 +82,9 @@ export function createChecks({ database, audit, discord, cards, guildState, serv
 }
 
 function absentTexts(ids: readonly string[]): string[] {
-  return ids.length === 0 ? [] : [`The bot is not in ${ids.join(", ")} of GUILD_IDS.`];
+  return ids.length === 0
+    ? []
+    : [`The bot is not in ${ids.join(", ")} of GUILD_IDS. Invite it there, or take them out of GUILD_IDS and restart.`];
 }
 
 /** So many servers that are not served are named; a public bot can be added to many. */

@@ -24,7 +24,7 @@ export const health = feature({
       health: createHealthService({
         clock,
         service: { name: "provost", version, instanceId },
-        checks: createChecks(deps),
+        checks: createChecks(config.database.url, deps),
         capabilities: () => ({
           callsigns: {
             next: isOn("callsigns.next"),

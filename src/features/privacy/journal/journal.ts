@@ -2,6 +2,7 @@ import { mkdir, open, readFile, truncate, type FileHandle } from "node:fs/promis
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import type { Erasure } from "../../../generated/sqlite/client.ts";
+import { OperatorError, systemReason } from "../../../kernel/operator-errors.ts";
 
 /**
  * What a line says: access was taken back; what a person shared was deleted; all of a person was redacted; they are not to be
@@ -76,8 +77,9 @@ async function contentOf(path: string): Promise<Buffer> {
     return await readFile(path);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return Buffer.alloc(0);
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`The journal of deletions cannot be read (ERASURE_JOURNAL): ${why}`, { cause: error });
+    throw new OperatorError(`The journal of deletions cannot be read (ERASURE_JOURNAL): ${path} (${systemReason(error)}).`, {
+      cause: error,
+    });
   }
 }
 
@@ -101,8 +103,11 @@ function lineOf(text: string, index: number, path: string): JournalLine {
     return { id, kind, subjectHash: subject, at };
   } catch (error) {
     const where = `line ${(index + 1).toString()} of ${path}`;
-    throw new Error(`The journal of deletions is damaged (ERASURE_JOURNAL): ${where} is none of ours. Bring back the file from a copy.`, {
-      cause: error,
-    });
+    throw new OperatorError(
+      `The journal of deletions is damaged (ERASURE_JOURNAL): ${where} is none of ours. Bring back the file from a copy.`,
+      {
+        cause: error,
+      },
+    );
   }
 }

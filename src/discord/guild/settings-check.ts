@@ -1,0 +1,42 @@
+import { GatewayDispatchEvents as Dispatch } from "discord-api-types/v10";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { listener, type GatewayListener } from "../gateway/listeners.ts";
+import * as payloads from "./payloads.ts";
+
+const ready = payloads.ready.extend({ application: z.object({ id: z.string() }).optional() });
+
+interface SettingsCheckOptions {
+  clientId: string;
+  served: ReadonlySet<string>;
+  logger: Logger;
+}
+
+/** Tells the operator, when the bot is connected, which settings do not fit what Discord says of it: once for each. */
+export function createSettingsCheck({ clientId, served, logger }: SettingsCheckOptions): GatewayListener {
+  const logged = new Set<string>();
+  const warn = (details: Record<string, string>, text: string): void => {
+    if (!logged.has(text)) logger.warn(details, text);
+    logged.add(text);
+  };
+
+  return listener({
+    dispatch: Dispatch.Ready,
+    intents: [],
+    schema: ready,
+    handle({ application, guilds }) {
+      if (application !== undefined && application.id !== clientId)
+        warn(
+          { client_id: clientId, application_id: application.id },
+          `DISCORD_CLIENT_ID is ${clientId}, but DISCORD_TOKEN belongs to the application ${application.id}: commands are not registered, and nobody can agree to be checked. Copy the id, the token and the client secret from the same application.`,
+        );
+      const present = new Set(guilds.map(({ id }) => id));
+      for (const id of served)
+        if (!present.has(id))
+          warn(
+            { guild_id: id },
+            `GUILD_IDS names the server ${id}, but the bot is not in it. Invite it with https://discord.com/oauth2/authorize?client_id=${application?.id ?? clientId}&scope=bot+applications.commands&guild_id=${id}, or take the id out of GUILD_IDS and restart.`,
+          );
+    },
+  });
+}
