@@ -103,7 +103,7 @@ export function createReviewControls(verbs: Verbs, kept: PendingInteractions, re
     const values = { ...given.values, ...params };
     try {
       const answer = (await verbs.run("decideWorkflow", call, moveInput(verb, { ...given, values }, revision))) as DecisionAnswer;
-      const content = decisionText(answer, t);
+      const content = decisionText(answer, t, verb);
       const view = isOwn && pressed.verb !== yes ? await readRequest(verbs, call, params) : undefined;
       return { ...(view === undefined ? { components: [] } : await cardFor(view, pressed, verbs)), content };
     } catch (error) {

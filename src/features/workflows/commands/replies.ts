@@ -10,7 +10,7 @@ import type { CommandInput } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
 import { unlessRefused } from "../../../commands/records.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import { textFor, type TextKey, type Translate } from "../../../commands/texts.ts";
 
 const maxLength = 900;
 
@@ -34,12 +34,16 @@ export async function readRequest(verbs: Verbs, call: Call, params: { type: stri
   });
 }
 
-/** What came of a decision. */
-export function decisionText({ reference, status, final, approvals, effects, replayed }: DecisionAnswer, t: Translate): string {
+/** What came of a decision. @param verb the move that was made; a vote by default */
+export function decisionText(
+  { reference, status, final, approvals, effects, replayed }: DecisionAnswer,
+  t: Translate,
+  verb: string = "approve",
+): string {
   const name = escapeText(reference);
-  const head = final
-    ? t("decided final", { name, status: t(`= ${status}`) })
-    : t("decided vote", { name, have: approvals.have, required: approvals.required });
+  const filled = { name, status: t(`= ${status}`), have: approvals.have, required: approvals.required };
+  const own = textFor(`decided ${verb}`, t) === undefined ? undefined : t(`decided ${verb}` as TextKey, filled);
+  const head = final ? t("decided final", filled) : (own ?? t("decided vote", filled));
   const lines = effects.map(({ target, detail }) => {
     const about = target?.reference;
     const said = sentenceText(detail, t);

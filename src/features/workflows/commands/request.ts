@@ -29,7 +29,9 @@ const opensDraft: PickSpec = {
   placeholder: "request draft pick",
   of: (view: DraftView, { t }) => ({ value: view.id, label: draftName(view, t) }),
 };
-const decided = (answer: DecisionAnswer, { t }: Wording): Reply => ({ content: decisionText(answer, t) });
+const decided =
+  (verb: string) =>
+  (answer: DecisionAnswer, { t }: Wording): Reply => ({ content: decisionText(answer, t, verb) });
 const isSet = (text: string | undefined): text is string => text !== undefined;
 
 const oneField = (name: string, choices: readonly string[]): FieldSpec => ({ name, kind: "choice", choices });
@@ -108,7 +110,7 @@ const authors: readonly Entry[] = [
     locate: locateRequest,
     asks: ({ t, given }) => t("request withdraw ask", { reference: escapeText(textIn(given, "reference") ?? "") }),
     input: (given) => ({ params: decisionAddress(given), body: { decision: "withdraw", ...picked(given, "reason") } }),
-    show: decided,
+    show: decided("withdraw"),
   },
   {
     command,
@@ -125,7 +127,7 @@ const authors: readonly Entry[] = [
       const body = { decision: "provide_info", ...picked(given, "answer"), ...(evidence.length > 0 && { evidence }) };
       return { params: decisionAddress(given), body };
     },
-    show: decided,
+    show: decided("answer"),
   },
   {
     command,

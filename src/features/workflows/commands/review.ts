@@ -95,7 +95,7 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
     locate: locateRequest,
     input: (given) => moveInput(verb, given, numberIn(given, "revision")),
     ...(verb === "approve" && { asks: approvalQuestion, formAfterQuestion: true }),
-    show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t) }),
+    show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t, verb) }),
   };
 });
 
@@ -233,7 +233,7 @@ export const reviewEntries: readonly Entry[] = [
     options: [any, { name: "effect", kind: "integer", required: true, min: 1, max: 9999 }],
     locate: locateRequest,
     input: (given) => ({ params: { ...decisionAddress(given), place: textIn(given, "effect") ?? "" } }),
-    show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t) }),
+    show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t, "retry") }),
   },
   {
     command,
