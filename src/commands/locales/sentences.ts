@@ -64,18 +64,17 @@ export const commonSentences: Sentences = {
   "The server is none of those this service serves.": "Für diesen Server ist der Dienst nicht zuständig.",
 
   // The connection to Discord
-  "Discord refused the bot token. In the developer portal open Bot, reset the token, and set it as DISCORD_TOKEN.":
-    "Discord hat das Token des Bots abgelehnt. Öffne im Entwicklerportal den Bereich Bot, setze das Token zurück und trage es als DISCORD_TOKEN ein.",
-  "Discord refused the members intent. In the developer portal open Bot and switch on Server Members Intent under Privileged Gateway Intents, then restart.":
+  "Discord refuses the bot token. In the developer portal open Bot, reset the token, put the new one into `DISCORD_TOKEN`, then restart.":
+    "Discord hat das Token des Bots abgelehnt. Öffne im Entwicklerportal den Bereich Bot, setze das Token zurück, trage das neue in `DISCORD_TOKEN` ein und starte neu.",
+  "Discord refuses to show the bot the members of its servers. In the developer portal open Bot, switch on Server Members Intent under Privileged Gateway Intents, then restart.":
     "Discord verweigert dem Bot die Mitglieder. Öffne im Entwicklerportal den Bereich Bot, schalte unter Privileged Gateway Intents den Server Members Intent ein und starte neu.",
-  "Discord does not know the intents asked for; update the service.":
-    "Discord kennt die gewünschten Intents nicht; aktualisiere den Dienst.",
-  "Discord does not offer this version of its API any more; update the service.":
-    "Discord bietet diese Version seiner Schnittstelle nicht mehr an; aktualisiere den Dienst.",
-  "The bot is in more servers than one connection may serve; take it out of servers that are not moderated.":
-    "Der Bot ist auf mehr Servern, als eine Verbindung bedienen darf; nimm ihn von Servern, die nicht moderiert werden.",
-  "Discord refused the connection's shard number; restart the service.":
-    "Discord hat die Shard-Nummer der Verbindung abgelehnt; starte den Dienst neu.",
+  "Discord does not know what the bot asks for. Update Provost.": "Discord weiß nicht, was der Bot verlangt. Aktualisiere Provost.",
+  "Discord does not offer this version of its API any more. Update Provost.":
+    "Discord bietet diese Version seiner Schnittstelle nicht mehr an. Aktualisiere Provost.",
+  "The bot is in more servers than one connection may serve. Take it out of the servers that are not in `GUILD_IDS`.":
+    "Der Bot ist auf mehr Servern, als eine Verbindung bedienen darf. Nimm ihn von den Servern, die nicht in `GUILD_IDS` stehen.",
+  "Discord refuses the shard number of the connection. Restart the service.":
+    "Discord lehnt die Shard-Nummer der Verbindung ab. Starte den Dienst neu.",
   "Discord closed the gateway for good with code {code}.": "Discord hat die Verbindung endgültig beendet, mit dem Code {code}.",
   "The link to Discord failed unexpectedly; see the log, then restart.":
     "Die Verbindung zu Discord ist unerwartet abgebrochen; sieh ins Log und starte dann neu.",

@@ -25,7 +25,7 @@ export const blacklistSentences: Sentences = {
   "The id has only {value} digits of 17–20; a spreadsheet may have cut it. Mark the column as text first.":
     "Die ID hat nur {value} von 17–20 Ziffern; vielleicht hat eine Tabelle sie gekürzt. Formatiere die Spalte zuerst als Text.",
   "The record is longer than 256 KiB.": "Der Eintrag ist länger als 256 KiB.",
-  'The list of records does not end, or is none: write […] or {"records": […]}.':
+  'This is no list of records in JSON, or it is cut off: write […] or {"records": […]}.':
     'Die Liste der Einträge endet nicht oder ist keine: Schreib […] oder {"records": […]}.',
   "This is not valid JSON.": "Das ist kein gültiges JSON.",
   "The line could not be written.": "Die Zeile ließ sich nicht schreiben.",

@@ -2,14 +2,15 @@ import type { Sentences } from "../../kernel/sentences.ts";
 
 /** What the health checks say, in German. */
 export const healthSentences: Sentences = {
-  "The storage does not answer.": "Der Speicher antwortet nicht.",
+  "The database does not answer.": "Die Datenbank antwortet nicht.",
   "The head of the audit cannot be signed: {reason}": "Das Ende des Protokolls lässt sich nicht unterschreiben: {reason}",
   "Discord takes no review cards in channel {channel}: {detail}": "Discord nimmt im Kanal {channel} keine Karten an: {detail}",
   "Review cards could not be brought up to date.": "Die Karten der Anträge ließen sich nicht auf den neuesten Stand bringen.",
   "The gateway link is {state}.": "Die Verbindung zu Discord steht nicht ({state}).",
   "The guild state has not been read yet.": "Die Server wurden noch nicht gelesen.",
   "The last known guild state answers.": "Es gilt der letzte bekannte Stand der Server.",
-  "The bot is not in {ids} of GUILD_IDS.": "Der Bot ist nicht auf {ids} aus GUILD_IDS.",
+  "The bot is not in {ids} of GUILD_IDS. Invite it there, or take them out of GUILD_IDS and restart.":
+    "Der Bot ist nicht auf {ids} aus GUILD_IDS. Lade ihn dort ein, oder nimm sie aus GUILD_IDS heraus und starte neu.",
   "The bot is in servers that are not served: {names}. For each: remove the bot from it, or add its id to GUILD_IDS and restart.":
     "Der Bot ist auf Servern, für die der Dienst nicht zuständig ist: {names}. Nimm ihn dort heraus, oder trage ihre IDs in GUILD_IDS ein und starte neu.",
   "Discord has sent {count} event that could not be understood since the start, the last at {at}; the log says which.":
