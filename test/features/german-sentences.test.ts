@@ -14,11 +14,8 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
   { path: /^src\/kernel\/keyset\.ts$/, text: /next_cursor/, because: "it describes pages of the HTTP API" },
   { path: /^src\//, around: /^new (Database)?Error$/, because: "operators read it at a start or at the command line" },
   { path: /^src\/(database\/refusals|kernel\/operator-errors)\.ts$/, because: "operators read it at a start or at the command line" },
-  {
-    path: /^src\/discord\/(oauth|guild\/settings-check)\.ts$/,
-    around: /^(logger\?\.error|warn)$/,
-    because: "operators read it in the log",
-  },
+  { path: /^src\/discord\/guild\/settings-check\.ts$/, because: "operators read it in the log" },
+  { path: /^src\/discord\/oauth\.ts$/, text: /DISCORD_CLIENT_SECRET/, because: "operators read it in the log" },
   { path: /^src\/features\/privacy\/journal\/journal\.ts$/, because: "operators read it at a start" },
   { path: /^src\/features\/audit\/restore\.ts$/, because: "only the command line accepts a restored chain" },
   { path: /^src\/features\/keys\/(assertion|authenticate|claims)\.ts$/, because: "only requests over HTTP carry keys and assertions" },
