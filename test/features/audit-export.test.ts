@@ -63,7 +63,7 @@ test("a changed, removed, added, moved or cut line of an export is found", async
     first_bad_seq: 33,
     kind: "tail_missing",
   });
-  await expect(check(["{}"])).rejects.toThrow("does not begin as an export");
+  await expect(check(["{}"])).rejects.toThrow("is no export of the audit");
 });
 
 test("positions that were signed after an export are not held against it", async () => {

@@ -42,7 +42,7 @@ async function numbersFor(world: World, actor: User) {
     strikes: await total(`/users/${actor.id}/strikes?count=true`),
     activity: (await world.get(`/staff/${actor.id}/profile`, { actor })).body.data.activity,
     stats: [all, ...types].map(bare),
-    statsInDiscord: (await world.slash(actor, "review stats")).replace(/\{[^{}]*Age of the open ones[^{}]*\}/, ""),
+    statsInDiscord: (await world.slash(actor, "review stats")).replaceAll(/\d+ (?:second|minute)s?/g, ""),
     queue: queue.replaceAll(/<t:\d+:\w>/g, ""),
   };
 }

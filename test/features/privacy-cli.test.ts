@@ -50,7 +50,7 @@ test("export prints the person's data as JSON, or writes a file for the operator
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await work.here(["users", "export", person, "--out", file])).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/EEXIST/),
+    stderr: expect.stringMatching(/exists already, and is not overwritten/),
   });
 });
 

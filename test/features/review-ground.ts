@@ -16,7 +16,9 @@ export async function approve(world: World, actor: User, reference: string): Pro
   const run = await world.sandbox.as(actor).in(world.guild).runSlashCommand("review approve", { reference });
   const asked = await run.reply();
   if (asked.components.length === 0) return asked.content;
-  await (await run.clickButton("Continue …")).submitModal({});
+  // Of requests whose subject is written to, the reason they read is asked for.
+  if (JSON.stringify(asked.components).includes("Continue …")) await (await run.clickButton("Continue …")).submitModal({});
+  else await run.clickButton("Yes, do it");
   await world.sandbox.waitFor(() => run.current()?.components.length === 0);
   return run.current()?.content ?? "";
 }
