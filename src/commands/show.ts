@@ -15,6 +15,7 @@ export const namelessFields: ReadonlySet<string> = new Set(["id", "revision", "e
 export const unshownFields: ReadonlySet<string> = new Set(["etag"]);
 /** What a view is called by: the first of these that it has. */
 export const titleFields = ["reference", "number", "callsign", "name", "display_name", "key", "id"] as const;
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 /** Fields that hold the id of a person, or several. */
@@ -182,7 +183,8 @@ function titleOf(view: unknown): string {
 }
 
 function titleValue(view: View): string | undefined {
-  const name = titleFields.find((one) => typeof view[one] === "string" && view[one] !== "");
+  // An id of ours is nothing to be called by.
+  const name = titleFields.find((one) => typeof view[one] === "string" && view[one] !== "" && !uuid.test(view[one]));
   return name === undefined ? undefined : (view[name] as string);
 }
 

@@ -108,6 +108,15 @@ function named(name: string, value: string): string {
 
 const formLimits = { title: 45, label: 45, hint: 100, text: 4000, parts: 5, shown: 4000 } as const;
 
+const leastTitle = 12;
+
+/** A title that is too long ends before its last clause, such as "Put a request on hold" of "Put a request on hold, so that …". */
+function titleOf(title: string): string {
+  if (title.length <= formLimits.title) return title;
+  const clause = title.slice(0, formLimits.title + 1).search(/(?:[,;:]|\s\(|\.)[^,;:.(]*$/);
+  return clause < leastTitle ? title : title.slice(0, clause);
+}
+
 /** A part of a form in its wire format. */
 interface Part {
   type: number;
@@ -147,7 +156,11 @@ export function fitForm(form: Form): Form {
   const parts = form.components as unknown as Part[];
   if (parts.length === 0 || parts.length > formLimits.parts) throw new Error(`a form has ${parts.length.toString()} parts`);
   if (!isUnique(form.custom_id, new Set())) throw new Error(`a form has the custom id ${form.custom_id}`);
-  return { custom_id: form.custom_id, title: shown(form.title, formLimits.title), components: parts.map(partOf) } as unknown as Form;
+  return {
+    custom_id: form.custom_id,
+    title: shown(titleOf(form.title), formLimits.title),
+    components: parts.map(partOf),
+  } as unknown as Form;
 }
 
 function shown(text: string, most: number): string {
