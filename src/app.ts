@@ -119,7 +119,7 @@ export async function createApp(options: AppOptions) {
     switchedOff,
     aroundVerbs,
     table: commandTable,
-    controlsOf: (verbs) => features.controls(services, verbs),
+    controlsOf: (verbs, kept) => features.controls(services, verbs, kept),
   });
   services.discord.serve({ ...interactions, guildState: services.guildState, listeners: features.listeners(services) });
   const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep }, logger);

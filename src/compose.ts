@@ -1,4 +1,5 @@
 import type { CommandSet } from "./commands/entry.ts";
+import type { PendingInteractions } from "./commands/pending-interactions.ts";
 import type { Verbs } from "./commands/verbs.ts";
 import type { Control } from "./discord/command.ts";
 import type { GatewayListener } from "./discord/gateway/listeners.ts";
@@ -18,7 +19,7 @@ export interface Feature<Needs extends object, Made extends object> {
   /** Its slash commands, which run the operations of routes. */
   commands?: CommandSet;
   /** Buttons and menus that no command leads to by itself. */
-  controls?: (all: Needs & Made, verbs: Verbs) => readonly Control[];
+  controls?: (all: Needs & Made, verbs: Verbs, kept: PendingInteractions) => readonly Control[];
   /** What it shows to browsers. */
   pages?: (all: Needs & Made) => readonly HtmlPage[];
   /** What it hears of from the gateway of Discord. */
@@ -48,7 +49,7 @@ export interface Features<Core extends object, All extends Core> {
   create: (core: Core) => All;
   routes: (all: All) => Route[];
   commands: readonly CommandSet[];
-  controls: (all: All, verbs: Verbs) => Control[];
+  controls: (all: All, verbs: Verbs, kept: PendingInteractions) => Control[];
   pages: (all: All) => HtmlPage[];
   listeners: (all: All) => GatewayListener[];
   jobs: (all: All) => Jobs;
@@ -80,7 +81,7 @@ function listOf<Core extends object, All extends Core>(list: readonly Listed[]):
       return all as All;
     },
     commands: list.flatMap(({ commands }) => commands ?? []),
-    controls: (all, verbs) => list.flatMap((one) => one.controls?.(given(all), verbs) ?? []),
+    controls: (all, verbs, kept) => list.flatMap((one) => one.controls?.(given(all), verbs, kept) ?? []),
     routes: (all) => list.flatMap((one) => one.routes?.(given(all)) ?? []),
     pages: (all) => list.flatMap((one) => one.pages?.(given(all)) ?? []),
     listeners: (all) => list.flatMap((one) => one.listeners?.(given(all)) ?? []),

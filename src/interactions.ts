@@ -1,6 +1,6 @@
 import { createCommandRunner } from "./commands/runner.ts";
 import { createFiles } from "./commands/files.ts";
-import { createPendingInteractions } from "./commands/pending-interactions.ts";
+import { createPendingInteractions, type PendingInteractions } from "./commands/pending-interactions.ts";
 import type { CommandTable } from "./commands/table.ts";
 import { translator } from "./commands/texts.ts";
 import type { Control } from "./discord/command.ts";
@@ -22,7 +22,7 @@ interface InteractionsOptions extends Pick<VerbsDeps, "routes" | "switchedOff"> 
   known: { permissions: VerbsDeps["knownPermissions"] };
   table: CommandTable;
   /** The buttons and menus that features add to those of commands. */
-  controlsOf: (verbs: Verbs) => readonly Control[];
+  controlsOf: (verbs: Verbs, kept: PendingInteractions) => readonly Control[];
   aroundVerbs?: AroundVerbs | undefined;
 }
 
@@ -35,10 +35,11 @@ export function createInteractions(
   const verbs = aroundVerbs(
     createVerbs({ clock, limiters, requests: requestPlaces, routes, knownPermissions: known.permissions, switchedOff, ...files }),
   );
-  const { commands, controls } = createCommandRunner(table, verbs, createPendingInteractions(), publicUrl);
+  const kept = createPendingInteractions();
+  const { commands, controls } = createCommandRunner({ table, verbs, kept, clock, publicUrl });
   return {
     commands,
-    controls: [...controls, ...controlsOf(verbs)],
+    controls: [...controls, ...controlsOf(verbs, kept)],
     translator: translator,
     actorOf: access.actorOf,
     noteDenied: audit.noteDenied,

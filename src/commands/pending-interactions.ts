@@ -13,6 +13,8 @@ export interface PendingInteraction {
   cursors: (string | undefined)[];
   /** What was typed into its form, where a question followed it. */
   typed?: CommandInput;
+  /** Options that were refused, which its form asks for besides. */
+  mends?: readonly string[];
 }
 
 /** An answer that only its asker sees can be changed for fifteen minutes; later there is nothing to press. */

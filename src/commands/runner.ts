@@ -1,13 +1,15 @@
 import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply, Row } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
 import { RefusedWithOffer } from "../discord/refusal.ts";
-import { isDenial } from "../kernel/denied.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../operations/route.ts";
 import type { Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
-import { againRow, fillControl, fillReply, formOf } from "./forms.ts";
+import { asksForm, checkBeforeForm, type CheckDeps, maySee } from "./form-checks.ts";
+import { createFormOffers } from "./form-offers.ts";
+import { fillControl, fillReply, formOf, formReply, typedEmbed, withMends, withNumbers } from "./forms.ts";
 import { parseForm, parseOptions, joined } from "./input.ts";
 import { heldReply, pressed, buttonOf, rowOf } from "./press.ts";
 import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
@@ -17,6 +19,7 @@ import { commandPayloads } from "./payloads.ts";
 import { rawReply } from "./gallery.ts";
 import { showView } from "./show.ts";
 import { type CommandTable, nameOf } from "./table.ts";
+import { timeChoices, withTimes } from "./time-options.ts";
 import { translator } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -27,13 +30,21 @@ export interface CommandRunner {
   controls: Control[];
 }
 
-/**
- * The commands of the table, doing what they say through the verbs of the HTTP routes.
- * @param publicUrl where people reach the service by browser
- */
-export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: PendingInteractions, publicUrl: () => string): CommandRunner {
+interface RunnerDeps {
+  table: CommandTable;
+  verbs: Verbs;
+  kept: PendingInteractions;
+  clock: Clock;
+  /** Where people reach the service by browser. */
+  publicUrl: () => string;
+}
+
+/** The commands of the table, doing what they say through the verbs of the HTTP routes. */
+export function createCommandRunner({ table, verbs, kept, clock, publicUrl }: RunnerDeps): CommandRunner {
   const { entries, entryOf, menus, sources } = table;
+  const checks: CheckDeps = { verbs, sources, clock };
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
+  const offers = createFormOffers({ entryOf, kept });
 
   function wordingOf(language: string, call: Call, given: CommandInput): Wording {
     const wording: Wording = {
@@ -66,8 +77,9 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
   }
 
   /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
-  async function begin(asked: PendingInteraction, call: Call, language: string): Promise<Reply> {
-    const entry = entryOf(asked.entry);
+  async function begin(given: PendingInteraction, call: Call, language: string): Promise<Reply> {
+    const entry = entryOf(given.entry);
+    const asked = { ...given, given: withTimes(entry, given.given, clock.now()) };
     const { locate, asks, fills, form = [] } = entry;
     const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
     const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
@@ -81,37 +93,29 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
     const question = await asks(wordingOf(language, call, whole.given), verbs);
     if (question === undefined) return await perform(whole, call, language);
     const { content, about } = typeof question === "string" ? { content: question, about: {} } : question;
-    const key = kept.keep({ ...whole, typed: asked.given, given: joined(whole.given, { values: about, files: {} }) });
-    return { content, components: [askRow(key, t("button go"), t("button cancel"))] };
+    const key = kept.keep({ ...whole, typed: given.given, given: joined(whole.given, { values: about, files: {} }) });
+    return { content, embeds: typedEmbed(entry, given.given, language), components: [askRow(key, t("button go"), t("button cancel"))] };
   }
 
-  /** What was typed into a form is not lost with a refusal that another try can put right. */
-  function offerAgain(error: unknown, asked: PendingInteraction, language: string): never {
-    if (!(error instanceof ProblemError) || isDenial(error)) throw error;
-    throw new RefusedWithOffer(error, [againRow(kept, asked, translator(language))]);
+  /** A command as it was given: what its form asks for is waited for once all else is sound. */
+  async function start(asked: PendingInteraction, call: Call, language: string): Promise<Reply> {
+    const entry = entryOf(asked.entry);
+    if (!asksForm(entry, asked.given)) return await begin(asked, call, language);
+    await checkBeforeForm(entry, asked.given, call, checks).catch((error: unknown) => {
+      throw new RefusedWithOffer(error, offers.beforeForm(error, asked, call, translator(language)));
+    });
+    return entry.fills === undefined ? formReply(kept, asked, translator(language)) : await begin(asked, call, language);
   }
 
   function askedFor(entry: Entry, given: CommandInput, userId: string): PendingInteraction {
     return { userId, entry: nameOf(entry), given, cursors: [] };
   }
 
-  /** Whether it can be told by now that somebody may not do this, whatever they fill in. */
-  function isRefused({ operation, operationFor, locate, input }: Entry, given: CommandInput, call: Call | undefined): boolean {
-    if (call === undefined || operationFor !== undefined || locate !== undefined) return false;
-    try {
-      verbs.require(operation, call, input(given, call).params);
-      return false;
-    } catch (error) {
-      return isDenial(error);
-    }
-  }
-
-  function opens(entry: Entry | undefined, given: CommandInput, userId: string, language: string, call?: Call): Form | undefined {
-    if (entry?.form === undefined || entry.fills !== undefined || isRefused(entry, given, call)) return undefined;
-    const isComplete = entry.form.every(({ name, required }) => required !== true || given.values[name] !== undefined);
-    const isAsked = entry.formWhen?.(given) ?? entry.form.some(({ name }) => given.values[name] === undefined);
-    if (isComplete && !isAsked) return undefined;
-    return formOf(entry, `fm:${kept.keep(askedFor(entry, given, userId))}`, given, language);
+  async function opens(asked: PendingInteraction, language: string, call: () => Promise<Call>): Promise<Form | undefined> {
+    const entry = entryOf(asked.entry);
+    if (entry.fills !== undefined || !asksForm(entry, asked.given)) return undefined;
+    if (!(await maySee(entry, asked.given, call, checks))) return undefined;
+    return formOf(entry, `fm:${kept.keep(asked)}`, asked.given, language);
   }
 
   function commandOf(payload: Command["payload"]): Command {
@@ -123,7 +127,7 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
         if (!interaction.isChatInputCommand()) return undefined;
         const entry = of.find((one) => one.path === path);
         const given = { ...parseOptions(interaction.options), channel: interaction.channelId };
-        return opens(entry, given, interaction.user.id, interaction.locale, call);
+        return entry && opens(askedFor(entry, given, interaction.user.id), interaction.locale, call);
       },
       async autocomplete({ name, value }, call, interaction): Promise<Choice[]> {
         const given = parseOptions(interaction.options as never);
@@ -131,6 +135,7 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
           (part) => part !== null,
         );
         const option = of.find((one) => one.path === path.join(" "))?.options?.find((one) => one.name === name);
+        if (option?.time !== undefined) return timeChoices(option.time, value, clock.now(), translator(interaction.locale));
         const source = sources[option?.completes ?? ""];
         if (source === undefined) return [];
         const found = source.read === undefined ? await listed(source, value, given, call) : await source.read(given, call, verbs, value);
@@ -148,7 +153,7 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
     const runs = of.map((entry): [string, NonNullable<Command["run"]>] => [
       entry.path,
       (options, call, interaction) =>
-        begin(askedFor(entry, { ...parseOptions(options), channel: interaction.channelId }, interaction.user.id), call, interaction.locale),
+        start(askedFor(entry, { ...parseOptions(options), channel: interaction.channelId }, interaction.user.id), call, interaction.locale),
     ]);
     const whole = runs.find(([path]) => path === "");
     return whole === undefined ? { subcommands: Object.fromEntries(runs) } : { run: whole[1] };
@@ -159,9 +164,12 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
       name: "fm",
       run(args, call, interaction) {
         const asked = kept.take(args[0] ?? "", interaction.user.id);
-        const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
-        const whole = { ...asked, given: joined(withoutForm(entryOf(asked.entry), asked.given), filled) };
-        return begin(whole, call, interaction.locale).catch((error: unknown) => offerAgain(error, whole, interaction.locale));
+        const entry = withMends(entryOf(asked.entry), asked.mends);
+        const filled = interaction.isModalSubmit() ? withNumbers(entry, parseForm(interaction)) : { values: {}, files: {} };
+        const whole = { ...asked, given: joined(withoutForm(entry, asked.given), filled) };
+        return begin(whole, call, interaction.locale).catch((error: unknown) => {
+          throw new RefusedWithOffer(error, offers.afterForm(error, whole, call, translator(interaction.locale)));
+        });
       },
     },
     {
@@ -175,34 +183,32 @@ export function createCommandRunner(table: CommandTable, verbs: Verbs, kept: Pen
         } catch (error) {
           // What may be well a little later can be pressed again.
           if (error instanceof ProblemError && "retryable" in problems[error.code]) kept.giveBack(key);
-          else if (asked.typed !== undefined && entryOf(asked.entry).form !== undefined)
-            offerAgain(error, { ...asked, given: asked.typed }, interaction.locale);
+          else if (asked.typed !== undefined && entryOf(asked.entry).form !== undefined) {
+            const t = translator(interaction.locale);
+            throw new RefusedWithOffer(error, offers.afterQuestion(error, { ...asked, given: asked.typed }, call, t));
+          }
           throw error;
         }
       },
     },
     {
       name: "do",
-      opens(args, interaction) {
+      opens(args, interaction, call) {
         const found = pressed(entries, args, pickedIn(interaction));
-        return found && opens(found.entry, found.given, interaction.user.id, interaction.locale);
+        return found && opens(askedFor(found.entry, found.given, interaction.user.id), interaction.locale, call);
       },
       run(args, call, interaction) {
         const found = pressed(entries, args, pickedIn(interaction));
         if (found === undefined)
           throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });
-        return begin(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);
+        return start(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);
       },
     },
     fillControl(kept, entryOf),
     ...lists.controls,
   ];
 
-  const steps: MenuSteps = {
-    menus,
-    opens: (asked, language, call) => opens(entryOf(asked.entry), asked.given, asked.userId, language, call),
-    begin,
-  };
+  const steps: MenuSteps = { menus, opens, start };
   const commands = commandPayloads(table).map((payload) =>
     payload.type === undefined || payload.type === 1 ? commandOf(payload) : menuCommand(payload, steps),
   );

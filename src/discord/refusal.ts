@@ -1,6 +1,6 @@
 import { ZodError } from "zod";
 import { ProblemError, problems } from "../kernel/errors.ts";
-import type { Reply, Row } from "./command.ts";
+import type { Reply } from "./command.ts";
 import { english, escapeText, type Translate } from "./replies.ts";
 import { sentenceText } from "./sentence.ts";
 
@@ -34,15 +34,18 @@ function problemOf(error: ZodError): ProblemError {
   return new ProblemError("validation_failed", { errors });
 }
 
-/** A refusal with buttons that offer another attempt, so that the input is not lost. */
-export class RefusedWithOffer extends Error {
-  readonly refusal: ProblemError;
-  readonly components: readonly Row[];
+/** What goes with a refusal, so that the input is not lost: buttons for another attempt, files, further lines. */
+export type Offer = Pick<Reply, "components" | "files"> & { notes?: readonly string[] };
 
-  constructor(refusal: ProblemError, components: readonly Row[]) {
-    super(refusal.message);
+/** A refusal, or an unexpected error, with an offer. */
+export class RefusedWithOffer extends Error {
+  readonly refusal: unknown;
+  readonly offer: Offer;
+
+  constructor(refusal: unknown, offer: Offer) {
+    super("refused with an offer", { cause: refusal });
     this.name = "RefusedWithOffer";
     this.refusal = refusal;
-    this.components = components;
+    this.offer = offer;
   }
 }

@@ -111,7 +111,13 @@ export async function createHouse(options: HouseOptions = {}) {
     served: servedGuilds,
     logger,
   });
-  const { commands, controls } = createCommandRunner(commandTable, verbs, createPendingInteractions(), () => "http://127.0.0.1");
+  const { commands, controls } = createCommandRunner({
+    table: commandTable,
+    verbs,
+    kept: createPendingInteractions(),
+    clock,
+    publicUrl: () => "http://127.0.0.1",
+  });
   discord.serve({
     commands,
     controls: [...controls, ...createConfirmControls(verbs)],

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { ComponentInteraction, Form, FormInteraction, MenuInteraction, Reply, SlashInteraction } from "../command.ts";
+import type { ComponentInteraction, Form, FormInteraction, MenuInteraction, Opened, Reply, SlashInteraction } from "../command.ts";
 import { fitForm } from "./component-limits.ts";
 import { messageOf, neutralReply, onlyForAsker, type Translate } from "../replies.ts";
 import { refusalReply } from "../refusal.ts";
@@ -63,11 +63,11 @@ export function createAnswers({ translator, logger }: AnswersOptions) {
   const showForm = async (
     interaction: SlashInteraction | MenuInteraction | ComponentInteraction,
     name: string,
-    open: () => Form | undefined,
+    open: () => Opened,
   ): Promise<boolean> => {
     let form: Form | undefined;
     try {
-      const opened = open();
+      const opened = await open();
       form = opened === undefined ? undefined : fitForm(opened);
     } catch (error) {
       await interaction.deferReply({ flags: onlyForAsker });

@@ -18,6 +18,7 @@ import { fitChoices } from "./component-limits.ts";
 import type { ServedGuilds } from "../guild-state.ts";
 import { english, onlyForAsker, type Translate } from "../replies.ts";
 import { refusalReply, RefusedWithOffer } from "../refusal.ts";
+import { typedIn, typedOffer } from "../typed.ts";
 import { safeError } from "../rest/errors.ts";
 
 /** What answers interactions, and who is behind them. */
@@ -65,18 +66,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   type Asking = { id: string; guildId: string; user: { id: string } };
 
-  const callBy = (actor: Actor, { id, guildId }: Asking): Call => {
+  const callOf = async ({ id, guildId, user }: Asking): Promise<Call> => {
+    const actor = await actorOf(user.id);
     return { client: null, actor, via: "slash", requestId: id, idempotency: null, replayed: false, guildId };
-  };
-
-  const callOf = async (interaction: Asking): Promise<Call> => callBy(await actorOf(interaction.user.id), interaction);
-
-  /** Undefined if the person has to be looked up first. */
-  const callAtOnce = (interaction: Asking): Call | undefined => {
-    const actor = actorOf(interaction.user.id);
-    if (!(actor instanceof Promise)) return callBy(actor, interaction);
-    actor.catch(() => undefined);
-    return undefined;
   };
 
   const outcomeOf = async (interaction: Repliable, name: string, work: Work | undefined): Promise<Outcome> => {
@@ -88,14 +80,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       call = await callOf(interaction);
       return { reply: await work(call), isRefusal: false };
     } catch (thrown) {
-      const { refusal: error, components } = thrown instanceof RefusedWithOffer ? thrown : { refusal: thrown, components: undefined };
+      const { refusal: error, offer } = thrown instanceof RefusedWithOffer ? thrown : { refusal: thrown, offer: {} };
+      const { notes = [], ...further } = offer;
       if (call !== undefined && isDenial(error)) {
         const denial = denialOf(error) ?? { action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false };
         noteDenied?.({ caller: callerOf(call), ...denial });
       }
       const { reply, isRefusal } = failureOf(error, interaction, name);
-      const content = mayBeFirstOwner(error, interaction) ? `${reply.content}\n${t("door new-here")}` : reply.content;
-      return { reply: { ...reply, content, ...(components !== undefined && { components }) }, isRefusal };
+      const hints = [...notes, ...(mayBeFirstOwner(error, interaction) ? [t("door new-here")] : [])];
+      return { reply: { ...reply, ...further, content: [reply.content, ...hints].join("\n") }, isRefusal };
     }
   };
 
@@ -105,7 +98,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const name = `/${interaction.commandName} ${path}`.trim();
     if (
       await showForm(interaction, name, () =>
-        served.has(interaction.guildId) ? command?.opens?.(path, interaction, callAtOnce(interaction)) : undefined,
+        served.has(interaction.guildId) ? command?.opens?.(path, interaction, () => callOf(interaction)) : undefined,
       )
     )
       return;
@@ -118,13 +111,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const control = controlOf.get(name);
     if (
       interaction.isMessageComponent() &&
-      (await showForm(interaction, name, () => (served.has(interaction.guildId) ? control?.opens?.(args, interaction) : undefined)))
+      (await showForm(interaction, name, () => 
+        served.has(interaction.guildId) ? control?.opens?.(args, interaction, () => callOf(interaction)) : undefined,
+      ))
     )
       return;
     const updates = control?.updates?.(args) === true && (interaction.isMessageComponent() || interaction.isFromMessage());
     if (updates) await interaction.deferUpdate();
     else await interaction.deferReply({ flags: onlyForAsker });
-    const outcome = await outcomeOf(interaction, name, control === undefined ? undefined : (call) => control.run(args, call, interaction));
+    const work: Work | undefined = control === undefined ? undefined : (call) => control.run(args, call, interaction);
+    const outcome = withTyped(await outcomeOf(interaction, name, work), interaction, translator(interaction.locale));
     if (updates && outcome.isRefusal) await deliver(interaction, outcome.reply, "follow-privately");
     else await send(interaction, outcome);
   };
@@ -166,6 +162,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     idle: async () => void (await Promise.all(running)),
   };
+}
+
+/** A refused form answers with what was typed into it. */
+function withTyped(outcome: Outcome, interaction: ComponentInteraction | FormInteraction, t: Translate): Outcome {
+  if (!outcome.isRefusal || !interaction.isModalSubmit()) return outcome;
+  const { reply } = outcome;
+  const { files, notes } = typedOffer(typedIn(interaction), t);
+  return { ...outcome, reply: { ...reply, content: [reply.content, ...notes].join("\n"), files: [...(reply.files ?? []), ...files] } };
 }
 
 function workOf(command: Command | undefined, path: string, interaction: SlashInteraction | MenuInteraction): Work | undefined {

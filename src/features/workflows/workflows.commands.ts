@@ -7,7 +7,7 @@ import type { DraftView } from "./drafts/drafts.schema.ts";
 import type { WorkflowView } from "./requests/workflows.schema.ts";
 import { ownComments } from "./commands/comments.ts";
 import { cut } from "../../commands/show.ts";
-import { choiceLimit } from "../../commands/sources.ts";
+import { choiceLimit, findBy } from "../../commands/sources.ts";
 
 const least = 2;
 
@@ -22,6 +22,7 @@ function requests(narrowed: Readonly<Record<string, string>>): SourceSpec {
       name: cut(`${reference} · ${status.replace("_", " ")} · ${title}`, 100),
       value: reference,
     }),
+    find: (value, call, verbs) => verbs.requests.kindOf(value, call),
   };
 }
 
@@ -43,6 +44,7 @@ const workflowSources: Readonly<Record<string, SourceSpec>> = {
   draft: {
     operation: "listRequestDrafts",
     input: () => ({ query: { limit: choiceLimit } }),
+    find: findBy("getRequestDraft"),
     choice: ({ id, type, created_at: at }: DraftView) => ({ name: cut(`${type} · ${at.slice(0, 16).replace("T", " ")}`, 100), value: id }),
   },
 };

@@ -7,7 +7,7 @@ import { escapeText } from "../../../discord/replies.ts";
 import type { ShownRequest, ShownQueue } from "../cards/shown.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
-import { lengthText } from "../../../commands/input.ts";
+import { lengthText } from "../../../commands/time-options.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
 
 type Status = WorkflowView["status"];
@@ -108,11 +108,11 @@ function fieldsOf(view: WorkflowView, t: Translate, history: string | undefined)
   });
 }
 
-/** A length of time as people type it; an end that is given as one counts from the decision. */
+/** A length of time; an end that is given as one counts from the decision. */
 function lengthOf(name: string, value: unknown, t: Translate): string | undefined {
   const seconds = lengthFields.has(name) && typeof value === "string" ? parseDuration(value) : undefined;
   if (seconds === undefined) return undefined;
-  const length = lengthText(seconds);
+  const length = lengthText(seconds, t);
   return name === "appeal_until" ? t("card from-decision", { length }) : length;
 }
 

@@ -4,11 +4,16 @@ import type { EvidenceView } from "../../evidence/evidence.schema.ts";
 import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer } from "../requests/workflows.schema.ts";
 import type { Call } from "../../../kernel/call.ts";
+import { isDenial } from "../../../kernel/denied.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
-import type { CommandInput } from "../../../commands/entry.ts";
-import { formOf } from "../../../commands/forms.ts";
+import type { CommandInput, Entry } from "../../../commands/entry.ts";
+import { checkBeforeForm, type CheckDeps, maySee } from "../../../commands/form-checks.ts";
+import { formOf, typedEmbed } from "../../../commands/forms.ts";
 import { parseForm } from "../../../commands/input.ts";
+import type { PendingInteractions } from "../../../commands/pending-interactions.ts";
+import { buttonOf, rowOf } from "../../../commands/press.ts";
+import { RefusedWithOffer } from "../../../discord/refusal.ts";
 import { approvalQuestion, cardFor, moveInput, reviewEntries } from "./review.ts";
 import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
 import { isMove, type ReviewMove } from "./moves.ts";
@@ -30,13 +35,21 @@ interface Pressed extends Press {
   params: { type: string; id: string };
   given: CommandInput;
   call: Call;
+  language: string;
   t: Translate;
 }
 
 /** Pressed on the question of an approval. */
 const yes = "yes";
 const no = "no";
+/** Opens a form again. */
+const againVerb = "again";
+/** Where the parts of a press are kept beside what was typed. */
+const pressKey = "press";
 const maxLength = 1900;
+
+const entryOf = (verb: string): Entry | undefined => reviewEntries.find(({ path }) => path === verb);
+const aboutOf = ({ reference, revision }: Press): CommandInput => ({ values: { reference, revision }, files: {} });
 
 function pressOf([verb = "", reference = "", revision = "", mode]: readonly string[], picked?: string): Press {
   return { verb: verb === "more" ? (picked ?? "") : verb, reference, revision: Number(revision), isOwn: mode === "me" };
@@ -50,8 +63,15 @@ function pickedIn(interaction: ComponentInteraction | FormInteraction): string |
   return interaction.isStringSelectMenu() ? interaction.values[0] : undefined;
 }
 
-/** The buttons and menus of review cards. @param refresh shows a request in its channel as it is now */
-export function createReviewControls(verbs: Verbs, refresh: (requestId: string) => void): Control[] {
+interface ReviewControlsDeps extends Omit<CheckDeps, "sources"> {
+  kept: PendingInteractions;
+  /** Shows a request in its channel as it is now. */
+  refresh: (requestId: string) => void;
+}
+
+/** The buttons and menus of review cards. */
+export function createReviewControls({ verbs, kept, clock, refresh }: ReviewControlsDeps): Control[] {
+  const checks: CheckDeps = { verbs, clock, sources: {} };
   const look: Readonly<Record<string, (pressed: Pressed) => Promise<Reply>>> = {
     approve: (pressed) => question(pressed),
     [yes]: (pressed) => decide("approve", pressed),
@@ -93,8 +113,32 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
       [t("review stale", { reference: escapeText(reference) }), changes].filter((part) => part !== "").join("\n"),
       maxLength,
     );
-    const card = isOwn && view !== undefined ? await cardFor(view, pressed, verbs) : { components: [] };
-    return { ...card, content };
+    const card: Reply = isOwn && view !== undefined ? await cardFor(view, pressed, verbs) : { content, components: [] };
+    const entry = entryOf(pressed.verb);
+    // What was typed into a form can be sent on about what is shown now.
+    if (entry?.form === undefined || view === undefined) return { ...card, content };
+    return {
+      content,
+      embeds: [...(card.embeds ?? []), ...typedEmbed(entry, pressed.given, pressed.language)],
+      components: [...(card.components ?? []), again({ ...pressed, revision: view.revision })],
+    };
+  }
+
+  /** A button that opens the form again, with what was typed into it. */
+  function again(pressed: Pressed): Row {
+    const { verb, reference, revision, isOwn, given, call, t } = pressed;
+    const values = { ...given.values, [pressKey]: [verb, reference, revision.toString(), ...(isOwn ? ["me"] : [])] };
+    const key = kept.keep({ userId: call.actor?.id ?? "", entry: `review ${verb}`, given: { ...given, values }, cursors: [] });
+    return rowOf(buttonOf(t("button again"), `wf:${againVerb}:${key}`, 1));
+  }
+
+  /** What is pressed, and what was typed before where it is pressed again. */
+  function openedBy(args: readonly string[], interaction: ComponentInteraction): { press: Press; given: CommandInput } {
+    const [verb, key = ""] = args;
+    if (verb !== againVerb) return { press: pressOf(args, pickedIn(interaction)), given: { values: {}, files: {} } };
+    const { given } = kept.find(key, interaction.user.id);
+    const parts = given.values[pressKey];
+    return { press: pressOf(Array.isArray(parts) ? parts : []), given };
   }
 
   async function decide(verb: ReviewMove, pressed: Pressed): Promise<Reply> {
@@ -117,24 +161,34 @@ export function createReviewControls(verbs: Verbs, refresh: (requestId: string) 
       updates([verb = "", , , mode]) {
         return verb === yes || verb === no || (mode === "me" && verb !== "approve" && verb !== "more");
       },
-      opens(args, interaction): Form | undefined {
-        const press = pressOf(args, pickedIn(interaction));
-        const entry = reviewEntries.find(({ path }) => path === press.verb);
-        if (entry?.form === undefined) return undefined;
-        return formOf(entry, idOf(press), { values: {}, files: {} }, interaction.locale);
+      async opens(args, interaction, call): Promise<Form | undefined> {
+        const { press, given } = openedBy(args, interaction);
+        const entry = entryOf(press.verb);
+        if (entry?.form === undefined || !(await maySee(entry, aboutOf(press), call, checks))) return undefined;
+        return formOf(entry, idOf(press), given, interaction.locale);
       },
       async run(args, call, interaction): Promise<Reply> {
-        const press = pressOf(args, pickedIn(interaction));
+        const press = interaction.isModalSubmit() ? pressOf(args) : openedBy(args, interaction).press;
+        const entry = entryOf(press.verb);
+        if (entry?.form !== undefined && !interaction.isModalSubmit()) {
+          const t = translator(interaction.locale);
+          await checkBeforeForm(entry, aboutOf(press), call, checks);
+          return { content: t("say form"), components: [rowOf(buttonOf(t("button form"), idOf(press), 1))] };
+        }
         const { type, id } = await locateRequest({ values: { reference: press.reference }, files: {} }, call, verbs);
         const params = { type: String(type), id: String(id) };
         const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
         const given = { ...filled, values: { ...filled.values, ...params } };
-        const pressed: Pressed = { ...press, params, given, call, t: translator(interaction.locale) };
+        const language = interaction.locale;
+        const pressed: Pressed = { ...press, params, given, call, language, t: translator(language) };
         const looked = look[press.verb];
         if (looked !== undefined) return await looked(pressed);
         if (!isMove(press.verb))
           throw new ProblemError("invalid_transition", { detail: "This card is of another version. Look it up anew." });
-        return await decide(press.verb, pressed);
+        return await decide(press.verb, pressed).catch((error: unknown) => {
+          if (!interaction.isModalSubmit() || isDenial(error)) throw error;
+          throw new RefusedWithOffer(error, { components: [again(pressed)] });
+        });
       },
     },
   ];
