@@ -95,8 +95,8 @@ export interface Entry {
    */
   fills?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;
   input(given: CommandInput, call: Call): VerbInput;
-  /** Of what is given, whatever only the service method refuses. @throws ZodError */
-  checks?: (input: VerbInput) => void;
+  /** Before the form is filled in: what only the service method refuses, tried without doing it. @throws ZodError, ProblemError */
+  checks?: (input: VerbInput, call: Call, verbs: Verbs) => Promise<void> | void;
   /** What else the verb needs, looked up before anything happens: joined to the values that were given. */
   locate?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;
   /** Shown with a button before anything happens: what would happen, such as `say("callsign repair ask")`; undefined: nothing is asked. */

@@ -56,7 +56,7 @@ export async function checkBeforeForm(entry: Entry, typed: CommandInput, call: C
   requireSome(entry, bare, call, verbs);
   const located = locate === undefined ? {} : await besideForm(form, () => locate(filled, call, verbs));
   // Which route it is can depend on the form.
-  if (operationFor === undefined) requireSound(entry, [bare, filled].map((one) => joined(one, located)), call, verbs);
+  if (operationFor === undefined) await requireSound(entry, [bare, filled].map((one) => joined(one, located)), call, verbs);
   for (const { name, completes = "" } of options) {
     const [value, find] = [textIn(given, name), sources[completes]?.find];
     if (value !== undefined && find !== undefined && (await find(value.trim(), call, verbs)) === undefined) throw recordNotFound();
@@ -92,12 +92,12 @@ function requireSome(entry: Entry, bare: CommandInput, call: Call, verbs: Verbs)
 }
 
 /** @param inputs without the fields of the form, and with all of them filled in */
-function requireSound(entry: Entry, [bare, filled]: readonly CommandInput[], call: Call, verbs: Verbs): void {
+async function requireSound(entry: Entry, [bare, filled]: readonly CommandInput[], call: Call, verbs: Verbs): Promise<void> {
   if (bare === undefined || filled === undefined) return;
-  const errors = errorsOf(() => {
+  const errors = await errorsOf(async () => {
     const input = entry.input(filled, call);
     verbs.check(entry.operation, call, input);
-    entry.checks?.(input);
+    await entry.checks?.(input, call, verbs);
   });
   const ofForm = changedPaths(inputOf(entry, bare, call), inputOf(entry, filled, call));
   const others = errors.filter((error) => !ofForm.some((path) => isAbout(error.pointer, path)));
@@ -115,9 +115,9 @@ async function besideForm(form: readonly FieldSpec[], find: () => Promise<Values
   }
 }
 
-function errorsOf(check: () => void): readonly FieldError[] {
+async function errorsOf(check: () => Promise<void>): Promise<readonly FieldError[]> {
   try {
-    check();
+    await check();
     return [];
   } catch (error) {
     if (error instanceof ZodError) return fieldErrors(error.issues, "body");

@@ -22,7 +22,10 @@ function requests(narrowed: Readonly<Record<string, string>>): SourceSpec {
       name: cut(`${reference} · ${status.replace("_", " ")} · ${title}`, 100),
       value: reference,
     }),
-    find: (value, call, verbs) => verbs.requests.kindOf(value, call),
+    async find(value, call, verbs) {
+      const type = await verbs.requests.kindOf(value, call);
+      return type === undefined ? undefined : await findBy("getWorkflow", { type })(value, call, verbs);
+    },
   };
 }
 

@@ -35,6 +35,8 @@ interface Pressed extends Press {
   params: { type: string; id: string };
   given: CommandInput;
   call: Call;
+  /** A form was filled in. */
+  isFilled: boolean;
   language: string;
   t: Translate;
 }
@@ -116,12 +118,24 @@ export function createReviewControls({ verbs, kept, clock, refresh }: ReviewCont
     const card: Reply = isOwn && view !== undefined ? await cardFor(view, pressed, verbs) : { content, components: [] };
     const entry = entryOf(pressed.verb);
     // What was typed into a form can be sent on about what is shown now.
-    if (entry?.form === undefined || view === undefined) return { ...card, content };
+    if (entry?.form === undefined || view === undefined || !pressed.isFilled) return { ...card, content };
     return {
       content,
       embeds: [...(card.embeds ?? []), ...typedEmbed(entry, pressed.given, pressed.language)],
       components: [...(card.components ?? []), again({ ...pressed, revision: view.revision })],
     };
+  }
+
+  /** Why a form did not open at once; where nothing is in its way any more, a button that opens it. */
+  async function formLater(entry: Entry, pressed: Pressed): Promise<Reply> {
+    const { call, t } = pressed;
+    try {
+      await checkBeforeForm(entry, aboutOf(pressed), call, checks);
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === "precondition_failed") return await stale(pressed);
+      throw error;
+    }
+    return { content: t("say form"), components: [rowOf(buttonOf(t("button form"), idOf(pressed), 1))] };
   }
 
   /** A button that opens the form again, with what was typed into it. */
@@ -170,17 +184,14 @@ export function createReviewControls({ verbs, kept, clock, refresh }: ReviewCont
       async run(args, call, interaction): Promise<Reply> {
         const press = interaction.isModalSubmit() ? pressOf(args) : openedBy(args, interaction).press;
         const entry = entryOf(press.verb);
-        if (entry?.form !== undefined && !interaction.isModalSubmit()) {
-          const t = translator(interaction.locale);
-          await checkBeforeForm(entry, aboutOf(press), call, checks);
-          return { content: t("say form"), components: [rowOf(buttonOf(t("button form"), idOf(press), 1))] };
-        }
         const { type, id } = await locateRequest({ values: { reference: press.reference }, files: {} }, call, verbs);
         const params = { type: String(type), id: String(id) };
         const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
         const given = { ...filled, values: { ...filled.values, ...params } };
         const language = interaction.locale;
-        const pressed: Pressed = { ...press, params, given, call, language, t: translator(language) };
+        const isFilled = interaction.isModalSubmit();
+        const pressed: Pressed = { ...press, params, given, call, isFilled, language, t: translator(language) };
+        if (entry?.form !== undefined && !interaction.isModalSubmit()) return await formLater(entry, pressed);
         const looked = look[press.verb];
         if (looked !== undefined) return await looked(pressed);
         if (!isMove(press.verb))

@@ -1,4 +1,5 @@
-import type { Verbs } from "../../../commands/verbs.ts";
+import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
+import { ProblemError, type ProblemCode } from "../../../kernel/errors.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
@@ -31,6 +32,12 @@ export async function readRequest(verbs: Verbs, call: Call, params: { type: stri
     const answer = await verbs.run("getWorkflow", call, { params, query: { why_not: "true" } });
     return annotated(answer).view as WorkflowView;
   });
+}
+
+/** Tries a decision without taking it. @throws ProblemError as the service method refuses it, or of what is in its way */
+export async function requireDecidable(input: VerbInput, call: Call, verbs: Verbs): Promise<void> {
+  const { blockers = [] } = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
+  for (const { code, detail } of blockers) throw new ProblemError(code as ProblemCode, { detail });
 }
 
 /** What came of a decision. */

@@ -8,7 +8,7 @@ import { understand } from "../requests/intake.ts";
 import { filingBody, filings } from "./filing.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
 import { cardFor, requestLine } from "./review.ts";
-import { addressOf, decisionAddress, decisionText, locateRequest, readRequest } from "./replies.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, requireDecidable } from "./replies.ts";
 import { linesOf } from "./moves.ts";
 import { cut } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
@@ -114,6 +114,7 @@ const authors: readonly Entry[] = [
       const body = { decision: "provide_info", ...picked(given, "answer"), ...(evidence.length > 0 && { evidence }) };
       return { params: decisionAddress(given), body };
     },
+    checks: requireDecidable,
     show: decided,
   },
   {

@@ -14,7 +14,7 @@ import { picked, textIn } from "../../../commands/input.ts";
 import { numberIn } from "../../../commands/records.ts";
 import { personalCard } from "./card.ts";
 import { commentEditEntry } from "./comments.ts";
-import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, requireDecidable, stepLine } from "./replies.ts";
 import { subjectHistory } from "../../../commands/subject-question.ts";
 import { decisionBody, moveOf, reviewMoves, type ReviewMove } from "./moves.ts";
 import { cut, momentOf, showView } from "../../../commands/show.ts";
@@ -87,6 +87,7 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
     ...(form !== undefined && { form }),
     locate: locateRequest,
     input: (given) => moveInput(verb, given, numberIn(given, "revision")),
+    checks: requireDecidable,
     ...(verb === "approve" && { asks: approvalQuestion }),
     show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t) }),
   };
